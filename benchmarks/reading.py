@@ -14,7 +14,7 @@ import pandas as pd
 from agent import rounds, side_by_side
 from cloudcmp.model.codec import from_json, to_json
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.stats.groups import group_medians
+from cloudcmp.stats.describe import group_medians
 
 TRIALS, GROUPS, ROWS = 20_000, 50_000, 2_000_000
 

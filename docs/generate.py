@@ -11,7 +11,8 @@ from pathlib import Path
 from speed import peers, speed_page
 from text import NOTE, table, wrapped
 
-from cloudcmp.catalog import METRICS, PROBES, READERS, SUITES, TOOLS, tool_settings
+from cloudcmp.catalog import METRICS, PROBES, READERS, SUITES, TOOLS
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.catalog.tables.tasks import TASK_WORK
 from cloudcmp.cli.main import build
 from cloudcmp.model.metric import Group, Metric, Probe

@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.emulated.tcp_proxy import KINDS, bad_line
 
 from cloudcmp.agent.connection import SshHost
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.shell import Patience, SshShell
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.remote import Endpoint, KeyPair

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from cloudcmp.agent import Decoder, Limits, expected_series
+from cloudcmp.agent import Decoder, expected_series
+from cloudcmp.agent.wire import Limits
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.trial import TrialResult
 from cloudcmp.stats import histogram

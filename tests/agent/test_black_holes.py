@@ -10,7 +10,7 @@ from tests.agent.black_holes import Toll, black_holes
 from tests.emulated.ssh_server import Lies, ssh_machine
 from tests.emulated.tcp_proxy import bad_line
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.remote import Endpoint

@@ -6,7 +6,7 @@ from ruamel.yaml import YAML
 from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.agent.cloud_config import BYTES_MAX, TTL_S_MAX, cloud_config, host_script
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.execute.connections import open_provisioning
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.time import VirtualTime

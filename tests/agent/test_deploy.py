@@ -14,7 +14,7 @@ from tests.emulated.ssh_server import Lies, ssh_machine
 
 from cloudcmp.agent import Decoder, encode_job, expected_series
 from cloudcmp.agent.deploy import CPUS_MAX, deploy, triple_of, undeploy, usable_cpus
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import AgentMissing, ProviderFault

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.agent import Decoder, ExpectedSeries, JobTarget, encode_job
+from cloudcmp.agent import Decoder, JobTarget, encode_job
+from cloudcmp.agent.job import ExpectedSeries
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.trial import Outcome
 from cloudcmp.stats import histogram

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.agent.keys import new_key, parse_public
+from cloudcmp.agent.host import new_key, parse_public
 
 PUBLIC = new_key().public
 

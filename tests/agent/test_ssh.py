@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.emulated.ssh_server import Lies, ssh_machine
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import ConnectionLost, NoCredentials, ProviderFault, Refused, WrongHost
 from cloudcmp.model.remote import Endpoint

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.emulated.ssh_server import ssh_machine
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import ProviderFault, Refused, WrongHost
 from cloudcmp.model.remote import Endpoint

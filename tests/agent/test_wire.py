@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.agent import Decoder, Limits, expected_series
+from cloudcmp.agent import Decoder, expected_series
+from cloudcmp.agent.wire import Limits
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.trial import Outcome
 from cloudcmp.stats import histogram

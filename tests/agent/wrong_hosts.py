@@ -10,7 +10,7 @@ import asyncssh
 from tests.emulated.ssh_server import SshMachine, ssh_machine
 
 from cloudcmp.agent.connection import SshHost
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.shell import Patience, SshShell
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import WrongHost

@@ -18,7 +18,7 @@ from cloudcmp.analysis.published.number import (
     rounding,
     welch_p_of,
 )
-from cloudcmp.analysis.published.prices import agreement, common
+from cloudcmp.analysis.published.relations import agreement, common
 from cloudcmp.stats.describe import cov, geometric_mean, median
 
 _SLACK = 1e-9

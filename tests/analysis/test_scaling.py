@@ -10,7 +10,7 @@ from cloudcmp.analysis import scaling
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate
 from cloudcmp.model.trial import Attempt, Outcome
-from cloudcmp.stats.proportion import share_interval
+from cloudcmp.stats.describe import share_interval
 
 CELL = "scaling_latency_s count=1;os=linux"
 PARTS = tuple(f"{part}_latency_s count=1;os=linux" for part in ("provisioning", "booting"))

@@ -7,7 +7,8 @@ from decimal import Decimal
 from tests.analysis.planted import FMA, RTT50, plan_of
 
 from cloudcmp.answer import offered
-from cloudcmp.catalog import PLACES, place_of
+from cloudcmp.catalog import place_of
+from cloudcmp.catalog.places import PLACES
 from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Outcome

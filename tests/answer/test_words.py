@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, LU, RTT50, TASK, estimate_of, plan_of, price
 
 from cloudcmp.answer import in_words
-from cloudcmp.answer.outlook import more_rounds, rounds_needed
-from cloudcmp.answer.phrases import short_names
+from cloudcmp.answer.words import more_rounds, rounds_needed, short_names
 from cloudcmp.catalog import METRICS
 from cloudcmp.compare import compare
 from cloudcmp.cost import with_cost

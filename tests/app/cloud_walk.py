@@ -16,11 +16,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from cloudcmp.provider import make
-from cloudcmp.provision import CLOUD_CRASH_POINTS
-from cloudcmp.store.crash import CRASH_POINTS
 from tests.app.clouds import Sky, clouds
 from tests.app.kills import acknowledged
 from tests.app.warm import SHORT, Job, warmth
+from tests.crash_points import CLOUD_CRASH_POINTS, CRASH_POINTS
 from tests.emulated.kinds import KINDS, kind
 
 POINTS = (*CRASH_POINTS, *CLOUD_CRASH_POINTS)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cloudcmp import agent
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.errors import AgentMissing
 from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.image import cache_folder

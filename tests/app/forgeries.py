@@ -22,7 +22,7 @@ from cloudcmp.app import run as running
 from cloudcmp.app.report import report as write_report
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import LeaseEvent, LeaseRow
-from cloudcmp.provision import token_of
+from cloudcmp.provision.ownership import token_of
 from cloudcmp.report.progress import Silence
 from cloudcmp.store import StudyStore
 from cloudcmp.store.seals import Seals

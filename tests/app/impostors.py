@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from tests.app.cloud_walk import Toll
 from tests.app.clouds import clouds
 from tests.emulated.kinds import kind

@@ -14,8 +14,8 @@ from cloudcmp.errors import StorageFault
 from cloudcmp.model.check import LiveCheck
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.simulated import SimulatedProvider
-from cloudcmp.provision import acquire
 from cloudcmp.provision.contract_run import ContractRun
+from cloudcmp.provision.lifecycle import acquire
 from cloudcmp.store import StudyStore
 
 pytestmark = pytest.mark.usefixtures("closed")

@@ -18,7 +18,8 @@ import pytest
 
 from cloudcmp.app import study_view as viewing
 from cloudcmp.model.lease import LeaseEvent, LeaseRow
-from cloudcmp.provision import Patience, token_of
+from cloudcmp.provision import Patience
+from cloudcmp.provision.ownership import token_of
 from cloudcmp.store import StudyStore
 from tests.app.cloud_walk import Stand
 from tests.app.clouds import unable

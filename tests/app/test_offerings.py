@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from cloudcmp.app import concurrent
 from cloudcmp.app.list_ import inventory
-from cloudcmp.app.offerings import sources
 from cloudcmp.app.offerings.search import SORTS, Filters, filters, search
 from cloudcmp.errors import BadCredentials, NoCredentials, UserMistake
 from cloudcmp.model.inventory import PricedOffering, ProviderOfferings
@@ -49,24 +49,24 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty home, and a cloud that is never asked."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(sources, "signs_of", lambda *_: False)
+    monkeypatch.setattr(concurrent, "signs_of", lambda *_: False)
 
 
 def test_without_a_sign_of_credentials_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(name: str) -> None:
         raise AssertionError(f"{name} was made")
 
-    monkeypatch.setattr(sources, "make", never)
-    told = sources.offerings_by_provider(["gcp", "openstack"])
+    monkeypatch.setattr(concurrent, "make", never)
+    told = concurrent.offerings_by_provider(["gcp", "openstack"])
     assert offerings.unavailable_lines(told) == ("left out, no credentials: gcp, openstack; see: cloudcmp check",)
 
 
 def test_each_table_asks_once_and_tells_whom_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    def answers(names: list[str], region: str | None, say: sources.Say) -> dict[str, ProviderOfferings]:
+    def answers(names: list[str], region: str | None, say: concurrent.Say) -> dict[str, ProviderOfferings]:
         say("asking")
         return {name: ProviderOfferings(why="no", no_credentials=True) for name in names}
 
-    monkeypatch.setattr(sources, "offerings_by_provider", answers)
+    monkeypatch.setattr(concurrent, "offerings_by_provider", answers)
     first: list[str] = []
     second: list[str] = []
     for kind, said in (("offerings", first), ("prices", second), ("providers", second)):
@@ -81,12 +81,12 @@ def test_they_are_asked_at_once_and_whoever_is_slow_is_named(monkeypatch: pytest
             time.sleep(0.3)
             return (Offering("slow", region or "", "one", None, None, None),)
 
-    monkeypatch.setattr(sources, "signs_of", lambda *_: True)
-    monkeypatch.setattr(sources, "make", lambda _: Slow())
-    monkeypatch.setattr(sources, "TELL_AFTER_S", 0.01)
+    monkeypatch.setattr(concurrent, "signs_of", lambda *_: True)
+    monkeypatch.setattr(concurrent, "make", lambda _: Slow())
+    monkeypatch.setattr(concurrent, "TELL_AFTER_S", 0.01)
     said: list[str] = []
     begun = time.monotonic()
-    told = sources.offerings_by_provider(["a", "b", "c", "d"], "x", said.append)
+    told = concurrent.offerings_by_provider(["a", "b", "c", "d"], "x", said.append)
     assert time.monotonic() - begun < 1.1  # one after the other: 1.2 s
     assert said == ["asking a, b, c, d what they sell"]
     assert all(len(one.offerings) == 1 for one in told.values())
@@ -103,9 +103,9 @@ def test_expired_credentials_and_other_faults_have_a_line_of_their_own(monkeypat
     def make(name: str) -> None:
         raise faults[name]
 
-    monkeypatch.setattr(sources, "signs_of", lambda *_: True)
-    monkeypatch.setattr(sources, "make", make)
-    assert offerings.unavailable_lines(sources.offerings_by_provider(faults)) == (
+    monkeypatch.setattr(concurrent, "signs_of", lambda *_: True)
+    monkeypatch.setattr(concurrent, "make", make)
+    assert offerings.unavailable_lines(concurrent.offerings_by_provider(faults)) == (
         "left out, no credentials: a, d; see: cloudcmp check",
         "b is left out: they are expired; renew them",
         "c is left out: no endpoint is named; name one",
@@ -198,7 +198,7 @@ def test_a_list_of_the_user_s_own_does_not_say_what_is_not_sold() -> None:
 
 @pytest.mark.parametrize("words", [{"purchase": "reserved"}, {"purchase": "spot"}, {"system": "windows"}])
 def test_planted_prices_are_of_one_way_to_buy(words: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "signs_of", lambda name, *_: name == "simulated")
+    monkeypatch.setattr(concurrent, "signs_of", lambda name, *_: name == "simulated")
     some, *_ = sales(filters(provider="simulated"))
     assert some
     assert all(one.price for one in some)
@@ -260,5 +260,5 @@ def test_whole_patterns_are_taken(pattern: str) -> None:
 
 def test_a_cloud_that_is_left_out_loads_no_library() -> None:
     before = set(sys.modules)
-    sources.offerings_by_provider(["gcp", "azure", "openstack"])
+    concurrent.offerings_by_provider(["gcp", "azure", "openstack"])
     assert not {one.split(".")[0] for one in set(sys.modules) - before} & {"google", "azure", "openstack"}

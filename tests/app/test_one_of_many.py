@@ -9,7 +9,7 @@ import pytest
 
 from cloudcmp.errors import StorageFault, Throttled
 from cloudcmp.execute import launch as launching
-from cloudcmp.execute import rounds
+from cloudcmp.execute import study as rounds
 from cloudcmp.execute.context import Halt, RunContext
 from cloudcmp.execute.launch import run_launch
 from cloudcmp.model.offering import Offering, Price

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.app.other_prices import bought, reprice, under_terms
 from cloudcmp.app.plan import quoted
+from cloudcmp.app.study_view import at_todays_prices, bought, under_terms
 from cloudcmp.cost import offering_prices as catalogue
 from cloudcmp.cost import told_terms
 from cloudcmp.model.plan import Plan
@@ -81,7 +81,7 @@ def test_other_prices_are_for_the_machine_as_it_is_asked_for(book: None, said: t
     candidate, lines = catalogue.price(replace(bare, offering=replace(bare.offering, price=None)))
     assert lines == ()
     plan = replace(plain, candidates=(candidate,))
-    assert priced(plan) == priced(reprice(plan)) == priced(bought(plan, Purchase.ON_DEMAND)) == [Decimal(hour)]
+    assert priced(plan) == priced(at_todays_prices(plan)) == priced(bought(plan, Purchase.ON_DEMAND)) == [Decimal(hour)]
     key, value = said
     for terms, told in (
         (TERMS, "reserved: no price is known"),
@@ -93,9 +93,9 @@ def test_other_prices_are_for_the_machine_as_it_is_asked_for(book: None, said: t
 
 
 def test_reprice_takes_today_s_list_and_leaves_the_study_s_own(book: None, plan: Plan) -> None:
-    assert priced(reprice(plan)) == [Decimal("0.03"), None]
+    assert priced(at_todays_prices(plan)) == [Decimal("0.03"), None]
     own = planned("[{provider: aws, region: eu, offering: small, price: 0.5 USD/h}]")
-    assert priced(reprice(own)) == [Decimal("0.5")]
+    assert priced(at_todays_prices(own)) == [Decimal("0.5")]
 
 
 DISCOUNT = "terms: {discounts: [{share: 30 %, provider: aws, item: instance}]}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.app import study_view as viewing
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.view import View

@@ -10,11 +10,11 @@ import pytest
 
 from cloudcmp.model.lease import INSTANCE, LeaseEvent, LeaseNote
 from cloudcmp.model.trial import Outcome
-from cloudcmp.provision import RESIZE_CRASH_POINTS
 from cloudcmp.store import StudyStore
 from tests.app.clouds import Sky, clouds, unable
 from tests.app.warm import SHORT, warmth
 from tests.cli.command import Said
+from tests.crash_points import RESIZE_CRASH_POINTS
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "machines can listen")
 

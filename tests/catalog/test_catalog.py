@@ -7,18 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.catalog import (
-    METRICS,
-    PERCENTILES,
-    PROBES,
-    SUITES,
-    TOOL,
-    cells_of,
-    expected_s,
-    fill,
-    nearest,
-    suite_of,
-)
+from cloudcmp.catalog import METRICS, PROBES, SUITES, TOOL, cells_of, expected_s, fill, nearest, suite_of
+from cloudcmp.catalog.tables import PERCENTILES
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Group, Reduce

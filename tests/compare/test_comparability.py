@@ -7,7 +7,8 @@ import pytest
 from tests.analysis.planted import CHASE, FMA, estimate_of, plan_of
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import FACTS, compare
+from cloudcmp.compare import compare
+from cloudcmp.compare.comparability import FACTS
 from cloudcmp.model.result import Comparison, Verdict
 
 STEADY = (10.0, 10.1, 9.9, 10.05, 9.95, 10.0)

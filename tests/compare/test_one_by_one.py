@@ -12,8 +12,9 @@ from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, estimate_of, plan_
 from tests.compare.witness import one_by_one
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import PairTable, compare, pairing
+from cloudcmp.compare import compare, pairing
 from cloudcmp.compare import winners as winners_of
+from cloudcmp.compare.table import PairTable
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Comparison, Estimate, NoVerdict, Verdict
 from cloudcmp.model.study import Decide

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 from tests.compare.welch import difference_interval
+from tests.stats.paired import paired_t
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare import ALPHA, REPLICATION_UNKNOWN, SAME_RATIO, deciding
@@ -19,7 +20,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Bounds, Comparison, Estimate, Verdict, Winner
-from cloudcmp.stats import describe, effect, tests
+from cloudcmp.stats import describe, many, tests
 from cloudcmp.stats.adjust import benjamini_hochberg, holm
 from cloudcmp.stats.power import detectable_log_difference
 
@@ -32,8 +33,7 @@ _LARGEST_LOG = 700.0
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the launch values of a pair say; fields as in `Comparison`. `p` decides; `spread` is the standard deviation
-    of one difference (of logarithms, unless by difference), None where fewer than two are known."""
+    """What the launch values say; fields as in `Comparison`. `p` decides, `spread` is the sd of one difference."""
 
     n: int
     by_rounds: bool
@@ -233,7 +233,7 @@ def _paired(a: Estimate, b: Estimate, x: Floats, y: Floats, by_difference: bool)
     d = np.array([first[key] - second[key] for key in first if key in second])
     if d.size == 0:
         return None
-    test, welch = tests.paired_t(d), tests.welch_t(x, y)
+    test, welch = paired_t(d), tests.welch_t(x, y)
     p = None if test is None else test.p_value
     return Figures(
         n=d.size,
@@ -244,8 +244,8 @@ def _paired(a: Estimate, b: Estimate, x: Floats, y: Floats, by_difference: bool)
         p=p,
         p_paired=p,
         p_welch=None if welch is None else welch.p_value,
-        hodges_lehmann=_shown(effect.hodges_lehmann(d), by_difference),
-        cliffs_delta=effect.cliffs_delta(x, y),
+        hodges_lehmann=_shown(many.hodges_lehmann(d), by_difference),
+        cliffs_delta=many.cliffs_delta(x, y),
         spread=describe.sd(d),
     )
 
@@ -262,8 +262,8 @@ def _unpaired(x: Floats, y: Floats, by_difference: bool) -> Figures:
         p=p,
         p_paired=None,
         p_welch=p,
-        hodges_lehmann=_shown(effect.hodges_lehmann_shift(x, y), by_difference),
-        cliffs_delta=effect.cliffs_delta(x, y),
+        hodges_lehmann=_shown(many.hodges_lehmann_shift(x, y), by_difference),
+        cliffs_delta=many.cliffs_delta(x, y),
         spread=_spread_of_two(x, y),
     )
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.cost.commitment import break_even, describe
+from cloudcmp.cost.account_pricing import break_even, describe
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.terms import Commitment
 from cloudcmp.units import Money

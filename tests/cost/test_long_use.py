@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloudcmp.cost.account_pricing import break_even, describe
 from cloudcmp.cost.bill import bill
-from cloudcmp.cost.commitment import break_even, describe
 from cloudcmp.cost.metering import Sustained, sustained_hours
 from cloudcmp.cost.rates import given as told_rate
 from cloudcmp.cost.rules import shares_of, sustained

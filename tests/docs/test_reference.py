@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import DOCS, PAGES, ROOT, Block, anchors, blocks, links, name_of, prose
 
-from cloudcmp.agent.frame import parse_frame
+from cloudcmp.agent.wire import parse_frame
 from cloudcmp.app.plan import known_providers
 from cloudcmp.cli.main import build
 from cloudcmp.errors import UserMistake

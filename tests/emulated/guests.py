@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cloudcmp.agent.cloud_config import cloud_config
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import CloudcmpError, ProviderFault, WrongHost
 from cloudcmp.model.lease import CreateRequest, Handle

@@ -36,7 +36,7 @@ from pathlib import Path
 
 import asyncssh
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.model.remote import KeyPair
 from tests.emulated.ssh_session import Server
 

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from cloudcmp.agent.host import host_command, run_host_script
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import host_command, new_key, run_host_script
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.remote import Endpoint

@@ -14,7 +14,7 @@ import pytest
 from cloudcmp.catalog import METRICS, PROBES, cells_of, expected_s, fill
 from cloudcmp.execute.cast import LaunchTargets
 from cloudcmp.execute.context import LaunchResult, TrialContext
-from cloudcmp.execute.trials import run_trials
+from cloudcmp.execute.launch import run_trials
 from cloudcmp.model.lease import CreateRequest, Handle, Lease, LeaseState
 from cloudcmp.model.offering import CellTruth, Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial

@@ -7,8 +7,8 @@ from tests.emulated.ssh_server import ssh_machine
 
 from cloudcmp.agent import Decoder, expected_series, locate
 from cloudcmp.agent.deploy import deploy
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.job import encode_job
-from cloudcmp.agent.keys import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, TOOL
 from cloudcmp.errors import AgentMissing, UserMistake
@@ -19,7 +19,7 @@ from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.remote import Endpoint
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 from cloudcmp.stats import histogram
-from cloudcmp.study.shipped import _measured
+from cloudcmp.study.commands import _measured
 
 CLIENT, HOST = new_key(), new_key()
 TOLD = CommandMetric("said_s", "s", Better.LOWER, r"said (\d+)")

@@ -11,12 +11,12 @@ import pytest
 from tests.execute.conftest import Told
 
 from cloudcmp.execute import interruption as stopping
-from cloudcmp.execute import rounds
+from cloudcmp.execute import study
 from cloudcmp.execute import study as study_run
 from cloudcmp.execute.context import Halt, RunContext
 from cloudcmp.model.plan import Launch
-from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.study import Caps
+from cloudcmp.model.trial import LaunchReason
 
 WHY = "aws: ExpiredToken; log in again"
 Happens = Callable[[Any, Any], None]
@@ -51,7 +51,7 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     async def nothing(*_: object) -> tuple[()]:
         return ()
 
-    monkeypatch.setattr(rounds, "run_launch", carried)
+    monkeypatch.setattr(study, "run_launch", carried)
     monkeypatch.setattr(study_run, "watch_money", watched)
     monkeypatch.setattr(study_run, "release_all", nothing)
     monkeypatch.setattr(stopping.StopSignals.__init__, "__defaults__", (drain_s,))

@@ -5,10 +5,9 @@ import sys
 import pytest
 
 from cloudcmp.execute.attempts import record_all
-from cloudcmp.execute.trials import was_preempted
+from cloudcmp.execute.launch import was_preempted
 from cloudcmp.model.offering import Faults
-from cloudcmp.model.reason import LaunchReason
-from cloudcmp.model.trial import Outcome
+from cloudcmp.model.trial import LaunchReason, Outcome
 
 PROBES = ("fma", "int", "lu", "stream", "chase", "disk", "tcp", "udp", "rtt")
 START = 1_700_000_000.0

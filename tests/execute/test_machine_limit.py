@@ -9,7 +9,7 @@ import pytest
 
 from cloudcmp.app import plan as planning
 from cloudcmp.errors import UserMistake
-from cloudcmp.execute import rounds
+from cloudcmp.execute import study
 from cloudcmp.execute.context import Halt
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.study import Caps
@@ -38,7 +38,7 @@ def most_at_once(counts: Sequence[int], cap: int, monkeypatch: pytest.MonkeyPatc
         await asyncio.sleep(0.01)
         there[0] -= counts[launch.candidate]
 
-    monkeypatch.setattr(rounds, "run_launch", carried)
+    monkeypatch.setattr(study, "run_launch", carried)
     candidates = [SimpleNamespace(runner="aws", count=count, simulated=False, id=str(n))
                   for n, count in enumerate(counts)]  # fmt: skip
     crew = SimpleNamespace(
@@ -46,7 +46,7 @@ def most_at_once(counts: Sequence[int], cap: int, monkeypatch: pytest.MonkeyPatc
         providers={"aws": SimpleNamespace(host=lambda one: one.id)}, trials=SimpleNamespace(stop=stop), halt=Halt(),
     )  # fmt: skip
     launches = [Launch(n, n, 0, None, 0.0, 1) for n in range(len(counts))]
-    asyncio.run(rounds._side_by_side(crew, launches, dict.fromkeys(range(len(counts)), ()), {}))  # type: ignore[arg-type]
+    asyncio.run(study._side_by_side(crew, launches, dict.fromkeys(range(len(counts)), ()), {}))  # type: ignore[arg-type]
     return seen
 
 

@@ -16,8 +16,8 @@ from tests.execute.conftest import Rig
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.execute.cast import LaunchTargets
 from cloudcmp.execute.context import TrialContext
+from cloudcmp.execute.launch import run_trials
 from cloudcmp.execute.trial import TrialTask, lease_s, run_trial
-from cloudcmp.execute.trials import run_trials
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.protocol import Instance

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.execute.command_values import metric_values, number_at_path, number_in
+from cloudcmp.execute.commands import metric_values, number_at_path, number_in
 from cloudcmp.execute.regex_extract import matches_of
 from cloudcmp.model.command import CommandMetric
 from cloudcmp.model.metric import Better

@@ -12,19 +12,19 @@ from tests.execute.liars import lie, lie_about
 from tests.execute.test_hostile import INVALID, SLOW
 
 from cloudcmp.agent.deploy import deploy
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.errors import ConnectionLost, ProviderFault
 from cloudcmp.execute.cast import LaunchTargets, Link
 from cloudcmp.execute.context import TrialContext
+from cloudcmp.execute.launch import run_trials
 from cloudcmp.execute.lifecycle.machine_times import record_arrival
-from cloudcmp.execute.trials import run_trials
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.remote import Endpoint
 from cloudcmp.model.safety import Timeline
+from cloudcmp.model.trial import LaunchReason
 from cloudcmp.provider.time import WallTime
 from cloudcmp.stats import histogram
 

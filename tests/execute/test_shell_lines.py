@@ -5,10 +5,11 @@ import json
 import pytest
 
 from cloudcmp.agent.job import encode_job
-from cloudcmp.catalog import DEFAULT, TOOL, TOOLS, settings_text, tool_settings
+from cloudcmp.app.command_uses import is_free, shell_lines
+from cloudcmp.catalog import DEFAULT, TOOL, TOOLS, settings_text
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.errors import UserMistake
 from cloudcmp.execute.commands import check_command, command_job
-from cloudcmp.execute.shell_lines import is_free, shell_lines
 from cloudcmp.model.command import Command, ShippedFile
 from cloudcmp.model.metric import ParamKind
 from cloudcmp.model.plan import PlannedTrial

@@ -3,11 +3,11 @@
 import asyncio
 from types import SimpleNamespace
 
-from cloudcmp.execute import rounds
+from cloudcmp.execute import study
 from cloudcmp.execute.context import Halt, RunContext
 from cloudcmp.model.plan import Launch
-from cloudcmp.model.reason import LaunchReason
 from cloudcmp.model.study import Session
+from cloudcmp.model.trial import LaunchReason
 
 MIDNIGHT = 1_700_006_400.0
 
@@ -34,7 +34,7 @@ def waited(clock: Clock, over: list[str], *, wait: bool = True) -> str:
     def told() -> str:
         return over[0] if clock.now() > MIDNIGHT + 3600 and over else ""
 
-    return asyncio.run(rounds.until_open(plan, launch, clock, told, wait=wait))  # type: ignore[arg-type]
+    return asyncio.run(study.until_open(plan, launch, clock, told, wait=wait))  # type: ignore[arg-type]
 
 
 def test_a_round_waits_for_its_session() -> None:

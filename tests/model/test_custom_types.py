@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.model.custom_types import CustomType, custom_type
+from cloudcmp.model.offering import CustomType, custom_type
 
 
 def test_names_say_what_they_are():

@@ -6,7 +6,7 @@ import pytest
 from tests.plan.clouds import planned
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.plan import published_offerings
+from cloudcmp.plan.published_offerings import published_offerings
 
 
 def ids(candidates: str, **how: object) -> list[str]:

@@ -7,8 +7,8 @@ from tests.plan.clouds import SOLD, planned
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Match, Offering
-from cloudcmp.plan import published_offerings
-from cloudcmp.plan.match import differences, distance, nearest_offering
+from cloudcmp.plan.candidates import differences, distance, nearest_offering
+from cloudcmp.plan.published_offerings import published_offerings
 
 SIZES = st.floats(0.5, 512)
 OFFERINGS = st.builds(

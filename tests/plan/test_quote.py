@@ -14,8 +14,7 @@ from tests.plan.clouds import HOUR, planned
 
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import LEASE_MARGIN_S, Plan
-from cloudcmp.plan.planner import ASSUMED_COV
-from cloudcmp.plan.usage import TIMER_S
+from cloudcmp.plan.planner import ASSUMED_COV, TIMER_S
 
 NAMES = (("aws", "small"), ("aws", "large"))
 TWO = f"[{', '.join(f'{{provider: {one}, region: eu, offering: {name}}}' for one, name in NAMES)}]"

@@ -11,7 +11,7 @@ from tests.plan.clouds import DAY, HOUR, MONDAY
 
 from cloudcmp.model.study import Session
 from cloudcmp.plan import next_opening
-from cloudcmp.plan.sessions import windows
+from cloudcmp.plan.schedule import windows
 
 ALL = tuple(range(7))
 PEAK = Session("peak", (0, 1, 2, 3, 4), 9 * 3600, 17 * 3600, "Europe/Stockholm")

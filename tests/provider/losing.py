@@ -14,8 +14,9 @@ from cloudcmp.model.lease import FIREWALL
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, Part, Patience, acquire, release, release_all
+from cloudcmp.provision import Ledger, Part, Patience, release_all
 from cloudcmp.provision.ledger import in_order_of_ending
+from cloudcmp.provision.lifecycle import acquire, release
 from cloudcmp.provision.pace import Pace, Tempo
 
 TEMPO = Tempo(interval_s=0.02, first_s=0.1)

@@ -14,7 +14,7 @@ from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
 
 from cloudcmp.agent.cloud_config import cloud_config
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import WrongHost
 from cloudcmp.model.remote import Access, Endpoint

@@ -13,7 +13,8 @@ from cloudcmp.model.lease import FIREWALL, LeaseEvent
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.plan import Launch
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, Part, acquire
+from cloudcmp.provision import Ledger, Part
+from cloudcmp.provision.lifecycle import acquire
 
 SPOT = "InstanceMarketOptions.SpotOptions.MaxPrice"
 

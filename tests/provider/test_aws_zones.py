@@ -8,7 +8,7 @@ from tests.emulated.ec2 import Faults
 from tests.emulated.ec2_requests import STUDY, candidate, launched, provider
 from tests.provision.conftest import MemoryJournal
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.errors import NoCapacity
 from cloudcmp.execute.cast import refuse_zones, with_zones
 from cloudcmp.model.lease import Lease, LeaseState

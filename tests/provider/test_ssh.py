@@ -9,7 +9,7 @@ import pytest
 from tests.cli.command import cloudcmp
 from tests.emulated.ssh_server import SshMachine, machine_in_thread
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import Handle

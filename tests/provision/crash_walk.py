@@ -11,13 +11,16 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.crash_points import CLOUD_CRASH_POINTS
+
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.offering import Faults, Offering, Truth
 from cloudcmp.model.plan import Candidate, Launch, Plan, Quote
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime
-from cloudcmp.provision import CLOUD_CRASH_POINTS, Ledger, acquire, release, release_all
+from cloudcmp.provision import Ledger, release_all
+from cloudcmp.provision.lifecycle import acquire, release
 from cloudcmp.stats import histogram
 from cloudcmp.store.study_store import StudyStore
 

@@ -15,20 +15,11 @@ from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, LeaseEvent, LeaseRow
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
-from cloudcmp.provision import (
-    Ledger,
-    Part,
-    acquire,
-    destruction,
-    lifecycle,
-    release,
-    release_all,
-    release_before,
-    slot_of,
-)
+from cloudcmp.provision import Ledger, Part, destruction, lifecycle, release_all, slot_of
 from cloudcmp.provision.budget import Ask, Guard
 from cloudcmp.provision.ledger import in_order_of_ending
 from cloudcmp.provision.ledger_cost import terms_of
+from cloudcmp.provision.lifecycle import acquire, release, release_before
 from cloudcmp.provision.ownership import token_of
 from cloudcmp.provision.pace import Pace
 from cloudcmp.units import Money

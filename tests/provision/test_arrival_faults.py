@@ -22,8 +22,9 @@ from cloudcmp.model.plan import Launch
 from cloudcmp.model.remote import KeyPair
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.time import VirtualTime
-from cloudcmp.provision import Connector, Keys, Ledger, Pace, ProvisionContext, Stopwatch, set_up
+from cloudcmp.provision import Connector, Keys, Ledger, ProvisionContext, Stopwatch, set_up
 from cloudcmp.provision.arrival import arrive
+from cloudcmp.provision.pace import Pace
 
 LEASE = Lease("launch-0", 1, LeaseState.LIVE, "far", "eu", INSTANCE, "n", "t", "i-1", START)
 

@@ -15,7 +15,7 @@ from tests.emulated.ssh_server import machine_in_thread
 from tests.needs import needs_machines
 from tests.provision.contracts import held, is_as_said, of
 
-from cloudcmp.agent.keys import new_key
+from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
 from cloudcmp.app.check.live import prepare
 from cloudcmp.app.check.live import run as prove

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from cloudcmp.provision import CLOUD_CRASH_POINTS, RESIZE_CRASH_POINTS
+from tests.crash_points import CLOUD_CRASH_POINTS, RESIZE_CRASH_POINTS
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parents[1] / "src" / "cloudcmp" / "provision"
@@ -21,7 +20,12 @@ def test_every_crash_point_is_listed():
 def walked():
     # A process of its own: it forks, which is only sure where no library has started threads.
     done = subprocess.run(
-        [sys.executable, str(HERE / "crash_walk.py")], capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-m", "tests.provision.crash_walk"],
+        cwd=HERE.parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -7,7 +7,8 @@ import pytest
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import LeaseEvent
-from cloudcmp.provision import acquire, request_deletes
+from cloudcmp.provision import request_deletes
+from cloudcmp.provision.lifecycle import acquire
 
 
 def fail(fault: Exception) -> Any:

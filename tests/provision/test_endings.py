@@ -16,7 +16,8 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.lease import LeaseEvent, LeaseNote, LeaseState
-from cloudcmp.provision import Accounts, Patience, acquire, release, release_all, release_before
+from cloudcmp.provision import Accounts, Patience, release_all
+from cloudcmp.provision.lifecycle import acquire, release, release_before
 
 SHORT = Patience(grace_s=20.0, poll_s=5.0, give_up_s=30.0, settle_s=0.0)
 

@@ -11,7 +11,9 @@ from tests.provision.conftest import MemoryJournal
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Lease, LeaseEvent, LeaseRow
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.time import VirtualTime, WallTime
-from cloudcmp.provision import Ledger, Patience, Release, release, release_all, token_of
+from cloudcmp.provision import Ledger, Patience, Release, release_all
+from cloudcmp.provision.lifecycle import release
+from cloudcmp.provision.ownership import token_of
 
 STUDY = "study-a"
 QUICK = Patience(grace_s=1.0, poll_s=1.0, give_up_s=3.0, listings=2, settle_s=0.0)

@@ -3,11 +3,13 @@ import itertools
 import random
 
 import pytest
+from tests.crash_points import CLOUD_CRASH_POINTS
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, StorageFault
 from cloudcmp.model.lease import LeaseEvent, LeaseState
 from cloudcmp.model.offering import Faults
-from cloudcmp.provision import CLOUD_CRASH_POINTS, acquire, destruction, lifecycle, patience_with, release, release_all
+from cloudcmp.provision import destruction, lifecycle, patience_with, release_all
+from cloudcmp.provision.lifecycle import acquire, release
 
 HOUR = 3600.0
 

@@ -10,7 +10,8 @@ from cloudcmp.model.lease import LeaseEvent
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalProvider
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, acquire, release, release_all
+from cloudcmp.provision import Ledger, release_all
+from cloudcmp.provision.lifecycle import acquire, release
 
 
 def test_from_intent_to_evidence(world, tmp_path):

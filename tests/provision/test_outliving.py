@@ -14,7 +14,8 @@ from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, Patience, Release, charges, release, spent, terms_of
+from cloudcmp.provision import Ledger, Patience, Release, charges, spent, terms_of
+from cloudcmp.provision.lifecycle import release
 from cloudcmp.store.ledger import fold
 
 DAY, HOUR = 86400.0, 3600.0

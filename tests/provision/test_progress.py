@@ -7,8 +7,7 @@ import pytest
 
 from cloudcmp.errors import Unreached
 from cloudcmp.model.lease import LeaseEvent
-from cloudcmp.provision import acquire
-from cloudcmp.provision.lifecycle import release_all
+from cloudcmp.provision.lifecycle import acquire, release_all
 from cloudcmp.provision.progress import run_with_progress
 
 

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.provision import Part, acquire, release, release_all
+from cloudcmp.provision import Part, release_all
+from cloudcmp.provision.lifecycle import acquire, release
 
 HOUR = 3600.0
 UNFORESEEN = [UserMistake.at("ec2", "no endpoint is named"), KeyError("InstanceId"), ImportError("boto3")]

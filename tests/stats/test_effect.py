@@ -8,16 +8,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.stats import effect
-from cloudcmp.stats.describe import Interval
-from cloudcmp.stats.effect import (
-    cliffs_delta,
-    fieller_interval,
-    hodges_lehmann,
-    hodges_lehmann_shift,
-    ratio_interval,
-)
-from cloudcmp.stats.tests import paired_t
+from cloudcmp.stats import many
+from cloudcmp.stats.many import cliffs_delta, hodges_lehmann, hodges_lehmann_shift
 
 steady = settings(deadline=None, derandomize=True, max_examples=50)
 numbers = st.integers(-50, 50).map(lambda v: v / 4)
@@ -69,7 +61,7 @@ def test_hodges_lehmann_shift_is_the_median_of_pairwise_differences(a: list[floa
 def test_counting_by_bisection_finds_what_listing_finds(a: list[float], b: list[float]) -> None:
     listed = hodges_lehmann(a), hodges_lehmann_shift(a, b)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(effect, "_LISTED_PAIRS", 0)
+        patch.setattr(many, "_LISTED_PAIRS", 0)
         assert (hodges_lehmann(a), hodges_lehmann_shift(a, b)) == pytest.approx(listed, abs=1e-12)
 
 
@@ -82,59 +74,3 @@ def test_many_pairs_take_no_memory() -> None:
 
 def test_one_wild_round_hardly_moves_hodges_lehmann() -> None:
     assert abs(hodges_lehmann([1.0, 1.1, 0.9, 1.0, 1.05, 500.0]) - 1.0) < 0.1
-
-
-def test_ratio_interval_by_hand() -> None:
-    # ln 2 with sd 0.1 over 4 rounds; t(0.975, 3) = 3.182446.
-    d = math.log(2) + np.array([0.1, -0.1, 0.1, -0.1]) * math.sqrt(3) / 2
-    result = ratio_interval(d)
-    assert result is not None
-    half = 3.182446 * 0.1 / 2
-    assert result[0] == pytest.approx(2)
-    assert result[1] == Interval(pytest.approx(2 * math.exp(-half)), pytest.approx(2 * math.exp(half)))
-
-
-@given(pairs, st.sampled_from([0.5, 0.9, 0.95]))
-@steady
-def test_ratio_interval_and_paired_t_agree(d: list[float], confidence: float) -> None:
-    result, test, turned = ratio_interval(d, confidence), paired_t(d), ratio_interval([-v for v in d], confidence)
-    assert result is not None
-    assert test is not None
-    assert turned is not None
-    ratio, interval = result
-    assert interval.low <= ratio * (1 + 1e-12)
-    assert ratio <= interval.high * (1 + 1e-12)
-    if abs(test.p_value - (1 - confidence)) > 1e-9:
-        assert (not interval.low <= 1 <= interval.high) == (test.p_value < 1 - confidence)
-    assert turned[1] == Interval(pytest.approx(1 / interval.high), pytest.approx(1 / interval.low))
-
-
-def test_a_ratio_beyond_the_range_of_numbers_is_refused() -> None:
-    with pytest.raises(ValueError, match="leaves the range of numbers"):
-        ratio_interval([900.0, 901.0])
-    with pytest.raises(ValueError, match="leaves the range of numbers"):
-        ratio_interval([-900.0, -901.0])
-
-
-def test_fieller_by_the_printed_formula() -> None:
-    rng = np.random.default_rng(7)
-    a, b = rng.normal(12, 1, 8), rng.normal(10, 2, 11)
-    x, y = a.mean(), b.mean()
-    hx = scipy.stats.t.ppf(0.975, 7) * a.std(ddof=1) / math.sqrt(8)
-    hy = scipy.stats.t.ppf(0.975, 10) * b.std(ddof=1) / math.sqrt(11)
-    root = math.sqrt((x * y) ** 2 - (x**2 - hx**2) * (y**2 - hy**2))
-    low, high = (x * y - root) / (y**2 - hy**2), (x * y + root) / (y**2 - hy**2)
-    assert fieller_interval(a, b) == Interval(pytest.approx(low), pytest.approx(high))
-    turned = fieller_interval(-a, -b)
-    assert turned == Interval(pytest.approx(low), pytest.approx(high))
-
-
-def test_fieller_has_no_interval_when_the_divisor_may_be_zero() -> None:
-    assert fieller_interval([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0]) is None
-    assert fieller_interval([1.0, 2.0], [0.0, 0.0]) is None
-    assert fieller_interval([1.0], [1.0, 2.0]) is None
-    assert fieller_interval([3.0, 3.0], [2.0, 2.0]) == Interval(1.5, 1.5)
-
-
-def test_one_value_has_no_interval() -> None:
-    assert ratio_interval([0.1]) is None

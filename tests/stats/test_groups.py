@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.stats.groups import group_medians
+from cloudcmp.stats.describe import group_medians
 
 steady = settings(deadline=None, derandomize=True, max_examples=50)
 rows_of_groups = st.lists(st.tuples(st.integers(-9, 9), st.integers(-100, 100)), min_size=1, max_size=60)

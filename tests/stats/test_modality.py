@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.stats.modality import two_modes
+from cloudcmp.stats.drift import two_modes
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 ONE_HUMP: dict[str, Draw] = {

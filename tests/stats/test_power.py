@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.stats.power import detectable_log_difference, needed_n, needed_repetitions
+from cloudcmp.stats.power import detectable_log_difference, needed_n
 
 steady = settings(deadline=None, derandomize=True, max_examples=40)
 
@@ -96,22 +96,3 @@ def test_what_is_not_defined_is_none() -> None:
 def test_a_design_that_makes_no_sense_is_refused(arguments: tuple[float, ...], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         needed_n(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("error", "cov", "low", "high"), [(0.05, 0.05, 6, 13), (0.02, 0.02, 6, 13), (0.05, 0.1, 24, 42)]
-)
-def test_repetitions_are_near_those_of_the_lognormal_table(error: float, cov: float, low: int, high: int) -> None:
-    # 9, 9 and 31 repetitions for these errors and coefficients of variation of lognormal values.
-    pilot = np.random.default_rng(12).lognormal(0, math.sqrt(math.log(1 + cov**2)), 300)
-    found = needed_repetitions(pilot, error, 0.95, np.random.default_rng(1))
-    assert found is not None
-    assert low <= found <= high
-
-
-def test_repetitions_without_an_answer_are_none() -> None:
-    rng = np.random.default_rng(2)
-    assert needed_repetitions(rng.lognormal(0, 1, 20), 0.01, 0.95, rng) is None
-    assert needed_repetitions([1.0, 1.1, 0.9], 0.5, 0.95, rng) is None
-    assert needed_repetitions([-1.0, 0.0, 1.0] * 5, 0.5, 0.95, rng) is None
-    assert needed_repetitions([3.0] * 10, 0.01, 0.95, rng) == 6

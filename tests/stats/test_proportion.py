@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cloudcmp.stats.proportion import share_interval
+from cloudcmp.stats.describe import share_interval
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8, 20, 36, 72, 1000])

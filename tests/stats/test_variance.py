@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.stats.variance import between_share
+from cloudcmp.stats.describe import between_share
 
 steady = settings(deadline=None, derandomize=True, max_examples=50)
 

@@ -11,12 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from tests.crash_points import CRASH_POINTS, MIGRATION_CRASH_POINTS
 from tests.store.conftest import QUICK, RTT
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
-from cloudcmp.store import CRASH_POINTS, StudyStore, csv_parts, export_table
-from cloudcmp.store.crash import MIGRATION_CRASH_POINTS
+from cloudcmp.store import StudyStore
+from cloudcmp.store.tidy_export import export_table
+from cloudcmp.store.tidy_write import csv_parts
 
 ROOT = Path(__file__).parents[2]
 KILLS = 500 if os.environ.get("CLOUDCMP_PROMISES") else 20

@@ -8,7 +8,7 @@ import pytest
 from tests.store.conftest import TOTALS, create, run_trial
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.store.lock import StudyLock
+from cloudcmp.store.access import StudyLock
 
 
 def test_a_folder_with_signs_of_a_pattern(tmp_path: Path) -> None:

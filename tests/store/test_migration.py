@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.command import cloudcmp
+from tests.crash_points import MIGRATION_CRASH_POINTS
 from tests.forged import change, database_of, own_seals
 from tests.store.conftest import as_nobody
 
@@ -25,7 +26,6 @@ from cloudcmp.model.offering import Billing
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.provision import charges, spent
 from cloudcmp.store import MadeElsewhere, StudyStore
-from cloudcmp.store.crash import MIGRATION_CRASH_POINTS
 from cloudcmp.store.seals import MIGRATED_COLUMNS, SEALED_COLUMNS
 from cloudcmp.units import Money
 

@@ -11,8 +11,8 @@ from tests.store.conftest import TOTALS
 
 from cloudcmp.errors import CorruptStore, UserMistake
 from cloudcmp.store import StudyStore
+from cloudcmp.store.access import StudyLock
 from cloudcmp.store.files import Reserve
-from cloudcmp.store.lock import StudyLock
 from cloudcmp.store.study_store import open_to_end
 
 

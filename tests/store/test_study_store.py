@@ -26,9 +26,10 @@ from tests.store.conftest import (
 from cloudcmp.errors import CloudcmpError, CorruptStore, NewerSchema, StorageFault, StudyBusy, UserMistake
 from cloudcmp.model.trial import Attempt, Outcome, Sample
 from cloudcmp.model.values import SeriesLimits
-from cloudcmp.store import LaunchRecord, StudyStore, samples, values
+from cloudcmp.store import StudyStore, samples, values
+from cloudcmp.store.access import StudyLock
 from cloudcmp.store.database import SCHEMA_VERSION
-from cloudcmp.store.lock import StudyLock
+from cloudcmp.store.ledger import LaunchRecord
 
 
 def test_what_is_created_is_read_back(tmp_path: Path) -> None:

@@ -17,19 +17,12 @@ from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Better, Reduce
 from cloudcmp.model.untrusted_text import without_steering
-from cloudcmp.store import (
-    NO_ROUNDS,
-    REPLICATION_UNKNOWN,
-    StudyStore,
-    TidyColumns,
-    csv_parts,
-    export_table,
-    import_table,
-    read_tidy,
-    write_csv,
-    write_parquet,
-)
-from cloudcmp.store.tidy import TidyCell, TidyPlace
+from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
+from cloudcmp.store.tidy import TidyCell, TidyColumns, TidyPlace
+from cloudcmp.store.tidy_check import read_tidy
+from cloudcmp.store.tidy_export import export_table
+from cloudcmp.store.tidy_import import import_table
+from cloudcmp.store.tidy_write import csv_parts, write_csv, write_parquet
 
 PLACE = ("provider", "region", "offering", "instance", "round", "session", "attributes")
 HEADER = "provider,region,offering,instance,round,session,time,metric,params,unit,better,value,outcome"

@@ -15,7 +15,8 @@ import pytest
 
 from cloudcmp.catalog import fill
 from cloudcmp.model.study import Study
-from cloudcmp.plan import published_offerings, published_providers
+from cloudcmp.plan import published_providers
+from cloudcmp.plan.published_offerings import published_offerings
 from cloudcmp.study import read
 
 FOLDER = Path(__file__).parents[2] / "studies"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cloudcmp.published
-from cloudcmp.catalog import tool_settings
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.model.tool import UnclearOutput
 from cloudcmp.tools import TOOLS
 from tests.tools.outputs import PKB, RAW, real, reports, sample, values, why

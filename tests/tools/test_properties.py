@@ -9,15 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.catalog import (
-    METRICS,
-    TOOLS,
-    measure_cell,
-    output_settings_text,
-    settings_of,
-    settings_text,
-    tool_settings,
-)
+from cloudcmp.catalog import METRICS, TOOLS, measure_cell, output_settings_text, settings_of, settings_text
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.model.tool import Report, UnclearOutput
 from cloudcmp.tools import READERS
 from tests.slices import examples

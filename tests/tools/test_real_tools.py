@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.catalog import METRICS, tool_settings
+from cloudcmp.catalog import METRICS
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.tools import TOOLS
 
 SHORT = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloudcmp.catalog import tool_settings
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.model.tool import UnclearOutput
 from cloudcmp.tools import TOOLS
 from tests.tools.outputs import PKB, real, reports, sample, values, why

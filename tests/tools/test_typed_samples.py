@@ -2,7 +2,7 @@
 
 import pytest
 
-from cloudcmp.catalog import tool_settings
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.tools import TOOLS
 from tests.tools.outputs import reports, sample, values, why
 

@@ -1,8 +1,7 @@
 """The controller's side of the measuring agent: its binary, its jobs, and the checked decoding of its output."""
 
-from cloudcmp.agent.job import JobTarget, encode_job
+from cloudcmp.agent.job import JobTarget, encode_job, expected_series
 from cloudcmp.agent.locate import locate, this_triple
-from cloudcmp.agent.series import ExpectedSeries, expected_series
-from cloudcmp.agent.wire import Decoder, Limits
+from cloudcmp.agent.wire import Decoder
 
-__all__ = ["Decoder", "ExpectedSeries", "JobTarget", "Limits", "encode_job", "expected_series", "locate", "this_triple"]
+__all__ = ["Decoder", "JobTarget", "encode_job", "expected_series", "locate", "this_triple"]

@@ -4,8 +4,7 @@ import json
 import math
 from importlib import resources
 
-from cloudcmp.agent.host import SCRIPT, script
-from cloudcmp.agent.keys import ED25519
+from cloudcmp.agent.host import ED25519, SCRIPT, script
 from cloudcmp.model.remote import KeyPair
 
 USER = "cloudcmp"

@@ -13,8 +13,7 @@ from types import TracebackType
 import asyncssh
 
 from cloudcmp.agent.connection import SshHost
-from cloudcmp.agent.host import run_host_script
-from cloudcmp.agent.keys import parse_public
+from cloudcmp.agent.host import parse_public, run_host_script
 from cloudcmp.agent.remote_process import OutputPieces, RemoteProcess
 from cloudcmp.errors import ConnectionLost, OutsideFault, ProviderFault, Refused, WrongHost
 from cloudcmp.model.remote import Channel, CommandOutput

@@ -7,7 +7,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan, steps_of
 from cloudcmp.model.result import Bounds, Estimate, Scaling, Share
 from cloudcmp.model.trial import Attempt
-from cloudcmp.stats.proportion import share_interval
+from cloudcmp.stats.describe import share_interval
 
 METRIC = "scaling_latency_s"
 DEADLINES_S = (60.0, 120.0, 300.0, 600.0)

@@ -11,8 +11,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate
 from cloudcmp.stats.describe import mean
-from cloudcmp.stats.drift import trend
-from cloudcmp.stats.modality import two_modes
+from cloudcmp.stats.drift import trend, two_modes
 from cloudcmp.units import format_quantity
 
 # The fewest launches that give a 95 % interval of a median, and the fewest that a verdict needs.

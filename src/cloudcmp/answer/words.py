@@ -1,19 +1,20 @@
 """The answer in a few sentences: winners with differences and intervals, open verdicts, and what settles them."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cloudcmp.answer.outlook import more_rounds, rounds_needed
-from cloudcmp.answer.phrases import how_much, listed, short_names, span, turned
-from cloudcmp.compare import SAME_RATIO, deciding
+from cloudcmp.analysis import FEWEST_LAUNCHES
+from cloudcmp.compare import ALPHA, SAME_RATIO, deciding
 from cloudcmp.cost import is_task, price_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Bounds, Estimate, NoVerdict, Verdict, Winner
-from cloudcmp.units import format_money
+from cloudcmp.model.result import Bounds, Comparison, Estimate, NoVerdict, Verdict, Winner
+from cloudcmp.stats.power import needed_n
+from cloudcmp.units import Money, format_money, format_quantity, format_seconds
 
 # More sentences than this are no answer any more; the rest is in the tables.
 _MOST_CELLS = 8
@@ -231,3 +232,114 @@ def _of_prices(plan: Plan) -> Iterator[str]:
         yield "No price is known, so nothing is said of cost."
     elif unknown:
         yield f"The price of {listed(unknown)} is unknown, so nothing is said of its cost."
+
+
+# More rounds than this are no plan; the honest word is that this difference is out of reach.
+_MOST_ROUNDS = 100_000
+
+
+def rounds_needed(one: Comparison, spread: float | None, margin: float | None, family: int) -> int | None:
+    """Total rounds after which the pair is likely (80 %) to get a verdict, if it differs as it seems to.
+
+    A ratio that seems to be within 3 % is taken as 3 %, a difference within the margin as the margin: telling less is
+    of no use. At least 6. None where the spread or the difference is unknown, or it takes more than 100,000. `spread`
+    is the standard deviation of one difference, `family` the number of questions that decide together.
+    It trusts a spread that was itself estimated, from few rounds roughly.
+    """
+    if one.effect is None:
+        return None
+    if one.n < 2 or spread is None:
+        return FEWEST_LAUNCHES
+    seen = abs(one.effect) if one.by_difference else abs(math.log(one.effect))
+    target = max(seen, (margin or 0.0) if one.by_difference else math.log(SAME_RATIO))
+    # Past the most rounds the search would go on for nothing; a hundredth of a spread is beyond it.
+    if spread == 0.0 or target < 0.01 * spread:
+        return None
+    needed = needed_n(spread, target, ALPHA / family, 0.8)
+    return None if needed is None or needed > _MOST_ROUNDS else max(needed, FEWEST_LAUNCHES)
+
+
+def more_rounds(plan: Plan, more: int) -> str:
+    """A number of further rounds of the whole plan in words, with their time and, if known, their cost."""
+    text = f"{more} more round{'s' if more > 1 else ''}"
+    if plan.rounds < 1 or plan.imported:
+        return text
+    share = more / plan.rounds
+    costs = [f"about {format_seconds(plan.quote.expected_s * share)}"]
+    cost = plan.quote.expected_cost
+    if cost is not None:
+        costs.append(format_money(Money(cost.amount * more / plan.rounds, cost.currency)))
+    return f"{text} ({', '.join(costs)})"
+
+
+# Always shown, even if a study has only one value.
+_ALWAYS = {"percentile", "threads"}
+
+
+def short_names(cells: Iterable[str]) -> dict[str, str]:
+    """A short name for each cell: its metric, threads and percentile, and what tells it from the metric's others."""
+    parsed = {text: Cell.parse(text) for text in cells}
+    values: dict[tuple[str, str], set[str | None]] = {}
+    for cell in parsed.values():
+        for key, _ in cell.params:
+            values.setdefault((cell.metric, key), set())
+    for metric, key in values:
+        values[metric, key] = {cell.get(key) for cell in parsed.values() if cell.metric == metric}
+    found = {}
+    for text, cell in parsed.items():
+        params = [f"{key}={value}" for key, value in cell.params if key in _ALWAYS or len(values[cell.metric, key]) > 1]
+        found[text] = f"{cell.metric} ({', '.join(params)})" if params else cell.metric
+    return found
+
+
+def turned(one: Comparison, first: int) -> tuple[float, Bounds | None]:
+    """Effect and 95 % interval of candidate `first` against the other; the comparison must have an effect."""
+    if one.effect is None:
+        raise ValueError("a comparison without an effect has no direction")
+    if one.a == first:
+        return one.effect, one.bounds
+    bounds = one.bounds
+    if one.by_difference:
+        return -one.effect, bounds and Bounds(-bounds.high, -bounds.low, bounds.confidence)
+    return 1.0 / one.effect, bounds and Bounds(1.0 / bounds.high, 1.0 / bounds.low, bounds.confidence)
+
+
+def how_much(effect: float, unit: str, by_difference: bool, other: str) -> str:
+    """`12.3 % higher than b`, `2.40 times as high as b`, `3 ms lower than b`; shares differ in percentage points."""
+    number, word = _parts(effect, unit, by_difference, _is_factor(effect))
+    return f"{number} {word} {'as' if word == _TIMES else 'than'} {other}"
+
+
+def span(bounds: Bounds, effect: float, unit: str, by_difference: bool) -> str:
+    """An interval's ends, the smaller change first: `10.1 % to 14.2 % higher`; each with its word where they differ.
+
+    Ratios are written as the effect itself is: as changes up to a factor of two, as factors beyond.
+    """
+    low, high = (_parts(end, unit, by_difference, _is_factor(effect)) for end in (bounds.low, bounds.high))
+    if low[1] != high[1]:
+        return f"{' '.join(low)} to {' '.join(high)}"
+    smaller, larger = (high, low) if low[1] == "lower" else (low, high)
+    return f"{smaller[0].removesuffix(_POINTS)} to {larger[0]} {larger[1]}"
+
+
+_TIMES = "times as high"
+_POINTS = " percentage points"
+
+
+def _parts(effect: float, unit: str, by_difference: bool, factor: bool) -> tuple[str, str]:
+    """The number with its unit, and the word for its direction."""
+    if by_difference:
+        points = f"{abs(effect) * 100:.3g}{_POINTS}" if unit == "ratio" else format_quantity(abs(effect), unit)
+        return points, "higher" if effect > 0 else "lower"
+    if factor:
+        return f"{effect:.2f}" if 0.1 <= effect < 100.0 else f"{effect:.3g}", _TIMES
+    return f"{abs(effect - 1.0) * 100:.1f} %", "higher" if effect > 1.0 else "lower"
+
+
+def _is_factor(effect: float) -> bool:
+    return effect >= 2.0 or effect <= 0.5
+
+
+def listed(names: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""

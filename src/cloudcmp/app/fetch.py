@@ -20,8 +20,7 @@ from cloudcmp.cost.sources.fetchers import fetch as fetch_from
 from cloudcmp.cost.sources.libcloud import bundled_file
 from cloudcmp.cost.sources.web import Tell, Web, silent
 from cloudcmp.errors import CloudcmpError, Fault, ProviderFault, UserMistake
-from cloudcmp.model.price import How, PriceEntry, PriceList
-from cloudcmp.model.price_import import PriceListImport
+from cloudcmp.model.price import How, PriceEntry, PriceList, PriceListImport
 from cloudcmp.store.faults import storage
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import format_seconds

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from cloudcmp import published
-from cloudcmp.app.offerings import sources
+from cloudcmp.app import concurrent
 from cloudcmp.app.study_folder import known_studies
 from cloudcmp.catalog import METRICS, PROBES, SUITES, TOOLS, hint
 from cloudcmp.errors import CloudcmpError, UserMistake
@@ -19,7 +19,7 @@ _CATALOG: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def inventory(kind: str, name: str | None, say: sources.Say = sources.quiet) -> Inventory:
+def inventory(kind: str, name: str | None, say: concurrent.Say = concurrent.quiet) -> Inventory:
     """The items of a kind; `name` picks one provider, or one item to be shown in full.
 
     `say` reports which providers are awaited. Raises UserMistake for an unknown name, naming the nearest, and what the
@@ -35,7 +35,7 @@ def inventory(kind: str, name: str | None, say: sources.Say = sources.quiet) -> 
         return Inventory(kind, tuple(known[one] for one in _select(name, tuple(known), kind)), whole=name is not None)
     if kind != "providers" and name is not None:
         return Inventory(kind, tuple(_offerings_of(name)))
-    answers = sources.offerings_by_provider(names(), None, say)
+    answers = concurrent.offerings_by_provider(names(), None, say)
     if kind == "providers":
         return Inventory(kind, tuple(_summary(one, answers[one]) for one in _select(name, names(), kind)))
     return Inventory(kind, tuple(_priced(answers)), unavailable=answers)

@@ -21,7 +21,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.start import Answers, CloudAccess, FetchedPrices, Form, StarterStudy
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, new_file
-from cloudcmp.plan.match import nearest_offering
+from cloudcmp.plan.candidates import nearest_offering
 from cloudcmp.provider.credential_signs import signs_of
 from cloudcmp.provider.registry import ProviderOptions, names
 from cloudcmp.report.first_study import size_words

@@ -1,45 +1,38 @@
 """The catalogue of metrics, probes, suites and tools."""
 
-from cloudcmp.catalog.command_metrics import COMMAND, command_cells, metrics_with
 from cloudcmp.catalog.lookup import (
-    canonical,
-    cells_of,
-    expected_s,
-    fill,
-    once_a_launch,
-    probe_of,
-    refusal,
-    suite_of,
-)
-from cloudcmp.catalog.parameters import hint, nearest
-from cloudcmp.catalog.places import PLACES, Place, place_of
-from cloudcmp.catalog.tables import METRICS, PERCENTILES, PROBES, SUITES
-from cloudcmp.catalog.tool_settings import (
+    COMMAND,
     DEFAULT,
     TOOL,
-    UNKNOWN_SETTINGS,
+    canonical,
+    cells_of,
+    command_cells,
+    expected_s,
+    fill,
     measure_cell,
+    metrics_with,
+    once_a_launch,
     output_settings_text,
+    refusal,
     settings_of,
     settings_text,
+    suite_of,
     tool_of,
-    tool_settings,
 )
+from cloudcmp.catalog.parameters import hint, nearest
+from cloudcmp.catalog.places import place_of
+from cloudcmp.catalog.tables import METRICS, PROBES, SUITES
 from cloudcmp.tools import READERS, TOOLS
 
 __all__ = [
     "COMMAND",
     "DEFAULT",
     "METRICS",
-    "PERCENTILES",
-    "PLACES",
     "PROBES",
     "READERS",
     "SUITES",
     "TOOL",
     "TOOLS",
-    "UNKNOWN_SETTINGS",
-    "Place",
     "canonical",
     "cells_of",
     "command_cells",
@@ -52,11 +45,9 @@ __all__ = [
     "once_a_launch",
     "output_settings_text",
     "place_of",
-    "probe_of",
     "refusal",
     "settings_of",
     "settings_text",
     "suite_of",
     "tool_of",
-    "tool_settings",
 ]

@@ -1,14 +1,17 @@
-"""Look-ups in the tables: the parameters, cells and expected time of probes."""
+"""Look-ups in the tables: the parameters, cells and expected time of probes, settings of tools, metrics of commands."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from cloudcmp.catalog.parameters import canonical_of, hint
 from cloudcmp.catalog.tables import METRICS, PERCENTILES, PROBES, SUITES
-from cloudcmp.catalog.tool_settings import TOOL, expected_of, tool_cells
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.metric import Probe
+from cloudcmp.model.command import Command, CommandMetric
+from cloudcmp.model.metric import Group, Metric, Probe, Reduce
+from cloudcmp.model.tool import Tool
+from cloudcmp.tools import TOOLS
+from cloudcmp.tools.page import word
 
 # Start of the agent's process, its wait for a quiet machine and its own clean-up, for each trial.
 _OVERHEAD_S = 0.05
@@ -92,3 +95,97 @@ def refusal(name: str, params: Mapping[str, str]) -> tuple[str, str]:
 def once_a_launch(metric: str) -> bool:
     """True if a metric has one value a launch because the controller times it."""
     return any(probe.by_controller for probe in PROBES.values() if metric in probe.metrics)
+
+
+COMMAND = "command"
+"""The probe that runs commands of the user's own."""
+
+
+def metrics_with(commands: Iterable[Command]) -> dict[str, Metric]:
+    """The table of metrics with those of commands, by name."""
+    return METRICS | {one.name: _metric(one) for command in commands for one in command.told}
+
+
+def command_cells(command: Command) -> tuple[Cell, ...]:
+    """The cells that a command gives besides its finishing time."""
+    return tuple(Cell.of(one.name, {COMMAND: command.name}) for one in command.told)
+
+
+def _metric(own: CommandMetric) -> Metric:
+    return Metric(
+        own.name, own.unit, own.better, Group.COMPUTE, Reduce.MEDIAN, (COMMAND,),
+        "A figure that a command tells of itself.", "What the command does not say.", 1.0, own.signed,
+    )  # fmt: skip
+
+
+TOOL = "tool"
+"""The probe that runs a tool; the agent runs it as a command."""
+
+DEFAULT = "default"
+"""The text of settings that are all defaults."""
+
+UNKNOWN_SETTINGS = "untold"
+"""The text of the settings of an imported run whose output names none."""
+
+_BETWEEN = set(",\x00\n")
+
+
+def tool_of(name: str) -> Tool:
+    """The tool of a name; raises UserMistake with the nearest name."""
+    if name not in TOOLS:
+        raise UserMistake.at("tool", f"unknown tool {name!r}", hint(name, TOOLS, "cloudcmp list tools"))
+    return TOOLS[name]
+
+
+def tool_settings(name: str, params: Mapping[str, str]) -> dict[str, str]:
+    """All settings of a tool as canonical text in base units, sorted by name, defaults filled in.
+
+    Raises UserMistake for an unknown tool, an unknown parameter, or a value of another kind.
+    """
+    tool = tool_of(name)
+    written = {}
+    for key, text in params.items():
+        written[key] = canonical_of(f"tool {name}", tool.params, key, text, f"cloudcmp list tools {name}")
+        if _BETWEEN & set(written[key]):
+            raise UserMistake.at(f"tool {name}", f"{key}: {text!r} holds a comma", "use a value without one")
+    return {param.name: written.get(param.name, param.default) for param in sorted(tool.params, key=lambda p: p.name)}
+
+
+def settings_text(name: str, settings: Mapping[str, str]) -> str:
+    """The settings of a tool as one word of a cell: `key:value,...` without defaults, or `default`."""
+    defaults = {param.name: param.default for param in tool_of(name).params}
+    other = sorted((key, value) for key, value in settings.items() if defaults[key] != value)
+    return ",".join(f"{key}:{value}" for key, value in other) or DEFAULT
+
+
+def settings_of(name: str, text: str) -> dict[str, str]:
+    """All settings of a tool from the text of `settings_text`; raises UserMistake for a text of another form."""
+    items = [] if text == DEFAULT else [item.partition(":") for item in text.split(",")]
+    if any(not key or not colon or not value for key, colon, value in items) or len({i[0] for i in items}) < len(items):
+        raise UserMistake.at(f"tool {name}", f"settings: {text!r} is not key:value,key:value", "or write default")
+    return tool_settings(name, {key: value for key, _, value in items})
+
+
+def output_settings_text(settings: Mapping[str, str]) -> str:
+    """The settings that an output names, as one word of a cell, or `untold`.
+
+    Characters that a cell cannot hold become `_`.
+    """
+    return ",".join(f"{word(key)}:{word(value)}" for key, value in sorted(settings.items())) or UNKNOWN_SETTINGS
+
+
+def measure_cell(name: str, settings: str, measure: str, metric: str) -> Cell:
+    """The cell of one measure of a tool with these settings, as text."""
+    return Cell.of(metric, {"measure": measure, "settings": settings, "tool": name})
+
+
+def tool_cells(name: str, text: str) -> tuple[Cell, ...]:
+    """The cells that a tool gives with these settings, as text."""
+    settings = settings_of(name, text)
+    text = settings_text(name, settings)
+    return tuple(measure_cell(name, text, one.name, one.metric) for one in tool_of(name).measures(settings))
+
+
+def expected_of(name: str, text: str) -> float:
+    """Seconds that one run of a tool is expected to take."""
+    return tool_of(name).typical_s(settings_of(name, text))

@@ -11,7 +11,7 @@ from cloudcmp.cli.output import console, emit, folded, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
-    from cloudcmp.model.price_import import PriceListImport
+    from cloudcmp.model.price import PriceListImport
 
 
 def fetch(

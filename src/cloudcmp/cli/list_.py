@@ -68,8 +68,8 @@ def list_(
             raise UserMistake.at("cloudcmp list", "two providers are named", "name one")
         _filtered(kind, {**words, "provider": provider or name}, limit, as_csv=as_csv, json=json)
         return
+    from cloudcmp.app.concurrent import quiet
     from cloudcmp.app.list_ import inventory
-    from cloudcmp.app.offerings.sources import quiet
     from cloudcmp.report import list_tables
 
     found = inventory(kind.value, name, quiet if json else warn)
@@ -85,8 +85,8 @@ def list_(
 
 
 def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as_csv: bool, json: bool) -> None:
+    from cloudcmp.app.concurrent import quiet
     from cloudcmp.app.offerings.search import filters, search
-    from cloudcmp.app.offerings.sources import quiet
     from cloudcmp.report import offerings
 
     if as_csv and json:

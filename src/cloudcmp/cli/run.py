@@ -1,12 +1,13 @@
 """`cloudcmp run` and `cloudcmp demo`: measure a study, this machine, or three simulated clouds."""
 
+import os
+import pwd
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.confirmation import confirmation
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
 from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Seed, Short, Terms
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn, warn_left
@@ -167,3 +168,57 @@ def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, eve
         comparison.show(console(), written.view, exploratory="brief" if every else "hidden")
         say(str(written.path))
     return EXIT_FAULT if ending.left else EXIT_DONE
+
+
+if TYPE_CHECKING:
+    from cloudcmp.app.confirmation import Confirm, ConfirmationRequest
+
+
+def confirmation(*, yes: bool, json: bool) -> "Confirm":
+    """Confirms commands by `--yes`, else by asking at the terminal; refuses if there is no terminal.
+
+    Questions go to standard error, so that standard output holds only the answer.
+    """
+
+    def confirm(request: "ConfirmationRequest") -> bool:
+        if not yes and (json or not (sys.stdin.isatty() and sys.stderr.isatty())):
+            what = f"it runs commands {request.where}, and nobody is there to confirm them"
+            raise UserMistake.at(request.study, what, f"look at them with '{request.look}', then add --yes")
+        if not json:
+            _show(request)
+        return yes or _agrees(f"Run these commands {_places(request.where)}? [y/N] ")
+
+    return confirm
+
+
+def _show(request: "ConfirmationRequest") -> None:
+    from rich.console import Console
+
+    from cloudcmp.report.command_lines import show_commands
+
+    show_commands(Console(stderr=True, highlight=False), request.uses)
+
+
+def _places(where: str) -> str:
+    return where.replace(", as you", f" as {_user()}")
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"user {os.geteuid()}"
+
+
+def _agrees(question: str) -> bool:
+    """True if the typed line says yes; the end of the input means no."""
+    try:
+        sys.stderr.write(question)
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")  # the fault that follows gets its own line
+        raise
+    if not line:
+        sys.stderr.write("\n")
+    return line.strip().lower() in {"y", "yes"}

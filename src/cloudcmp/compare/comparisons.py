@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cloudcmp.compare.comparability import Facts, Likeness, trial_params
-from cloudcmp.compare.family import adjusted, deciding
 from cloudcmp.compare.pairing import Rounds, figures_of, launches_of
 from cloudcmp.compare.table import CellTable, PairTable, Question
-from cloudcmp.compare.verdict import CODES, bars_of, verdicts_of
+from cloudcmp.compare.verdict import CODES, adjusted, bars_of, deciding, verdicts_of
 from cloudcmp.compare.winners import winner_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.comparability import Likeness
-from cloudcmp.compare.family import ALPHA
 from cloudcmp.compare.pairing import Figures, Flags, Launches, pairs_of, robust_of
-from cloudcmp.compare.verdict import CODES
+from cloudcmp.compare.verdict import ALPHA, CODES
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import CellPairs, Pairs

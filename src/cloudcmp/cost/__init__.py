@@ -1,23 +1,7 @@
 """What things cost: bills for what is used, money for a task, work for money. A price of zero or none is unknown."""
 
 from cloudcmp.cost.account_terms import added_support
-from cloudcmp.cost.bill import bill
 from cloudcmp.cost.figures import is_task, price_of, with_cost, work_unit
-from cloudcmp.cost.quote import Market, no_list, quoted, told_terms
-from cloudcmp.cost.rates import either, given, rates
+from cloudcmp.cost.quote import Market, quoted, told_terms
 
-__all__ = [
-    "Market",
-    "added_support",
-    "bill",
-    "either",
-    "given",
-    "is_task",
-    "no_list",
-    "price_of",
-    "quoted",
-    "rates",
-    "told_terms",
-    "with_cost",
-    "work_unit",
-]
+__all__ = ["Market", "added_support", "is_task", "price_of", "quoted", "told_terms", "with_cost", "work_unit"]

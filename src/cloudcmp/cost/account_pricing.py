@@ -1,18 +1,18 @@
-"""The price of a candidate for an hour under an account's own terms."""
+"""The price of a candidate for an hour under an account's own terms, and what commitments are worth."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from cloudcmp.cost import commitment
-from cloudcmp.cost.account_terms import covering, own_lines
-from cloudcmp.cost.metering import EXACT
+from cloudcmp.cost.account_terms import covering, effective_per_hour, own_lines
+from cloudcmp.cost.metering import EXACT, hours_for
 from cloudcmp.cost.parts import as_rented
 from cloudcmp.cost.rules import TOLD, shares_of
 from cloudcmp.model.bill import BillLine, Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.plan import Candidate, unit_cost
-from cloudcmp.model.price import Item, Purchase, Unit
-from cloudcmp.model.terms import Terms
+from cloudcmp.model.price import MONTH_HOURS, Item, Purchase, Unit
+from cloudcmp.model.terms import Commitment, Terms
 from cloudcmp.units import Money
 
 _STEP = Decimal("1e-12")
@@ -78,7 +78,7 @@ def _hour(
             paid, machines = next(paying)
             part = f" (for {machines} of {candidate.count} machines)" if machines < candidate.count else ""
             monthly = () if price.source in TOLD else shares_of(sold.provider, sold.name)
-            why = commitment.describe(paid, price.amount_per_hour, monthly) + part
+            why = describe(paid, price.amount_per_hour, monthly) + part
         if why not in effects:
             effects.append(why)
     left = listed + sum((one.amount.amount for one in own if one.amount), Decimal(0))
@@ -112,3 +112,48 @@ def _unpriced(candidate: Candidate) -> Candidate:
 
 def _per_hour(amount: Decimal, price: Price) -> str:
     return f"{amount.normalize():.6g} {price.currency}/h"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """Hours at which a commitment and paying by the hour cost the same; None where it never comes to that."""
+
+    of_term: Decimal | None
+    a_month: Decimal | None
+
+
+def break_even(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = ()) -> BreakEven:
+    """The hours of the term, and of each month, from which on a commitment is cheaper than `per_hour`.
+
+    `monthly` are the shares of that price in equal parts of a month, where long use is cheaper by itself.
+
+    What is paid at the beginning and each hour of the term is paid whether the machine runs or not: upfront + hourly x
+    term. It is cheaper for more hours than that sum buys on demand, and never where those are more than the term has.
+    """
+    term_h = Decimal(own.term_months * MONTH_HOURS)
+    paid = own.upfront + EXACT.multiply(own.hourly.amount, term_h)
+    if per_hour <= 0:
+        return BreakEven(None, None)
+    hours = EXACT.divide(paid, per_hour)
+    if monthly:
+        each = hours_for(EXACT.divide(hours, Decimal(own.term_months)), MONTH_HOURS, monthly)
+        return BreakEven(None if each is None else each * own.term_months, each)
+    if hours >= term_h:
+        return BreakEven(None, None)
+    return BreakEven(hours, EXACT.divide(hours, Decimal(own.term_months)))
+
+
+def describe(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = ()) -> str:
+    """The same in words."""
+    name = f"{own.purchase.value} for {own.term_months} months"
+    effective = effective_per_hour(own)
+    found = break_even(own, per_hour, monthly)
+    long = ", less for long use," if monthly else ""
+    each = f"{effective.amount:.6g} {effective.currency}/h if it runs all the time"
+    if found.a_month is None:
+        return f"{name}: {each}, and never cheaper than {per_hour.normalize():f} {effective.currency}/h{long} on demand"
+    share = found.a_month / MONTH_HOURS * 100
+    return (
+        f"{name}: {each}; cheaper than {per_hour.normalize():f} {effective.currency}/h{long} on demand from "
+        f"{found.a_month:.0f} of {MONTH_HOURS} hours a month on ({share:.0f} %)"
+    )

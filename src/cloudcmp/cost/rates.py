@@ -44,20 +44,6 @@ def given(price: Price, use: Use, billing: Billing | None = None) -> Rate:
     return Rate((row,), billing or clock_of(use), monthly=monthly, source=price.source, dated=price.as_of)
 
 
-def either(*ways: RateOf) -> RateOf:
-    """The first rate that has a price; else why the last one has none."""
-
-    def rate_of(use: Use) -> Rate:
-        rate = NO_RATE
-        for way in ways:
-            rate = way(use)
-            if rate.rows:
-                return rate
-        return rate
-
-    return rate_of
-
-
 def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
     fits: list[_Fit] = []
     for one in sorted(lists, key=_day, reverse=True):

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from cloudcmp.execute.context import LaunchResult, TrialContext
 from cloudcmp.model.plan import Candidate, PlannedTrial
-from cloudcmp.model.reason import LaunchReason
-from cloudcmp.model.trial import Attempt, Outcome, TrialResult
+from cloudcmp.model.trial import Attempt, LaunchReason, Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 
 Begun = tuple[int, float]

@@ -25,7 +25,7 @@ def open_provisioning(ledger: Ledger, providers: Iterable[Provider]) -> Provisio
     if not any(isinstance(one, Remote) for one in some):
         return ProvisionContext(ledger, connector, Keys(lambda: KeyPair("", ""), lambda *_: ""))
     from cloudcmp.agent.cloud_config import cloud_config
-    from cloudcmp.agent.keys import new_key
+    from cloudcmp.agent.host import new_key
 
     poll_s = _POLL_BILLED_S if any(one.billed for one in some) else _POLL_S
 

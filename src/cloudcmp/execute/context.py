@@ -13,8 +13,7 @@ from cloudcmp.model.lease import ZONE
 from cloudcmp.model.metric import Metric, Probe, When
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Clock, Progress, Provider
-from cloudcmp.model.reason import LaunchReason
-from cloudcmp.model.trial import Attempt, Outcome, Sample
+from cloudcmp.model.trial import Attempt, LaunchReason, Outcome, Sample
 from cloudcmp.provision import Guard, Machine, ProvisionContext, Stopwatch
 from cloudcmp.store import StudyStore
 
@@ -27,25 +26,20 @@ class Records(Protocol):
 
     def next_attempt(self, trial: int) -> int:
         """The number of the next attempt at a trial."""
-        ...
 
     def earlier(self, trial: int) -> int:
         """The number of attempts at a trial that ended by themselves."""
-        ...
 
     def begin_attempt(self, trial: int, attempt: int, started_at: float) -> None:
         """Write that an attempt starts."""
-        ...
 
     def keep_output(self, trial: int, attempt: int, texts: Mapping[str, str], facts: str) -> str:
         """Write what a command printed in an attempt; returns the facts with the name of the file."""
-        ...
 
     def finish_attempt(
         self, attempt: Attempt, samples_of: Sequence[Sample], *, begin_next: tuple[int, int, float] | None = None
     ) -> Attempt:
         """Write how an attempt ended, with its samples, and that the next one starts."""
-        ...
 
 
 def _secret() -> str:

@@ -26,4 +26,3 @@ class ReadsFirewall(Protocol):
 
     async def admitted(self, firewall: Handle) -> Admission:
         """Whom a firewall admits; nobody, where it is not shown. Raises the kinds of ProviderFault."""
-        ...

@@ -214,3 +214,23 @@ class PriceList:
     regions: tuple[str, ...] = ()
     sold: tuple[TypeFacts, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PriceListImport:
+    """A price list in the book: its source and date, and how many prices, instance types and doubtful lines it has.
+
+    `again` if the book had the same list before and only its date is new; `first_doubts` are a few of the doubts.
+    """
+
+    kind: str
+    source: str
+    how: str
+    dated: date | None
+    sha256: str
+    bytes: int
+    rows: int
+    types: int
+    doubts: int
+    first_doubts: tuple[Doubt, ...]
+    again: bool = False

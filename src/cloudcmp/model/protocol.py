@@ -25,7 +25,6 @@ class Clock(Protocol):
 
     def at(self, planned_s: float) -> float:
         """The Unix time (s) of a step that the plan puts `planned_s` seconds after its start."""
-        ...
 
 
 class Instance(Protocol):
@@ -34,24 +33,20 @@ class Instance(Protocol):
     @property
     def cpus(self) -> Sequence[int]:
         """The processors that jobs on this machine may use."""
-        ...
 
     @property
     def address(self) -> str:
         """The address at which the machine's agents reach each other."""
-        ...
 
     @property
     def folder(self) -> str | None:
         """The folder for test files, None if there is none."""
-        ...
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
         """Start an agent on one job line; leaving the context ends it.
 
         `earlier` counts the trial's attempts that ended by themselves.
         """
-        ...
 
 
 @runtime_checkable
@@ -60,7 +55,6 @@ class AcceptsFiles(Instance, Protocol):
 
     async def upload(self, files: Mapping[str, Path]) -> None:
         """Upload files, executable, into its folder, each under its relative name; raises ProviderFault, OSError."""
-        ...
 
 
 class Provider(Protocol):
@@ -82,19 +76,15 @@ class Provider(Protocol):
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """The offerings, with price, date and source if known."""
-        ...
 
     def host(self, candidate: Candidate) -> str:
         """A name for the machine that a candidate shares with others; equal names never run at once."""
-        ...
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """The preflight findings for these candidates; creates nothing."""
-        ...
 
     async def create(self, request: CreateRequest) -> str:
         """Ask for one resource, tags and token in the same call; returns its cloud id."""
-        ...
 
     async def find(
         self, study: str, token: str | None = None, *, region: str | None = None
@@ -103,19 +93,15 @@ class Provider(Protocol):
 
         Raises IncompleteListing if the list is not complete.
         """
-        ...
 
     async def leftovers(self) -> Listing:
         """All resources with cloudcmp's tags, of every study, kind and region."""
-        ...
 
     async def destroy(self, handle: Handle) -> None:
         """Request the deletion of a resource; deleting one that is gone is no error."""
-        ...
 
     async def gone(self, handle: Handle) -> str | None:
         """Evidence that a resource is gone, None while there is none; stopped is not gone."""
-        ...
 
 
 @runtime_checkable
@@ -124,7 +110,6 @@ class Direct(Provider, Protocol):
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> Instance:
         """The launched machine, ready to run agents."""
-        ...
 
 
 @runtime_checkable
@@ -133,7 +118,6 @@ class NeedsPreparation(Protocol):
 
     async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
         """Prepare the images before anything is timed; `say` reports long steps. Raises the kinds of ProviderFault."""
-        ...
 
 
 @runtime_checkable
@@ -142,7 +126,6 @@ class PlanSafeguards(Provider, Protocol):
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
         """The safeguards for a plan's candidates and trials."""
-        ...
 
 
 @runtime_checkable
@@ -151,7 +134,6 @@ class SelfTerminating(Protocol):
 
     def ends(self, request: CreateRequest) -> bool:
         """True if the requested machine is known to end by itself."""
-        ...
 
 
 @runtime_checkable
@@ -160,14 +142,12 @@ class Remote(Provider, Protocol):
 
     async def look(self, handle: Handle) -> MachineStatus:
         """The status of a machine, and its address once it runs."""
-        ...
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Resize a machine to another type of its region, with a stop and a start; raises Refused if it cannot.
 
         `stopped` is called while the machine is stopped.
         """
-        ...
 
 
 @runtime_checkable
@@ -183,7 +163,6 @@ class Zoned(Protocol):
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is unknown."""
-        ...
 
 
 @runtime_checkable
@@ -192,7 +171,6 @@ class HasServerTime(Protocol):
 
     async def date(self) -> float | None:
         """The provider's time (Unix s), None if a response carries none."""
-        ...
 
 
 @runtime_checkable
@@ -204,7 +182,6 @@ class Accounted(Protocol):
 
         Raises the kinds of ProviderFault.
         """
-        ...
 
 
 class Progress(Protocol):
@@ -212,24 +189,18 @@ class Progress(Protocol):
 
     def begin(self, trials: int, expected_s: float) -> None:
         """A study starts or goes on, with this much left."""
-        ...
 
     def launch(self, candidate: str, round: int) -> None:
         """A launch begins."""
-        ...
 
     def trial(self, candidate: str, trial: PlannedTrial, outcome: Outcome, why: str) -> None:
         """A trial ended; `why` is empty or one line."""
-        ...
 
     def money(self, text: str) -> None:
         """The money spent so far, in one line."""
-        ...
 
     def note(self, text: str) -> None:
         """A note for the user, in one line."""
-        ...
 
     def end(self) -> None:
         """The study ends; nothing more is reported."""
-        ...

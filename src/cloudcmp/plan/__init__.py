@@ -1,28 +1,24 @@
 """Makes the plan of a study: its trials, their order and their times."""
 
 from cloudcmp.plan.candidates import unpriced
-from cloudcmp.plan.cast import cast_of, kinds_of
-from cloudcmp.plan.expected_traffic import OWN_GUESTS, caps_of, most_bytes
+from cloudcmp.plan.cast import cast_of
 from cloudcmp.plan.planner import make
-from cloudcmp.plan.published_offerings import published_offerings, published_providers
+from cloudcmp.plan.published_offerings import published_providers
 from cloudcmp.plan.resize_target import list_prices_apply, resize_price
 from cloudcmp.plan.run_checks import check_runnable
-from cloudcmp.plan.sessions import next_opening
-from cloudcmp.plan.traffic import machine_limit, machines
+from cloudcmp.plan.schedule import next_opening
+from cloudcmp.plan.traffic import caps_of, machine_limit, machines, most_bytes
 
 __all__ = [
-    "OWN_GUESTS",
     "caps_of",
     "cast_of",
     "check_runnable",
-    "kinds_of",
     "list_prices_apply",
     "machine_limit",
     "machines",
     "make",
     "most_bytes",
     "next_opening",
-    "published_offerings",
     "published_providers",
     "resize_price",
     "unpriced",

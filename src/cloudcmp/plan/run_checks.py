@@ -7,9 +7,8 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
-from cloudcmp.plan.expected_traffic import OWN_GUESTS
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
-from cloudcmp.plan.traffic import duty_excess, machine_limit, machines
+from cloudcmp.plan.traffic import OWN_GUESTS, duty_excess, machine_limit, machines
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 

@@ -1,12 +1,13 @@
 """The launches and trials of a plan, in the order in which they are run."""
 
+import hashlib
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cloudcmp.model.metric import When
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.plan.schedule import Round
-from cloudcmp.plan.seeds import generator, seed_of
 from cloudcmp.plan.tasks import Task, work_s
 from cloudcmp.plan.traffic import cast_for
 
@@ -113,3 +114,14 @@ def _trial(
         own,
         cast_for(candidate, task),
     )
+
+
+def seed_of(*names: object) -> int:
+    """A whole number below 2^48 that belongs to the names; JSON and SQLite keep it exactly."""
+    text = "/".join(map(str, names))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
+
+
+def generator(*names: object) -> random.Random:
+    """A source of random numbers that belongs to the names."""
+    return random.Random(seed_of(*names))

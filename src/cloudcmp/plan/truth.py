@@ -10,7 +10,7 @@ from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.offering import CellTruth, Truth
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidate_tasks import system_of
-from cloudcmp.plan.seeds import generator
+from cloudcmp.plan.trials import generator
 
 # The spread of candidates without planted values, on the log scale: a factor of 1.2 is one standard deviation.
 _APART = 0.18

@@ -7,26 +7,13 @@ from cloudcmp.provision.destruction import Release
 from cloudcmp.provision.emergency_teardown import request_deletes
 from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of, patience_with, slot_of
 from cloudcmp.provision.ledger_cost import Beside, charges, committed, spent, terms_of
-from cloudcmp.provision.lifecycle import (
-    CLOUD_CRASH_POINTS,
-    RESIZE_CRASH_POINTS,
-    acquire,
-    change_type,
-    release,
-    release_all,
-    release_before,
-)
-from cloudcmp.provision.ownership import token_of
-from cloudcmp.provision.pace import Pace
+from cloudcmp.provision.lifecycle import change_type, release_all
 from cloudcmp.provision.prices import price_to_create
-from cloudcmp.provision.site import Keys, ProvisionContext, set_up, tear_down
+from cloudcmp.provision.site import Keys, ProvisionContext, set_up, tear_down, zones_of
 from cloudcmp.provision.tally import RowLog
-from cloudcmp.provision.zones import zones_of
 
 __all__ = [
     "ACCOUNT",
-    "CLOUD_CRASH_POINTS",
-    "RESIZE_CRASH_POINTS",
     "Accounts",
     "Ask",
     "Beside",
@@ -37,7 +24,6 @@ __all__ = [
     "Ledger",
     "Limits",
     "Machine",
-    "Pace",
     "Part",
     "Patience",
     "ProvisionContext",
@@ -45,7 +31,6 @@ __all__ = [
     "Release",
     "RowLog",
     "Stopwatch",
-    "acquire",
     "change_type",
     "charges",
     "come_back",
@@ -53,15 +38,12 @@ __all__ = [
     "launch_of",
     "patience_with",
     "price_to_create",
-    "release",
     "release_all",
-    "release_before",
     "request_deletes",
     "set_up",
     "slot_of",
     "spent",
     "tear_down",
     "terms_of",
-    "token_of",
     "zones_of",
 ]

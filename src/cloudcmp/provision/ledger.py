@@ -34,11 +34,9 @@ class Journal(Protocol):
 
     def append_lease(self, row: LeaseRow) -> None:
         """Write one row, or raise."""
-        ...
 
     def leases(self) -> tuple[Lease, ...]:
         """Each lease as its rows leave it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

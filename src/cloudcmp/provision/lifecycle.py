@@ -20,23 +20,10 @@ from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseEvent, LeaseNote,
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.provision.arrival import Stopwatch
-from cloudcmp.provision.destruction import Release, end, try_write
-from cloudcmp.provision.gone_watch import LastFault, fault_text
+from cloudcmp.provision.destruction import LastFault, Release, end, fault_text, try_write
 from cloudcmp.provision.ledger import Ledger, Part, Patience, patience_with, slot_of
 from cloudcmp.provision.ownership import ATTEMPT, KEPT, PROVED, SLOT, STUDY, Proof, Sighting, is_untagged, tag, token_of
 from cloudcmp.store.crash import crash_point
-
-CLOUD_CRASH_POINTS = (
-    "cloud.before_create",
-    "cloud.after_create",
-    "cloud.after_find",
-    "cloud.before_destroy",
-    "cloud.after_destroy",
-    "cloud.after_gone",
-)
-"""Crash points around each call to a provider; those around each row of the journal are the store's own."""
-RESIZE_CRASH_POINTS = ("cloud.before_resize", "cloud.while_stopped", "cloud.after_resize")
-"""Crash points around a machine's stop and start; only a study that resizes passes them."""
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from cloudcmp.model.check import LiveCheck, ProviderFinding
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.leftover import SweepResult
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.model.price_import import PriceListImport
+from cloudcmp.model.price import PriceListImport
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.model.start import FetchedPrices, StarterStudy
 from cloudcmp.model.view import View

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from cloudcmp.catalog import expected_s, fill, tool_settings
+from cloudcmp.catalog import expected_s, fill
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.model.inventory import PUBLISHED_PRICES, Inventory, ProviderSummary, StudyEntry
 from cloudcmp.model.metric import Metric, Param, Probe, Suite
 from cloudcmp.model.offering import Offering, Price

@@ -1,4 +1,4 @@
-"""Estimates of one sample: centre, spread and quantiles, each with the interval that belongs to it."""
+"""Estimates of one sample: centre, spread, quantiles and shares with intervals; medians and variance by groups."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from cloudcmp.stats.check import finite, fraction, is_constant
+from cloudcmp.stats.check import Floats, Integers, finite, fraction, is_constant
 
 # An exact tail such as 1/32 may come out of the incomplete beta function a few ulp too large.
 _ROUNDING = 1.0 + 1e-12
@@ -87,7 +87,7 @@ def t_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
 def median_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
     """The distribution-free interval of the median: two order statistics with exact binomial ranks.
 
-    It covers the true median with at least `confidence` for any continuous distribution (see `median_coverage`).
+    It covers the true median with at least `confidence` for any continuous distribution.
     None when n is too small for that (at 95 %: n < 6).
     Source: David and Nagaraja, "Order Statistics", section 7.1; used by Maricq et al., OSDI 2018.
     """
@@ -127,17 +127,6 @@ def quantile_ranks(n: int, p: float, confidence: float = 0.95) -> tuple[int, int
     return (low, n + 1 - from_top) if low >= 1 and from_top >= 1 else None
 
 
-def median_coverage(n: int, confidence: float = 0.95) -> tuple[int, float] | None:
-    """The rank k (from 1) of the median's interval [x(k), x(n + 1 - k)] and the confidence that it really has.
-
-    The coverage is 1 - 2 P(Bin(n, 1/2) <= k - 1) >= `confidence`; None when n is too small.
-    """
-    ranks = quantile_ranks(n, 0.5, confidence)
-    if ranks is None:
-        return None
-    return ranks[0], 1.0 - 2.0 * float(special.bdtr(ranks[0] - 1, n, 0.5))
-
-
 def _largest_rank(n: int, p: float, tail: float) -> int:
     """The largest k in 0..n with P(Bin(n, p) <= k - 1) <= tail, by bisection (the probability rises with k)."""
     low, high = 0, n + 1
@@ -148,3 +137,89 @@ def _largest_rank(n: int, p: float, tail: float) -> int:
         else:
             high = middle
     return low
+
+
+def between_share(values: npt.ArrayLike, launch_ids: npt.ArrayLike) -> float | None:
+    """The between-launch share of variance s_b^2 / (s_b^2 + s_w^2), in [0, 1]: the intraclass correlation.
+
+    `values` are trial values, shape (n,); `launch_ids` name each one's launch, shape (n,), any comparable type.
+    One-way random effects, method of moments for unequal numbers of runs: s_w^2 = MS_within,
+    s_b^2 = (MS_between - MS_within) / n0 with n0 = (n - sum n_i^2 / n) / (k - 1), cut off at 0.
+    None with fewer than 2 launches, without a launch of 2 runs or more, and when nothing varies at all.
+    With few launches it is rough: from six launches of two runs, a true 0.5 is estimated anywhere from 0 to 0.9.
+    Source: Searle, Casella and McCulloch, "Variance Components", section 3.6.
+    """
+    sample = finite(values, "between_share")
+    launches, inverse, runs = np.unique(np.asarray(launch_ids), return_inverse=True, return_counts=True)
+    if inverse.shape != sample.shape:
+        raise ValueError(f"between_share: {sample.size} values, {inverse.size} launch ids; give one id for each value")
+    n, k = sample.size, launches.size
+    if k < 2 or n == k or is_constant(sample):
+        return None
+    # Shifted first: the same variances, without losing digits to a large common level.
+    shifted = sample - sample.mean()
+    means = np.bincount(inverse, weights=shifted) / runs
+    within = float(((shifted - means[inverse]) ** 2).sum()) / (n - k)
+    between = float((runs * (means - shifted.mean()) ** 2).sum()) / (k - 1)
+    typical_runs = (n - float((runs.astype(np.float64) ** 2).sum()) / n) / (k - 1)
+    of_launches = max(0.0, (between - within) / typical_runs)
+    total = of_launches + within
+    return of_launches / total if total > 0.0 else None
+
+
+def share_interval(k: int, n: int, confidence: float = 0.95) -> Interval:
+    """The exact interval of a probability that came true `k` times of `n`, 0 <= k <= n, n >= 1; ratios.
+
+    The ends are the probabilities at which `k` or more, and `k` or fewer, have a chance of (1 - confidence) / 2: it
+    covers the true one with at least `confidence`, whatever it is, and is wider than Wilson's, which covers it only on
+    average. Says nothing of whether the n were independent.
+    Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
+    Biometrika 26(4), 1934.
+    """
+    if not 0 <= k <= n or n < 1:
+        raise ValueError(f"share_interval: {k} of {n}; count 0 to n of at least one")
+    tail = (1.0 - fraction(confidence, "confidence")) / 2.0
+    low = float(special.betaincinv(k, n - k + 1, tail)) if k else 0.0
+    high = float(special.betaincinv(k + 1, n - k, 1.0 - tail)) if k < n else 1.0
+    return Interval(low, high)
+
+
+# Rows that are gathered into one block at a time; keeps the copies inside the cache and memory flat.
+_BLOCK_ROWS = 1 << 20
+
+
+def group_medians(values: npt.ArrayLike, group_ids: npt.ArrayLike) -> tuple[Integers, Floats]:
+    """The median of each group: (the ids in rising order, shape (k,); their medians, shape (k,), unit of `values`).
+
+    `values` and whole `group_ids` have shape (n,), in any order; rows that already come group by group are faster.
+    """
+    sample, ids = finite(values, "group_medians"), _ids(group_ids, np.size(values), "group_medians")
+    if (ids[1:] < ids[:-1]).any():
+        order = np.argsort(ids)
+        sample, ids = sample[order], ids[order]
+    starts, sizes = _runs(ids)
+    medians = np.empty(starts.size)
+    # One block for each size: at most sqrt(2 n) different sizes share n rows, so the loop stays short.
+    for size in np.unique(sizes):
+        groups = np.flatnonzero(sizes == size)
+        at_once = max(1, _BLOCK_ROWS // int(size))
+        for first in range(0, groups.size, at_once):
+            some = groups[first : first + at_once]
+            block = np.sort(sample[starts[some][:, None] + np.arange(size)], axis=1)
+            medians[some] = (block[:, (size - 1) // 2] + block[:, size // 2]) / 2.0
+    return ids[starts], medians
+
+
+def _ids(group_ids: npt.ArrayLike, rows: int, name: str) -> Integers:
+    ids = np.asarray(group_ids)
+    if ids.shape != (rows,):
+        raise ValueError(f"{name}: {rows} values but group ids of shape {ids.shape}; give one id for each value")
+    if ids.dtype.kind not in "iu":
+        raise ValueError(f"{name}: group ids are {ids.dtype}; give whole numbers")
+    return ids.astype(np.int64, copy=False)
+
+
+def _runs(ids: Integers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Where each run of equal ids starts, and how long it is."""
+    starts = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
+    return starts, np.diff(starts, append=ids.size)

@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-from cloudcmp.stats.check import finite, fraction, is_constant
-from cloudcmp.stats.describe import median, quantile_ranks
+from cloudcmp.stats.check import fraction
 
 # Past this many degrees of freedom Student's t is the normal distribution to ten digits.
 _NORMAL_DF = 10**9
@@ -59,34 +57,6 @@ def needed_n(sd: float, log_difference: float, alpha: float = 0.05, power: float
         found = _power_of_t(effect * math.sqrt(middle), middle, alpha) >= power
         low, high = (low, middle) if found else (middle, high)
     return high
-
-
-def needed_repetitions(
-    pilot: npt.ArrayLike, error: float, confidence: float, rng: np.random.Generator, subsets: int = 200
-) -> int | None:
-    """E(r, alpha, X) of CONFIRM: how many values keep their median interval within `error` of the median.
-
-    `pilot` has shape (n,); `error` is relative (0.01 is 1 %). For each size, `subsets` random subsets of the pilot are
-    drawn without replacement and the ends of their median intervals averaged; both must lie within the error.
-    None when the pilot is too small to answer, or its median is 0.
-    Source: Maricq et al., "Taming performance variability", OSDI 2018, section 5.
-    """
-    values = finite(pilot, "needed_repetitions")
-    fraction(error, "error")
-    centre = median(values)
-    if centre == 0.0:
-        return None
-    if is_constant(values):
-        values = values[:1].repeat(values.size)
-    for size in range(2, values.size + 1):
-        ranks = quantile_ranks(size, 0.5, confidence)
-        if ranks is None:
-            continue
-        drawn = np.sort(rng.permuted(np.tile(values, (subsets, 1)), axis=1)[:, :size], axis=1)
-        ends = drawn[:, (ranks[0] - 1, ranks[1] - 1)].mean(axis=0)
-        if np.abs(ends - centre).max() <= error * abs(centre):
-            return size
-    return None
 
 
 def _power_of_t(noncentrality: float, n: int, alpha: float) -> float:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 from cloudcmp.model.plan import Plan
+from cloudcmp.store.access import LOCK_FILE, StudyLock
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import DATABASE_FILE, Database
 from cloudcmp.store.faults import storage
 from cloudcmp.store.files import RESERVE_FILE, Reserve, sync_folder
-from cloudcmp.store.lock import LOCK_FILE, StudyLock
 from cloudcmp.store.planned import (
     Origin,
     insert_origin,

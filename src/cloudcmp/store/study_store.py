@@ -18,7 +18,7 @@ from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.model.values import SeriesLimits, StudyValues, TrialValues
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported, ledger, outputs, planned, samples, values
-from cloudcmp.store.access import lock_of, open_database
+from cloudcmp.store.access import StudyLock, lock_of, open_database
 from cloudcmp.store.attempts import Begin
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.creation import lay_out
@@ -27,7 +27,6 @@ from cloudcmp.store.faults import DiskFull, corrupt, storage
 from cloudcmp.store.files import Reserve, write_durably
 from cloudcmp.store.imported import ImportedRows
 from cloudcmp.store.ledger import LaunchRecord
-from cloudcmp.store.lock import StudyLock
 from cloudcmp.store.planned import OWN, Origin
 from cloudcmp.store.sample_files import check_no_rows_lost, compact, remove_leftovers
 from cloudcmp.store.samples import IMPORTED_FILE, SAMPLES_FOLDER

@@ -8,9 +8,8 @@ from cloudcmp.model.offering import Price
 from cloudcmp.model.study import Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
-from cloudcmp.study.cells import CellBook, decide
 from cloudcmp.study.faults import Faults, shown
-from cloudcmp.study.probes import probe_specs
+from cloudcmp.study.probes import CellBook, decide, probe_specs
 from cloudcmp.study.shape import CandidateShape, DecideShape, Head, ProbeShape, SessionShape, fit
 from cloudcmp.study.terms import terms
 from cloudcmp.study.tree import Tree, read_tree

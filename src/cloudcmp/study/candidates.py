@@ -10,8 +10,8 @@ from cloudcmp.model.offering import CellTruth, Match, Truth
 from cloudcmp.model.offering import Faults as PlantedFaults
 from cloudcmp.model.study import CandidateSpec
 from cloudcmp.study import quantities
-from cloudcmp.study.cells import CellBook
 from cloudcmp.study.faults import Faults, Path, shown
+from cloudcmp.study.probes import CellBook
 from cloudcmp.study.shape import CandidateShape, CellShape, TruthShape, fit
 from cloudcmp.study.tree import Tree
 

@@ -6,16 +6,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cloudcmp.catalog import COMMAND, PROBES, SUITES, TOOL, canonical, cells_of, command_cells, hint, refusal, suite_of
+from cloudcmp.catalog import (
+    COMMAND,
+    PROBES,
+    SUITES,
+    TOOL,
+    TOOLS,
+    canonical,
+    cells_of,
+    command_cells,
+    hint,
+    metrics_with,
+    nearest,
+    refusal,
+    settings_text,
+    suite_of,
+)
+from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import CommandMetric
-from cloudcmp.model.metric import ParamKind
-from cloudcmp.model.study import ProbeSpec
+from cloudcmp.model.metric import Metric, ParamKind
+from cloudcmp.model.study import Decide, ProbeSpec
+from cloudcmp.study import quantities
 from cloudcmp.study.commands import command
-from cloudcmp.study.faults import Faults, Place, shown
-from cloudcmp.study.shape import ProbeShape
-from cloudcmp.study.tools import tool_specs
+from cloudcmp.study.faults import Faults, Path, Place, shown
+from cloudcmp.study.shape import DecideShape, ProbeShape
 from cloudcmp.study.tree import Tree
 
 MAX_SPECS = 5_000
@@ -206,3 +222,137 @@ def _product(entry: _Entry, probe: str, values: Mapping[str, tuple[str, ...]]) -
         entry.faults.add(entry.place(), f"{probe}: {of}{refused[0][0]}", refused[0][1])
         return None
     return [ProbeSpec(where, probe, one, entry.shape.runs) for one in combinations]
+
+
+_COMBINATIONS_MAX = 1000
+
+
+def tool_specs(shape: ProbeShape, path: Path, tree: Tree, faults: Faults) -> list[ProbeSpec] | None:
+    """One spec for each combination of a tool's settings; None where an entry is wrong, each fault added."""
+    name = shape.tool or ""
+    if name not in TOOLS:
+        faults.add(tree.place((*path, "tool")), f"unknown tool {shown(name)}", hint(name, TOOLS, "cloudcmp list tools"))
+        return None
+    values = {
+        key: _tool_values(name, key, value, (*path, "params", key), tree, faults) for key, value in shape.params.items()
+    }
+    if any(not texts for texts in values.values()):
+        return None
+    if math.prod(map(len, values.values())) > _COMBINATIONS_MAX:
+        what = f"more than {_COMBINATIONS_MAX} combinations of parameters"
+        faults.add(tree.place((*path, "params")), what, "split the study")
+        return None
+    where = faults.where(tree.place(path))
+    install = "yes" if shape.install else "no"
+    found = []
+    for combination in itertools.product(*values.values()):
+        settings = tool_settings(name, dict(zip(values, combination, strict=True)))
+        params = {"install": install, "settings": settings_text(name, settings), TOOL: name}
+        found.append(ProbeSpec(where, TOOL, tuple(params.items()), shape.runs))
+    return found
+
+
+def _tool_values(tool: str, key: str, value: Any, path: Path, tree: Tree, faults: Faults) -> list[str]:
+    """The values of one parameter as canonical text; none where one is wrong."""
+    known: Mapping[str, object] = {param.name: param for param in TOOLS[tool].params}
+    if key not in known:
+        faults.add(tree.key(path), f"{tool} has no parameter {shown(key)}", hint(key, known, "cloudcmp list tools"))
+        return []
+    items = value if isinstance(value, list) else [value]
+    texts = [_tool_setting(tool, key, item, path, tree, faults) for item in items]
+    if not items:
+        faults.add(tree.place(path), f"{key}: the list is empty", "write a value, or no key")
+    return [] if None in texts else [text for text in texts if text is not None]
+
+
+def _tool_setting(tool: str, key: str, item: Any, path: Path, tree: Tree, faults: Faults) -> str | None:
+    if isinstance(item, bool):
+        item = "yes" if item else "no"
+    if not isinstance(item, (str, int, float)) or item == "":
+        faults.add(tree.place(path), f"{key}: {shown(item)} is not a value", "write a word, or a number with its unit")
+        return None
+    try:
+        return tool_settings(tool, {key: str(item)})[key]
+    except UserMistake as error:
+        faults.add_text(tree.place(path), error.faults[0].what, error.faults[0].next)
+        return None
+
+
+class CellBook:
+    """The cells that a study's probes give. Where some of its probes are wrong, it does not know them all.
+
+    `own` says whether commands are among them, whose metrics are only known once they are read.
+    """
+
+    def __init__(self, specs: tuple[ProbeSpec, ...], complete: bool, own: bool = False) -> None:
+        self._complete = complete
+        self._unread = own and not complete
+        self._cells: dict[str, list[Cell]] = {}
+        self.metrics = metrics_with(spec.own for spec in specs if spec.own)
+        for cell in {cell: None for spec in specs for cell in cells_in(spec)}:
+            self._cells.setdefault(cell.metric, []).append(cell)
+
+    def select(self, text: str, place: Place, faults: Faults) -> Cell | None:
+        """The text as a cell, known to mean something here: a metric with some or all of its parameters."""
+        try:
+            cell = Cell.parse(text)
+        except UserMistake as error:
+            faults.add_text(place, error.faults[0].what, "write metric key=value;key=value")
+            return None
+        if cell.metric not in self.metrics:
+            if self._unread:
+                return None  # perhaps of a command that is wrong itself
+            advice = hint(cell.metric, self.metrics, "cloudcmp list metrics")
+            faults.add(place, f"unknown metric {shown(cell.metric)}", advice)
+            return None
+        unknown = [key for key, _ in cell.params if key not in self.metrics[cell.metric].params]
+        if unknown:
+            known = self.metrics[cell.metric].params
+            faults.add(place, f"{cell.metric} has no parameter {shown(unknown[0])}", f"it has {', '.join(known)}")
+            return None
+        if self._complete and not self.meant(cell):
+            near = nearest(str(cell), [str(known) for known in self._cells.get(cell.metric, ())])
+            advice = f"nearest: {near}" if near else "add a probe that gives it; see 'cloudcmp list metrics'"
+            faults.add(place, f"no probe of this study gives {shown(cell)}", advice)
+            return None
+        return cell
+
+    def meant(self, cell: Cell) -> list[Cell]:
+        """The cells that have all the parameters which are written."""
+        written = set(cell.params)
+        return [known for known in self._cells.get(cell.metric, ()) if written <= set(known.params)]
+
+
+def decide(parts: list[tuple[int, DecideShape]], book: CellBook, tree: Tree, faults: Faults) -> tuple[Decide, ...]:
+    """The cells that decide: a metric stays a metric, a metric with some parameters becomes the cells that it means."""
+    found: dict[str, Decide] = {}
+    for number, part in parts:
+        place = tree.place(("decide", number, "cell"))
+        cell = book.select(part.cell, place, faults)
+        if cell is None:
+            continue
+        margin = _margin(part, book.metrics[cell.metric], tree.place(("decide", number, "margin")), faults)
+        for text in [str(known) for known in book.meant(cell)] if cell.params else [cell.metric]:
+            if text in found:
+                faults.add(place, f"{shown(text)} was named before", "name each cell once")
+            found[text] = Decide(faults.where(place), text, margin)
+    return tuple(found.values())
+
+
+def _margin(part: DecideShape, metric: Metric, place: Place, faults: Faults) -> float | None:
+    """How much of a metric that can be 0 is practically nothing."""
+    if part.margin is None:
+        return None
+    if not metric.signed:
+        what = f"{metric.name} is compared by ratios and takes no margin"
+        faults.add(place, what, "leave margin out; practically the same is within 3 %")
+        return None
+    try:
+        margin = quantities.in_unit_of(metric, part.margin)
+    except (ValueError, OverflowError) as error:
+        faults.add_text(place, f"margin: {error}", f"it is in {metric.unit}")
+        return None
+    if margin <= 0:
+        faults.add(place, f"margin: {shown(part.margin)} is not more than 0", "leave it out, or write e.g. 1 %")
+        return None
+    return margin

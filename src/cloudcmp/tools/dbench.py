@@ -4,7 +4,7 @@ import re
 
 from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, LATENCY, choice, count, duration, measures, reading, whole_seconds
-from cloudcmp.tools.page import NUMBER, Page, above_zero, near
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, each_run, near
 
 _BEGINS = re.compile(r"dbench version (\S+) - Copyright Andrew Tridgell.*")
 _LAST = rf"Throughput ({NUMBER}) MB/sec((?: \(sync \w+\))*)\s+(\d+) clients\s+(\d+) procs\s+max_latency=({NUMBER}) ms"
@@ -12,20 +12,7 @@ _SYNC = {"": "none", "open": "open", "dirs": "dirs", "open dirs": "both"}
 _FLAGS = {"none": "", "open": "-s ", "dirs": "-S ", "both": "-s -S "}
 
 
-def _looks_like(text: str) -> bool:
-    return bool(re.search(r"^dbench version ", text, re.MULTILINE))
-
-
-def _reports(text: str) -> tuple[Report, ...]:
-    runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
-    if not runs:
-        raise UnclearOutput("no line tells the version of dbench")
-    return tuple(map(_report, runs))
-
-
-def _report(run: Page) -> Report:
-    begins = _BEGINS.fullmatch(run.lines[0])
-    assert begins is not None
+def _report(run: Page, first: re.Match[str]) -> Report:
     place, last = run.one(_LAST, "the throughput")
     _, asked = run.one(
         r"Running for (\d+) seconds with load '.*' and minimum warmup \d+ secs", "how long it was to run"
@@ -43,10 +30,15 @@ def _report(run: Page) -> Report:
         reading("throughput", BYTES, moved * 1e6),
         reading("latency_max", LATENCY, above_zero(last[5], place) * 1e-3),
     )
-    return Report("dbench", begins[1], settings, readings)
+    return Report("dbench", first[1], settings, readings)
 
 
-READER = Reader("dbench", "text of dbench 4", _looks_like, _reports)
+READER = Reader(
+    "dbench",
+    "text of dbench 4",
+    begins("dbench version "),
+    each_run(_BEGINS, "no line tells the version of dbench", _report),
+)
 
 
 def _command(settings: Settings) -> str:

@@ -1,10 +1,8 @@
 """HPC Challenge 1.5: HPL, DGEMM, STREAM, PTRANS, RandomAccess, FFT, and latency and bandwidth of messages."""
 
-import re
-
 from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, FLOPS, LATENCY, RATE, at_once, count, measures, processors, reading
-from cloudcmp.tools.page import Page, above_zero, follows, number
+from cloudcmp.tools.page import Page, above_zero, begins, follows, number
 
 # What the summary calls it, our name, metric and what one of its unit is. The summary names the units itself:
 # Tflops, Gflops, GBs and GBytes (10^9 bytes), GUPs (10^9 updates a second), usec.
@@ -28,12 +26,6 @@ _MESSAGES = (
     ("AvgPingPongBandwidth_GBytes", "pingpong_bandwidth", BYTES, 1e9),
 )
 """Figures of messages; a run with one process has none."""
-
-
-def _looks_like(text: str) -> bool:
-    return bool(
-        re.search(r"^(Begin of Summary section\.|This is the DARPA/DOE HPC Challenge Benchmark)", text, re.MULTILINE)
-    )
 
 
 def _reports(text: str) -> tuple[Report, ...]:
@@ -80,7 +72,12 @@ def _report(entries: dict[str, tuple[str, str]]) -> Report:
     return Report("hpcc", version[:20], {key: value for key, value in settings.items() if value}, tuple(found))
 
 
-READER = Reader("hpcc", "hpccoutf.txt of HPC Challenge 1.4 and 1.5", _looks_like, _reports)
+READER = Reader(
+    "hpcc",
+    "hpccoutf.txt of HPC Challenge 1.4 and 1.5",
+    begins(r"Begin of Summary section\.|This is the DARPA/DOE HPC Challenge Benchmark"),
+    _reports,
+)
 
 # One problem, one block size, one grid: the form of HPL's own input file, one value a line and its note after it.
 _INPUT = """HPLinpack input file

@@ -2,7 +2,7 @@
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Tool, UnclearOutput
+from cloudcmp.model.tool import Reader, Reading, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, MIB, RATE, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, whole
 
@@ -73,5 +73,3 @@ READERS = (
     Reader("stressngfull", "Spare Cores' lines of workers and bogo operations; only by name, its lines say not what "
            "they are", lambda _: False, _scaling),
 )  # fmt: skip
-
-TOOLS: tuple[Tool, ...] = ()

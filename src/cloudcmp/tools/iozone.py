@@ -4,7 +4,7 @@ import re
 
 from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, choice, measures, path, quoted, reading, size
-from cloudcmp.tools.page import NUMBER, Page, above_zero, whole
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, whole
 
 # What each test of `-i` adds to a row, in the order of the columns.
 _TESTS = {
@@ -15,10 +15,6 @@ _KB = 1024
 _UNIT = r"\s*Output is in [kK][Bb]ytes/sec"
 _HEAD = r"\s*[kK]B\s+reclen\s+write\s+rewrite\s+read\s+reread\s+.*freread\s*"
 _SEEN = rf"\s*Children see throughput for\s+(\d+) ([a-z -]+?)\s*=\s*({NUMBER}) [kK]B/sec"
-
-
-def _looks_like(text: str) -> bool:
-    return bool(re.search(r"^\s*Iozone: Performance Test of File I/O", text, re.MULTILINE))
 
 
 def _reports(text: str) -> tuple[Report, ...]:
@@ -86,7 +82,12 @@ def _throughput(page: Page, version: str, settings: dict[str, str]) -> Report:
     return Report("iozone-throughput", version, {**settings, "processes": counts.pop()}, tuple(readings))
 
 
-READER = Reader("iozone", "text of IOzone 3: a table of sizes, or the throughput mode (-t)", _looks_like, _reports)
+READER = Reader(
+    "iozone",
+    "text of IOzone 3: a table of sizes, or the throughput mode (-t)",
+    begins(r"\s*Iozone: Performance Test of File I/O"),
+    _reports,
+)
 
 
 def _command(settings: Settings) -> str:

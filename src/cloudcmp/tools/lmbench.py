@@ -1,18 +1,12 @@
 """lmbench 3's report of a whole run: its latencies, each with its unit; tables without units are not read."""
 
-import re
-
-from cloudcmp.model.tool import Reader, Report, Tool, UnclearOutput
+from cloudcmp.model.tool import Reader, Report, UnclearOutput
 from cloudcmp.tools.base import LATENCY, reading
-from cloudcmp.tools.page import NUMBER, Page, above_zero, word
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, word
 
 _BEGINS = r"\[lmbench(\d\.\d+) results for .*\]"
 _TIME = rf"(\S.*): ({NUMBER}) microseconds"
 _SWITCHES = rf'"size=\d+k? ovr={NUMBER}'
-
-
-def _looks_like(text: str) -> bool:
-    return bool(re.search(rf"^{_BEGINS}\r?$", text, re.MULTILINE))
 
 
 def _reports(text: str) -> tuple[Report, ...]:
@@ -36,6 +30,6 @@ def _reports(text: str) -> tuple[Report, ...]:
     return (Report(first.tool, first.version, first.settings, first.readings, unread), *more)
 
 
-READERS = (Reader("lmbench", "the report of lmbench 3: its latencies in microseconds", _looks_like, _reports),)
-
-TOOLS: tuple[Tool, ...] = ()
+READERS = (
+    Reader("lmbench", "the report of lmbench 3: its latencies in microseconds", begins(rf"{_BEGINS}\r?$"), _reports),
+)

@@ -2,9 +2,9 @@
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Tool, UnclearOutput
+from cloudcmp.model.tool import Reader, Reading, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, LATENCY, RATE, reading
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, word
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, follows, word
 
 _HEAD = r"Throughput,Throughput Units,.*"
 _TITLE = r"(?:MIGRATED )?(TCP|UDP)[ _](REQUEST/RESPONSE|Connect/Request/Response|STREAM|CRR|RR) TEST from .*"
@@ -75,10 +75,6 @@ def _chosen(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
     return (Report("netperf", "", {"test": f"{title[1].lower()}_{kind}"}, tuple(found)),)
 
 
-def _is_osu(text: str) -> bool:
-    return bool(re.search(rf"^{_OSU}", text, re.MULTILINE))
-
-
 def _osu(text: str) -> tuple[Report, ...]:
     """osu_mbw_mr: for each size, millions of bytes a second of all pairs, and messages a second."""
     page = Page(text)
@@ -110,7 +106,5 @@ def _osu(text: str) -> tuple[Report, ...]:
 
 READERS = (
     Reader("netperf", "netperf's table of TCP, or its columns chosen with -o, throughput first", _is_netperf, _netperf),
-    Reader("osu_mbw_mr", "text of the OSU multiple bandwidth and message rate test", _is_osu, _osu),
+    Reader("osu_mbw_mr", "text of the OSU multiple bandwidth and message rate test", begins(_OSU), _osu),
 )
-
-TOOLS: tuple[Tool, ...] = ()

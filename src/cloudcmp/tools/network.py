@@ -4,13 +4,14 @@ import math
 import re
 from typing import Any
 
-from cloudcmp.model.tool import Reader, Reading, Report, Tool, UnclearOutput
+from cloudcmp.model.tool import Reader, Reading, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, LOSS, MIB, reading
 from cloudcmp.tools.page import (
     NUMBER,
     Page,
     above_zero,
     amount,
+    begins,
     document,
     entry,
     follows,
@@ -31,10 +32,6 @@ _STREAM = r"\s*\[\s*(\d+)\] local \S+ port \d+ connected (?:with|to) \S+ port \d
 _PING = r"PING \S+ \(\S+\) (\d+)\(\d+\) bytes of data\."
 _RTT = rf"rtt min/avg/max/mdev = ({NUMBER})/({NUMBER})/({NUMBER})/({NUMBER}) ms(?:, pipe \d+)?"
 _LOST = rf"(\d+) packets transmitted, (\d+) received,(?: \+\d+ \w+,)* ({NUMBER})% packet loss, time \d+ms"
-
-
-def _is_ping(text: str) -> bool:
-    return bool(re.search(r"^PING \S+ \(", text, re.MULTILINE))
 
 
 def _ping(text: str) -> tuple[Report, ...]:
@@ -68,10 +65,6 @@ def _rate(place: str, line: re.Match[str]) -> float:
         raise UnclearOutput(f"{place}: the interval has no length")
     follows(rate, scaled(line[4], line[5], _MOVED, place) / seconds, 0.05 + 0.011 / seconds, place)
     return rate
-
-
-def _is_iperf(text: str) -> bool:
-    return bool(re.search(r"^\s*Client connecting to \S+, (TCP|UDP) port", text, re.MULTILINE))
 
 
 def _iperf(text: str) -> tuple[Report, ...]:
@@ -178,11 +171,12 @@ def _of_json(output: Any) -> tuple[Report, ...]:
 
 
 READERS = (
-    Reader("ping", "text of iputils' ping, with its summary", _is_ping, _ping),
+    Reader("ping", "text of iputils' ping, with its summary", begins(r"PING \S+ \("), _ping),
     Reader("iperf3", "text or JSON of iperf3's client", _is_iperf3, _iperf3),
     Reader(
-        "iperf", "text of iperf 2's client: UDP with the server's report, TCP with intervals or -e", _is_iperf, _iperf
+        "iperf",
+        "text of iperf 2's client: UDP with the server's report, TCP with intervals or -e",
+        begins(r"\s*Client connecting to \S+, (TCP|UDP) port"),
+        _iperf,
     ),
 )
-
-TOOLS: tuple[Tool, ...] = ()

@@ -4,22 +4,11 @@ import re
 
 from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import FLOPS, RATE, TIME, at_once, measures, path, processors, quoted, reading
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, word
+from cloudcmp.tools.page import NUMBER, Page, above_zero, each_run, follows, has_line, word
 
 _BEGINS = re.compile(r"\s*(BT|CG|EP|FT|IS|LU|MG|SP|UA|DC) Benchmark Completed\.?")
 _KINDS = {"floating point": FLOPS}
 """Counts of other things (keys, random numbers) are read as operations."""
-
-
-def _looks_like(text: str) -> bool:
-    return any(_BEGINS.fullmatch(line.rstrip("\r")) for line in text.split("\n"))
-
-
-def _reports(text: str) -> tuple[Report, ...]:
-    runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
-    if not runs:
-        raise UnclearOutput("no line says that a benchmark is completed")
-    return tuple(map(_report, runs))
 
 
 def _field(run: Page, label: str) -> tuple[str, str]:
@@ -27,13 +16,11 @@ def _field(run: Page, label: str) -> tuple[str, str]:
     return place, match[1]
 
 
-def _report(run: Page) -> Report:
-    begins = _BEGINS.fullmatch(run.lines[0])
-    assert begins is not None
+def _report(run: Page, first: re.Match[str]) -> Report:
     place, verified = _field(run, "Verification")
     if verified != "SUCCESSFUL":
         raise UnclearOutput(f"{place}: the verification is {verified[:40]!r}, not SUCCESSFUL")
-    settings = {"benchmark": begins[1].lower(), "class": word(_field(run, "Class")[1])}
+    settings = {"benchmark": first[1].lower(), "class": word(_field(run, "Class")[1])}
     place, seconds = _field(run, "Time in seconds")
     time_s = above_zero(seconds, place)
     place, millions = _field(run, "Mop/s total")
@@ -50,7 +37,12 @@ def _report(run: Page) -> Report:
     return Report("npb", version[:20], settings, (reading("operations", metric, rate), reading("time", TIME, time_s)))
 
 
-READER = Reader("npb", "text of the NAS Parallel Benchmarks 3, OpenMP, MPI or serial", _looks_like, _reports)
+READER = Reader(
+    "npb",
+    "text of the NAS Parallel Benchmarks 3, OpenMP, MPI or serial",
+    has_line(_BEGINS),
+    each_run(_BEGINS, "no line says that a benchmark is completed", _report),
+)
 
 
 def _command(settings: Settings) -> str:

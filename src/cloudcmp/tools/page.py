@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cloudcmp.model.tool import UnclearOutput
+from cloudcmp.model.tool import Report, UnclearOutput
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
@@ -118,6 +118,34 @@ class Page:
             page.rest = self.rest if end == len(self.lines) else ""
             pages.append(page)
         return pages
+
+
+def begins(pattern: str) -> Callable[[str], bool]:
+    """A test whether a text has a line that begins as the pattern says."""
+    compiled = re.compile(rf"^(?:{pattern})", re.MULTILINE)
+    return lambda text: compiled.search(text) is not None
+
+
+def has_line(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    """A test whether a text has a line that the pattern matches as a whole."""
+    return lambda text: any(pattern.fullmatch(line.rstrip("\r")) for line in text.split("\n"))
+
+
+def each_run(
+    first: re.Pattern[str], missing: str, report: Callable[[Page, re.Match[str]], Report]
+) -> Callable[[str], tuple[Report, ...]]:
+    """A reader of outputs of several runs, each from a line that `first` matches to the next such line.
+
+    It raises UnclearOutput with `missing` if there is no such line.
+    """
+
+    def reports(text: str) -> tuple[Report, ...]:
+        runs = Page(text).parts(lambda line: first.fullmatch(line) is not None)
+        if not runs:
+            raise UnclearOutput(missing)
+        return tuple(report(run, match) for run in runs if (match := first.fullmatch(run.lines[0])))
+
+    return reports
 
 
 def document(text: str) -> Any:

@@ -1,7 +1,5 @@
 """pgbench: transactions of a PostgreSQL database; its text output."""
 
-import re
-
 from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import (
     LATENCY,
@@ -16,16 +14,10 @@ from cloudcmp.tools.base import (
     reading,
     whole_seconds,
 )
-from cloudcmp.tools.page import NUMBER, SECONDS, Page, above_zero, follows, number, scaled, word
+from cloudcmp.tools.page import NUMBER, SECONDS, Page, above_zero, begins, follows, number, scaled, word
 
 _KINDS = {"TPC-B (sort of)": "tpcb-like", "<builtin: TPC-B (sort of)>": "tpcb-like", "<builtin: select only>": "select-only",
           "SELECT only": "select-only", "<builtin: simple update>": "simple-update"}  # fmt: skip
-
-
-def _looks_like(text: str) -> bool:
-    return bool(
-        re.search(r"^(transaction type: .*|number of transactions actually processed: .*)$", text, re.MULTILINE)
-    )
 
 
 def _reports(text: str) -> tuple[Report, ...]:
@@ -59,7 +51,12 @@ def _reports(text: str) -> tuple[Report, ...]:
     return (Report("pgbench", "", settings, tuple(readings)),)
 
 
-READER = Reader("pgbench", "text of pgbench 9 and later", _looks_like, _reports)
+READER = Reader(
+    "pgbench",
+    "text of pgbench 9 and later",
+    begins(r"(transaction type: .*|number of transactions actually processed: .*)$"),
+    _reports,
+)
 
 
 def _command(settings: Settings) -> str:

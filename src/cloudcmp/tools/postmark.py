@@ -4,7 +4,7 @@ import re
 
 from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, MIB, RATE, count, measures, reading, size
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, each_run, follows
 
 _BEGINS = re.compile(r"PostMark v(\S+) : .*")
 _LEAST_S = 10
@@ -13,20 +13,7 @@ _LEAST_S = 10
 _SCALES = {"bytes": 1.0, "kilobytes": KIB, "megabytes": MIB, "gigabytes": KIB * MIB}
 
 
-def _looks_like(text: str) -> bool:
-    return bool(re.search(r"^PostMark v\d", text, re.MULTILINE))
-
-
-def _reports(text: str) -> tuple[Report, ...]:
-    runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
-    if not runs:
-        raise UnclearOutput("no line tells the version of PostMark")
-    return tuple(map(_report, runs))
-
-
-def _report(run: Page) -> Report:
-    begins = _BEGINS.fullmatch(run.lines[0])
-    assert begins is not None
+def _report(run: Page, first: re.Match[str]) -> Report:
     total = run.value("", "the seconds in all", " seconds total")
     place, match = run.one(r"\s*(\d+) seconds of transactions \((\d+) per second\)", "the seconds of transactions")
     seconds = above_zero(match[1], place)
@@ -44,7 +31,7 @@ def _report(run: Page) -> Report:
         follows(above_zero(match[2], place), done / seconds, 0.001 + seconds / done, place)
         readings.append(reading(name, RATE, done / seconds))
     readings += [_moved(run, name, total) for name in ("read", "written")]
-    return Report("postmark", begins[1], {}, tuple(readings))
+    return Report("postmark", first[1], {}, tuple(readings))
 
 
 def _moved(run: Page, name: str, total: float) -> Reading:
@@ -56,7 +43,12 @@ def _moved(run: Page, name: str, total: float) -> Reading:
     return reading(f"{name}_bandwidth", BYTES, moved)
 
 
-READER = Reader("postmark", "text of PostMark 1.5, the long report", _looks_like, _reports)
+READER = Reader(
+    "postmark",
+    "text of PostMark 1.5, the long report",
+    begins(r"PostMark v\d"),
+    each_run(_BEGINS, "no line tells the version of PostMark", _report),
+)
 
 
 def _command(settings: Settings) -> str:

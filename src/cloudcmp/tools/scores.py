@@ -2,17 +2,13 @@
 
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, Tool, UnclearOutput
+from cloudcmp.model.tool import Reader, Reading, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, RATE, reading
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, follows, has_line
 
 _BONNIE = re.compile(r"1\.9[678],1\.9[678]\w*,[^,]*,\d+,\d+,\w+(?:,[^,]*){42}")
 # Field, our name, metric, and what one of its unit is: kilobytes of 2^10 bytes, or seeks.
 _FIELDS = ((9, "write", BYTES, KIB), (11, "rewrite", BYTES, KIB), (15, "read", BYTES, KIB), (17, "seeks", RATE, 1.0))
-
-
-def _is_coremark(text: str) -> bool:
-    return bool(re.search(r"^CoreMark Size\s+: ", text, re.MULTILINE))
 
 
 def _coremark(text: str) -> tuple[Report, ...]:
@@ -28,10 +24,6 @@ def _coremark(text: str) -> tuple[Report, ...]:
     if found := page.maybe(r"Parallel \w+\s*: (\d+)", "how many ran at once"):
         settings["threads"] = found[1][1]
     return (Report("coremark", "", settings, (reading("iterations", RATE, rate),)),)
-
-
-def _is_bonnie(text: str) -> bool:
-    return any(_BONNIE.fullmatch(line.rstrip("\r")) for line in text.split("\n"))
 
 
 def _bonnie(text: str) -> tuple[Report, ...]:
@@ -60,8 +52,6 @@ def _bonnie(text: str) -> tuple[Report, ...]:
 
 
 READERS = (
-    Reader("coremark", "text of CoreMark 1.0", _is_coremark, _coremark),
-    Reader("bonnie++", "the comma-separated lines of bonnie++ 1.96 to 1.98", _is_bonnie, _bonnie),
+    Reader("coremark", "text of CoreMark 1.0", begins(r"CoreMark Size\s+: "), _coremark),
+    Reader("bonnie++", "the comma-separated lines of bonnie++ 1.96 to 1.98", has_line(_BONNIE), _bonnie),
 )
-
-TOOLS: tuple[Tool, ...] = ()

@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from cloudcmp.model.tool import Reader, Report, Tool, UnclearOutput
+from cloudcmp.model.tool import Reader, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, INDEX, RATE, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, amount, document, entry, follows, positive, whole, word
 
@@ -187,5 +187,3 @@ READERS = (
     Reader("passmark", "the YAML of PassMark PerformanceTest on Linux: its two marks", _is_passmark, _passmark),
     Reader("llama-bench", "JSON lines of llama-bench", _is_llama, _llama),
 )
-
-TOOLS: tuple[Tool, ...] = ()

@@ -4,25 +4,17 @@ import re
 
 from cloudcmp.model.tool import Reader, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, at_once, measures, path, processors, quoted, reading
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, whole
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, each_run, follows, whole
 
 # Arrays that a kernel reads and writes, as STREAM counts: bytes moved are these times the size of an array.
 _ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 _HEAD = re.compile(r"Function\s+(?:Best Rate MB/s\s+Avg time|Rate \(MB/s\)\s+Avg time)\s+Min time\s+Max time\s*")
 
 
-def _looks_like(text: str) -> bool:
-    return bool(re.search(r"^STREAM version \$Revision:", text, re.MULTILINE))
+_BEGINS = re.compile(r"STREAM version (.*)")
 
 
-def _reports(text: str) -> tuple[Report, ...]:
-    runs = Page(text).parts(lambda line: line.startswith("STREAM version "))
-    if not runs:
-        raise UnclearOutput("no line tells the version of STREAM")
-    return tuple(map(_report, runs))
-
-
-def _report(run: Page) -> Report:
+def _report(run: Page, first: re.Match[str]) -> Report:
     if not any(_HEAD.fullmatch(line) for line in run.lines):
         raise UnclearOutput("no line says that rates are in MB/s and times in seconds")
     run.one(r"Solution Validates.*", "that the results are right")
@@ -43,11 +35,16 @@ def _report(run: Page) -> Report:
         rate, least = above_zero(match[1], place) * 1e6, above_zero(match[3], place)
         follows(rate, arrays * array_bytes / least, 0.001 + 1e-6 / least, place)
         found.append(reading(name.lower(), BYTES, rate))
-    version = run.lines[0].partition("Revision:")[2].strip(" $")
+    version = first[1].partition("Revision:")[2].strip(" $")
     return Report("stream", version[:20], settings, tuple(found))
 
 
-READER = Reader("stream", "text of STREAM 5", _looks_like, _reports)
+READER = Reader(
+    "stream",
+    "text of STREAM 5",
+    begins(r"STREAM version \$Revision:"),
+    each_run(_BEGINS, "no line tells the version of STREAM", _report),
+)
 
 TOOLS = (
     Tool("stream", "The four rates of STREAM, compiled by its user.", "Caches, if its arrays are large enough.", (),

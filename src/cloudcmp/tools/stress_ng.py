@@ -4,7 +4,7 @@ import re
 
 from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import RATE, at_once, choice, duration, measures, processors, reading, whole_seconds
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, near, number
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, follows, near, number
 
 _LINE = r"stress-ng: (?:info|metrc|metrics):\s+\[\d+\] "
 _HEAD = re.compile(_LINE + r"stressor\s+bogo ops\s+real time\s+usr time\s+sys time\s+bogo ops/s\s+bogo ops/s.*")
@@ -15,10 +15,6 @@ _ROW = (
 )
 _YAML = r"\s*(?:- )?([\w-]+): (.*)"
 _CPU = "cpu"
-
-
-def _looks_like(text: str) -> bool:
-    return bool(re.search(r"^(stress-ng: \w+:\s+\[\d+\] |\s*stress-ng-version: )", text, re.MULTILINE))
 
 
 def _reports(text: str) -> tuple[Report, ...]:
@@ -110,7 +106,12 @@ def _of_part(run: Page, version: str) -> Report:
     return Report(_tool(fields["stressor"]), version[:40], settings, tuple(found))
 
 
-READER = Reader("stress-ng", "text with --metrics-brief or --metrics, or its YAML", _looks_like, _reports)
+READER = Reader(
+    "stress-ng",
+    "text with --metrics-brief or --metrics, or its YAML",
+    begins(r"stress-ng: \w+:\s+\[\d+\] |\s*stress-ng-version: "),
+    _reports,
+)
 
 
 def _line(settings: Settings, load: str) -> str:

@@ -1,6 +1,7 @@
 """sysbench 0.4 and 0.5: the older output format of its tests."""
 
 import re
+from collections.abc import Mapping
 
 from cloudcmp.model.tool import Reading, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, MIB, RATE, reading
@@ -47,10 +48,13 @@ def report(run: Page, version: str) -> Report:
 
 
 def _mean(run: Page, events: float) -> Reading:
-    """The mean latency, from the sum: the printed mean is rounded to a hundredth of a millisecond."""
     mean_ms = 1e3 * run.value("total time taken by event execution:", "the sum of latencies", "s?") / events
-    place, match = run.one(rf"\s*avg:\s*({NUMBER})ms", "the mean latency in ms")
-    said_ms = number(match[1], place)
+    return mean_latency(mean_ms, *run.one(rf"\s*avg:\s*({NUMBER})ms", "the mean latency in ms"))
+
+
+def mean_latency(mean_ms: float, place: str, printed: re.Match[str]) -> Reading:
+    """The mean latency, from the sum: the printed mean is rounded to a hundredth of a millisecond."""
+    said_ms = number(printed[1], place)
     if abs(said_ms - mean_ms) > 0.00501 + 1e-3 * mean_ms:
         raise UnclearOutput(
             f"{place}: {said_ms:g} ms does not follow from the sum and the events, which give {mean_ms:g} ms"
@@ -64,10 +68,11 @@ def _latency(run: Page, events: float) -> tuple[Reading, ...]:
     return _mean(run, events), reading(f"latency_p{match[1]}", LATENCY, above_zero(match[2], place) * 1e-3)
 
 
-def _bytes(size: str, unit: str, place: str) -> float:
-    if unit not in _SIZES:
+def bytes_of(size: str, unit: str, place: str, units: Mapping[str, float] = _SIZES) -> float:
+    """A size in bytes; raises UnclearOutput for an unknown unit."""
+    if unit not in units:
         raise UnclearOutput(f"{place}: the unit {unit[:20]!r} is not known")
-    return above_zero(size, place) * _SIZES[unit]
+    return above_zero(size, place) * units[unit]
 
 
 def _memory(run: Page, rate: float, settings: dict[str, str]) -> tuple[Reading, ...]:
@@ -79,7 +84,7 @@ def _memory(run: Page, rate: float, settings: dict[str, str]) -> tuple[Reading, 
     # Its MB are 2^20 bytes: so a block is a whole number of bytes that the operations make up.
     block = above_zero(match[1], place) * MIB / above_zero(done[1], place)
     if found := run.maybe(r"Memory block size: (\d+)(\w*)", "the size of a block"):
-        block = _bytes(found[1][1], found[1][2], found[0])
+        block = bytes_of(found[1][1], found[1][2], found[0])
         settings["memory_block_bytes"] = whole(block)
     follows(moved, operations * block, 0.01, place)
     for key, label in (("memory_oper", "Memory operations type"), ("memory_scope", "Memory scope type")):
@@ -90,13 +95,13 @@ def _memory(run: Page, rate: float, settings: dict[str, str]) -> tuple[Reading, 
 
 def _fileio(run: Page, rate: float, seconds: float, settings: dict[str, str]) -> tuple[Reading, ...]:
     place, match = run.one(r"Block size (\d+)(\w+)", "the size of a block")
-    block = _bytes(match[1], match[2], place)
+    block = bytes_of(match[1], match[2], place)
     place, doing = run.one(r"Doing (.+) test", "what is done")
     if doing[1] not in MODES:
         raise UnclearOutput(f"{place}: the test {doing[1][:40]!r} is not known")
     settings |= {"file_block_bytes": whole(block), "file_test_mode": MODES[doing[1]]}
     place, total = run.one(r"([\d.]+)(\w+) total file size", "the size of all files")
-    settings["file_total_bytes"] = whole(_bytes(total[1], total[2], place))
+    settings["file_total_bytes"] = whole(bytes_of(total[1], total[2], place))
     place, match = run.one(rf"\s*({NUMBER}) Requests/sec executed", "requests a second")
     follows(above_zero(match[1], place), rate, 0.02 + 0.006 / rate, place)
     place, counts = run.one(_OPERATIONS, "how much was read and written")
@@ -105,7 +110,7 @@ def _fileio(run: Page, rate: float, seconds: float, settings: dict[str, str]) ->
     where, moved = run.one(
         r"Read .*  Written .*  Total transferred .*  \(([\d.]+)(\w+)/sec\)", "what was moved a second"
     )
-    follows(_bytes(moved[1], moved[2], where), sum(done) * block, 0.02, where)
+    follows(bytes_of(moved[1], moved[2], where), sum(done) * block, 0.02, where)
     return tuple(
         one
         for way, each in zip(("read", "write"), done, strict=True)

@@ -5,7 +5,7 @@ import re
 
 from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import INDEX, at_once, measures, path, processors, quoted, reading
-from cloudcmp.tools.page import NUMBER, Page, above_zero
+from cloudcmp.tools.page import NUMBER, Page, above_zero, each_run
 
 # Name, unit and score of the machine that has index 10: the file pgms/index.base of UnixBench 5.1.3.
 _TESTS = {
@@ -22,6 +22,7 @@ _TESTS = {
     "shell_8": ("Shell Scripts (8 concurrent)", "lpm", 6.0),
     "system_call": ("System Call Overhead", "lps", 15000.0),
 }
+_BEGINS = re.compile("Benchmark Run: .*")
 _TOTAL = r"\s*System Benchmarks Index Score\s+(\S+)\s*"
 _ROUNDED = 0.0501
 """Every figure is printed with one digit after the point."""
@@ -31,15 +32,8 @@ def _looks_like(text: str) -> bool:
     return bool(re.search(r"^Benchmark Run: ", text, re.MULTILINE)) and "System Benchmarks Index" in text
 
 
-def _reports(text: str) -> tuple[Report, ...]:
-    runs = Page(text).parts(lambda line: line.startswith("Benchmark Run: "))
-    if not runs:
-        raise UnclearOutput("no line begins with 'Benchmark Run: '")
-    return tuple(map(_report, runs))
-
-
-def _report(run: Page) -> Report:
-    _, copies = run.one(r"\d+ CPUs? in system; running (\d+) parallel cop(?:y|ies) of tests", "how many copies ran")
+def _report(run: Page, _: re.Match[str]) -> Report:
+    copies = run.one(r"\d+ CPUs? in system; running (\d+) parallel cop(?:y|ies) of tests", "how many copies ran")[1]
     if partial := run.maybe(r"\s*System Benchmarks Index Score \(Partial Only\).*", "a partial index"):
         raise UnclearOutput(f"{partial[0]}: the index is of a part of the tests only")
     scores = {name: _score(run, name) for name in _TESTS}
@@ -78,7 +72,12 @@ def _index(run: Page, name: str, score: float) -> float:
     return index
 
 
-READER = Reader("unixbench", "the report of UnixBench 5, one run or several", _looks_like, _reports)
+READER = Reader(
+    "unixbench",
+    "the report of UnixBench 5, one run or several",
+    _looks_like,
+    each_run(_BEGINS, "no line begins with 'Benchmark Run: '", _report),
+)
 
 
 def _command(settings: Settings) -> str:

@@ -4,32 +4,18 @@ import re
 
 from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import LATENCY, LOSS, RATE, count, duration, measures, path, quoted, reading, whole_seconds
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, scaled, whole
+from cloudcmp.tools.page import NUMBER, Page, above_zero, each_run, follows, has_line, number, scaled, whole
 
 _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_METRIC = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 _BEGINS = re.compile(r"Running (\d+(?:\.\d+)?)([smh]) test @ (\S+)")
 _PERCENTILES = {"50": "p50", "90": "p90", "99": "p99"}
 _SPECTRUM = rf"\s+({NUMBER})\s+([01]\.\d+)\s+(\d+)\s+(?:{NUMBER}|inf)\s*"
 
 
-def _looks_like(text: str) -> bool:
-    return any(_BEGINS.fullmatch(line.rstrip("\r")) for line in text.split("\n"))
-
-
-def _reports(text: str) -> tuple[Report, ...]:
-    runs = Page(text).parts(lambda line: _BEGINS.fullmatch(line) is not None)
-    if not runs:
-        raise UnclearOutput("no line begins the output of wrk")
-    return tuple(map(_report, runs))
-
-
-def _report(run: Page) -> Report:
-    begins = _BEGINS.fullmatch(run.lines[0])
-    assert begins is not None
+def _report(run: Page, first: re.Match[str]) -> Report:
     place, asked = run.one(r"\s*(\d+) threads and (\d+) connections", "threads and connections")
     settings = {"threads": asked[1], "connections": asked[2]}
-    settings["duration_s"] = whole(above_zero(begins[1], run.place(0)) * _TIMES[begins[2]])
+    settings["duration_s"] = whole(above_zero(first[1], run.place(0)) * _TIMES[first[2]])
     rate = run.value("Requests/sec:", "requests a second")
     run.one(rf"Transfer/sec:\s+{NUMBER}[KMGT]?B", "what was moved a second")
     place, done = run.one(rf"\s*(\d+) requests in ({NUMBER})(\w+), {NUMBER}[KMGT]?B read", "the requests in all")
@@ -78,7 +64,12 @@ def _failed(run: Page) -> tuple[float, float]:
     return answers, sum(number(text, broken[0]) for text in broken[1].groups()) if broken else 0.0
 
 
-READER = Reader("wrk", "text of wrk 4, and of wrk2 with its HdrHistogram", _looks_like, _reports)
+READER = Reader(
+    "wrk",
+    "text of wrk 4, and of wrk2 with its HdrHistogram",
+    has_line(_BEGINS),
+    each_run(_BEGINS, "no line begins the output of wrk", _report),
+)
 
 
 def _command(settings: Settings) -> str:

@@ -4,16 +4,12 @@ import re
 
 from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import LATENCY, LOSS, RATE, choice, count, measures, path, quoted, reading
-from cloudcmp.tools.page import Page, above_zero, follows, number, word
+from cloudcmp.tools.page import Page, above_zero, begins, follows, number, word
 
 _LINE = r"\[([A-Z][\w%-]*)\], ([^,]+), (\S+)"
 _KINDS = ("READ", "UPDATE", "INSERT", "SCAN", "READ-MODIFY-WRITE", "DELETE")
 _LATENCIES = {"AverageLatency(us)": "latency_mean", "95thPercentileLatency(us)": "latency_p95",
               "99thPercentileLatency(us)": "latency_p99"}  # fmt: skip
-
-
-def _looks_like(text: str) -> bool:
-    return bool(re.search(r"^\[OVERALL\], RunTime\(ms\), ", text, re.MULTILINE))
 
 
 def _reports(text: str) -> tuple[Report, ...]:
@@ -61,7 +57,7 @@ def _settings(text: str) -> dict[str, str]:
     return settings | ({"threads": threads.pop()} if len(threads) == 1 else {})
 
 
-READER = Reader("ycsb", "text of YCSB 0.10 and later", _looks_like, _reports)
+READER = Reader("ycsb", "text of YCSB 0.10 and later", begins(r"\[OVERALL\], RunTime\(ms\), "), _reports)
 
 
 def _command(settings: Settings) -> str:

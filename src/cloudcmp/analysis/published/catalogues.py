@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from cloudcmp.analysis.published.number import read
-from cloudcmp.analysis.published.reading import label
+from cloudcmp.analysis.published.number import label, read
 from cloudcmp.analysis.published.relations import KINDS
 from cloudcmp.analysis.published.verdict import Check
 from cloudcmp.model.price import Doubt, Item, PriceList, PriceRow, TypeFacts, Unit

@@ -1,24 +1,11 @@
 """What was really billed: bills of clouds read line by line, and set beside our own count."""
 
-from cloudcmp.cost.billed.bill_comparison import (
-    ALARMS,
-    Estimated,
-    Leased,
-    Reconciled,
-    Side,
-    State,
-    Total,
-    reconcile_bill,
-)
+from cloudcmp.cost.billed.bill_comparison import Estimated, Leased, Reconciled, Side, State, reconcile_bill
+from cloudcmp.cost.billed.fields import Kind
 from cloudcmp.cost.billed.formats import Format
-from cloudcmp.cost.billed.gather import Billed, read
-from cloudcmp.cost.billed.line import USED, Kind
-from cloudcmp.cost.billed.tally import Key, Wanted, spellings
+from cloudcmp.cost.billed.gather import Key, Wanted, read, spellings
 
 __all__ = [
-    "ALARMS",
-    "USED",
-    "Billed",
     "Estimated",
     "Format",
     "Key",
@@ -27,7 +14,6 @@ __all__ = [
     "Reconciled",
     "Side",
     "State",
-    "Total",
     "Wanted",
     "read",
     "reconcile_bill",

@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 
+from cloudcmp.cost.billed.fields import USED, Kind
 from cloudcmp.cost.billed.formats import Format
-from cloudcmp.cost.billed.gather import Billed, Charged, Foreign
-from cloudcmp.cost.billed.line import USED, Kind
-from cloudcmp.cost.billed.tally import Key
+from cloudcmp.cost.billed.gather import Billed, Charged, Foreign, Key
 from cloudcmp.units import Money, format_money
 
 _HOUR_S = 3600.0

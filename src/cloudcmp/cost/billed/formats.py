@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from cloudcmp.cost.billed import fields
-from cloudcmp.cost.billed.line import NO_TAGS, Kind, Line, Tags
+from cloudcmp.cost.billed.fields import NO_TAGS, Kind, Line, Tags
 
 Record = Mapping[str, str]
 _DAY_S = 86400.0

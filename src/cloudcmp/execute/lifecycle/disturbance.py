@@ -20,8 +20,7 @@ from cloudcmp.execute.context import SLEPT_S, LaunchContext, LaunchResult, Trial
 from cloudcmp.execute.lifecycle.machine_times import facts_of, result_of
 from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.protocol import Remote
-from cloudcmp.model.reason import LaunchReason
-from cloudcmp.model.trial import Outcome, TrialResult
+from cloudcmp.model.trial import LaunchReason, Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provision import Stopwatch, change_type, come_back
 

@@ -5,9 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
-from cloudcmp.model.custom_types import custom_type
 from cloudcmp.model.lease import ZONE
-from cloudcmp.model.offering import Offering
+from cloudcmp.model.offering import Offering, custom_type
 from cloudcmp.provider.common.responses import unless_missing
 from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
 from cloudcmp.provider.gcp.images import Image, default_image, find_image
