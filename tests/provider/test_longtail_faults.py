@@ -262,6 +262,11 @@ def test_p28_whatever_an_error_holds_it_is_one_line_that_can_be_shown(body):
     assert said.isprintable()
 
 
+def test_the_words_of_an_error_are_found_where_it_is_an_object_of_its_own():
+    body = {"error": {"code": "uniqueness_error", "message": "name is already used", "details": {"fields": []}}}
+    assert words_of(body) == "uniqueness_error name is already used"
+
+
 def test_every_cloud_says_what_to_do_about_rights():
     assert all(f"docs/reference/{name}-policy.json" in one.rights for name, one in CLOUDS.items())
 

@@ -206,6 +206,7 @@ def _machine_limit(account: Json) -> int | None:
 CLOUD = Cloud(
     name="digitalocean",
     title="DigitalOcean",
+    smallest=("fra1", "s-1vcpu-1gb"),
     host="api.digitalocean.com",
     tokens=("DIGITALOCEAN_ACCESS_TOKEN", "DIGITALOCEAN_TOKEN"),
     tag_length=_TAG_MOST,

@@ -50,11 +50,14 @@ def words_of(body: Any) -> str:
     """The message in an answer's JSON, in any of the forms that these clouds have."""
     if not isinstance(body, dict):
         return ""
+    if isinstance(body.get("error"), dict):
+        return words_of(body["error"])
     errors = body.get("errors")
     if isinstance(errors, list):
         named = [one for one in errors if isinstance(one, dict)]
         return one_line("; ".join(f"{one.get('field', '')} {one.get('reason', '')}".strip() for one in named))
-    return one_line(" ".join(str(body[key]) for key in ("id", "error", "message") if isinstance(body.get(key), str)))
+    found = (body.get(key) for key in ("id", "code", "error", "message"))
+    return one_line(" ".join(word for word in found if isinstance(word, str)))
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) -> CloudcmpError:
