@@ -205,7 +205,7 @@ def test_p24_no_call_lasts_longer_than_its_deadline(cloud):
 def test_p24_a_deadline_bounds_all_attempts_of_a_call(cloud):
     driver = provider(cloud.name, attempts=5)
     run(driver.find("study-a"))
-    driver._api.deadline_s = 1.0
+    driver._sdk.deadline_s = 1.0
     cloud.inject("machines.list", "late", times=9, seconds=1.5)
     began = time.monotonic()
     with pytest.raises(IncompleteListing):

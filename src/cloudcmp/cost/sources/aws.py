@@ -303,9 +303,10 @@ def _reserved(parts: list[Record]) -> PriceEntry:
         free = bool(fees) and fields.number_of(record["PricePerUnit"]) == 0
         return PriceRow(
             provider=PROVIDER, region=region, item=Item.INSTANCE, name=name,
-            amount=Decimal(0) if free else fields.amount_of(record["PricePerUnit"]), currency=fields.currency_of(record["Currency"]),
-            unit=Unit.HOUR, system=system, purchase=Purchase.RESERVED, tenancy=tenancy, term_months=months,
-            upfront=upfront, sku=one_line(record["SKU"]), starts=fields.day_of(record["EffectiveDate"]),
+            amount=Decimal(0) if free else fields.amount_of(record["PricePerUnit"]),
+            currency=fields.currency_of(record["Currency"]), unit=Unit.HOUR, system=system,
+            purchase=Purchase.RESERVED, tenancy=tenancy, term_months=months, upfront=upfront,
+            sku=one_line(record["SKU"]), starts=fields.day_of(record["EffectiveDate"]),
             plan=f"{record['OfferingClass']} {option.lower()}",
         )  # fmt: skip
     except fields.Odd as odd:
@@ -339,8 +340,9 @@ def _saving(record: Record) -> PriceEntry:
         plan = f"{record.get('Product Family', '')} {record['PurchaseOption']}"
         return PriceRow(
             provider=PROVIDER, region=one_line(region), item=Item.INSTANCE, name=one_line(name),
-            amount=fields.amount_of(record["DiscountedRate"]) * factor, currency=fields.currency_of(record["Currency"]), unit=unit,
-            system=system, purchase=Purchase.SAVINGS, tenancy=tenancy, term_months=int(months), sku=one_line(sku),
+            amount=fields.amount_of(record["DiscountedRate"]) * factor,
+            currency=fields.currency_of(record["Currency"]), unit=unit, system=system, purchase=Purchase.SAVINGS,
+            tenancy=tenancy, term_months=int(months), sku=one_line(sku),
             starts=fields.day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
             plan=one_line(plan).lower(),
         )  # fmt: skip

@@ -195,8 +195,9 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Pri
             _end(item)
             yield PriceRow(
                 PROVIDER, fields.text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
-                fields.amount_of(terms.get("retailPrice")) / hours, fields.currency_of(item.get("currencyCode")), Unit.HOUR, system,
-                Purchase.SAVINGS, term_months=_months(terms.get("term")), sku=one_line(sku or ""), plan="savings plan",
+                fields.amount_of(terms.get("retailPrice")) / hours,
+                fields.currency_of(item.get("currencyCode")), Unit.HOUR, system, Purchase.SAVINGS,
+                term_months=_months(terms.get("term")), sku=one_line(sku or ""), plan="savings plan",
             )  # fmt: skip
         except fields.Odd as odd:
             yield fields.doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS)

@@ -50,8 +50,8 @@ def _server(row: Mapping[str, str]) -> Iterator[PriceEntry]:
                      row.get("arch") or row.get("cpu_architecture"))  # fmt: skip
     if region:
         try:
-            yield PriceRow(provider, region, Item.INSTANCE, name, fields.amount_of(row.get("usd_per_hour")), "USD", Unit.HOUR,
-                           "linux")  # fmt: skip
+            amount = fields.amount_of(row.get("usd_per_hour"))
+            yield PriceRow(provider, region, Item.INSTANCE, name, amount, "USD", Unit.HOUR, "linux")
         except fields.Odd as odd:
             yield fields.doubt(provider, region, "", name, odd, Item.INSTANCE, "linux", Purchase.ON_DEMAND)
 

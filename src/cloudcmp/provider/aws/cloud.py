@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
-from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import do_nothing
-from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.catalog import OfferingCatalog
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
@@ -24,7 +23,7 @@ from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, 
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
-from cloudcmp.provider.common.firewall_rules import admission
+from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.common.responses import id_in
 
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
@@ -36,7 +35,7 @@ BILLING = Billing(
 """How Amazon bills what cloudcmp makes there."""
 
 
-class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
+class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
     """Machines of EC2 or of an EC2-compatible cloud, whose endpoint the environment names (AWS_ENDPOINT_URL_EC2).
 
     It was tested against an emulator (moto behind a fault proxy), never on a real account. It makes no key pairs, no
@@ -97,9 +96,6 @@ class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
         return date_of(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
 
     # -- leases
-
-    def _endpoint(self) -> str | None:
-        return self._sdk.endpoint()
 
     async def _check(self, request: CreateRequest) -> None:
         await self._catalog.known_region(request.region)
@@ -184,17 +180,10 @@ class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
         self._ready()
         return await listing.leftovers(self._sdk, self._catalog.regions)
 
-    async def admitted(self, firewall: Handle) -> Admission:
-        """Whom a launch's firewall admits, by the rules that the cloud holds."""
-        self._ready()
-        return admission(await self._firewalls.rules(firewall.region, firewall.cloud_id))
+    async def _rules(self, firewall: Handle) -> list[Rule]:
+        return await self._firewalls.rules(firewall.region, firewall.cloud_id)
 
     # -- machines
-
-    async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not listed yet is pending."""
-        self._ready()
-        return await self._lifecycle.look(handle)
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not listed."""

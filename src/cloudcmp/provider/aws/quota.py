@@ -7,6 +7,7 @@ from cloudcmp.errors import ProviderFault
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.common.findings import quota_finding
 
 # https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html: the limits count vCPUs.
 _STANDARD = "ACDHIMRTZ"
@@ -39,10 +40,7 @@ async def _one(sdk: Sdk, region: str, market: str, of_class: str, need: float) -
         used = await _running(sdk, region, market, of_class)
     except (ProviderFault, KeyError, ValueError) as fault:
         return Finding("quota", None, f"{where}: it cannot be read ({fault})")
-    text = f"{where}: {need:g} needed, {used:g} running, {most:g} allowed"
-    if need + used > most:
-        return Finding("quota", False, text, "ask for more (Service Quotas), or run fewer at once")
-    return Finding("quota", True, text)
+    return quota_finding(where, need, used, most, "Service Quotas", word="running")
 
 
 async def _running(sdk: Sdk, region: str, market: str, of_class: str) -> float:

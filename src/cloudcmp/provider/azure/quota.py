@@ -11,6 +11,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.azure.catalog import OfferingCatalog
 from cloudcmp.provider.azure.sdk import Sdk
+from cloudcmp.provider.common.findings import quota_finding
 
 _ALL, _SPOT = "cores", "lowPriorityCores"
 
@@ -52,7 +53,4 @@ def _one(region: str, name: str, need: float, told: dict[str, Any] | None) -> Fi
         used, most = float(told["currentValue"]), float(told["limit"])  # type: ignore[index]
     except (KeyError, TypeError, ValueError):
         return Finding("quota", None, f"{where}: Azure does not tell it")
-    text = f"{where}: {need:g} needed, {used:g} in use, {most:g} allowed"
-    if need + used > most:
-        return Finding("quota", False, text, "ask for more (Azure portal, Quotas), or run fewer at once")
-    return Finding("quota", True, text)
+    return quota_finding(where, need, used, most, "Azure portal, Quotas")

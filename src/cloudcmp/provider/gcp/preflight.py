@@ -17,13 +17,6 @@ from cloudcmp.provider.gcp.sdk import Sdk
 _AT_ONCE = 100  # permissions in one question
 
 
-async def account_of(sdk: Sdk) -> str:
-    """The project, and the endpoint where one is named."""
-    project = await sdk.run_in_thread(sdk.project)
-    endpoint = sdk.endpoint()
-    return f"{project} at {endpoint}" if endpoint else project
-
-
 class Preflight:
     """One look before a study. `now` is this machine's Unix time (s)."""
 

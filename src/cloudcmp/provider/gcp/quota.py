@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
+from cloudcmp.provider.common.findings import quota_finding
 from cloudcmp.provider.gcp.sdk import Sdk
 
 # https://cloud.google.com/compute/resource-usage: families with a quota of their own, all others share CPUS.
@@ -61,10 +62,7 @@ def _one(key: tuple[str, str], need: float, listed: dict[tuple[str, str], tuple[
     if key not in listed:
         return Finding("quota", None, f"{where}: {need:g} needed; no such quota is told")
     most, used = listed[key]
-    text = f"{where}: {need:g} needed, {used:g} in use, {most:g} allowed"
-    if need + used > most:
-        return Finding("quota", False, text, "ask for more (IAM & Admin, Quotas), or run fewer at once")
-    return Finding("quota", True, text)
+    return quota_finding(where, need, used, most, "IAM & Admin, Quotas")
 
 
 def _metric(name: str) -> str:
