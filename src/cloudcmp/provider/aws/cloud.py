@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Listing, TaggedResource
-from cloudcmp.model.offering import Billing
+from cloudcmp.model.offering import Billing, Price, Volume
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, Safeguard
@@ -18,13 +20,36 @@ from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.lifecycle import Ec2Lifecycle
 from cloudcmp.provider.aws.preflight import Preflight, account_of, date_of
-from cloudcmp.provider.aws.prices import ADDRESS, DEDICATED, FREE, ROOT, UNCOUNTED
 from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, safeguards_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.common.responses import id_in
+
+ADDRESS = Price(
+    Decimal("0.005"), "USD", "its public IPv4 address, https://aws.amazon.com/vpc/pricing/", date(2024, 2, 1)
+)
+"""What each public address costs, in every region, from this day on."""
+DEDICATED = Price(
+    Decimal("2"),
+    "USD",
+    "for each region and hour with machines of tenancy: dedicated, https://aws.amazon.com/ec2/pricing/dedicated-instances/",
+)
+"""What a region costs beside its dedicated machines, for each hour of the clock in which one runs."""
+ROOT = Volume("gp2", 8 * 2**30, root=True)
+"""The disk that is counted under the system where the study writes none: the size of most public images, of the dearer
+one of the two types that they have (R)."""
+FREE = ("zone",)
+"""Paths over which traffic is not billed: private addresses in one zone (https://aws.amazon.com/ec2/pricing/on-demand/).
+"""
+UNCOUNTED = (
+    "further disks that an image brings, and what its own is larger than 8 GiB",
+    "traffic to and from where cloudcmp runs",
+    "CPU time beyond the credits under credits: unlimited",
+)
+"""What is billed and cannot be told from what a study says: in words, for its plan."""
+
 
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
 
@@ -166,11 +191,8 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
             if await self._lifecycle.undo(Handle(INSTANCE, request.region, id), why):
                 raise ProviderFault.at(request.name, why, "it was ended again") from fault
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, volumes that would stay, and groups of a study, by tag and by token."""
-        self._ready()
         where = (region,) if region else await self._catalog.regions()
         found = [await listing.find(self._sdk, self._traits, one, study, token) for one in where]
         return tuple(item for some in found for item in some)

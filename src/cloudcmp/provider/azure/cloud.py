@@ -132,9 +132,7 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
         group = place_of(options[FIREWALL], request.name)
         return await self._machines.create(request, replace(group, name=machine_of(request)), body)
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """All that bears the study's tag, and what was made with the token; raises IncompleteListing."""
         return await listing.find(self._sdk, study, token, region)
 

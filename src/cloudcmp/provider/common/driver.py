@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.firewall import Admission
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Handle
+from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Handle, TaggedResource
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import MachineStatus
@@ -99,6 +99,16 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
 
     @abstractmethod
     async def _create_machine(self, request: CreateRequest) -> str: ...
+
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
+        """What bears a study's tag, and what was made with the token, in one region or all; IncompleteListing."""
+        self._ready()
+        return await self._find(study, token, region)
+
+    @abstractmethod
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]: ...
 
     async def admitted(self, firewall: Handle) -> Admission:
         """Whom a launch's firewall admits, by the rules that the cloud holds."""

@@ -113,9 +113,7 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
     async def _create_machine(self, request: CreateRequest) -> str:
         return await self._machines.create(request)
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, disks that would stay, and rules of a study, by tag and by token."""
         return await listing.find(self._sdk, self._firewalls, study, token, region)
 

@@ -16,12 +16,27 @@ from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
+from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
 from cloudcmp.provider.longtail.preflight import Preflight
 from cloudcmp.provider.longtail.requests import image_of, refuse
-from cloudcmp.provider.longtail.safeguards import safeguards_of
 from cloudcmp.provider.longtail.sdk import ApiClient
 from cloudcmp.provider.longtail.table import CLOUDS
+
+
+def safeguards_of(cloud: Cloud) -> tuple[Safeguard, ...]:
+    """The four safeguards at a cloud, told truthfully."""
+    return (
+        Safeguard("teardown", True, "each machine is destroyed after its trials, and seen gone"),
+        Safeguard("cleanup", True, "by the study's ledger: id, and the record in its tags; there is no token here"),
+        Safeguard(
+            "death",
+            False,
+            "the machine powers itself off at its time to live, and stays, billed as if it ran, until it is destroyed "
+            f"({cloud.powered_off})",
+        ),
+        Safeguard("sweep", True, "records in the tags of the creating call; all regions are in one list"),
+    )
 
 
 class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle]):
@@ -130,9 +145,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
             self._walls[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
         return self._walls[id] if id is not None else None
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, firewalls and tags of a study, by the record that each bears, and by token."""
         return await listing.find(self._sdk, study, token, region)
 

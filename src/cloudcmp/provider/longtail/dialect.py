@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
+from typing import Any, Protocol
 
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest
 from cloudcmp.model.offering import Billing, Offering
@@ -237,3 +237,8 @@ class Cloud:
         """What to do where a call is not allowed, with the scope that it needs."""
         scope = self.scope_of(method, path)
         return f"it needs {scope}: {self.rights}" if scope else self.rights
+
+
+def policy(cloud: Cloud) -> dict[str, Any]:
+    """The least scopes that a token needs; `scopes` is empty where the cloud has no such thing, and `note` says so."""
+    return {"provider": cloud.name, "scopes": sorted(cloud.scopes), "note": cloud.scopes_say}

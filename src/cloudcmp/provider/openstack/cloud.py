@@ -19,9 +19,8 @@ from cloudcmp.provider.openstack.catalog import OfferingCatalog
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import POLICIES, check_options, metadata_of, server_body
-from cloudcmp.provider.openstack.lifecycle import NovaLifecycle
+from cloudcmp.provider.openstack.lifecycle import NovaLifecycle, Resize
 from cloudcmp.provider.openstack.listing import Lists
-from cloudcmp.provider.openstack.resize import Resize
 from cloudcmp.provider.openstack.safeguards import OPENSTACK, SAFEGUARDS, UNCOUNTED
 from cloudcmp.provider.openstack.sdk import COMPUTE, Sdk
 
@@ -135,9 +134,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
             raise LostAnswer.at(request.name, what, LOOKED_FOR)
         return known
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, volumes and addresses that would stay, and groups of a study, by tag and by token."""
         where = (region,) if region else await self._catalog.regions()
         found = [await self._lists.find(one, study, token) for one in where]
