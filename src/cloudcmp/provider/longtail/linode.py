@@ -209,12 +209,12 @@ CLOUD = Cloud(
         ),
         Fact(
             "regions",
-            "those without Metadata or without cloud firewalls are not used",
+            "those without Metadata or without cloud firewalls are not used (R)",
             f"{_API}/get-regions",
         ),
         Fact(
             "root password",
-            "must be given with an image: it is made up and kept nowhere",
+            "must be given with an image: it is made up and kept nowhere (R)",
             f"{_API}/post-linode-instance",
         ),
         Fact("idempotency token", "none; labels are unique in an account", f"{_API}/post-linode-instance"),

@@ -223,10 +223,10 @@ CLOUD = Cloud(
         Fact(
             "prices",
             "where there is none for the hour, that for the month by 672 hours; of GPU plans, which are billed "
-            "otherwise, unknown",
+            "otherwise, unknown (R)",
             f"{_API}#tag/plans",
         ),
-        Fact("account", "no id is shown: `account:` pins a digest of its mail address", f"{_API}#tag/account"),
+        Fact("account", "no id is shown: `account:` pins a digest of its mail address (R)", f"{_API}#tag/account"),
         Fact("billing", "by the hour begun; the price of 672 hours is the most for a month", _BILLING),
         Fact("public address", "in the plan's price (R)", _API),
     ),
