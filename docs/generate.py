@@ -22,6 +22,7 @@ from cloudcmp.model.tool import Tool
 from cloudcmp.provider import gcp, longtail
 from cloudcmp.provider.aws import policy
 from cloudcmp.provider.azure import policy as azure_policy
+from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.openstack import policy as access_rules
 from cloudcmp.provider.registry import make, names
 from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, Tested
@@ -282,7 +283,9 @@ def long_tail_page() -> Iterator[str]:
     yield "# The long tail: what is known of each cloud\n"
     yield NOTE
     yield "One driver runs these clouds, by a table whose rows these are. R marks what was recalled and was not found"
-    yield "on the named page. No cloud here was ever run on a real account."
+    yield "on the named page. No cloud here was ever run on a real account. How the driver works, and what a study"
+    yield "may ask of all of them: [digitalocean](providers.md#digitalocean).\n"
+    yield from table(_ROW, (_row(cloud) for cloud in longtail.CLOUDS.values()))
     for cloud in longtail.CLOUDS.values():
         yield f"\n## {cloud.name}\n"
         for fact in cloud.facts:
@@ -291,6 +294,18 @@ def long_tail_page() -> Iterator[str]:
         yield from wrapped(
             f"- **images**: {', '.join(f'`{ours}` is `{theirs}`' for ours, theirs in cloud.images.items())}"
         )
+
+
+_ROW = ("provider", "is", "token in", "another address of the interface in", "prices in", "a small machine", "resize")
+
+
+def _row(cloud: Cloud) -> tuple[str, ...]:
+    tokens = ", else ".join(f"`{name}`" for name in cloud.tokens)
+    region, offering = cloud.smallest
+    scopes = f"[scopes]({cloud.name}-policy.json)"
+    small = f"`{offering}` in `{region}`"
+    resize = "yes" if cloud.resize else "no"
+    return cloud.name, cloud.title, f"{tokens}: {scopes}", f"`{cloud.endpoint}`", cloud.currency, small, resize
 
 
 def access_rules_file() -> Iterator[str]:

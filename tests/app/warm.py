@@ -28,6 +28,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cloudcmp.provider.longtail import CLOUDS
 from tests.guard_side import import_all
 
 IMPORTS = "asyncssh duckdb pyarrow.parquet rich.console rich.progress rich.table scipy.stats"
@@ -35,11 +36,9 @@ IMPORTS = "asyncssh duckdb pyarrow.parquet rich.console rich.progress rich.table
 CLIENTS = {
     "AWS_": "boto3 botocore.session",
     "AZURE_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
-    "DIGITALOCEAN_": "libcloud.compute.drivers.digitalocean",
     "GOOGLE_": "google.auth google.cloud.compute_v1",
-    "LINODE_": "libcloud.compute.drivers.linode",
     "OS_": "openstack.config keystoneauth1.session",
-    "VULTR_": "libcloud.compute.drivers.vultr",
+    **{token: "libcloud.http libcloud.common.base" for cloud in CLOUDS.values() for token in cloud.tokens},
 }
 """What is imported besides, before the first command whose environment has a name that begins so."""
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from tests.cost.rows import collected
 
 from cloudcmp.cost.rules import directions
 from cloudcmp.cost.sources import aws
-from cloudcmp.cost.sources.base import Unreadable
+from cloudcmp.cost.sources.fields import Unreadable
 from cloudcmp.model.bill import Use
 from cloudcmp.model.price import Item, PriceList, PriceRow, Purchase, Unit
 

@@ -10,7 +10,7 @@ from tests.cost.rows import collected
 from tests.cost.test_aws import HEAD, rows
 
 from cloudcmp.cost.sources import azure
-from cloudcmp.cost.sources.base import Unreadable
+from cloudcmp.cost.sources.fields import Unreadable
 from cloudcmp.cost.sources.readers import told_by
 from cloudcmp.model.price import Item, PriceList, Purchase, Unit
 

@@ -23,7 +23,7 @@ from cloudcmp.app.fetch import take_in
 from cloudcmp.cost.lookup import Lookup
 from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.sources import custom_list, libcloud, sparecores
-from cloudcmp.cost.sources.base import LEAST, MOST, Odd, Unreadable, amount_of, json_of
+from cloudcmp.cost.sources.fields import LEAST, MOST, Odd, Unreadable, amount_of, json_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Price
 from cloudcmp.model.price import Item, PriceList, Purchase, Unit

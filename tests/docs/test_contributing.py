@@ -52,7 +52,8 @@ def test_a_provider_has_a_driver_a_table_line_a_section_and_a_test(name: str) ->
     assert driver == shared.get(name, name), "one file or folder, named as the provider"
     place = ROOT / "src" / "cloudcmp" / "provider" / driver
     assert place.with_suffix(".py").is_file() or (place / "__init__.py").is_file(), "one file or folder"
-    assert name in anchors(DOCS / "reference" / "providers.md"), "one section in docs/reference/providers.md"
+    page = "long-tail.md" if name in CLOUDS else "providers.md"
+    assert name in anchors(DOCS / "reference" / page), f"one section in docs/reference/{page}"
     assert list((ROOT / "tests" / "provider").glob(f"test_{driver}*.py")), "one test"
     assert TESTED[name].against, "what the contract was held against: a line in provision/contract.py"
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from tests.docs.pages import DOCS, PAGES, ROOT, Block, anchors, blocks, links, name_of, prose
@@ -13,6 +14,7 @@ from cloudcmp.agent.wire import parse_frame
 from cloudcmp.app.plan import known_providers
 from cloudcmp.cli.main import build
 from cloudcmp.errors import UserMistake
+from cloudcmp.provider.longtail import CLOUDS
 from cloudcmp.provider.registry import names
 from cloudcmp.stats.histogram import count, from_base64
 from cloudcmp.study import read_text
@@ -23,8 +25,7 @@ HOSTS = {"doi.org", "arxiv.org", "github.com", "hdrhistogram.org", "www.rfc-edit
 # Where providers publish their own rules.
 HOSTS |= {"docs.rackspace.com", "keystone.api.dfw3.rackspacecloud.com"}
 HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "learn.microsoft.com", "docs.cloud.oracle.com"}
-HOSTS |= {"docs.digitalocean.com", "www.digitalocean.com", "docs.vultr.com", "www.vultr.com"}
-HOSTS |= {"techdocs.akamai.com", "www.linode.com"}
+HOSTS |= {urlsplit(fact.source).netloc for cloud in CLOUDS.values() for fact in cloud.facts}
 # The measured machine itself.
 HOSTS |= {"localhost:8080"}
 SHOWN_FOLDERS = ("/proc/", "/sys/", "/dev/", "/mnt/")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from cloudcmp.provider.longtail.digitalocean import CLOUD
 from tests.emulated.boot import Boot
 from tests.emulated.longtail import Faults, Json, LongTail, No, Wall, lacking, page_of, run
 from tests.emulated.longtail_lives import Rented
@@ -35,11 +36,8 @@ _VERBS = {"act": "update", "list": "read", "get": "read", "create": "create", "d
 class Droplets(LongTail):
     """One account."""
 
-    name = "digitalocean"
-    token_variable = "DIGITALOCEAN_ACCESS_TOKEN"
-    url_variable = "CLOUDCMP_DIGITALOCEAN_URL"
+    row = CLOUD
     words_stay = True
-    cheapest = SIZES[0][0]
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -65,7 +63,7 @@ class Droplets(LongTail):
         ids = {401: "Unauthorized", 403: "Forbidden", 404: "not_found", 422: "unprocessable_entity"}
         return {"id": ids.get(no.status, "error"), "message": no.text}
 
-    def run_launch(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
+    def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it."""
         if action == "account.get":
             account = {
@@ -276,9 +274,8 @@ def _check_rules(wall: Wall) -> None:
 
 
 EMULATED = Emulated(
+    cloud=CLOUD,
     make=digitalocean,
-    region="fra1",
-    offering="s-1vcpu-1gb",
     body={"name": "abc", "region": "fra1", "size": "s-1vcpu-1gb", "image": "ubuntu-24-04-x64"},
     made=202,
     refused_tags=("", "with space", "x" * 256),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from cloudcmp.provider.longtail.linode import CLOUD
 from tests.emulated.boot import Boot
 from tests.emulated.longtail import Faults, Json, LongTail, No, Wall, lacking, page_of, run
 from tests.emulated.longtail_lives import Rented
@@ -35,10 +36,7 @@ _SCOPES = {"machines": "linodes", "firewalls": "firewall", "images": "images", "
 class Linode(LongTail):
     """One account."""
 
-    name = "linode"
-    token_variable = "LINODE_CLI_TOKEN"
-    url_variable = "CLOUDCMP_LINODE_URL"
-    cheapest = TYPES[0][0]
+    row = CLOUD
     word_most = 50
     wrong_token = "Invalid Token"
     no_scope = (401, "Your OAuth token is not authorized to use this endpoint.")
@@ -80,7 +78,7 @@ class Linode(LongTail):
         """A list of reasons, each with the field that it is about."""
         return {"errors": [{"reason": no.text, **({"field": no.field} if no.field else {})}]}
 
-    def run_launch(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
+    def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it."""
         if action == "account.get":
             return 200, {"euuid": self.euuid, "email": "somebody@example.org", "active_since": "2020-01-01T00:00:00"}
@@ -236,9 +234,8 @@ def _check_rules(wall: Wall) -> None:
 
 
 EMULATED = Emulated(
+    cloud=CLOUD,
     make=linode,
-    region="eu-central",
-    offering="g6-nanode-1",
     body={
         "label": "abc", "region": "us-east", "type": "g6-nanode-1", "image": "linode/ubuntu24.04",
         "root_pass": "not a real one",

@@ -1,8 +1,8 @@
-"""Small clouds for tests: servers of our own for the parts of three REST interfaces that the driver calls.
+"""Small clouds for tests: servers of our own for the parts of REST interfaces that the driver calls.
 
-`with digitalocean(...) as cloud:`, `with vultr(...)` and `with linode(...)` give `cloud.environ` for the product (in
+`with digitalocean(...) as cloud:`, and likewise for each row of the table, gives `cloud.environ` for the product (in
 this process or another), `cloud.journal` of every call and `cloud.alive()`, the truth. Each module says in `EMULATED`
-what the tests must know of its cloud (tail.py). `python -m tests.emulated.digitalocean` (or `vultr`, `linode`) runs one
+what the tests must know of its cloud (tail.py). `python -m tests.emulated.digitalocean` runs one
 in the foreground and prints what to export, with `--machines DIR` also SSH servers behind its machines. Everything
 listens on loopback only. They are emulations, written after what the clouds document (longtail_contract.md): what was
 tested against them was not tested on a real account.
@@ -15,10 +15,11 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 from cloudcmp.provider.longtail import labels
+from cloudcmp.provider.longtail.dialect import Cloud
 from tests.emulated.boot import Boot
 from tests.emulated.cloud import Call, Thing
 from tests.emulated.faults import Behaviour
@@ -66,9 +67,7 @@ class Wall:
 class LongTail(Standing[Faults]):
     """One emulated cloud with one account; what it is called and how it writes is for its own class to say."""
 
-    name = ""
-    token_variable = ""
-    url_variable = ""
+    row: ClassVar[Cloud]
 
     def __init__(
         self,
@@ -87,6 +86,21 @@ class LongTail(Standing[Faults]):
     def _behave(self, faults: Faults) -> None:
         self.lives.pending_s, self.lives.read_lag_s = faults.pending_s, faults.read_lag_s
         self.lives.terminate_s = faults.terminate_s
+
+    @property
+    def name(self) -> str:
+        """The provider's."""
+        return self.row.name
+
+    @property
+    def token_variable(self) -> str:
+        """Where the product looks for the token first."""
+        return self.row.tokens[0]
+
+    @property
+    def url_variable(self) -> str:
+        """Where the product looks for the interface's address."""
+        return self.row.endpoint
 
     @property
     def environ(self) -> dict[str, str]:
@@ -112,7 +126,7 @@ class LongTail(Standing[Faults]):
     def _honest(self, request: Request, action: str, id: str, body: Json, query: Mapping[str, str]) -> Answer:
         try:
             self._permit(request, action)
-            return _said(*self.run_launch(action, id, body, query))
+            return _said(*self.carry_out(action, id, body, query))
         except No as no:
             return _said(no.status, self.refusal(no))
 
@@ -153,7 +167,7 @@ class LongTail(Standing[Faults]):
         """The scope that an action needs."""
 
     @abstractmethod
-    def run_launch(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
+    def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it; raises No."""
 
     @abstractmethod
@@ -231,11 +245,10 @@ class LongTail(Standing[Faults]):
                 return id
             if kind != "instance":
                 raise ValueError(f"nothing here is a {kind}")
-            return self.lives.begin(self.new_id(), name, region, self.cheapest, words, began=-1e9).id
+            return self.lives.begin(self.new_id(), name, region, self.row.smallest[1], words, began=-1e9).id
 
     words_stay = False
     word_most = 255
-    cheapest = ""
 
     def new_id(self) -> str:
         """An id as this cloud makes them."""
@@ -272,7 +285,7 @@ def page_of(items: list[Any], query: Mapping[str, str], most: int) -> tuple[list
 
 def run(make: type[LongTail]) -> None:
     """Run one in the foreground."""
-    asked = argparse.ArgumentParser(description=f"{run.__doc__} {make.name}")
+    asked = argparse.ArgumentParser(description=f"{run.__doc__} {make.row.name}")
     foreground(asked, lambda args, boot: make(None, boot, port=args.port))
 
 

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from cloudcmp.provider.longtail import CLOUDS
+from cloudcmp.provider.longtail.dialect import Cloud
 
 Json = dict[str, Any]
 NAMES = tuple(sorted(CLOUDS))
@@ -34,21 +35,21 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Emulated:
-    """One emulated cloud: how it is opened, the smallest machine, and how this cloud differs from the others.
+    """One emulated cloud: its row, how it is opened, and how it differs from the others.
 
     `body` is the least that makes a machine, `made` the status of that. `refused_tags` are words that cannot be tags,
     `wrong` what else is refused beside the body. `out_of_scope` is the status of a list without any scope, `full` that
     of an account at its limit. `off` is how a machine that is off is shown. `scopes` are calls (method, path) with what
     they need; without `delete_scopes` machines cannot be deleted, `read_scopes` is what they bring beside.
-    `firewall_field` of a machine's body names its firewall; `base64` says how user data travels. `price` is the
-    smallest machine's, `unpriced` an offering whose price is unknown. `account` tells the id of the account. `larger`
-    is what a machine can be resized to. `rules_apart`: rules are made after their firewall. `alone` is why two machines
-    cannot measure between each other in the emulation. `check_rules` asserts what a firewall holds.
+    `firewall_field` of a machine's body names its firewall; `base64` says how user data travels. `price` and
+    `holds` (vCPUs, GiB, category) are the smallest machine's, `unpriced` an offering whose price is unknown.
+    `account` tells the id of the account. `larger` is what a machine can be resized to. `rules_apart`: rules are
+    made after their firewall. `alone` is why two machines cannot measure between each other in the emulation.
+    `check_rules` asserts what a firewall holds.
     """
 
+    cloud: Cloud
     make: Callable[..., AbstractContextManager[Any]]
-    region: str
-    offering: str
     body: Json
     made: int
     refused_tags: tuple[str, ...]
@@ -58,8 +59,9 @@ class Emulated:
     off: str
     firewall_field: str
     price: str
-    recorded: Recorded
     check_rules: Callable[[Any], None]
+    recorded: Recorded | None = None
+    holds: tuple[float, float, str | None] = (1.0, 1.0, "burstable")
     scopes: tuple[tuple[str, str, str | None], ...] = ()
     delete_scopes: frozenset[str] = frozenset()
     read_scopes: frozenset[str] = frozenset()
@@ -70,6 +72,23 @@ class Emulated:
     unique_labels: bool = False
     rules_apart: bool = False
     alone: str = ""
+
+    @property
+    def region(self) -> str:
+        """Where the smallest machine is sold."""
+        return self.cloud.smallest[0]
+
+    @property
+    def offering(self) -> str:
+        """The smallest machine."""
+        return self.cloud.smallest[1]
+
+
+def recorded(name: str) -> Recorded:
+    """What apache-libcloud recorded of a cloud that is one of RECORDED."""
+    found = emulated(name).recorded
+    assert found is not None
+    return found
 
 
 def emulated(name: str) -> Emulated:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from cloudcmp.provider.longtail.vultr import CLOUD
 from tests.emulated.boot import Boot
 from tests.emulated.longtail import Faults, Json, LongTail, No, Wall, lacking, run
 from tests.emulated.longtail_lives import Rented
@@ -26,10 +27,7 @@ _NEEDED = ("region", "plan", "os_id")
 class Vultr(LongTail):
     """One account."""
 
-    name = "vultr"
-    token_variable = "VULTR_API_KEY"
-    url_variable = "CLOUDCMP_VULTR_URL"
-    cheapest = PLANS[0][0]
+    row = CLOUD
     wrong_token = "Invalid API token."
     full = (400, "You have reached the maximum number of active virtual machines for this account")
 
@@ -55,7 +53,7 @@ class Vultr(LongTail):
         """The text, and the status once more."""
         return {"error": no.text, "status": no.status}
 
-    def run_launch(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
+    def carry_out(self, action: str, id: str, body: Json, query: Mapping[str, str]) -> tuple[int, Json]:
         """Do it."""
         if action == "account.get":
             return 200, {"account": {"name": "Somebody", "email": "somebody@example.org", "balance": 0, "acls": []}}
@@ -198,9 +196,8 @@ def _check_rules(wall: Wall) -> None:
 
 
 EMULATED = Emulated(
+    cloud=CLOUD,
     make=vultr,
-    region="ams",
-    offering="vc2-1c-1gb",
     body={"label": "a", "region": "ams", "plan": "vc2-1c-1gb", "os_id": 2284},
     made=202,
     refused_tags=(),

@@ -20,7 +20,7 @@ from cloudcmp.model.codec import from_json, to_json
 from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.model.price import Item, Unit
 from cloudcmp.plan import cast_of, check_runnable
-from cloudcmp.provider.simulated.offerings import offerings
+from cloudcmp.provider.simulated.cloud import offerings
 from cloudcmp.study.quantities import unit_prices
 
 BLOB = "{provider: simulated, region: nimbus, service: blob, from: {offering: small}, prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}}"  # noqa: E501

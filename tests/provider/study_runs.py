@@ -11,15 +11,17 @@ from tests.emulated.boot import ssh_boot
 from tests.emulated.standing import Standing
 
 from cloudcmp.agent import locate
+from cloudcmp.provider.longtail import CLOUDS
 
-_OTHERS = ("AWS_", "AZURE_", "CLOUDCMP_", "CLOUDSDK_", "DIGITALOCEAN_", "GOOGLE_", "HTTP", "LINODE_", "OS_", "VULTR_")
+_OTHERS = ("AWS_", "AZURE_", "CLOUDCMP_", "CLOUDSDK_", "GOOGLE_", "HTTP", "OS_")
+_OTHERS += tuple(token for cloud in CLOUDS.values() for token in cloud.tokens)
 
 
-def study(candidates: str) -> str:
-    """The text of a small study of some candidates: one launch of each, and one probe."""
+def study(candidates: str, currency: str = "USD") -> str:
+    """The text of a small study of some candidates, priced in one currency: one launch of each, and one probe."""
     return (
         f"schema: 1\nquestion: which of these machines is fastest\ncandidates:\n{candidates}"
-        "probes:\n  - {probe: int}\nlaunches: 1\nruns: 1\nbudget: 1 USD\nseed: 1\n"
+        f"probes:\n  - {{probe: int}}\nlaunches: 1\nruns: 1\nbudget: 1 {currency}\nseed: 1\n"
     )
 
 

@@ -25,9 +25,9 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.provider.aws import Ec2Provider
+from cloudcmp.provider.aws.catalog import category_of
 from cloudcmp.provider.aws.faults import cloud_error, fault_of
-from cloudcmp.provider.aws.offerings import category_of
-from cloudcmp.provider.aws.quota import _class
+from cloudcmp.provider.aws.preflight import _class
 from cloudcmp.provider.aws.sdk import Sdk
 
 

@@ -10,8 +10,8 @@ from tests.emulated.ec2_requests import launched, provider
 from tests.plan.clouds import planned
 
 from cloudcmp.app import plan as planning
+from cloudcmp.provider.aws.launch import windows_shutdown
 from cloudcmp.provider.aws.safeguards import SAFEGUARDS
-from cloudcmp.provider.aws.windows_shutdown import windows_shutdown
 
 AT = datetime(2026, 3, 1, 23, 50, tzinfo=UTC).timestamp()
 KNOWN = {one.name: one.how for one in SAFEGUARDS["aws"]}["death"]

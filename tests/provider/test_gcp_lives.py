@@ -12,7 +12,7 @@ from tests.emulated.pointed import pointed
 
 from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
-from cloudcmp.provider.gcp.safeguards import SAFEGUARDS
+from cloudcmp.provider.gcp.cloud import SAFEGUARDS
 
 
 class Guest:

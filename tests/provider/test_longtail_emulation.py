@@ -37,8 +37,9 @@ def ask(cloud, method, path, body=None, token=None):
 def made(cloud, **more):
     """The status of a creating call, and the id of what came of it."""
     status, said = ask(cloud, "POST", MACHINES[cloud.name], {**emulated(cloud.name).body, **more})
-    one = next((said[key] for key in ("droplet", "instance") if key in said), said)
-    return status, str(one.get("id", ""))
+    for key in cloud.row.dialect.machine_key:
+        said = said.get(key, {})
+    return status, str(said.get("id", ""))
 
 
 def test_rows_1_and_2_a_token_and_its_scopes(cloud):

@@ -205,7 +205,7 @@ def test_p24_no_call_lasts_longer_than_its_deadline(cloud):
 def test_p24_a_deadline_bounds_all_attempts_of_a_call(cloud):
     driver = provider(cloud.name, attempts=5)
     run(driver.find("study-a"))
-    driver._api.deadline_s = 1.0
+    driver._sdk.deadline_s = 1.0
     cloud.inject("machines.list", "late", times=9, seconds=1.5)
     began = time.monotonic()
     with pytest.raises(IncompleteListing):
@@ -260,6 +260,11 @@ def test_p28_whatever_an_error_holds_it_is_one_line_that_can_be_shown(body):
     said = words_of(body)
     assert len(said) <= 200
     assert said.isprintable()
+
+
+def test_the_words_of_an_error_are_found_where_it_is_an_object_of_its_own():
+    body = {"error": {"code": "uniqueness_error", "message": "name is already used", "details": {"fields": []}}}
+    assert words_of(body) == "uniqueness_error name is already used"
 
 
 def test_every_cloud_says_what_to_do_about_rights():

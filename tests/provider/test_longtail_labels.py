@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.provider.longtail.labels import MACHINE, WALL, Record, read, write
+from cloudcmp.provider.longtail.labels import MACHINE, WALL, Record, from_pairs, read, to_pairs, write
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 TAGS = st.dictionaries(TEXTS | TEXTS.map("cloudcmp:{}".format), TEXTS, max_size=7).map(
@@ -50,3 +50,11 @@ def test_a_record_can_be_read_by_a_person():
 @pytest.mark.parametrize("word", ["cloudcmp:odd", "cloudcmp:a:b:c", "cloudcmp:A:b", "cloudcmp:_zz:b", "cloudcmp:_ff:b"])
 def test_what_we_never_wrote_is_no_record(word):
     assert read([word]) is None
+
+
+@given(RECORDS, st.sampled_from([60, 10_000]))
+def test_a_record_is_kept_in_labels_with_key_and_value(record, most):
+    pairs = to_pairs(write(record, most))
+    assert all(re.fullmatch(r"[a-z0-9-]+", key) for key in pairs)
+    assert all(re.fullmatch(r"v[a-z0-9_.-]*v", value) and len(value) <= most for value in pairs.values())
+    assert read(from_pairs({"env": "prod", **pairs})) == record

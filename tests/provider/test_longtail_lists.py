@@ -46,7 +46,7 @@ def test_p06_what_is_not_ours_is_never_listed(cloud):
     region = PLACES[cloud.name][0]
     decoys = ((), ("cloudcmp",), ("cloudcmp-study-a",), ("study-a", "env:prod"), ("cloudcmp:study_study-a",))
     for number, words in enumerate(decoys):
-        cloud.lives.begin(cloud.new_id(), f"cloudcmp-study-a-{number}", region, cloud.cheapest, words)
+        cloud.lives.begin(cloud.new_id(), f"cloudcmp-study-a-{number}", region, cloud.row.smallest[1], words)
         id = cloud.new_id()
         cloud.walls[id] = Wall(id, f"cloudcmp-study-a-{number}", words, 0.0)
     driver = provider(cloud.name)

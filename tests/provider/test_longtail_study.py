@@ -1,4 +1,4 @@
-"""A whole study at three emulated clouds, as a user runs it: its own process, real SSH, the real agent, a report."""
+"""A whole study at the emulated clouds of the long tail, as a user runs it: real SSH, the real agent, a report."""
 
 import contextlib
 
@@ -10,26 +10,35 @@ from tests.emulated.tail import NAMES, emulated
 from tests.needs import needs_machines
 from tests.provider.study_runs import cloudcmp, killed, study, whole
 
+from cloudcmp.provider.longtail import CLOUDS
+
 pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
 _LINE = "  - {{provider: {0}, region: {1.region}, offering: {1.offering}, allow: 127.0.0.1/32}}\n"
-STUDY = study("".join(_LINE.format(name, emulated(name)) for name in NAMES))
-_ONE = "\n".join(line for line in STUDY.splitlines() if "provider:" not in line or "digitalocean" in line)
+_ONE = study(_LINE.format("digitalocean", emulated("digitalocean")))
+# A study has one currency: the clouds that bill in the same one are compared in one.
+CURRENCIES = {
+    currency: [name for name in NAMES if CLOUDS[name].currency == currency]
+    for currency in sorted({cloud.currency for cloud in CLOUDS.values()})
+}
 
 
-def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
+@pytest.mark.parametrize("currency", CURRENCIES)
+def test_a_study_runs_from_launch_to_report_while_answers_are_lost(currency, tmp_path):
+    names = CURRENCIES[currency]
+    text = study("".join(_LINE.format(name, emulated(name)) for name in names), currency)
     with contextlib.ExitStack() as stack:
         faults = Faults(pending_s=0.5, read_lag_s=0.5)
-        clouds = [stack.enter_context(emulated(name).make(faults, boot=ssh_boot(tmp_path / name))) for name in NAMES]
+        clouds = [stack.enter_context(emulated(name).make(faults, boot=ssh_boot(tmp_path / name))) for name in names]
         for cloud in clouds:
             cloud.inject("machines.create", "lost", first=2)  # the first is empty: the look before a study
             cloud.inject("machines.delete", "error:500", first=2)
-        text = whole(clouds, tmp_path, STUDY, "linode")
+        said = whole(clouds, tmp_path, text, names[-1])
         for cloud in clouds:
             assert [call.outcome for call in cloud.calls("machines.create") if "body" in call.params] == [
                 f"lost after {emulated(cloud.name).made}"
             ]
-            assert cloud.token not in text
+            assert cloud.token not in said
 
 
 def test_the_plan_says_that_what_powers_itself_off_stays_billed(tmp_path):

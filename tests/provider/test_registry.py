@@ -27,7 +27,7 @@ def test_what_needs_no_account_has_offerings(name):
     [
         ("simulate", "did you mean simulated?"),
         ("locla", "did you mean local?"),
-        ("xyz", "known are aws, azure, digitalocean, ec2,"),
+        ("xyz", f"known are {', '.join(names())}."),
     ],
 )
 def test_an_unknown_provider_names_the_nearest(name, hint):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.app.search import Searcher
+from tests.emulated.tail import NAMES
 from tests.provider.every import EVERY, pointed
 
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
@@ -97,13 +98,13 @@ def test_p38_no_library_logs_a_secret(name: str, loud: pytest.LogCaptureFixture)
         ("azure", "azure", set()),
         ("gcp", "google", {"user data"}),
         ("openstack", "keystoneauth", set()),
-        ("linode", "urllib3", set()),
+        (NAMES[0], "urllib3", set()),
     ],
 )
 def test_a_library_that_is_not_hushed_logs_what_it_sends(
     name: str, library: str, secrets: set[str], loud: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = "longtail" if name == "linode" else name
+    module = "longtail" if name in NAMES else name
     monkeypatch.setattr(f"cloudcmp.provider.{module}.sdk.limit_logging", lambda *_, **__: None)
     found, talk = _said(name, loud)
     assert found >= secrets
@@ -123,9 +124,8 @@ asyncio.run(_launch(sys.argv[1]))
     [
         ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google"}),
         ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google.cloud.compute_v1"}),
-        ("digitalocean", {"LIBCLOUD_DEBUG": "/dev/stderr", "LIBCLOUD_DEBUG_PRETTY_PRINT_RESPONSE": "1"}),
-        ("linode", {"LIBCLOUD_DEBUG": "/dev/stdout"}),
-        ("vultr", {"LIBCLOUD_DEBUG": "/dev/stdout"}),
+        (NAMES[0], {"LIBCLOUD_DEBUG": "/dev/stderr", "LIBCLOUD_DEBUG_PRETTY_PRINT_RESPONSE": "1"}),
+        *((name, {"LIBCLOUD_DEBUG": "/dev/stdout"}) for name in NAMES),
     ],
 )
 def test_p38_no_library_shows_a_secret_because_the_environment_says_so(name: str, loudest: dict[str, str]) -> None:

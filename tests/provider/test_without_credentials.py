@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.provider.openstack.settings import may_be_there
+from cloudcmp.provider.openstack.sdk import may_be_there
 
 _SETTING = ("AWS_", "AZURE_", "CLOUDSDK_", "CLOUDCMP_", "GCE_", "GOOGLE_", "OS_", "XDG_", "SNAP_")
 _ASKS = """
@@ -110,7 +110,7 @@ _WITNESS = """
 import importlib, json, os, sys
 import openstack.config.loader as loader
 import platformdirs
-from cloudcmp.provider.openstack.settings import may_be_there
+from cloudcmp.provider.openstack.sdk import may_be_there
 for line in sys.stdin:
     case = json.loads(line)
     kept = dict(os.environ)

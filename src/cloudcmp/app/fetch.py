@@ -14,9 +14,9 @@ from typing import BinaryIO
 from cloudcmp.catalog import hint
 from cloudcmp.catalog.parameters import nearest
 from cloudcmp.cost.lookup import FETCHED
-from cloudcmp.cost.sources.base import Unreadable
 from cloudcmp.cost.sources.fetchers import Fetched, address_of
 from cloudcmp.cost.sources.fetchers import fetch as fetch_from
+from cloudcmp.cost.sources.fields import Unreadable
 from cloudcmp.cost.sources.libcloud import bundled_file
 from cloudcmp.cost.sources.web import Tell, Web, silent
 from cloudcmp.errors import CloudcmpError, Fault, ProviderFault, UserMistake

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,51 +71,25 @@ def _qemu(options: ProviderOptions) -> Provider:
     return QemuProvider(study=options.study)
 
 
-def _aws(_: ProviderOptions) -> Provider:
-    from cloudcmp.provider.aws import AWS, Ec2Provider
+def _cloud(room: str, maker: str, *names: str) -> Callable[[ProviderOptions], Provider]:
+    """A rented cloud, by the package and the class of its driver."""
 
-    return Ec2Provider(AWS)
+    def make_cloud(_: ProviderOptions) -> Provider:
+        provider: Provider = getattr(import_module(f"cloudcmp.provider.{room}"), maker)(*names)
+        return provider
 
-
-def _ec2(_: ProviderOptions) -> Provider:
-    from cloudcmp.provider.aws import COMPATIBLE, Ec2Provider
-
-    return Ec2Provider(COMPATIBLE)
-
-
-def _azure(_: ProviderOptions) -> Provider:
-    from cloudcmp.provider.azure import AzureProvider
-
-    return AzureProvider()
-
-
-def _gcp(_: ProviderOptions) -> Provider:
-    from cloudcmp.provider.gcp import GcpProvider
-
-    return GcpProvider()
-
-
-def _openstack(_: ProviderOptions) -> Provider:
-    from cloudcmp.provider.openstack import OPENSTACK, OpenStackProvider
-
-    return OpenStackProvider(OPENSTACK)
-
-
-def _rackspace(_: ProviderOptions) -> Provider:
-    from cloudcmp.provider.openstack import RACKSPACE, OpenStackProvider
-
-    return OpenStackProvider(RACKSPACE)
+    return make_cloud
 
 
 _MAKERS: dict[str, Callable[[ProviderOptions], Provider]] = {
-    "aws": _aws,
-    "azure": _azure,
-    "ec2": _ec2,
-    "gcp": _gcp,
+    "aws": _cloud("aws", "Ec2Provider", "aws"),
+    "azure": _cloud("azure", "AzureProvider"),
+    "ec2": _cloud("aws", "Ec2Provider", "ec2"),
+    "gcp": _cloud("gcp", "GcpProvider"),
     "local": _local,
-    "openstack": _openstack,
+    "openstack": _cloud("openstack", "OpenStackProvider", "openstack"),
     "qemu": _qemu,
-    "rackspace": _rackspace,
+    "rackspace": _cloud("openstack", "OpenStackProvider", "rackspace"),
     "simulated": _simulated,
     "ssh": _ssh,
 }

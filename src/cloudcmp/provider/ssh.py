@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
-from cloudcmp.model.lease import INCOMPLETE, INSTANCE, CreateRequest, Handle, Listing, TaggedResource
-from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.lease import INCOMPLETE, CreateRequest, Handle, Listing, TaggedResource
+from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.remote import CommandOutput, Dial, Endpoint, Shell
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.provider.common.own_machines import Unbilled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -75,7 +76,7 @@ SAFEGUARDS = (
 )
 
 
-class SshProvider:
+class SshProvider(Unbilled):
     """Machines of the user's own. Nothing is made but a folder; what they cost is for the study to say.
 
     `candidates` are the plan's: no other machine is contacted. `dial` opens connections; without it only the list of
@@ -83,11 +84,6 @@ class SshProvider:
     """
 
     name = "ssh"
-    simulated = False
-    billed = False
-    billing = Billing()
-    settle_s = 0.0
-    parts: tuple[str, ...] = (INSTANCE,)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(

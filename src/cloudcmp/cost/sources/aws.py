@@ -15,19 +15,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import BinaryIO
 
+from cloudcmp.cost.sources import fields
 from cloudcmp.cost.sources.aws_json import from_json
-from cloudcmp.cost.sources.base import (
-    Odd,
-    Unreadable,
-    amount_of,
-    currency_of,
-    day_of,
-    doubt,
-    lines_of,
-    number_of,
-    quantity_of,
-    records_of,
-)
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.model.untrusted_text import one_line
 
@@ -64,24 +53,24 @@ def read(file: BinaryIO) -> Iterator[PriceEntry]:
     if rest.peek(1)[:1] in {b"{", b"["}:
         yield from _offers(from_json(rest))
         return
-    lines = lines_of(rest)
+    lines = fields.lines_of(rest)
     head = list(itertools.islice(lines, _HEAD_LINES + 1))
     if not head:
-        raise Unreadable("it is empty")
+        raise fields.Unreadable("it is empty")
     if head[0].lstrip().startswith("<"):
-        raise Unreadable("it is HTML or XML, not a price list")
+        raise fields.Unreadable("it is HTML or XML, not a price list")
     if len(head) <= _HEAD_LINES:
-        raise Unreadable("it is cut short: it has no head of five lines")
+        raise fields.Unreadable("it is cut short: it has no head of five lines")
     facts = {key.strip('"'): value for key, _, value in (line.strip().partition(",") for line in head[:_HEAD_LINES])}
     try:
-        yield day_of(facts.get("Publication Date", "").strip('"'))
-    except Odd as odd:
-        raise Unreadable(f"its publication date cannot be read: {odd}") from None
+        yield fields.day_of(facts.get("Publication Date", "").strip('"'))
+    except fields.Odd as odd:
+        raise fields.Unreadable(f"its publication date cannot be read: {odd}") from None
     body = itertools.chain(head[_HEAD_LINES:], lines)
     if "DiscountedRate" in head[_HEAD_LINES]:
-        yield from (_saving(one) for one in records_of(body, _NEEDED_SAVINGS) if _saves(one))
+        yield from (_saving(one) for one in fields.records_of(body, _NEEDED_SAVINGS) if _saves(one))
     else:
-        yield from _offers(records_of(body, _NEEDED))
+        yield from _offers(fields.records_of(body, _NEEDED))
 
 
 def _offers(records: Iterable[Record | PriceEntry]) -> Iterator[PriceEntry]:
@@ -174,8 +163,8 @@ def _free(record: Record) -> bool:
     Where that is all that is listed, the price is unknown.
     """
     try:
-        return not record.get("From Region Code") or number_of(record["PricePerUnit"]) == 0
-    except Odd:
+        return not record.get("From Region Code") or fields.number_of(record["PricePerUnit"]) == 0
+    except fields.Odd:
         return False
 
 
@@ -184,7 +173,7 @@ def _row(record: Record, item: Item, purchase: Purchase) -> PriceEntry:
     region, name, system, tenancy = _what(record, item)
     try:
         if not region or not name:
-            raise Odd("its region is missing" if not region else "its name is missing")
+            raise fields.Odd("its region is missing" if not region else "its name is missing")
         if item is Item.INSTANCE:
             _agree(name, record["usageType"], record.get("operation", ""), system, tenancy)
         unit, factor = _unit(record["Unit"], item)
@@ -193,19 +182,19 @@ def _row(record: Record, item: Item, purchase: Purchase) -> PriceEntry:
             region=region,
             item=item,
             name=name,
-            amount=amount_of(record["PricePerUnit"]) * factor,
-            currency=currency_of(record["Currency"]),
+            amount=fields.amount_of(record["PricePerUnit"]) * factor,
+            currency=fields.currency_of(record["Currency"]),
             unit=unit,
             system=system,
             purchase=purchase,
             tenancy=tenancy,
             to=_to(record) if item is Item.EGRESS else "",
             sku=one_line(record["SKU"]),
-            starts=day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
+            starts=fields.day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
         )
         return _tiered(row, record)
-    except Odd as odd:
-        return doubt(PROVIDER, region, record["SKU"], name, odd, item, system, purchase, tenancy)
+    except fields.Odd as odd:
+        return fields.doubt(PROVIDER, region, record["SKU"], name, odd, item, system, purchase, tenancy)
 
 
 def _agree(name: str, usage: str, operation: str, system: str, tenancy: str) -> None:
@@ -213,9 +202,9 @@ def _agree(name: str, usage: str, operation: str, system: str, tenancy: str) -> 
     found = _USAGE.search(usage)
     kind = "dedicated" if found and found["kind"] == "Dedicated" else "shared"
     if found is None or kind != tenancy or found["type"] not in {None, name}:
-        raise Odd(f"its usage type {one_line(usage)!r} is of another machine than a {tenancy} {name}")
+        raise fields.Odd(f"its usage type {one_line(usage)!r} is of another machine than a {tenancy} {name}")
     if operation and _OPERATIONS.get(operation) != system:
-        raise Odd(f"its operation {one_line(operation)!r} is not that of {system}")
+        raise fields.Odd(f"its operation {one_line(operation)!r} is not that of {system}")
 
 
 def _what(record: Record, item: Item) -> tuple[str, str, str, str]:
@@ -250,7 +239,7 @@ _UNITS = {
 def _unit(text: str, item: Item) -> tuple[Unit, Decimal]:
     found = _UNITS.get((item, text.lower()))
     if found is None:
-        raise Odd(f"its unit {one_line(text)!r} is not one that {item} is billed by")
+        raise fields.Odd(f"its unit {one_line(text)!r} is not one that {item} is billed by")
     return found
 
 
@@ -261,12 +250,12 @@ def _tiered(row: PriceRow, record: Record) -> PriceRow:
     if row.item is Item.THROUGHPUT:
         return replace(row, tier_from=_GP3_MB_PER_S)
     begin, end = record.get("StartingRange", ""), record.get("EndingRange", "")
-    first_ = quantity_of(begin) if begin else Decimal(0)
-    last_ = None if end in {"", "Inf"} else quantity_of(end)
+    first_ = fields.quantity_of(begin) if begin else Decimal(0)
+    last_ = None if end in {"", "Inf"} else fields.quantity_of(end)
     if row.item is not Item.EGRESS and first_ > 0:
-        raise Odd(f"its price holds from {first_} on only")
+        raise fields.Odd(f"its price holds from {first_} on only")
     if row.item is not Item.EGRESS and last_ is not None:
-        raise Odd(f"its price holds up to {last_} only")
+        raise fields.Odd(f"its price holds up to {last_} only")
     return replace(row, tier_from=first_, tier_until=last_ if row.item is Item.EGRESS else None)
 
 
@@ -274,9 +263,9 @@ def _sold(record: Record) -> Iterator[TypeFacts]:
     region, name, _, _ = _what(record, Item.INSTANCE)
     known = (("architecture", record.get("Processor Architecture")), ("cpu", record.get("Physical Processor")))
     try:
-        vcpus = number_of(record.get("vCPU", ""))
-        memory = number_of(record.get("Memory", "").removesuffix(" GiB").replace(",", ""))
-    except Odd:
+        vcpus = fields.number_of(record.get("vCPU", ""))
+        memory = fields.number_of(record.get("Memory", "").removesuffix(" GiB").replace(",", ""))
+    except fields.Odd:
         return
     if region and name and vcpus > 0 and memory > 0:
         attributes = tuple((key, one_line(value)) for key, value in known if value)
@@ -302,25 +291,28 @@ def _reserved(parts: list[Record]) -> PriceEntry:
     option = record.get("PurchaseOption", "")
     try:
         if len(hourly) != 1 or len(fees) > 1 or len(hourly) + len(fees) != len(parts):
-            raise Odd(f"its commitment comes in {len(parts)} parts, not by the hour and at once")
+            raise fields.Odd(f"its commitment comes in {len(parts)} parts, not by the hour and at once")
         if bool(fees) != (option in {"Partial Upfront", "All Upfront"}):
-            raise Odd(f"what is paid at once is missing or too much for {one_line(option)!r}")
+            raise fields.Odd(f"what is paid at once is missing or too much for {one_line(option)!r}")
         months = {"1yr": 12, "1 yr": 12, "3yr": 36, "3 yr": 36}.get(record.get("LeaseContractLength", ""))
         if months is None:
-            raise Odd(f"its term {one_line(record.get('LeaseContractLength', ''))!r} is not known")
+            raise fields.Odd(f"its term {one_line(record.get('LeaseContractLength', ''))!r} is not known")
         for one in parts:
             _agree(name, one["usageType"], one.get("operation", ""), system, tenancy)
-        upfront = amount_of(fees[0]["PricePerUnit"]) if fees else Decimal(0)
-        free = bool(fees) and number_of(record["PricePerUnit"]) == 0
+        upfront = fields.amount_of(fees[0]["PricePerUnit"]) if fees else Decimal(0)
+        free = bool(fees) and fields.number_of(record["PricePerUnit"]) == 0
         return PriceRow(
             provider=PROVIDER, region=region, item=Item.INSTANCE, name=name,
-            amount=Decimal(0) if free else amount_of(record["PricePerUnit"]), currency=currency_of(record["Currency"]),
-            unit=Unit.HOUR, system=system, purchase=Purchase.RESERVED, tenancy=tenancy, term_months=months,
-            upfront=upfront, sku=one_line(record["SKU"]), starts=day_of(record["EffectiveDate"]),
+            amount=Decimal(0) if free else fields.amount_of(record["PricePerUnit"]),
+            currency=fields.currency_of(record["Currency"]), unit=Unit.HOUR, system=system,
+            purchase=Purchase.RESERVED, tenancy=tenancy, term_months=months, upfront=upfront,
+            sku=one_line(record["SKU"]), starts=fields.day_of(record["EffectiveDate"]),
             plan=f"{record['OfferingClass']} {option.lower()}",
         )  # fmt: skip
-    except Odd as odd:
-        return doubt(PROVIDER, region, record["SKU"], name, odd, Item.INSTANCE, system, Purchase.RESERVED, tenancy)
+    except fields.Odd as odd:
+        return fields.doubt(
+            PROVIDER, region, record["SKU"], name, odd, Item.INSTANCE, system, Purchase.RESERVED, tenancy
+        )
 
 
 def _saves(record: Record) -> bool:
@@ -339,19 +331,20 @@ def _saving(record: Record) -> PriceEntry:
     tenancy = "dedicated" if "DedicatedUsage" in record["DiscountedUsageType"] else "shared"
     try:
         if not name or not region:
-            raise Odd("its name or its region is missing")
+            raise fields.Odd("its name or its region is missing")
         _agree(name, record["DiscountedUsageType"], record["DiscountedOperation"], system, tenancy)
-        months = number_of(record["LeaseContractLength"]) * 12
+        months = fields.number_of(record["LeaseContractLength"]) * 12
         if record.get("LeaseContractLengthUnit", "year") != "year" or months not in {12, 36}:
-            raise Odd(f"its term {one_line(record['LeaseContractLength'])!r} is not known")
+            raise fields.Odd(f"its term {one_line(record['LeaseContractLength'])!r} is not known")
         unit, factor = _unit(record["Unit"], Item.INSTANCE)
         plan = f"{record.get('Product Family', '')} {record['PurchaseOption']}"
         return PriceRow(
             provider=PROVIDER, region=one_line(region), item=Item.INSTANCE, name=one_line(name),
-            amount=amount_of(record["DiscountedRate"]) * factor, currency=currency_of(record["Currency"]), unit=unit,
-            system=system, purchase=Purchase.SAVINGS, tenancy=tenancy, term_months=int(months), sku=one_line(sku),
-            starts=day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
+            amount=fields.amount_of(record["DiscountedRate"]) * factor,
+            currency=fields.currency_of(record["Currency"]), unit=unit, system=system, purchase=Purchase.SAVINGS,
+            tenancy=tenancy, term_months=int(months), sku=one_line(sku),
+            starts=fields.day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
             plan=one_line(plan).lower(),
         )  # fmt: skip
-    except Odd as odd:
-        return doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS, tenancy)
+    except fields.Odd as odd:
+        return fields.doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS, tenancy)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources.base import Odd, Unreadable, day_of, json_of, mapping
+from cloudcmp.cost.sources.fields import Odd, Unreadable, day_of, json_of, mapping
 from cloudcmp.model.untrusted_text import one_line
 
 _ATTRIBUTES = {

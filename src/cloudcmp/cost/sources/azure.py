@@ -13,20 +13,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources.base import (
-    Odd,
-    Unreadable,
-    amount_of,
-    currency_of,
-    day_of,
-    doubt,
-    json_of,
-    mapping,
-    number_of,
-    quantity_of,
-    sequence,
-    text_of,
-)
+from cloudcmp.cost.sources import fields
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 
@@ -49,7 +36,7 @@ def next_of(file: BinaryIO) -> str:
     """The address of the next page, empty on the last one; raises Unreadable."""
     link = _page(file).get("NextPageLink")
     if link is not None and not isinstance(link, str):
-        raise Unreadable("its NextPageLink is no text")
+        raise fields.Unreadable("its NextPageLink is no text")
     return link or ""
 
 
@@ -60,14 +47,16 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[PriceEntry]:
     """
     day = today or datetime.now(UTC).date()
     page = _page(file)
-    items = sequence(page["Items"], "Items")
+    items = fields.sequence(page["Items"], "Items")
     if "Count" in page and page["Count"] != len(items):
-        raise Unreadable(f"it says that it has {one_line(page['Count'])} items, and has {len(items)}")
+        raise fields.Unreadable(f"it says that it has {one_line(page['Count'])} items, and has {len(items)}")
     billed = page.get("BillingCurrency")
     for number, item in enumerate(items, 1):
-        one = mapping(item, f"item {number}")
+        one = fields.mapping(item, f"item {number}")
         if billed and "currencyCode" in one and one["currencyCode"] != billed:
-            raise Unreadable(f"it is in {one_line(billed)}, and item {number} in {one_line(one['currencyCode'])}")
+            raise fields.Unreadable(
+                f"it is in {one_line(billed)}, and item {number} in {one_line(one['currencyCode'])}"
+            )
         if not _over(one, day):
             yield from _parsed(one)
 
@@ -98,7 +87,7 @@ def _over(item: Mapping[str, Any], day: date) -> bool:
         return True
     try:
         end = _end(item)
-    except Odd:
+    except fields.Odd:
         return False  # it becomes a doubt where it is read
     return end is not None and end < day
 
@@ -106,13 +95,13 @@ def _over(item: Mapping[str, Any], day: date) -> bool:
 def _end(item: Mapping[str, Any]) -> date | None:
     """The last day of an item's price, None if it has none; raises Odd."""
     end = item.get("effectiveEndDate")
-    return None if end in {None, ""} else day_of(end)
+    return None if end in {None, ""} else fields.day_of(end)
 
 
 def _page(file: BinaryIO) -> Mapping[str, Any]:
-    page = mapping(json_of(file), "the document")
+    page = fields.mapping(fields.json_of(file), "the document")
     if "Items" not in page:
-        raise Unreadable("it has no Items: it is no page of retail prices")
+        raise fields.Unreadable("it has no Items: it is no page of retail prices")
     return page
 
 
@@ -142,15 +131,15 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Pr
     if name in {None, ""}:  # a licence or a discount of its own, not a machine
         return
     if not product:  # which alone tells Windows from Linux
-        odd = Odd("its product is missing")
-        yield doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE)
+        odd = fields.Odd("its product is missing")
+        yield fields.doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE)
         return
     system = "windows" if "windows" in words_of_row else "linux"
     spot = "spot" in words.split()
     units = {text: (Unit.HOUR, many) for text, many in _HOUR.items()}
     if kind == "Consumption" and item.get("reservationTerm"):
-        odd = Odd("it is a price by the hour and one of a term at once")
-        yield doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE, system)
+        odd = fields.Odd("it is a price by the hour and one of a term at once")
+        yield fields.doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE, system)
     elif kind == "Consumption":
         purchase = Purchase.SPOT if spot else Purchase.ON_DEMAND
         yield from _row(item, Item.INSTANCE, name, units, system=system, purchase=purchase)
@@ -167,28 +156,28 @@ def _row(
 ) -> Iterator[PriceEntry]:  # fmt: skip
     region, sku = item.get("armRegionName"), item.get("skuId")
     try:
-        where = text_of(item, "armRegionName")
+        where = fields.text_of(item, "armRegionName")
         _end(item)
         unit = units.get(one_line(item.get("unitOfMeasure") or ""))
         if unit is None:
-            raise Odd(f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {what} is billed by")
-        begin = quantity_of(item.get("tierMinimumUnits", Decimal(0)))
-        if what is Item.EGRESS and number_of(item.get("retailPrice")) == 0 and begin == 0:
+            raise fields.Odd(f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {what} is billed by")
+        begin = fields.quantity_of(item.get("tierMinimumUnits", Decimal(0)))
+        if what is Item.EGRESS and fields.number_of(item.get("retailPrice")) == 0 and begin == 0:
             return  # what an account has free in a month; nothing here counts on it
         if what is not Item.EGRESS and begin:
-            raise Odd(f"its price holds from {begin} on only")
+            raise fields.Odd(f"its price holds from {begin} on only")
         yield PriceRow(
-            PROVIDER, where, what, _name(name), amount_of(item.get("retailPrice")) / unit[1],
-            currency_of(item.get("currencyCode")), unit[0], system, purchase, tier_from=begin, to=to,
-            sku=one_line(sku or ""), starts=day_of(item.get("effectiveStartDate")),
+            PROVIDER, where, what, _name(name), fields.amount_of(item.get("retailPrice")) / unit[1],
+            fields.currency_of(item.get("currencyCode")), unit[0], system, purchase, tier_from=begin, to=to,
+            sku=one_line(sku or ""), starts=fields.day_of(item.get("effectiveStartDate")),
         )  # fmt: skip
-    except Odd as odd:
-        yield doubt(PROVIDER, region, sku, name, odd, what, system, purchase)
+    except fields.Odd as odd:
+        yield fields.doubt(PROVIDER, region, sku, name, odd, what, system, purchase)
 
 
 def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise Odd("its name is no text")
+        raise fields.Odd("its name is no text")
     return one_line(name)
 
 
@@ -200,17 +189,18 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Pri
             terms = plan if isinstance(plan, Mapping) else {}
             hours = _HOUR.get(one_line(item.get("unitOfMeasure") or ""))
             if hours is None:
-                raise Odd(
+                raise fields.Odd(
                     f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {Item.INSTANCE} is billed by"
                 )
             _end(item)
             yield PriceRow(
-                PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
-                amount_of(terms.get("retailPrice")) / hours, currency_of(item.get("currencyCode")), Unit.HOUR, system,
-                Purchase.SAVINGS, term_months=_months(terms.get("term")), sku=one_line(sku or ""), plan="savings plan",
+                PROVIDER, fields.text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
+                fields.amount_of(terms.get("retailPrice")) / hours,
+                fields.currency_of(item.get("currencyCode")), Unit.HOUR, system, Purchase.SAVINGS,
+                term_months=_months(terms.get("term")), sku=one_line(sku or ""), plan="savings plan",
             )  # fmt: skip
-        except Odd as odd:
-            yield doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS)
+        except fields.Odd as odd:
+            yield fields.doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS)
 
 
 def _reservation(item: Mapping[str, Any], name: object) -> Iterator[PriceEntry]:
@@ -218,19 +208,19 @@ def _reservation(item: Mapping[str, Any], name: object) -> Iterator[PriceEntry]:
     try:
         _end(item)
         yield PriceRow(
-            PROVIDER, text_of(item, "armRegionName"), Item.INSTANCE, _name(name), Decimal(0),
-            currency_of(item.get("currencyCode")), Unit.HOUR, "linux", Purchase.RESERVED,
-            term_months=_months(item.get("reservationTerm")), upfront=amount_of(item.get("retailPrice")),
-            sku=one_line(sku or ""), starts=day_of(item.get("effectiveStartDate")), plan="reservation",
+            PROVIDER, fields.text_of(item, "armRegionName"), Item.INSTANCE, _name(name), Decimal(0),
+            fields.currency_of(item.get("currencyCode")), Unit.HOUR, "linux", Purchase.RESERVED,
+            term_months=_months(item.get("reservationTerm")), upfront=fields.amount_of(item.get("retailPrice")),
+            sku=one_line(sku or ""), starts=fields.day_of(item.get("effectiveStartDate")), plan="reservation",
         )  # fmt: skip
-    except Odd as odd:
-        yield doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, "linux", Purchase.RESERVED)
+    except fields.Odd as odd:
+        yield fields.doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, "linux", Purchase.RESERVED)
 
 
 def _months(term: object) -> int:
     found = _TERMS.get(term) if isinstance(term, str) else None
     if found is None:
-        raise Odd(f"its term {one_line(term)!r} is not known")
+        raise fields.Odd(f"its term {one_line(term)!r} is not known")
     return found
 
 
@@ -247,8 +237,10 @@ def _disk(item: Mapping[str, Any], product: str) -> Iterator[PriceEntry]:
 
 def _sized(row: PriceRow, size: int | None, number: int) -> PriceEntry:
     if size is None:
-        return doubt(PROVIDER, row.region, row.sku, row.name, f"the size of a disk of {number} is not known", row.item)
+        return fields.doubt(
+            PROVIDER, row.region, row.sku, row.name, f"the size of a disk of {number} is not known", row.item
+        )
     if row.name.startswith("Standard"):  # https://azure.microsoft.com/en-us/pricing/details/managed-disks/
-        return doubt(PROVIDER, row.region, row.sku, row.name, "it is billed by the operation as well", row.item)
+        return fields.doubt(PROVIDER, row.region, row.sku, row.name, "it is billed by the operation as well", row.item)
     smaller = max((gib for gib in _DISK_GIB.values() if gib < size), default=0)
     return replace(row, tier_from=Decimal(smaller), tier_until=Decimal(size))

@@ -7,22 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, BinaryIO, TypeVar
 
-from cloudcmp.cost.sources.base import (
-    Odd,
-    Unreadable,
-    amount_of,
-    currency_of,
-    day_of,
-    doubt,
-    json_of,
-    lines_of,
-    mapping,
-    number_of,
-    quantity_of,
-    records_of,
-    sequence,
-    text_of,
-)
+from cloudcmp.cost.sources import fields
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.model.untrusted_text import one_line
 
@@ -41,14 +26,14 @@ def read(file: BinaryIO) -> Iterator[PriceEntry]:
     """What a list of the user's own tells; raises Unreadable for what is none, and for a column that is not known."""
     rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
     start = rest.peek(1)[:1]
-    rows = _json_rows(rest) if start in {b"{", b"["} else records_of(lines_of(rest), NEEDED)
+    rows = _json_rows(rest) if start in {b"{", b"["} else fields.records_of(fields.lines_of(rest), NEEDED)
     for number, row in enumerate(rows, 1):
         _known(row)
         if _or(row, "as_of", None) is not None:
             try:
-                yield day_of(row["as_of"])
-            except Odd as odd:
-                raise Unreadable(f"price {number}: as_of {odd}") from None
+                yield fields.day_of(row["as_of"])
+            except fields.Odd as odd:
+                raise fields.Unreadable(f"price {number}: as_of {odd}") from None
         entry = _price_of(row, number)
         yield entry
         if isinstance(entry, PriceRow):
@@ -56,13 +41,13 @@ def read(file: BinaryIO) -> Iterator[PriceEntry]:
 
 
 def _json_rows(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
-    document = mapping(json_of(file), "the document")
+    document = fields.mapping(fields.json_of(file), "the document")
     if document.get("schema") != SCHEMA:
-        raise Unreadable(f"its schema is not {SCHEMA!r}")
+        raise fields.Unreadable(f"its schema is not {SCHEMA!r}")
     if unknown := sorted(set(document) - {"schema", "as_of", "prices"}):
-        raise Unreadable(f"{one_line(unknown[0])!r} is no key of it")
-    for number, row in enumerate(sequence(document.get("prices"), "prices"), 1):
-        yield {"as_of": document.get("as_of"), **mapping(row, f"price {number}")}
+        raise fields.Unreadable(f"{one_line(unknown[0])!r} is no key of it")
+    for number, row in enumerate(fields.sequence(document.get("prices"), "prices"), 1):
+        yield {"as_of": document.get("as_of"), **fields.mapping(row, f"price {number}")}
 
 
 def _known(row: Mapping[str, Any]) -> None:
@@ -70,42 +55,42 @@ def _known(row: Mapping[str, Any]) -> None:
         if key not in COLUMNS:
             near = difflib.get_close_matches(key, COLUMNS, n=1)
             hint = f"; did you mean {near[0]}?" if near else f": known are {', '.join(COLUMNS)}"
-            raise Unreadable(f"the column {one_line(key)!r} is not known{hint}")
+            raise fields.Unreadable(f"the column {one_line(key)!r} is not known{hint}")
 
 
 def _price_of(row: Mapping[str, Any], number: int) -> PriceEntry:
     """The price of a row, or why it tells none."""
     provider = row.get("provider")
     if not isinstance(provider, str) or not provider.strip():
-        raise Unreadable(f"price {number} names no provider")
+        raise fields.Unreadable(f"price {number} names no provider")
     item: Item | None = None
     try:
         item = _word(Item, _or(row, "item", "instance"), "item")
-        upfront = quantity_of(_or(row, "upfront", "0"))
+        upfront = fields.quantity_of(_or(row, "upfront", "0"))
         amount = row.get("amount")
         return PriceRow(
             provider=one_line(provider),
             region=_text(row, "region"),
             item=item,
-            name=text_of(row, "name"),
-            amount=Decimal(0) if upfront and _nothing(amount) else amount_of(amount),
-            currency=currency_of(row.get("currency")),
+            name=fields.text_of(row, "name"),
+            amount=Decimal(0) if upfront and _nothing(amount) else fields.amount_of(amount),
+            currency=fields.currency_of(row.get("currency")),
             unit=_word(Unit, row.get("unit"), "unit"),
             system=_one_of(SYSTEMS, _or(row, "system", "linux" if item is Item.INSTANCE else ""), "system"),
             purchase=_word(Purchase, _or(row, "purchase", "on-demand"), "purchase"),
             tenancy=_one_of(TENANCIES, _or(row, "tenancy", "shared"), "tenancy"),
             term_months=_months(_or(row, "term_months", "0")),
             upfront=upfront,
-            tier_from=quantity_of(_or(row, "tier_from", "0")),
-            tier_until=None if (end := _or(row, "tier_until", None)) is None else quantity_of(end),
+            tier_from=fields.quantity_of(_or(row, "tier_from", "0")),
+            tier_until=None if (end := _or(row, "tier_until", None)) is None else fields.quantity_of(end),
             to=_text(row, "to"),
-            least=quantity_of(_or(row, "least", "0")),
+            least=fields.quantity_of(_or(row, "least", "0")),
             sku=_text(row, "sku"),
-            starts=None if (day := _or(row, "starts", None)) is None else day_of(day),
+            starts=None if (day := _or(row, "starts", None)) is None else fields.day_of(day),
             plan=_text(row, "plan"),
         )
-    except Odd as odd:
-        return doubt(one_line(provider), row.get("region"), row.get("sku"), row.get("name"), odd, item)
+    except fields.Odd as odd:
+        return fields.doubt(one_line(provider), row.get("region"), row.get("sku"), row.get("name"), odd, item)
 
 
 def _or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
@@ -115,16 +100,16 @@ def _or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
 
 
 def _months(value: object) -> int:
-    months = quantity_of(value)
+    months = fields.quantity_of(value)
     if months != int(months):
-        raise Odd(f"term_months {one_line(value)!r} is no whole number")
+        raise fields.Odd(f"term_months {one_line(value)!r} is no whole number")
     return int(months)
 
 
 def _nothing(amount: object) -> bool:
     try:
-        return number_of(amount) == 0
-    except Odd:
+        return fields.number_of(amount) == 0
+    except fields.Odd:
         return False
 
 
@@ -132,28 +117,28 @@ def _word(kind: type[Word], value: object, what: str) -> Word:
     try:
         return kind(value.strip() if isinstance(value, str) else "")
     except ValueError:
-        raise Odd(f"{what} {one_line(value)!r} is not one of {', '.join(kind)}") from None
+        raise fields.Odd(f"{what} {one_line(value)!r} is not one of {', '.join(kind)}") from None
 
 
 def _one_of(known: tuple[str, ...], value: object, what: str) -> str:
     text = value.strip() if isinstance(value, str) else None
     if text == "" or text in known:
         return text
-    raise Odd(f"{what} {one_line(value)!r} is not one of {', '.join(known)}")
+    raise fields.Odd(f"{what} {one_line(value)!r} is not one of {', '.join(known)}")
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     if value is None or isinstance(value, str):
         return one_line(value or "")
-    raise Odd(f"{key} is {one_line(value)}, which is no text")
+    raise fields.Odd(f"{key} is {one_line(value)}, which is no text")
 
 
 def _sold(row: Mapping[str, Any], price: PriceRow) -> Iterator[TypeFacts]:
     if price.item is not Item.INSTANCE or not (row.get("vcpus") or row.get("memory_gib") or row.get("category")):
         return
     try:
-        vcpus, memory = (float(number_of(row[key])) if row.get(key) else None for key in ("vcpus", "memory_gib"))
-    except Odd:
+        vcpus, memory = (float(fields.number_of(row[key])) if row.get(key) else None for key in ("vcpus", "memory_gib"))
+    except fields.Odd:
         return
     yield TypeFacts(price.provider, price.region, price.name, vcpus, memory, _text(row, "category") or None)

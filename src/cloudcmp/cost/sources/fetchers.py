@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode, urljoin
 
 from cloudcmp.catalog import hint
 from cloudcmp.cost.sources import azure, gcp
-from cloudcmp.cost.sources.base import Unreadable, json_of, mapping, sequence
+from cloudcmp.cost.sources.fields import Unreadable, json_of, mapping, sequence
 from cloudcmp.cost.sources.web import LIST_BYTES, Web, checked, same_place
 from cloudcmp.errors import NoCredentials, UserMistake
 from cloudcmp.model.untrusted_text import one_line

@@ -12,21 +12,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources.base import (
-    MOST,
-    Odd,
-    Unreadable,
-    amount_of,
-    currency_of,
-    day_of,
-    doubt,
-    json_of,
-    mapping,
-    number_of,
-    quantity_of,
-    sequence,
-    text_of,
-)
+from cloudcmp.cost.sources import fields
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 
@@ -72,20 +58,20 @@ def next_of(file: BinaryIO) -> str:
     """The token of the next page, empty on the last one; raises Unreadable."""
     token = _page(file).get("nextPageToken")
     if token is not None and not isinstance(token, str):
-        raise Unreadable("its nextPageToken is no text")
+        raise fields.Unreadable("its nextPageToken is no text")
     return token or ""
 
 
 def read(file: BinaryIO) -> Iterator[PriceEntry]:
     """What a page tells; raises Unreadable for what is none."""
-    for number, sku in enumerate(sequence(_page(file)["skus"], "skus"), 1):
-        yield from _parsed(mapping(sku, f"SKU {number}"))
+    for number, sku in enumerate(fields.sequence(_page(file)["skus"], "skus"), 1):
+        yield from _parsed(fields.mapping(sku, f"SKU {number}"))
 
 
 def _page(file: BinaryIO) -> Mapping[str, Any]:
-    page = mapping(json_of(file), "the document")
+    page = fields.mapping(fields.json_of(file), "the document")
     if "skus" not in page:
-        raise Unreadable("it has no skus: it is no page of the catalogue")
+        raise fields.Unreadable("it has no skus: it is no page of the catalogue")
     return page
 
 
@@ -99,25 +85,25 @@ def _parsed(sku: Mapping[str, Any]) -> Iterator[PriceEntry]:
     regions = sku.get("serviceRegions")
     bought = _BOUGHT.get(usage) if isinstance(usage, str) else None
     if bought is None:
-        yield doubt(PROVIDER, "", id, name, f"its usage type {one_line(usage)!r} is not known", item)
+        yield fields.doubt(PROVIDER, "", id, name, f"its usage type {one_line(usage)!r} is not known", item)
         return
     purchase, months = bought
     if not isinstance(regions, list) or not regions or not all(isinstance(one, str) and one for one in regions):
-        yield doubt(PROVIDER, "", id, name, "its regions are missing", item, "", purchase)
+        yield fields.doubt(PROVIDER, "", id, name, "its regions are missing", item, "", purchase)
         return
     for region in dict.fromkeys(map(one_line, regions)):
         region = "" if region == "global" else region  # noqa: PLW2901
         if _said(description) not in {None, bought}:
             why = f"its usage type {one_line(usage)!r} is not what {description!r} says"
-            yield doubt(PROVIDER, region, id, name, why, item)
+            yield fields.doubt(PROVIDER, region, id, name, why, item)
             continue
         try:
             rate = _rate(sku, item)
             plan = "commitment" if months else ""
             yield PriceRow(PROVIDER, region, item, name, *rate[:3], "", purchase, term_months=months,
-                           sku=text_of(sku, "skuId"), starts=rate[3], plan=plan)  # fmt: skip
-        except Odd as odd:
-            yield doubt(PROVIDER, region, id, name, odd, item, "", purchase)
+                           sku=fields.text_of(sku, "skuId"), starts=rate[3], plan=plan)  # fmt: skip
+        except fields.Odd as odd:
+            yield fields.doubt(PROVIDER, region, id, name, odd, item, "", purchase)
 
 
 def _said(description: str) -> tuple[Purchase, int] | None:
@@ -149,34 +135,44 @@ def _rate(sku: Mapping[str, Any], item: Item) -> tuple[Decimal, str, Unit, Any]:
     """Amount, currency, unit and first day of the one price that a SKU has."""
     prices = sku.get("pricingInfo")
     if not isinstance(prices, list) or len(prices) != 1 or not isinstance(prices[0], Mapping):
-        raise Odd("it has no price, or more than one")
+        raise fields.Odd("it has no price, or more than one")
     info = prices[0]
     expression = info.get("pricingExpression")
     rates = expression.get("tieredRates") if isinstance(expression, Mapping) else None
     if not isinstance(expression, Mapping) or not isinstance(rates, list) or not rates:
-        raise Odd("it has no rates")
+        raise fields.Odd("it has no rates")
     unit = _UNITS[item].get(one_line(expression.get("usageUnit") or ""))
     if unit is None:
-        raise Odd(f"its unit {one_line(expression.get('usageUnit'))!r} is not one that {item} is billed by")
+        raise fields.Odd(f"its unit {one_line(expression.get('usageUnit'))!r} is not one that {item} is billed by")
     amounts = [_money(rate) for rate in rates]
     if len(amounts) == 1 and amounts[0][0] > 0:
-        raise Odd(f"its price holds from {amounts[0][0]} on only")
+        raise fields.Odd(f"its price holds from {amounts[0][0]} on only")
     # What an account has free in a month is not counted on: the first price that is one holds from the beginning.
     known = [(amount, currency) for _, amount, currency in amounts if amount != 0]
     if len(known) != 1 or (len(amounts) > 1 and item not in {Item.ADDRESS, Item.SNAPSHOT, Item.VOLUME}):
-        raise Odd("a price of zero is unknown, not free" if not known else f"it has {len(amounts)} rates")
-    return amount_of(known[0][0]), known[0][1], unit, day_of(info.get("effectiveTime"))
+        raise fields.Odd("a price of zero is unknown, not free" if not known else f"it has {len(amounts)} rates")
+    return fields.amount_of(known[0][0]), known[0][1], unit, fields.day_of(info.get("effectiveTime"))
 
 
 def _money(rate: object) -> tuple[Decimal, Decimal, str]:
     """From where a rate holds, its amount (units and billionths) and its currency."""
     if not isinstance(rate, Mapping) or not isinstance(rate.get("unitPrice"), Mapping):
-        raise Odd("a rate has no price")
+        raise fields.Odd("a rate has no price")
     price = rate["unitPrice"]
-    units, nanos = number_of(price.get("units", "0")), number_of(price.get("nanos", Decimal(0)))
-    if units != int(units) or nanos != int(nanos) or abs(nanos) >= 10**9 or abs(units) > MOST or units * nanos < 0:
-        raise Odd(f"{one_line(units)} units and {one_line(nanos)} billionths are no amount")
+    units, nanos = fields.number_of(price.get("units", "0")), fields.number_of(price.get("nanos", Decimal(0)))
+    if (
+        units != int(units)
+        or nanos != int(nanos)
+        or abs(nanos) >= 10**9
+        or abs(units) > fields.MOST
+        or units * nanos < 0
+    ):
+        raise fields.Odd(f"{one_line(units)} units and {one_line(nanos)} billionths are no amount")
     amount = units + nanos / 10**9
     if amount < 0:
-        raise Odd(f"a price of {amount} is below zero")
-    return quantity_of(rate.get("startUsageAmount", Decimal(0))), amount, currency_of(price.get("currencyCode"))
+        raise fields.Odd(f"a price of {amount} is below zero")
+    return (
+        fields.quantity_of(rate.get("startUsageAmount", Decimal(0))),
+        amount,
+        fields.currency_of(price.get("currencyCode")),
+    )

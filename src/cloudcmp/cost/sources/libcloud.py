@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources.base import Odd, Unreadable, amount_of, doubt, json_of, mapping, number_of
+from cloudcmp.cost.sources.fields import Odd, Unreadable, amount_of, doubt, json_of, mapping, number_of
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from cloudcmp.cost.sources import aws, azure, custom_list, gcp, libcloud, sparecores
-from cloudcmp.cost.sources.base import Unreadable
+from cloudcmp.cost.sources.fields import Unreadable
 from cloudcmp.model.price import How, PriceEntry
 
 

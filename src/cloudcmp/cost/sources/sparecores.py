@@ -13,17 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from cloudcmp.cost.sources.base import (
-    Odd,
-    Unreadable,
-    amount_of,
-    currency_of,
-    day_of,
-    doubt,
-    lines_of,
-    number_of,
-    records_of,
-)
+from cloudcmp.cost.sources import fields
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.model.untrusted_text import one_line
 
@@ -45,7 +35,7 @@ def read(file: BinaryIO) -> Iterator[PriceEntry]:
     if rest.peek(16)[:16] == _SQLITE:
         yield from _database(Path(str(rest.name)))
         return
-    for row in records_of(lines_of(rest), ("vcpus",)):
+    for row in fields.records_of(fields.lines_of(rest), ("vcpus",)):
         yield from _server(row)
 
 
@@ -54,16 +44,16 @@ def _server(row: Mapping[str, str]) -> Iterator[PriceEntry]:
     provider = one_line(row.get("vendor") or row.get("vendor_id") or "")
     name = one_line(row.get("instance_type") or row.get("api_reference") or "")
     if not provider or not name:
-        raise Unreadable("its head has no vendor or no instance type")
+        raise fields.Unreadable("its head has no vendor or no instance type")
     region = one_line(row.get("price_region") or "")
     yield from _sold(provider, region, name, row["vcpus"], row.get("memory_mib") or row.get("memory_amount"),
                      row.get("arch") or row.get("cpu_architecture"))  # fmt: skip
     if region:
         try:
-            yield PriceRow(provider, region, Item.INSTANCE, name, amount_of(row.get("usd_per_hour")), "USD", Unit.HOUR,
-                           "linux")  # fmt: skip
-        except Odd as odd:
-            yield doubt(provider, region, "", name, odd, Item.INSTANCE, "linux", Purchase.ON_DEMAND)
+            amount = fields.amount_of(row.get("usd_per_hour"))
+            yield PriceRow(provider, region, Item.INSTANCE, name, amount, "USD", Unit.HOUR, "linux")
+        except fields.Odd as odd:
+            yield fields.doubt(provider, region, "", name, odd, Item.INSTANCE, "linux", Purchase.ON_DEMAND)
 
 
 def _sold(
@@ -71,8 +61,8 @@ def _sold(
 ) -> Iterator[PriceEntry]:
     def known(value: object) -> float | None:
         try:
-            number = float(number_of(str(value)))
-        except Odd:
+            number = float(fields.number_of(str(value)))
+        except fields.Odd:
             return None
         return number if 0 < number < 1e9 else None
 
@@ -91,7 +81,7 @@ def _database(path: Path) -> Iterator[PriceEntry]:
             for row in connection.execute(_PRICES):
                 yield from _price(row)
     except sqlite3.Error as error:
-        raise Unreadable(f"its tables cannot be read ({one_line(error)})") from None
+        raise fields.Unreadable(f"its tables cannot be read ({one_line(error)})") from None
 
 
 def _price(row: tuple[Any, ...]) -> Iterator[PriceEntry]:
@@ -108,13 +98,13 @@ def _price(row: tuple[Any, ...]) -> Iterator[PriceEntry]:
         return  # one with a licence that no study names
     try:
         if one_line(unit).upper() not in _UNITS:
-            raise Odd(f"its unit {one_line(unit)!r} is not known")
-        if upfront and number_of(str(upfront)):
-            raise Odd("something is paid at once, beside its hours")
-        amount = amount_of(repr(price) if isinstance(price, float) else price)
+            raise fields.Odd(f"its unit {one_line(unit)!r} is not known")
+        if upfront and fields.number_of(str(upfront)):
+            raise fields.Odd("something is paid at once, beside its hours")
+        amount = fields.amount_of(repr(price) if isinstance(price, float) else price)
         if observed:
-            yield day_of(str(observed))
-        yield PriceRow(provider, one_line(region), Item.INSTANCE, one_line(name), amount, currency_of(currency),
+            yield fields.day_of(str(observed))
+        yield PriceRow(provider, one_line(region), Item.INSTANCE, one_line(name), amount, fields.currency_of(currency),
                        _UNITS[one_line(unit).upper()], guest, purchase)  # fmt: skip
-    except Odd as odd:
-        yield doubt(provider, one_line(region), "", one_line(name), odd, Item.INSTANCE, guest, purchase)
+    except fields.Odd as odd:
+        yield fields.doubt(provider, one_line(region), "", one_line(name), odd, Item.INSTANCE, guest, purchase)

@@ -3,15 +3,16 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
-from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Listing, TaggedResource
-from cloudcmp.model.offering import Billing
+from cloudcmp.model.offering import Billing, Price, Volume
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import do_nothing
-from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.catalog import OfferingCatalog
 from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
@@ -19,13 +20,36 @@ from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.lifecycle import Ec2Lifecycle
 from cloudcmp.provider.aws.preflight import Preflight, account_of, date_of
-from cloudcmp.provider.aws.prices import ADDRESS, DEDICATED, FREE, ROOT, UNCOUNTED
 from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, safeguards_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
-from cloudcmp.provider.common.firewall_rules import admission
+from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.common.responses import id_in
+
+ADDRESS = Price(
+    Decimal("0.005"), "USD", "its public IPv4 address, https://aws.amazon.com/vpc/pricing/", date(2024, 2, 1)
+)
+"""What each public address costs, in every region, from this day on."""
+DEDICATED = Price(
+    Decimal("2"),
+    "USD",
+    "for each region and hour with machines of tenancy: dedicated, https://aws.amazon.com/ec2/pricing/dedicated-instances/",
+)
+"""What a region costs beside its dedicated machines, for each hour of the clock in which one runs."""
+ROOT = Volume("gp2", 8 * 2**30, root=True)
+"""The disk that is counted under the system where the study writes none: the size of most public images, of the dearer
+one of the two types that they have (R)."""
+FREE = ("zone",)
+"""Paths over which traffic is not billed: private addresses in one zone (https://aws.amazon.com/ec2/pricing/on-demand/).
+"""
+UNCOUNTED = (
+    "further disks that an image brings, and what its own is larger than 8 GiB",
+    "traffic to and from where cloudcmp runs",
+    "CPU time beyond the credits under credits: unlimited",
+)
+"""What is billed and cannot be told from what a study says: in words, for its plan."""
+
 
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
 
@@ -36,7 +60,7 @@ BILLING = Billing(
 """How Amazon bills what cloudcmp makes there."""
 
 
-class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
+class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
     """Machines of EC2 or of an EC2-compatible cloud, whose endpoint the environment names (AWS_ENDPOINT_URL_EC2).
 
     It was tested against an emulator (moto behind a fault proxy), never on a real account. It makes no key pairs, no
@@ -97,9 +121,6 @@ class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
         return date_of(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
 
     # -- leases
-
-    def _endpoint(self) -> str | None:
-        return self._sdk.endpoint()
 
     async def _check(self, request: CreateRequest) -> None:
         await self._catalog.known_region(request.region)
@@ -170,11 +191,8 @@ class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
             if await self._lifecycle.undo(Handle(INSTANCE, request.region, id), why):
                 raise ProviderFault.at(request.name, why, "it was ended again") from fault
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, volumes that would stay, and groups of a study, by tag and by token."""
-        self._ready()
         where = (region,) if region else await self._catalog.regions()
         found = [await listing.find(self._sdk, self._traits, one, study, token) for one in where]
         return tuple(item for some in found for item in some)
@@ -184,17 +202,10 @@ class Ec2Provider(CloudDriver[OfferingCatalog, Ec2Lifecycle]):
         self._ready()
         return await listing.leftovers(self._sdk, self._catalog.regions)
 
-    async def admitted(self, firewall: Handle) -> Admission:
-        """Whom a launch's firewall admits, by the rules that the cloud holds."""
-        self._ready()
-        return admission(await self._firewalls.rules(firewall.region, firewall.cloud_id))
+    async def _rules(self, firewall: Handle) -> list[Rule]:
+        return await self._firewalls.rules(firewall.region, firewall.cloud_id)
 
     # -- machines
-
-    async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not listed yet is pending."""
-        self._ready()
-        return await self._lifecycle.look(handle)
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not listed."""

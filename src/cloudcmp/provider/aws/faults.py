@@ -6,22 +6,7 @@ Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.ht
 from collections.abc import Mapping, Set
 from typing import Any
 
-from cloudcmp.errors import (
-    BadCredentials,
-    CloudcmpError,
-    IncompleteListing,
-    LostAnswer,
-    NoCapacity,
-    NoCredentials,
-    NotAllowed,
-    ProviderFault,
-    QuotaReached,
-    Refusal,
-    RefusalKind,
-    Refused,
-    Throttled,
-    Unreached,
-)
+from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
 
@@ -71,22 +56,22 @@ _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
 
 _NO_TYPE = "Invalid instance type"
 _REASONS = (
-    (("InvalidAction", "UnsupportedOperation"), RefusalKind.UNKNOWN_ACTION),
-    (("UnknownParameter", "InvalidParameterCombination"), RefusalKind.UNKNOWN_PARAMETER),
-    ("InvalidInstanceType", RefusalKind.UNKNOWN_OFFERING),
-    ("InvalidPermission.Duplicate", RefusalKind.EXISTS),
-    ("DryRunOperation", RefusalKind.ALLOWED),
-    (("InvalidGroup.NotFound", "InvalidInstanceID.NotFound"), RefusalKind.MISSING),
-    (("InvalidPlacementGroup.Unknown", "InvalidVolume.NotFound"), RefusalKind.MISSING),
+    (("InvalidAction", "UnsupportedOperation"), errors.RefusalKind.UNKNOWN_ACTION),
+    (("UnknownParameter", "InvalidParameterCombination"), errors.RefusalKind.UNKNOWN_PARAMETER),
+    ("InvalidInstanceType", errors.RefusalKind.UNKNOWN_OFFERING),
+    ("InvalidPermission.Duplicate", errors.RefusalKind.EXISTS),
+    ("DryRunOperation", errors.RefusalKind.ALLOWED),
+    (("InvalidGroup.NotFound", "InvalidInstanceID.NotFound"), errors.RefusalKind.MISSING),
+    (("InvalidPlacementGroup.Unknown", "InvalidVolume.NotFound"), errors.RefusalKind.MISSING),
 )
 """How codes begin, and what the driver takes them for."""
 RENEW = "renew them (aws sso login, or new keys), then run again"
 POLICY = "give the user the policy of docs/reference/aws-policy.json"
-_KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
-    (_CAPACITY, NoCapacity, "try later, another type or another region"),
-    (_THROTTLED, Throttled, "wait, and ask less often"),
-    (DENIED, NotAllowed, POLICY),
-    (_DONE_BEFORE, LostAnswer, LOOKED_FOR),
+_KINDS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
+    (_CAPACITY, errors.NoCapacity, "try later, another type or another region"),
+    (_THROTTLED, errors.Throttled, "wait, and ask less often"),
+    (DENIED, errors.NotAllowed, POLICY),
+    (_DONE_BEFORE, errors.LostAnswer, LOOKED_FOR),
 )
 
 
@@ -107,7 +92,7 @@ def _bare(text: str) -> str:
     return text.partition("Encoded authorization failure message")[0]
 
 
-def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """Our error for one of botocore's. `changes`: the call makes or ends something, so that a lost answer matters."""
     cause = cloud_error(error)
     if cause is None:
@@ -115,51 +100,55 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpErro
     return (_refusal(cause, where) or _unclear(cause, where, changes=changes)).because(reason_of(cause))
 
 
-def reason_of(cause: CloudError) -> Refusal:
+def reason_of(cause: CloudError) -> errors.Refusal:
     """What an error means, where the driver acts on it."""
     if cause.code == "InvalidParameterValue" and cause.text.startswith(_NO_TYPE):
-        return Refusal(RefusalKind.UNKNOWN_OFFERING, cause.code, cause.text)
-    kind = next((kind for begins, kind in _REASONS if cause.code.startswith(begins)), RefusalKind.OTHER)
-    return Refusal(RefusalKind.DENIED if cause.code in DENIED else kind, cause.code, cause.text)
+        return errors.Refusal(errors.RefusalKind.UNKNOWN_OFFERING, cause.code, cause.text)
+    kind = next((kind for begins, kind in _REASONS if cause.code.startswith(begins)), errors.RefusalKind.OTHER)
+    return errors.Refusal(errors.RefusalKind.DENIED if cause.code in DENIED else kind, cause.code, cause.text)
 
 
-def _refusal(cause: CloudError, where: str) -> ProviderFault | None:
+def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
     """What the provider surely did not do, None for other errors."""
     for codes, kind, hint in _KINDS:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
     if cause.code.endswith("LimitExceeded") or cause.code in {"MaxSpotInstanceCountExceeded", "ResourceCountExceeded"}:
-        return QuotaReached.at(where, cause.line, "ask for a higher quota (Service Quotas), or run fewer at once")
+        return errors.QuotaReached.at(
+            where, cause.line, "ask for a higher quota (Service Quotas), or run fewer at once"
+        )
     if cause.code in _CREDENTIALS and "Not authorized for" not in cause.text:
-        return BadCredentials.at(where, f"{cause.code}: {_CREDENTIALS[cause.code]}", RENEW)
+        return errors.BadCredentials.at(where, f"{cause.code}: {_CREDENTIALS[cause.code]}", RENEW)
     return None
 
 
-def _unclear(cause: CloudError, where: str, *, changes: bool) -> ProviderFault:
+def _unclear(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
     if cause.code in _TRUNCATED_LIST:
-        return IncompleteListing.at(where, cause.line, "ask again")
+        return errors.IncompleteListing.at(where, cause.line, "ask again")
     if cause.status >= 500:
         line = f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
-    return Refused.at(where, cause.line, "change what is asked for")
+    return errors.Refused.at(where, cause.line, "change what is asked for")
 
 
-def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """No answer that could be read. The names are botocore's exception classes, told by name to keep it unimported."""
     kind = type(error).__name__
     if kind == "NoCredentialsError":
-        return NoCredentials.at(where, "there are no credentials", _SET)
+        return errors.NoCredentials.at(where, "there are no credentials", _SET)
     if kind == "ConfigParseError":
-        return BadCredentials.at(where, _misread(error), "mend that file, or name another: AWS_SHARED_CREDENTIALS_FILE")
+        return errors.BadCredentials.at(
+            where, _misread(error), "mend that file, or name another: AWS_SHARED_CREDENTIALS_FILE"
+        )
     if "Token" in kind or "SSO" in kind or kind in _UNUSABLE:
-        return BadCredentials.at(where, f"the credentials cannot be had ({kind})", RENEW)
+        return errors.BadCredentials.at(where, f"the credentials cannot be had ({kind})", RENEW)
     # A proxy that drops the connection after the whole request is told like one that was never reached.
     unsent = kind in _NO_WAY or (kind == _BY_PROXY and not changes)
     if unsent or kind == "SSLError":
-        silent = Unreached if unsent else ProviderFault
+        silent = errors.Unreached if unsent else errors.ProviderFault
         return silent.at(where, f"it cannot be reached ({kind})", "check the network and the region's name")
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
-        return Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
+        return errors.Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost_response(kind, where, changes=changes)
 
 

@@ -1,11 +1,11 @@
 """What keeps machines of EC2 from being left behind, and on what that rests for a plan's own candidates."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.provider.aws.images import LINES
+from cloudcmp.provider.common.safeguards import death_with, while_stopped
 
 AWS, COMPATIBLE = "aws", "ec2"
 
@@ -38,10 +38,7 @@ SAFEGUARDS = {
 def safeguards_of(name: str, plan: Plan) -> tuple[Safeguard, ...]:
     """The safeguards with what a plan's candidates of this provider rest on, and what its trials take away."""
     own = [one for one in plan.candidates if one.runner == name]
-    beside = [*_images(own), *_while_stopped(plan, own)]
-    return tuple(
-        replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in SAFEGUARDS[name]
-    )
+    return death_with(SAFEGUARDS[name], *_images(own), *while_stopped(plan, name, "no timer runs"))
 
 
 def ends(options: Mapping[str, str]) -> bool:
@@ -61,14 +58,3 @@ def _images(candidates: Iterable[Candidate]) -> Iterator[str]:
             yield f"{one.id}: only if its image {image} runs {agent}, which is not known"
         elif agent == "EC2Launch" or image.startswith("windows-"):
             yield f"{one.id}: if its image runs EC2Launch, as Amazon's own do"
-
-
-def _while_stopped(plan: Plan, candidates: Iterable[Candidate]) -> Iterator[str]:
-    """A machine that is being resized stands still for a moment, and its timer with it."""
-    mine = {one.index for one in candidates}
-    launches = {launch.index for launch in plan.launches if launch.candidate in mine}
-    if any(trial.probe == "resize" and trial.launch in launches for trial in plan.trials):
-        yield (
-            "resize stops a machine and starts it again: no timer runs in between, and if the controller dies there "
-            "the machine stays stopped, its disks billed, until cleanup or a sweep"
-        )

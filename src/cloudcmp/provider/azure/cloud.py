@@ -4,14 +4,15 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
+from decimal import Decimal
 
 from cloudcmp.errors import ProviderFault, Refused
-from cloudcmp.model.firewall import Admission
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Handle, Listing, TaggedResource
-from cloudcmp.model.offering import Billing
+from cloudcmp.model.lease import FIREWALL, CreateRequest, Handle, Listing, TaggedResource
+from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import do_nothing
-from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.azure import listing
 from cloudcmp.provider.azure.catalog import OfferingCatalog
 from cloudcmp.provider.azure.groups import Groups
@@ -20,16 +21,54 @@ from cloudcmp.provider.azure.lifecycle import AzureLifecycle
 from cloudcmp.provider.azure.machines import Machines
 from cloudcmp.provider.azure.names import machine_of, place_of
 from cloudcmp.provider.azure.preflight import Preflight
-from cloudcmp.provider.azure.prices import BILLING
-from cloudcmp.provider.azure.safeguards import SAFEGUARDS
 from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
-from cloudcmp.provider.common.firewall_rules import admission
+from cloudcmp.provider.common.firewall_rules import Rule
+
+# R: the page fills its figures in as it is shown; estimators of others' tell this one, looked at on that day.
+_ADDRESS = Price(
+    Decimal("0.005"),
+    "USD",
+    "its public IPv4 address, https://azure.microsoft.com/pricing/details/ip-addresses/",
+    date(2026, 11, 22),
+)
+"""What each public address costs; in a few regions it may be more."""
+_UNCOUNTED = (
+    "the disk under the system unless it is written as a volume (StandardSSD_LRS, some 0.003 USD/h for 32 GiB)",
+    "operations on disks of the types Standard_LRS and StandardSSD_LRS",
+    "traffic",
+    "the licence of Windows, where the price that is written is without it",
+)
+"""What is billed and cannot be told from what a study says: in words, for its plan."""
+
+# By the second; since June 2025 no machine for less than five minutes:
+# https://learn.microsoft.com/answers/questions/2259765/clarification-on-azure-vm-billing-for-short-runtim
+BILLING = Billing(300.0, 1.0, _ADDRESS, _UNCOUNTED, spot_capped=True)
+"""Machines do not end what they cost by themselves: see `safeguards`."""
+SAFEGUARDS = (
+    Safeguard(
+        "teardown", True, "each machine is deleted after its trials with its disks, card and address, and its group"
+    ),
+    Safeguard("cleanup", True, "by the study's ledger: id, token, tags; a launch's resource group goes with all in it"),
+    Safeguard(
+        "death",
+        False,
+        "Linux powers itself off at its time to live, and Azure bills a machine that was powered off from inside as if "
+        "it ran (stopped is not deallocated), with its disks and its address, until cleanup or a sweep deletes it",
+    ),
+    Safeguard("sweep", True, "tags in the creating calls; machines, disks and groups of all regions are listed"),
+)
+"""Power states and what each costs: https://learn.microsoft.com/azure/virtual-machines/states-billing.
+
+Azure has no time to live for a machine. Its auto-shutdown (a schedule of DevTest Labs) deallocates, and leaves disks
+and the address billed: https://learn.microsoft.com/azure/virtual-machines/auto-shutdown-vm. A machine that could delete
+itself would need rights in the subscription: whatever runs on a measured machine would have them too, so it has none.
+"""
 
 
-class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
+class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
     """Machines of one subscription of Azure.
 
     It was tested against an emulator of the tests' own, driven through Azure's official clients, never on a real
@@ -38,11 +77,7 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
     """
 
     name = "azure"
-    simulated = False
-    billed = True
     billing: Billing = BILLING
-    settle_s = 0.0  # absence is waited for in AzureLifecycle
-    parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
@@ -69,18 +104,13 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
     async def account(self) -> str:
         """The subscription, once it is seen with these credentials, and the endpoint where one is named."""
         response = (await self._sdk.subscribed()).body
-        named = str(response.get("subscriptionId") or self._sdk.subscription())
-        endpoint = self._sdk.endpoint()
-        return f"{named} at {endpoint}" if endpoint else named
+        return self._at_endpoint(str(response.get("subscriptionId") or self._sdk.subscription()))
 
     async def date(self) -> float | None:
         """The time by Azure's own clock (Unix s), from the head of an answer."""
         return parse_http_date((await self._sdk.subscribed()).headers.get("date", ""))
 
     # -- leases
-
-    def _endpoint(self) -> str | None:
-        return self._sdk.endpoint()
 
     async def _check(self, request: CreateRequest) -> None:
         await self._catalog.known_region(request.region)
@@ -102,9 +132,7 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
         group = place_of(options[FIREWALL], request.name)
         return await self._machines.create(request, replace(group, name=machine_of(request)), body)
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """All that bears the study's tag, and what was made with the token; raises IncompleteListing."""
         return await listing.find(self._sdk, study, token, region)
 
@@ -112,15 +140,10 @@ class AzureProvider(CloudDriver[OfferingCatalog, AzureLifecycle]):
         """Whatever bears our schema's tag: machines, disks that no machine holds, resource groups."""
         return await listing.leftovers(self._sdk)
 
-    async def admitted(self, firewall: Handle) -> Admission:
-        """Whom a launch's firewall admits, by the rules that the cloud holds."""
-        return admission(await self._groups.rules(place_of(firewall.cloud_id).group))
+    async def _rules(self, firewall: Handle) -> list[Rule]:
+        return await self._groups.rules(place_of(firewall.cloud_id).group)
 
     # -- machines
-
-    async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not there yet is pending. Raises NoCapacity where there was no room for it."""
-        return await self._machines.look(handle)
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not there and where its region has none."""

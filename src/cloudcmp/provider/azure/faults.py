@@ -7,22 +7,7 @@ https://learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/allocati
 from collections.abc import Mapping
 from typing import Any
 
-from cloudcmp.errors import (
-    BadCredentials,
-    CloudcmpError,
-    IncompleteListing,
-    LostAnswer,
-    NoCapacity,
-    NoCredentials,
-    NotAllowed,
-    ProviderFault,
-    QuotaReached,
-    Refusal,
-    RefusalKind,
-    Refused,
-    Throttled,
-    Unreached,
-)
+from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
 
@@ -76,35 +61,37 @@ def error_in(body: Any, status: int = 0) -> CloudError | None:
     return CloudError(one_line(str(cause["code"])), one_line(str(cause.get("message", ""))), status)
 
 
-def missing(fault: ProviderFault) -> bool:
+def missing(fault: errors.ProviderFault) -> bool:
     """Whether a refusal says that what was named is not there."""
-    return isinstance(fault, Refused) and fault.is_refusal(RefusalKind.MISSING)
+    return isinstance(fault, errors.Refused) and fault.is_refusal(errors.RefusalKind.MISSING)
 
 
-def code_of(fault: ProviderFault) -> str:
+def code_of(fault: errors.ProviderFault) -> str:
     """The provider's own code in a fault of ours."""
     return fault.reason.code if fault.reason else ""
 
 
-def refusal(cause: CloudError, where: str) -> ProviderFault | None:
+def refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
     """What the provider surely did not do, None for codes that say no such thing."""
     if cause.code in _CREDENTIALS:
-        return BadCredentials.at(where, f"{cause.code}: {_CREDENTIALS[cause.code]}", RENEW)
-    kinds: tuple[tuple[bool, type[ProviderFault], str], ...] = (
-        (cause.code in _CAPACITY, NoCapacity, "try later, another size or another region"),
-        (_is_quota(cause), QuotaReached, _MORE),
-        (cause.code in _THROTTLED or cause.status == 429, Throttled, "wait, and ask less often"),
-        (cause.code == UNREGISTERED, NotAllowed, _REGISTER),
-        (cause.code in _DENIED or cause.status == 403, NotAllowed, POLICY),
-        (cause.code in _DONE_BEFORE or cause.status == 412, LostAnswer, LOOKED_FOR),
-        (cause.code in _CUT, IncompleteListing, "ask again"),
+        return errors.BadCredentials.at(where, f"{cause.code}: {_CREDENTIALS[cause.code]}", RENEW)
+    kinds: tuple[tuple[bool, type[errors.ProviderFault], str], ...] = (
+        (cause.code in _CAPACITY, errors.NoCapacity, "try later, another size or another region"),
+        (_is_quota(cause), errors.QuotaReached, _MORE),
+        (cause.code in _THROTTLED or cause.status == 429, errors.Throttled, "wait, and ask less often"),
+        (cause.code == UNREGISTERED, errors.NotAllowed, _REGISTER),
+        (cause.code in _DENIED or cause.status == 403, errors.NotAllowed, POLICY),
+        (cause.code in _DONE_BEFORE or cause.status == 412, errors.LostAnswer, LOOKED_FOR),
+        (cause.code in _CUT, errors.IncompleteListing, "ask again"),
     )
     return next((kind.at(where, cause.line, hint).because(reason_of(cause)) for so, kind, hint in kinds if so), None)
 
 
-def reason_of(cause: CloudError) -> Refusal:
+def reason_of(cause: CloudError) -> errors.Refusal:
     """What an error means, where the driver acts on it."""
-    return Refusal(RefusalKind.MISSING if cause.code in _MISSING else RefusalKind.OTHER, cause.code, cause.text)
+    return errors.Refusal(
+        errors.RefusalKind.MISSING if cause.code in _MISSING else errors.RefusalKind.OTHER, cause.code, cause.text
+    )
 
 
 def _is_quota(cause: CloudError) -> bool:
@@ -117,7 +104,7 @@ def _known(cause: CloudError) -> bool:
     return cause.code in _CAPACITY | _DENIED or _is_quota(cause)
 
 
-def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """Our error for one of azure-core's. `changes`: the call makes or ends something, so that a lost answer matters.
 
     The names are azure-core's exception classes, told by name to keep it unimported.
@@ -136,25 +123,25 @@ def _answered(error: BaseException) -> bool:
     return error_in(_body(error)) is not None and "authentication failed" not in str(error).lower()[:40]
 
 
-def _no_login(error: BaseException, name: str, where: str) -> ProviderFault:
+def _no_login(error: BaseException, name: str, where: str) -> errors.ProviderFault:
     """Why no token could be had. azure-identity tells it in words only, also where its server cannot be reached."""
     _, failed, why = str(error).partition("Authentication failed: ")
     if name == "CredentialUnavailableError" or not failed:
-        return NoCredentials.at(where, "there are no credentials", _SET)
+        return errors.NoCredentials.at(where, "there are no credentials", _SET)
     if "AADSTS" in why:
         code = why[why.find("AADSTS") :].partition(":")[0]
-        return BadCredentials.at(where, f"the credentials are not taken ({one_line(code)})", RENEW)
+        return errors.BadCredentials.at(where, f"the credentials are not taken ({one_line(code)})", RENEW)
     if "authority configuration" in why:
-        return BadCredentials.at(where, "the credentials are not taken (there is no such tenant)", RENEW)
+        return errors.BadCredentials.at(where, "the credentials are not taken (there is no such tenant)", RENEW)
     if "CERTIFICATE_VERIFY_FAILED" in why:
         return _untrusted(where)
     what = f"no token can be had, the login cannot be reached ({one_line(why)[:80]})"
-    return Unreached.at(where, what, "check the network, and AZURE_AUTHORITY_HOST")
+    return errors.Unreached.at(where, what, "check the network, and AZURE_AUTHORITY_HOST")
 
 
-def _untrusted(where: str) -> ProviderFault:
+def _untrusted(where: str) -> errors.ProviderFault:
     what = "it cannot be reached (its certificate is not trusted)"
-    return ProviderFault.at(where, what, "REQUESTS_CA_BUNDLE names a file of authorities")
+    return errors.ProviderFault.at(where, what, "REQUESTS_CA_BUNDLE names a file of authorities")
 
 
 def _body(error: BaseException) -> Any:
@@ -165,7 +152,7 @@ def _body(error: BaseException) -> Any:
         return None
 
 
-def _said(error: BaseException, status: int, where: str, *, changes: bool) -> ProviderFault:
+def _said(error: BaseException, status: int, where: str, *, changes: bool) -> errors.ProviderFault:
     """An answer came, with a status that is no success."""
     cloud_error = error_in(_body(error), status)
     cause = cloud_error or CloudError(f"HTTP {status}", "", status)
@@ -176,23 +163,23 @@ def _said(error: BaseException, status: int, where: str, *, changes: bool) -> Pr
         line = f"{cause.line} (HTTP {status})"
         return unclear_response(line, where, changes=changes)
     if status == 401:
-        return BadCredentials.at(where, cause.line, RENEW)
+        return errors.BadCredentials.at(where, cause.line, RENEW)
     if cloud_error is not None and status == 404 and cause.code not in _MISSING:
         cause = CloudError("NotFound", cause.line, status)
     # An answer that is no error and could not be read, or a 404 that is not the Resource Manager's own.
     if status < 400 or (status == 404 and cloud_error is None):
         return lost_response(f"HTTP {status}", where, changes=changes)
-    return Refused.at(where, cause.line, "change what is asked for").because(reason_of(cause))
+    return errors.Refused.at(where, cause.line, "change what is asked for").because(reason_of(cause))
 
 
-def _unanswered(error: BaseException, names: list[str], where: str, *, changes: bool) -> CloudcmpError:
+def _unanswered(error: BaseException, names: list[str], where: str, *, changes: bool) -> errors.CloudcmpError:
     kinds = set(_chain(error))
     if _UNSENT_TEXT in str(error):
-        return Refused.at(where, "the endpoint is not https", "write https:// in CLOUDCMP_AZURE_ENDPOINT")
+        return errors.Refused.at(where, "the endpoint is not https", "write https:// in CLOUDCMP_AZURE_ENDPOINT")
     if "SSLError" in kinds or "SSLCertVerificationError" in kinds:
         return _untrusted(where)
     if kinds & _NO_WAY and "ServiceResponseError" not in names:
-        return Unreached.at(where, f"it cannot be reached ({names[0]})", "check the network and the endpoint")
+        return errors.Unreached.at(where, f"it cannot be reached ({names[0]})", "check the network and the endpoint")
     return lost_response(names[0], where, changes=changes)
 
 

@@ -12,19 +12,9 @@ from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest
+from cloudcmp.provider.azure import names
 from cloudcmp.provider.azure.faults import code_of
 from cloudcmp.provider.azure.launch import CLUSTER, SPREAD
-from cloudcmp.provider.azure.names import (
-    FIREWALL_NAME,
-    NETWORK_NAME,
-    OURS,
-    PLACEMENT_NAME,
-    SUBNET_NAME,
-    bears_ours,
-    canonical,
-    group_of,
-    tags_of,
-)
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
@@ -54,12 +44,12 @@ class Groups:
         One whose inside cannot be made is asked to go again: nothing in it is billed. Raises Refused for a group of
         that name that is somebody else's, and the kinds of ProviderFault.
         """
-        name, rules = group_of(request), _rules(request)
+        name, rules = names.group_of(request), _rules(request)
         there = await self._there(name)
         if there is not None and (there.get("tags") or {}).get(TOKEN_TAG) != request.token:
             what = f"there is a resource group {name!r} that does not bear our tags"
             raise Refused.at(request.name, what, "it is left alone; give the study another name")
-        body = {"location": request.region, "tags": tags_of(request)}
+        body = {"location": request.region, "tags": names.tags_of(request)}
         reply = await self._put("resource_groups", "resource", "create_or_update", name, body=body)
         id = reply.body.get("id")
         if not id:
@@ -69,24 +59,24 @@ class Groups:
         except ProviderFault as fault:
             await self._undo(request, name, fault)
             raise
-        return canonical(str(id))
+        return names.canonical(str(id))
 
     async def _furnish(self, request: CreateRequest, name: str, id: str, rules: list[dict[str, Any]]) -> None:
-        common = {"location": request.region, "tags": tags_of(request)}
+        common = {"location": request.region, "tags": names.tags_of(request)}
         firewall = {**common, "properties": {"securityRules": rules}}
-        await self._made_in("network_security_groups", "network", name, FIREWALL_NAME, firewall)
-        behind = {"id": f"{id}/providers/Microsoft.Network/networkSecurityGroups/{FIREWALL_NAME}"}
-        room = {"name": SUBNET_NAME, "properties": {"addressPrefix": _ROOM, "networkSecurityGroup": behind}}
+        await self._made_in("network_security_groups", "network", name, names.FIREWALL_NAME, firewall)
+        behind = {"id": f"{id}/providers/Microsoft.Network/networkSecurityGroups/{names.FIREWALL_NAME}"}
+        room = {"name": names.SUBNET_NAME, "properties": {"addressPrefix": _ROOM, "networkSecurityGroup": behind}}
         inside = {"addressSpace": {"addressPrefixes": [_INSIDE]}, "subnets": [room]}
-        await self._made_in("virtual_networks", "network", name, NETWORK_NAME, {**common, "properties": inside})
+        await self._made_in("virtual_networks", "network", name, names.NETWORK_NAME, {**common, "properties": inside})
         placement = dict(request.options).get("placement")
         if placement == CLUSTER:
             near = {**common, "properties": {"proximityPlacementGroupType": "Standard"}}
-            await self._made_in("proximity_placement_groups", "compute", name, PLACEMENT_NAME, near, _AT_ONCE)
+            await self._made_in("proximity_placement_groups", "compute", name, names.PLACEMENT_NAME, near, _AT_ONCE)
         if placement == SPREAD:
             apart = {"platformFaultDomainCount": 2, "platformUpdateDomainCount": 5}
             away = {**common, "sku": {"name": "Aligned"}, "properties": apart}
-            await self._made_in("availability_sets", "compute", name, PLACEMENT_NAME, away, _AT_ONCE)
+            await self._made_in("availability_sets", "compute", name, names.PLACEMENT_NAME, away, _AT_ONCE)
 
     async def _put(self, kind: str, client: str, action: str, *names: str, body: dict[str, Any]) -> Reply:
         """A request by name: doing it twice is doing it once, so it is sent again where its answer is lost."""
@@ -143,7 +133,7 @@ class Groups:
         """What the firewall of a group admits: its own rules, and Azure's default ones for the network, which is the
         launch's own.
         """
-        call = self.sdk.read("network", "network_security_groups", "get", name, FIREWALL_NAME)
+        call = self.sdk.read("network", "network_security_groups", "get", name, names.FIREWALL_NAME)
         reply = await unless_missing(call)
         inside = (reply.body.get("properties") or {}) if reply is not None else {}
         listed = [*(inside.get("securityRules") or ()), *(inside.get("defaultSecurityRules") or ())]
@@ -157,7 +147,7 @@ class Groups:
         response = await self._there(name)
         if response is None:
             return False
-        if not bears_ours(response):
+        if not names.bears_ours(response):
             raise Refused.at(name, "the resource group bears no tag of ours", "it is left alone")
         if (response.get("properties") or {}).get("provisioningState") == _ENDING:
             return True
@@ -201,7 +191,7 @@ def _held(rule: dict[str, Any]) -> Iterator[Rule]:
 
 def _made_by_us(response: dict[str, Any]) -> bool:
     """Whether a thing in a group is ours: it bears our tags or, as disks do not, a name of ours."""
-    return bears_ours(response) or str(response.get("name", "")).startswith(OURS)
+    return names.bears_ours(response) or str(response.get("name", "")).startswith(names.OURS)
 
 
 def _state(reply: Reply) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.azure.groups import Groups
 from cloudcmp.provider.azure.machines import Machines
 from cloudcmp.provider.azure.names import place_of
@@ -43,6 +44,10 @@ class AzureLifecycle(ResourceLifecycle):
         call = self.sdk.change("compute", "disks", "begin_delete", place.group, place.name, again=True)
         reply = await unless_missing(call)
         return reply is not None and reply.status != 204
+
+    async def look(self, handle: Handle) -> MachineStatus:
+        """How a machine is; one that is not there yet is pending. Raises NoCapacity where there was no room for it."""
+        return await self.machines.look(handle)
 
     async def state(self, handle: Handle) -> str | None:
         """THERE where it is found by its name. Deallocated and being deleted are there."""

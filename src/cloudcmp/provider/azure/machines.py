@@ -10,16 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import (
-    IncompleteListing,
-    LostAnswer,
-    NoCapacity,
-    ProviderFault,
-    QuotaReached,
-    Refused,
-    Throttled,
-    Unreached,
-)
+from cloudcmp import errors
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
@@ -37,7 +28,7 @@ _NOT_YET = {"InvalidResourceReference", "NetcfgSubnetNotFound", "ResourceGroupNo
 _NOT_YET_S = 20.0
 _TRIES = 30
 _CHANGE_S = 900.0
-_UNTOLD = (LostAnswer, Throttled, IncompleteListing, Unreached)
+_UNTOLD = (errors.LostAnswer, errors.Throttled, errors.IncompleteListing, errors.Unreached)
 
 
 @dataclass(slots=True)
@@ -64,13 +55,15 @@ class Machines:
         """
         try:
             reply = await self._asked(place, body)
-        except LostAnswer as fault:
+        except errors.LostAnswer as fault:
             return await self._ours(request, place, fault)
-        except (Refused, NoCapacity) as fault:
+        except (errors.Refused, errors.NoCapacity) as fault:
             raise await self._after(place, fault) from None
         id = str(reply.body.get("id") or "")
         if not id:
-            raise LostAnswer.at(request.name, "the answer does not say what was made", "it is looked for by its tags")
+            raise errors.LostAnswer.at(
+                request.name, "the answer does not say what was made", "it is looked for by its tags"
+            )
         failure = await self._decided(place, reply)
         if failure is not None:
             what = _fault(failure, place.name)
@@ -85,7 +78,7 @@ class Machines:
         while True:
             try:
                 return await self._put(place, body)
-            except Refused as fault:
+            except errors.Refused as fault:
                 if code_of(fault) not in _NOT_YET or self.clock() > until:
                     raise
             await asyncio.sleep(self.pause_s)
@@ -102,7 +95,7 @@ class Machines:
             only_new=True,
         )
 
-    async def _ours(self, request: CreateRequest, place: Place, fault: LostAnswer) -> str:
+    async def _ours(self, request: CreateRequest, place: Place, fault: errors.LostAnswer) -> str:
         """The machine that is there already under this name, if it bears the token; else the fault stands."""
         until, there = self.clock() + _NOT_YET_S, code_of(fault) == "PreconditionFailed"
         while there and self.clock() < until:
@@ -114,12 +107,12 @@ class Machines:
             await asyncio.sleep(self.pause_s)
         raise fault
 
-    async def _after(self, place: Place, fault: ProviderFault) -> ProviderFault:
+    async def _after(self, place: Place, fault: errors.ProviderFault) -> errors.ProviderFault:
         """A refusal, once nothing is there: one for want of room may leave a machine that failed, which is ended."""
-        if not isinstance(fault, NoCapacity | QuotaReached) or await self._ended(place):
+        if not isinstance(fault, errors.NoCapacity | errors.QuotaReached) or await self._ended(place):
             return fault
         what = f"{fault}; whether something was made cannot be told"
-        return ProviderFault.at(place.name, what, "cloudcmp cleanup")
+        return errors.ProviderFault.at(place.name, what, "cloudcmp cleanup")
 
     async def _decided(self, place: Place, reply: Reply) -> CloudError | None:
         """Why a machine cannot be had, once Azure has decided that; None once it runs, or where nothing tells.
@@ -141,7 +134,7 @@ class Machines:
                     return _failure(response)
             except _UNTOLD:
                 pass
-            except Refused as fault:
+            except errors.Refused as fault:
                 if not missing(fault):
                     raise
             await asyncio.sleep(self.pause_s)
@@ -156,7 +149,7 @@ class Machines:
                 agree = agree + 1 if await self._read(place) is None else 0
                 if agree == 2:
                     return True
-            except ProviderFault:
+            except errors.ProviderFault:
                 agree = 0
             await asyncio.sleep(self.pause_s)
         return False
@@ -184,7 +177,7 @@ class Machines:
         if reply is None:
             return None
         if not reply.body.get("id"):
-            raise IncompleteListing.at(place.name, "the answer does not say what it is about", "ask again")
+            raise errors.IncompleteListing.at(place.name, "the answer does not say what it is about", "ask again")
         return reply.body
 
     # -- looking
@@ -204,7 +197,7 @@ class Machines:
         failure = _failure(response)
         if failure is not None:
             fault = _fault(failure, handle.cloud_id)
-            if isinstance(fault, NoCapacity | QuotaReached):
+            if isinstance(fault, errors.NoCapacity | errors.QuotaReached):
                 raise fault
             return MachineStatus("gone", why=failure.line, taken=False)
         properties = response.get("properties") or {}
@@ -311,8 +304,8 @@ def _failure(response: dict[str, Any]) -> CloudError | None:
     return CloudError("ProvisioningFailed", "")
 
 
-def _fault(error: CloudError, where: str) -> ProviderFault:
-    return refusal(error, where) or Refused.at(where, error.line, "change what is asked for")
+def _fault(error: CloudError, where: str) -> errors.ProviderFault:
+    return refusal(error, where) or errors.Refused.at(where, error.line, "change what is asked for")
 
 
 def _why(response: dict[str, Any], state: str) -> str:

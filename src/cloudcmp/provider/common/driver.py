@@ -6,11 +6,15 @@ from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
 from cloudcmp.errors import Refused
-from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Handle
+from cloudcmp.model.firewall import Admission
+from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest, Handle, TaggedResource
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.common.address import controller_address
+from cloudcmp.provider.common.firewall_rules import Rule, admission
 from cloudcmp.provider.common.lifecycle import ResourceLifecycle
+from cloudcmp.provider.common.sdk_client import SdkClient
 
 
 class SellsOfferings(Protocol):
@@ -21,11 +25,12 @@ class SellsOfferings(Protocol):
         ...
 
 
+Client = TypeVar("Client", bound=SdkClient)
 Catalog = TypeVar("Catalog", bound=SellsOfferings)
 Lifecycle = TypeVar("Lifecycle", bound=ResourceLifecycle)
 
 
-class CloudDriver(ABC, Generic[Catalog, Lifecycle]):
+class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
     """A rented cloud. `_alone` is what to do about a request for a part that comes with its machine only."""
 
     name: str
@@ -34,6 +39,7 @@ class CloudDriver(ABC, Generic[Catalog, Lifecycle]):
     settle_s = 0.0  # absence is waited for by the lifecycle
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     _alone = "it comes with its machine"
+    _sdk: Client
     _catalog: Catalog
     _lifecycle: Lifecycle
 
@@ -74,13 +80,13 @@ class CloudDriver(ABC, Generic[Catalog, Lifecycle]):
         return await self._create_firewall(request)
 
     def _controller_address(self) -> str:
-        return controller_address(self._endpoint())
+        return controller_address(self._sdk.endpoint())
 
-    @abstractmethod
-    def _endpoint(self) -> str | None:
-        """The endpoint that the settings name instead of the cloud's own."""
+    def _at_endpoint(self, account: str) -> str:
+        """An account with the endpoint, where one is named."""
+        endpoint = self._sdk.endpoint()
+        return f"{account} at {endpoint}" if endpoint else account
 
-    @abstractmethod
     async def _check(self, request: CreateRequest) -> None:
         """Raises Refused for what cannot be had, before anything is asked for."""
 
@@ -93,6 +99,33 @@ class CloudDriver(ABC, Generic[Catalog, Lifecycle]):
 
     @abstractmethod
     async def _create_machine(self, request: CreateRequest) -> str: ...
+
+    async def find(
+        self, study: str, token: str | None = None, *, region: str | None = None
+    ) -> tuple[TaggedResource, ...]:
+        """What bears a study's tag, and what was made with the token, in one region or all; IncompleteListing."""
+        self._ready()
+        return await self._find(study, token, region)
+
+    @abstractmethod
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]: ...
+
+    async def admitted(self, firewall: Handle) -> Admission:
+        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        self._ready()
+        return admission(await self._rules(firewall))
+
+    @abstractmethod
+    async def _rules(self, firewall: Handle) -> list[Rule]: ...
+
+    # -- machines
+
+    async def look(self, handle: Handle) -> MachineStatus:
+        """How a machine is; one that is not listed yet is pending."""
+        self._ready()
+        return await self._lifecycle.look(handle)
+
+    # -- the end
 
     async def destroy(self, handle: Handle) -> None:
         """Ask for a resource to be deleted; one that is gone is no error."""

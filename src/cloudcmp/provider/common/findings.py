@@ -69,3 +69,11 @@ def refusal_finding(what: str, fault: ProviderFault, whose: str = "") -> Finding
     """A cloud's refusal as the finding about `what`; `whose` names the candidate that it is about."""
     first = fault.faults[0]
     return Finding(what, False, f"{whose}: {first.what}" if whose else first.what, first.next)
+
+
+def quota_finding(where: str, need: float, used: float, most: float, more: str, *, word: str = "in use") -> Finding:
+    """Whether a quota leaves room for what is needed; `more` is where a higher one is asked for."""
+    text = f"{where}: {need:g} needed, {used:g} {word}, {most:g} allowed"
+    if need + used > most:
+        return Finding("quota", False, text, f"ask for more ({more}), or run fewer at once")
+    return Finding("quota", True, text)

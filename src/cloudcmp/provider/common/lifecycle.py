@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable
 
 from cloudcmp.errors import ProviderFault
 from cloudcmp.model.lease import Handle
+from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.common.absence import Absence
 
 THERE = "there"
@@ -40,6 +41,10 @@ class ResourceLifecycle(ABC):
     def key(self, handle: Handle) -> Hashable:
         """Tells resources of the cloud apart."""
         return handle.region, handle.cloud_id
+
+    @abstractmethod
+    async def look(self, handle: Handle) -> MachineStatus:
+        """How a machine is; one that is not listed yet is pending."""
 
     @abstractmethod
     async def request_deletion(self, handle: Handle) -> bool:

@@ -36,6 +36,10 @@ class SdkClient(ABC):
     def forget(self) -> None:
         """Read the credentials anew at the next call."""
 
+    @abstractmethod
+    def endpoint(self) -> str | None:
+        """The endpoint that the settings name instead of the cloud's own."""
+
     def place(self, region: str = "") -> str:
         """Where a fault is: the provider, and the region where one is asked."""
         return f"{self.name}/{region}" if region else self.name

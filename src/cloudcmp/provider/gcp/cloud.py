@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import date
+from decimal import Decimal
 
-from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import CreateRequest, Handle, Listing, TaggedResource
-from cloudcmp.model.offering import Billing
+from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import do_nothing
-from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
-from cloudcmp.provider.common.firewall_rules import admission
+from cloudcmp.provider.common.firewall_rules import Rule
+from cloudcmp.provider.common.safeguards import death_with, while_stopped
 from cloudcmp.provider.gcp import listing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
 from cloudcmp.provider.gcp.firewalls import Firewalls
@@ -19,13 +21,39 @@ from cloudcmp.provider.gcp.images import BY_THE_SECOND
 from cloudcmp.provider.gcp.lifecycle import GceLifecycle
 from cloudcmp.provider.gcp.machines import Machines
 from cloudcmp.provider.gcp.operations import Operations
-from cloudcmp.provider.gcp.preflight import Preflight, account_of
-from cloudcmp.provider.gcp.prices import ADDRESS, UNCOUNTED
-from cloudcmp.provider.gcp.safeguards import GCP, SAFEGUARDS, safeguards_of
+from cloudcmp.provider.gcp.preflight import Preflight
 from cloudcmp.provider.gcp.sdk import Sdk
 
+GCP = "gcp"
+_ADDRESS = Price(
+    Decimal("0.005"),
+    "USD",
+    "its external IPv4 address (on a spot machine half of that), https://cloud.google.com/vpc/network-pricing",
+    date(2024, 2, 1),
+)
+"""What an external address in use costs, from this day on (R); that of a spot machine is counted in full as well."""
+_UNCOUNTED = (
+    "the disk under the system unless it is written as a volume (some 0.001 USD/h for 10 GiB)",
+    "traffic",
+    "licences of images such as Windows, RHEL or SLES",
+)
+"""What is billed and cannot be told from what a study says: in words, for its plan."""
+SAFEGUARDS = (
+    Safeguard("teardown", True, "each machine is destroyed after its trials, and seen gone"),
+    Safeguard("cleanup", True, "by the study's ledger: id, labels with the token, exact tags"),
+    Safeguard(
+        "death",
+        True,
+        "the cloud itself deletes the machine, its disks and its address at its time to live, by its terminationTime; "
+        "not one that stands still by then, because it powered itself off or failed: that one stays, its disks "
+        "billed, until cleanup or a sweep",
+    ),
+    Safeguard("sweep", True, "labels in the creating call; all zones are listed, and all firewall rules"),
+)
+"""https://cloud.google.com/compute/docs/instances/limit-vm-runtime and .../instances/stop-start-instance#billing"""
 
-class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
+
+class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
     """Machines of Compute Engine, in the project of the credentials or of GOOGLE_CLOUD_PROJECT.
 
     It was tested against an emulator of the tests' own, driven through Google's client, never on a real account. It
@@ -35,7 +63,7 @@ class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
 
     # By the second after the first minute: https://cloud.google.com/compute/vm-instance-pricing#billingmodel. What an
     # image of the user's own adds, by its licences, is not known, so it is counted by the hour.
-    billing = Billing(60.0, 1.0, ADDRESS, UNCOUNTED, images=BY_THE_SECOND)
+    billing = Billing(60.0, 1.0, _ADDRESS, _UNCOUNTED, images=BY_THE_SECOND)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
@@ -59,7 +87,7 @@ class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
         """The safeguards as they are for a plan's own trials."""
-        return safeguards_of(plan)
+        return death_with(SAFEGUARDS, *while_stopped(plan, GCP, "nothing ends it"))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, project, clock, names, network, rights and quota; creates nothing."""
@@ -67,19 +95,13 @@ class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
 
     async def account(self) -> str:
         """The project, and the endpoint where one is named."""
-        return await account_of(self._sdk)
+        return self._at_endpoint(await self._sdk.run_in_thread(self._sdk.project))
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
         return await self._sdk.date()
 
     # -- leases
-
-    def _endpoint(self) -> str | None:
-        return self._sdk.endpoint()
-
-    async def _check(self, request: CreateRequest) -> None:
-        """A machine's region is looked up with its zones."""
 
     async def _warm(self, request: CreateRequest) -> None:
         await self._catalog.known_region(request.region)
@@ -91,9 +113,7 @@ class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
     async def _create_machine(self, request: CreateRequest) -> str:
         return await self._machines.create(request)
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, disks that would stay, and rules of a study, by tag and by token."""
         return await listing.find(self._sdk, self._firewalls, study, token, region)
 
@@ -101,15 +121,10 @@ class GcpProvider(CloudDriver[OfferingCatalog, GceLifecycle]):
         """Whatever bears our schema's tag in all zones."""
         return await listing.leftovers(self._sdk, self._firewalls)
 
-    async def admitted(self, firewall: Handle) -> Admission:
-        """Whom a launch's firewall admits, by the rules that the cloud holds."""
-        return admission(await self._firewalls.rules(firewall.cloud_id))
+    async def _rules(self, firewall: Handle) -> list[Rule]:
+        return await self._firewalls.rules(firewall.cloud_id)
 
     # -- machines
-
-    async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not listed yet is pending."""
-        return await self._lifecycle.look(handle)
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine."""

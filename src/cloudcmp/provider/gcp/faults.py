@@ -9,20 +9,7 @@ import re
 from collections.abc import Set
 from typing import Any
 
-from cloudcmp.errors import (
-    BadCredentials,
-    CloudcmpError,
-    NoCapacity,
-    NoCredentials,
-    NotAllowed,
-    ProviderFault,
-    QuotaReached,
-    Refusal,
-    RefusalKind,
-    Refused,
-    Throttled,
-    Unreached,
-)
+from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
 
@@ -47,20 +34,20 @@ DENIED = frozenset(
 )
 """What is answered where the user may not do it."""
 # A name that is taken is so by this very request, since names tell attempts apart, or by somebody else.
-_REASONS = dict.fromkeys(("alreadyExists", "RESOURCE_ALREADY_EXISTS"), RefusalKind.EXISTS)
-_REASONS |= dict.fromkeys(("notFound", "RESOURCE_NOT_FOUND"), RefusalKind.MISSING)
+_REASONS = dict.fromkeys(("alreadyExists", "RESOURCE_ALREADY_EXISTS"), errors.RefusalKind.EXISTS)
+_REASONS |= dict.fromkeys(("notFound", "RESOURCE_NOT_FOUND"), errors.RefusalKind.MISSING)
 
 RENEW = "renew them (gcloud auth application-default login, or a new key), then run again"
 POLICY = "give the account the role of docs/reference/gcp-policy.json"
 _SET = "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login"
 _ENABLE = "enable the Compute Engine API and billing of the project"
 _ADDRESSED = re.compile(r"[A-Z]+ \S+: ")
-_KINDS: tuple[tuple[Set[str], type[ProviderFault], str], ...] = (
-    (_CAPACITY, NoCapacity, "try later, another type, another zone or another region"),
-    (_QUOTA, QuotaReached, "ask for a higher quota (IAM & Admin, Quotas), or run fewer at once"),
-    (_THROTTLED, Throttled, "wait, and ask less often"),
-    (_DISABLED, NotAllowed, _ENABLE),
-    (DENIED, NotAllowed, POLICY),
+_KINDS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
+    (_CAPACITY, errors.NoCapacity, "try later, another type, another zone or another region"),
+    (_QUOTA, errors.QuotaReached, "ask for a higher quota (IAM & Admin, Quotas), or run fewer at once"),
+    (_THROTTLED, errors.Throttled, "wait, and ask less often"),
+    (_DISABLED, errors.NotAllowed, _ENABLE),
+    (DENIED, errors.NotAllowed, POLICY),
 )
 
 
@@ -78,74 +65,74 @@ def cloud_error(error: BaseException) -> CloudError | None:
     return CloudError(one_line(known or reason or f"HTTP {int(status)}"), one_line(text), int(status))
 
 
-def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """Our error for one of the client's. `changes`: the call makes or ends something: a lost answer matters."""
     cause = cloud_error(error)
     if cause is None:
         return _unanswered(error, where, changes=changes)
-    kind = _REASONS.get(cause.code, RefusalKind.OTHER)
-    reason = Refusal(kind, cause.code, cause.text)
+    kind = _REASONS.get(cause.code, errors.RefusalKind.OTHER)
+    reason = errors.Refusal(kind, cause.code, cause.text)
     return (_refusal(cause, where) or _unclear(cause, where, changes=changes)).because(reason)
 
 
-def operation_fault(operation: Any, where: str) -> ProviderFault | None:
+def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
     """What became of an operation that is done: None where it went well.
 
     A base fault where Google failed inside: what was made by then is not known.
     """
-    errors = list(operation.error.errors) if operation.error else []
+    causes = list(operation.error.errors) if operation.error else []
     status = int(operation.http_error_status_code or 0)
-    if not errors and status < 400:
+    if not causes and status < 400:
         return None
-    code = str(errors[0].code or "") if errors else ""
-    text = str(errors[0].message or "") if errors else str(operation.http_error_message or "")
+    code = str(causes[0].code or "") if causes else ""
+    text = str(causes[0].message or "") if causes else str(operation.http_error_message or "")
     cause = CloudError(one_line(code or f"HTTP {status}"), one_line(text), status)
     refusal = _refusal(cause, where)
     if refusal is not None:
         return refusal
     if status >= 500 or "INTERNAL" in cause.code or not status:
-        return ProviderFault.at(where, f"the operation failed: {cause.line}", LOOKED_FOR)
-    return Refused.at(where, cause.line, "change what is asked for")
+        return errors.ProviderFault.at(where, f"the operation failed: {cause.line}", LOOKED_FOR)
+    return errors.Refused.at(where, cause.line, "change what is asked for")
 
 
-def _refusal(cause: CloudError, where: str) -> ProviderFault | None:
+def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
     """What the provider surely did not do, None for other errors."""
     for codes, kind, hint in _KINDS:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
     if cause.status == 401:
-        return BadCredentials.at(where, f"{cause.code}: the credentials are not taken", RENEW)
+        return errors.BadCredentials.at(where, f"{cause.code}: the credentials are not taken", RENEW)
     if cause.status == 429:
-        return Throttled.at(where, cause.line, "wait, and ask less often")
+        return errors.Throttled.at(where, cause.line, "wait, and ask less often")
     if cause.status == 403:
-        return NotAllowed.at(where, cause.line, POLICY)
+        return errors.NotAllowed.at(where, cause.line, POLICY)
     return None
 
 
-def _unclear(cause: CloudError, where: str, *, changes: bool) -> ProviderFault:
+def _unclear(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
     if cause.status >= 500 or cause.status < 400:
         line = cause.line if cause.code.startswith("HTTP") else f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
-    return Refused.at(where, cause.line, "change what is asked for")
+    return errors.Refused.at(where, cause.line, "change what is asked for")
 
 
-def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """No answer that could be read. The names are the client's classes, told by name to keep it unimported."""
     kinds = [one.__name__ for one in type(error).__mro__]
     kind = kinds[0]
     if "DefaultCredentialsError" in kinds:
         named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
-        unusable = BadCredentials.at(where, "the file of GOOGLE_APPLICATION_CREDENTIALS cannot be used", RENEW)
-        return unusable if named else NoCredentials.at(where, "there are no credentials", _SET)
+        unusable = errors.BadCredentials.at(where, "the file of GOOGLE_APPLICATION_CREDENTIALS cannot be used", RENEW)
+        return unusable if named else errors.NoCredentials.at(where, "there are no credentials", _SET)
     if "RefreshError" in kinds and not getattr(error, "retryable", False):
-        return BadCredentials.at(where, f"no token is given for the credentials: {_granted(error)}", RENEW)
+        return errors.BadCredentials.at(where, f"no token is given for the credentials: {_granted(error)}", RENEW)
     # Without a token nothing was sent; nor where no connection came about.
     unsent = "GoogleAuthError" in kinds or _unsent(error, kinds)
     if unsent or "SSLError" in kinds:
-        silent = Unreached if unsent else ProviderFault
+        silent = errors.Unreached if unsent else errors.ProviderFault
         return silent.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
     if kind in {"TypeError", "ValueError"}:
-        return Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
+        return errors.Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost_response(kind, where, changes=changes)
 
 

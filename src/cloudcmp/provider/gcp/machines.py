@@ -6,16 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloudcmp.errors import (
-    NOTHING_MADE,
-    IncompleteListing,
-    NoCapacity,
-    ProviderFault,
-    RefusalKind,
-    Refused,
-    Throttled,
-    Unreached,
-)
+from cloudcmp import errors
 from cloudcmp.model.lease import INSTANCE, CreateRequest
 from cloudcmp.provider.common.responses import LOOKED_FOR, unless_missing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
@@ -30,7 +21,7 @@ _UNDER_WAY = {
     "STAGING",
     "RUNNING",
 }  # what a machine takes is acquired: https://cloud.google.com/compute/docs/instances/instance-life-cycle
-_SILENT = (Throttled, IncompleteListing, Unreached)
+_SILENT = (errors.Throttled, errors.IncompleteListing, errors.Unreached)
 _FRESH_S = 60.0
 _TRIES = 10
 
@@ -61,17 +52,17 @@ class Machines:
         options = dict(request.options)
         zones = await self.catalog.zones_for(request.region, request.offering, options, request.seed)
         image = await self.catalog.image_for(zones[0], request.offering, options)
-        full: NoCapacity | None = None
+        full: errors.NoCapacity | None = None
         for zone in zones:
             body = machine_of(request, zone, image, self.sdk.ahead_s)
             try:
                 self._made[request.token] = await self._insert(request, zone, body)
                 return self._made[request.token]
-            except NoCapacity as fault:
+            except errors.NoCapacity as fault:
                 full = fault
         assert full is not None  # there is a zone
         where = f"{self.sdk.name}/{request.region}"
-        raise NoCapacity.at(where, f"{', '.join(zones)}: {full.faults[0].what}", full.faults[0].next)
+        raise errors.NoCapacity.at(where, f"{', '.join(zones)}: {full.faults[0].what}", full.faults[0].next)
 
     async def _before(self, request: CreateRequest) -> str | None:
         """The machine that an earlier call with the same token made, perhaps not in the zone that would be first now.
@@ -94,13 +85,13 @@ class Machines:
                 instance_resource=body,
                 request_id=request_id(*key, self._failed.get(key, 0)),
             )
-        except Refused as fault:
-            if fault.is_refusal(RefusalKind.EXISTS) and await self._is_ours(request, zone):
+        except errors.Refused as fault:
+            if fault.is_refusal(errors.RefusalKind.EXISTS) and await self._is_ours(request, zone):
                 return id
             raise
         try:
             await self._has_room(request, zone, operation)
-        except NOTHING_MADE:
+        except errors.NOTHING_MADE:
             self._failed[key] = self._failed.get(key, 0) + 1
             raise
         return id
@@ -137,9 +128,9 @@ class Machines:
             if not done(now):
                 await asyncio.sleep(self.sdk.pause_s)
 
-    async def _sure(self, request: CreateRequest, zone: str, fault: ProviderFault) -> ProviderFault:
+    async def _sure(self, request: CreateRequest, zone: str, fault: errors.ProviderFault) -> errors.ProviderFault:
         """The fault of a failed operation, where no such machine is seen; else one that says that there may be one."""
-        if not isinstance(fault, NOTHING_MADE):
+        if not isinstance(fault, errors.NOTHING_MADE):
             return fault
         what = f"{fault.faults[0].what}; yet the machine is listed"
         for left in reversed(range(_TRIES)):
@@ -150,4 +141,4 @@ class Machines:
                 what = f"{fault.faults[0].what}; and whether there is such a machine cannot be asked: {silent}"
             if left:
                 await asyncio.sleep(self.sdk.pause_s)
-        return ProviderFault.at(f"{INSTANCE} {request.name}", what, LOOKED_FOR)
+        return errors.ProviderFault.at(f"{INSTANCE} {request.name}", what, LOOKED_FOR)

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloudcmp.errors import AgentMissing, IncompleteListing, NotOurs, ProviderFault, Refused
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, Listing, TaggedResource
-from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.lease import CreateRequest, Handle, Lease, Listing, TaggedResource
+from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
+from cloudcmp.provider.common.own_machines import Unbilled
 from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_unused, proved_card, read_card, remove_draft
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.local.process import Process
@@ -56,7 +57,7 @@ class LocalInstance:
             await asyncio.to_thread(_copy, file, OwnedPath(folder.parent, (folder.name, *name.split("/"))))
 
 
-class LocalProvider:
+class LocalProvider(Unbilled):
     """The machine that we run on. Nothing is billed, and all candidates share the one host.
 
     `launches` is where launches get their folders, `agent` the agent's binary, only needed to connect. `study` is the
@@ -64,11 +65,6 @@ class LocalProvider:
     """
 
     name = "local"
-    simulated = False
-    billed = False
-    billing = Billing()
-    settle_s = 0.0
-    parts: tuple[str, ...] = (INSTANCE,)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(

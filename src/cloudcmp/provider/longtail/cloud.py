@@ -4,28 +4,42 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, NotAllowed, Refused
-from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, do_nothing
-from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import allowed_nets
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
-from cloudcmp.provider.common.firewall_rules import admission
+from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
+from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
 from cloudcmp.provider.longtail.preflight import Preflight
 from cloudcmp.provider.longtail.requests import image_of, refuse
-from cloudcmp.provider.longtail.safeguards import safeguards_of
 from cloudcmp.provider.longtail.sdk import ApiClient
 from cloudcmp.provider.longtail.table import CLOUDS
 
 
-class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
+def safeguards_of(cloud: Cloud) -> tuple[Safeguard, ...]:
+    """The four safeguards at a cloud, told truthfully."""
+    return (
+        Safeguard("teardown", True, "each machine is destroyed after its trials, and seen gone"),
+        Safeguard("cleanup", True, "by the study's ledger: id, and the record in its tags; there is no token here"),
+        Safeguard(
+            "death",
+            False,
+            "the machine powers itself off at its time to live, and stays, billed as if it ran, until it is destroyed "
+            f"({cloud.powered_off})",
+        ),
+        Safeguard("sweep", True, "records in the tags of the creating call; all regions are in one list"),
+    )
+
+
+class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle]):
     """Machines of one cloud of the table, through apache-libcloud's transport and authentication.
 
     It was tested against emulations of the tests' own, never on a real account. `settle_s` and `clock` are as in
@@ -49,9 +63,9 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         self.parts = cloud.parts
         self.safeguards: tuple[Safeguard, ...] = safeguards_of(cloud)
         self._cloud = cloud
-        self._api = api or ApiClient(cloud)
-        self._catalog = OfferingCatalog(self._api)
-        self._lifecycle = LongTailLifecycle(self._api, Absence(settle_s, "in any complete list", clock))
+        self._sdk = api or ApiClient(cloud)
+        self._catalog = OfferingCatalog(self._sdk)
+        self._lifecycle = LongTailLifecycle(self._sdk, Absence(settle_s, "in any complete list", clock))
         self._made: dict[str, str] = {}  # by token
         self._lost: set[str] = set()
         self._walls: dict[str, str] = {}
@@ -60,23 +74,22 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Credentials, account, clock, names, rights and limits as far as they are told; creates nothing."""
-        return await Preflight(self._api, self._catalog).run(candidates)
+        return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
         """The account of the token and the endpoint, if one is named; UNKNOWN_ACCOUNT if the token may not see it."""
-        self._api.renew()
-        if self._api.account is None:
+        self._sdk.renew()
+        if self._sdk.account is None:
             try:
-                response = (await self._api.read(self._cloud.dialect.account)).body
+                response = (await self._sdk.read(self._cloud.dialect.account)).body
             except NotAllowed:
                 response = {}
-            self._api.account = self._cloud.dialect.account_id(response) or UNKNOWN_ACCOUNT
-        endpoint = self._api.endpoint()
-        return f"{self._api.account} at {endpoint}" if endpoint else self._api.account
+            self._sdk.account = self._cloud.dialect.account_id(response) or UNKNOWN_ACCOUNT
+        return self._at_endpoint(self._sdk.account)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
-        return parse_http_date((await self._api.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
+        return parse_http_date((await self._sdk.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
 
     # -- leases
 
@@ -99,26 +112,20 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
             self._lost.add(request.token)
             raise
 
-    def _endpoint(self) -> str | None:
-        return self._api.endpoint()
-
-    async def _check(self, request: CreateRequest) -> None:
-        """All is checked before a token counts as sent."""
-
     async def _warm(self, request: CreateRequest) -> None:
         await self._catalog.image(image_of(dict(request.options)))
 
     async def _made_before(self, request: CreateRequest) -> str:
         """What an earlier request made whose answer was lost: these clouds would make another one."""
-        found = await listing.find(self._api, "", request.token, request.region)
+        found = await listing.find(self._sdk, "", request.token, request.region)
         id = next((item.cloud_id for item in found if item.kind == request.kind), None)
         if id is None:
             raise LostAnswer.at(request.name, "an earlier request had no answer, and nothing is seen of it", LOOKED_FOR)
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
-        id = await self._cloud.dialect.create_firewall(self._api, request, allowed_nets(request))
-        self._walls[id] = await self._cloud.dialect.firewall_reference(self._api, id)
+        id = await self._cloud.dialect.create_firewall(self._sdk, request, allowed_nets(request))
+        self._walls[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
         return id
 
     async def _create_machine(self, request: CreateRequest) -> str:
@@ -128,39 +135,32 @@ class LongTailProvider(CloudDriver[OfferingCatalog, LongTailLifecycle]):
         dialect = self._cloud.dialect
         record = labels.Record(request.tags, request.token, request.name if dialect.renames else None)
         words = labels.write(record, self._cloud.tag_length)
-        answer = await self._api.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
+        answer = await self._sdk.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
         id = id_in(answer.body, *dialect.machine_key, "id", where=request.name)
         self._lifecycle.made(id)
         return id
 
     async def _wall(self, id: str | None) -> str | None:
         if id is not None and id not in self._walls:
-            self._walls[id] = await self._cloud.dialect.firewall_reference(self._api, id)
+            self._walls[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
         return self._walls[id] if id is not None else None
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, firewalls and tags of a study, by the record that each bears, and by token."""
-        return await listing.find(self._api, study, token, region)
+        return await listing.find(self._sdk, study, token, region)
 
     async def leftovers(self) -> Listing:
         """Whatever bears our schema's tag, of all regions."""
-        return await listing.leftovers(self._api)
+        return await listing.leftovers(self._sdk)
 
-    async def admitted(self, firewall: Handle) -> Admission:
-        """Whom a launch's firewall admits, by the rules that the cloud holds."""
-        return admission(await self._cloud.dialect.rules(self._api, firewall.cloud_id))
+    async def _rules(self, firewall: Handle) -> list[Rule]:
+        return await self._cloud.dialect.rules(self._sdk, firewall.cloud_id)
 
     # -- machines
-
-    async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not listed yet is pending."""
-        return await self._lifecycle.look(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
         """Power off, change the size, power on; raises Refused where this driver does not know how."""
         if self._cloud.resize is None:
             what = f"machines of {self.name} are not resized by this driver"
             raise Refused.at(handle.cloud_id, what, "leave resize out")
-        await self._cloud.resize(self._api, handle.cloud_id, offering, stopped)
+        await self._cloud.resize(self._sdk, handle.cloud_id, offering, stopped)

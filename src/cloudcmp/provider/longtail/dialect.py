@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
+from typing import Any, Protocol
 
 from cloudcmp.model.lease import FIREWALL, INSTANCE, CreateRequest
 from cloudcmp.model.offering import Billing, Offering
@@ -188,6 +188,7 @@ Resize = Callable[[Api, str, str, Callable[[], None]], Awaitable[None]]
 class Cloud:
     """A row of the table: all that is known of one cloud.
 
+    `smallest` is a region and a type sold there that costs little: an example for a study, and what the tests rent.
     `host` is where its interface is; `auth` the headers of a token; `tokens` the environment variables that may hold
     one; `tag_length` is how long a tag may be; `scopes` are what a token must be allowed, empty where there is no such
     thing, and `scope_of` which of them a call needs (method, path). `nobody` are the ids of a machine and of a firewall
@@ -198,6 +199,7 @@ class Cloud:
 
     name: str
     title: str
+    smallest: tuple[str, str]
     host: str
     tokens: tuple[str, ...]
     tag_length: int
@@ -235,3 +237,8 @@ class Cloud:
         """What to do where a call is not allowed, with the scope that it needs."""
         scope = self.scope_of(method, path)
         return f"it needs {scope}: {self.rights}" if scope else self.rights
+
+
+def policy(cloud: Cloud) -> dict[str, Any]:
+    """The least scopes that a token needs; `scopes` is empty where the cloud has no such thing, and `note` says so."""
+    return {"provider": cloud.name, "scopes": sorted(cloud.scopes), "note": cloud.scopes_say}

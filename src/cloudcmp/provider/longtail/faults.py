@@ -7,20 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from cloudcmp.errors import (
-    BadCredentials,
-    CloudcmpError,
-    LostAnswer,
-    NoCapacity,
-    NotAllowed,
-    ProviderFault,
-    QuotaReached,
-    Refusal,
-    RefusalKind,
-    Refused,
-    Throttled,
-    Unreached,
-)
+from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
 
@@ -41,76 +28,85 @@ _EXISTS = re.compile(r"already|duplicate", re.I)
 _MISSING = 404
 
 
-def missing(fault: ProviderFault) -> bool:
+def missing(fault: errors.ProviderFault) -> bool:
     """Whether a refusal says that there is no such thing."""
-    return fault.is_refusal(RefusalKind.MISSING)
+    return fault.is_refusal(errors.RefusalKind.MISSING)
 
 
 def words_of(body: Any) -> str:
     """The message in an answer's JSON, in any of the forms that these clouds have."""
     if not isinstance(body, dict):
         return ""
-    errors = body.get("errors")
-    if isinstance(errors, list):
-        named = [one for one in errors if isinstance(one, dict)]
+    if isinstance(body.get("error"), dict):
+        return words_of(body["error"])
+    listed = body.get("errors")
+    if isinstance(listed, list):
+        named = [one for one in listed if isinstance(one, dict)]
         return one_line("; ".join(f"{one.get('field', '')} {one.get('reason', '')}".strip() for one in named))
-    return one_line(" ".join(str(body[key]) for key in ("id", "error", "message") if isinstance(body.get(key), str)))
+    found = (body.get(key) for key in ("id", "code", "error", "message"))
+    return one_line(" ".join(word for word in found if isinstance(word, str)))
 
 
-def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) -> CloudcmpError:
+def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) -> errors.CloudcmpError:
     """Our error for one of libcloud's or of the way there.
 
     `changes`: the call makes or ends something, so that a lost answer matters. `policy` names what the user's token
     must be allowed.
     """
-    if isinstance(error, CloudcmpError):
+    if isinstance(error, errors.CloudcmpError):
         return error
     code = getattr(error, "code", None)  # libcloud's BaseHTTPError, told without importing it
     if isinstance(code, int):
         cause = CloudError(f"HTTP {code}", one_line(str(getattr(error, "message", ""))), code)
         fault = _refusal(cause, where, policy) or unclear_response(cause.line, where, changes=changes)
-        known = RefusalKind.EXISTS if _EXISTS.search(cause.text) else RefusalKind.OTHER
-        return fault.because(Refusal(RefusalKind.MISSING if code == _MISSING else known, cause.code, cause.text))
+        known = errors.RefusalKind.EXISTS if _EXISTS.search(cause.text) else errors.RefusalKind.OTHER
+        return fault.because(
+            errors.Refusal(errors.RefusalKind.MISSING if code == _MISSING else known, cause.code, cause.text)
+        )
     return _unanswered(error, where, changes=changes)
 
 
-def _refusal(cause: CloudError, where: str, policy: str) -> ProviderFault | None:
+def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault | None:
     """What was surely not done, None for other answers."""
     if cause.status == 403 or (cause.status == 401 and _SCOPE.search(cause.text)):
-        return NotAllowed.at(where, cause.line, policy)
+        return errors.NotAllowed.at(where, cause.line, policy)
     if cause.status == 401:
-        return BadCredentials.at(where, "HTTP 401: the token is not taken", RENEW)
+        return errors.BadCredentials.at(where, "HTTP 401: the token is not taken", RENEW)
     if not 400 <= cause.status < 500 or cause.status == 408:
         return None
     kind, hint = next(
-        ((kind, hint) for fits, kind, hint in _KINDS if fits(cause)), (Refused, "change what is asked for")
+        ((kind, hint) for fits, kind, hint in _KINDS if fits(cause)), (errors.Refused, "change what is asked for")
     )
     return kind.at(where, cause.line, hint)
 
 
-_KINDS: tuple[tuple[Callable[[CloudError], Any], type[ProviderFault], str], ...] = (
-    (lambda cause: cause.status == 429, Throttled, "wait, and ask less often"),
-    (lambda cause: _TAKEN.search(cause.text), LostAnswer, LOOKED_FOR),
+_KINDS: tuple[tuple[Callable[[CloudError], Any], type[errors.ProviderFault], str], ...] = (
+    (lambda cause: cause.status == 429, errors.Throttled, "wait, and ask less often"),
+    (lambda cause: _TAKEN.search(cause.text), errors.LostAnswer, LOOKED_FOR),
     (
         lambda cause: _QUOTA.search(cause.text),
-        QuotaReached,
+        errors.QuotaReached,
         "ask the provider for a higher limit, or run fewer at once",
     ),
-    (lambda cause: _CAPACITY.search(cause.text), NoCapacity, "try later, another type or another region"),
+    (lambda cause: _CAPACITY.search(cause.text), errors.NoCapacity, "try later, another type or another region"),
 )
 
 
-def _unanswered(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """No answer that could be read. Classes are told by name, to keep libcloud and requests unimported."""
     kinds = _kinds(error)
     name = type(error).__name__
     # A proxy that drops the connection after the whole request is told like one that was never reached.
     if kinds & _UNSENT and not (changes and "ProxyError" in kinds):
-        return Unreached.at(where, f"it cannot be reached ({name})", "check the network and the endpoint")
+        return errors.Unreached.at(where, f"it cannot be reached ({name})", "check the network and the endpoint")
     if "SSLError" in kinds:
-        return ProviderFault.at(where, f"no trusted connection ({name})", "check the endpoint and the certificates")
+        return errors.ProviderFault.at(
+            where, f"no trusted connection ({name})", "check the endpoint and the certificates"
+        )
     if kinds & _UNSENDABLE:
-        return Refused.at(where, f"the request cannot be made ({name})", "check the token and the names in the study")
+        return errors.Refused.at(
+            where, f"the request cannot be made ({name})", "check the token and the names in the study"
+        )
     return lost_response(name, where, changes=changes)
 
 

@@ -7,7 +7,7 @@ them from small letters. What is longer than a cloud's words is cut in pieces th
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 MACHINE, WALL = "cloudcmp", "cloudcmp-fw"
@@ -61,6 +61,19 @@ def read(words: Iterable[str], mark: str = MACHINE) -> Record | None:
         if _digest(text) == digest:
             return _record(text)
     return None
+
+
+def to_pairs(words: Iterable[str]) -> dict[str, str]:
+    """The words as labels for a cloud that keeps keys with values of letters, digits, dots, dashes and underscores.
+
+    A value has one character more than its word without the key at each end: it must not begin or end with a dot.
+    """
+    return {key: f"v{text.replace(':', '.')}v" for key, _, text in (word.partition(":") for word in words)}
+
+
+def from_pairs(pairs: Mapping[str, str]) -> tuple[str, ...]:
+    """The words that `to_pairs` wrote; labels of others become words that no record begins with."""
+    return tuple(f"{key}:{value[1:-1].replace('.', ':')}" for key, value in pairs.items())
 
 
 def _text(record: Record) -> str:

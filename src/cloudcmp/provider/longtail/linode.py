@@ -184,6 +184,7 @@ def _scope_of(method: str, path: str) -> str | None:
 CLOUD = Cloud(
     name="linode",
     title="Linode (Akamai)",
+    smallest=("eu-central", "g6-nanode-1"),
     host="api.linode.com",
     tokens=("LINODE_CLI_TOKEN", "LINODE_TOKEN"),
     tag_length=_TAG_MOST,
@@ -204,6 +205,16 @@ CLOUD = Cloud(
         Fact(
             "user data",
             "in the creating call, in base64, in regions with Metadata, for images with cloud-init",
+            f"{_API}/post-linode-instance",
+        ),
+        Fact(
+            "regions",
+            "those without Metadata or without cloud firewalls are not used (R)",
+            f"{_API}/get-regions",
+        ),
+        Fact(
+            "root password",
+            "must be given with an image: it is made up and kept nowhere (R)",
             f"{_API}/post-linode-instance",
         ),
         Fact("idempotency token", "none; labels are unique in an account", f"{_API}/post-linode-instance"),

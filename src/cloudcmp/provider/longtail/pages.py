@@ -6,6 +6,9 @@ from typing import Any
 
 Json = dict[str, Any]
 Query = Mapping[str, str]
+Keys = tuple[str, ...]
+"""Where a value stands in a response: the key in each object from the outermost one on."""
+_TOTAL = ("meta", "total")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +24,23 @@ class Paging:
     total: Callable[[Json], int | None]
 
 
-def by_links(parameter: str, size: int) -> Paging:
-    """Numbered pages, of which all but the last have a link to the next one."""
+def by_links(parameter: str, size: int, following: Keys = ("links", "pages", "next"), total: Keys = _TOTAL) -> Paging:
+    """Numbered pages, of which all but the last name the `following` one, as a link or a number."""
 
     def after(body: Json, asked: Query) -> dict[str, str] | None:
-        return _page_after(asked) if body.get("links", {}).get("pages", {}).get("next") else None
+        return _page_after(asked) if _value(body, following) else None
 
-    return Paging({parameter: str(size)}, after, _meta_total)
+    return Paging({parameter: str(size)}, after, lambda body: _number(_value(body, total)))
 
 
-def by_cursor(parameter: str, size: int) -> Paging:
-    """A cursor leads to the next page."""
+def by_cursor(parameter: str, size: int, following: Keys = ("meta", "links", "next"), total: Keys = _TOTAL) -> Paging:
+    """A cursor leads to the `following` page."""
 
     def after(body: Json, _: Query) -> dict[str, str] | None:
-        cursor = body.get("meta", {}).get("links", {}).get("next") or ""
+        cursor = _value(body, following)
         return {"cursor": str(cursor)} if cursor else None
 
-    return Paging({parameter: str(size)}, after, _meta_total)
+    return Paging({parameter: str(size)}, after, lambda body: _number(_value(body, total)))
 
 
 def by_number(parameter: str, size: int) -> Paging:
@@ -53,8 +56,11 @@ def _page_after(asked: Query) -> dict[str, str]:
     return {"page": str(int(asked.get("page", "1")) + 1)}
 
 
-def _meta_total(body: Json) -> int | None:
-    return _number(body.get("meta", {}).get("total"))
+def _value(body: Any, keys: Keys) -> Any:
+    """What stands below the keys, None where there is nothing."""
+    for key in keys:
+        body = body.get(key) if isinstance(body, dict) else None
+    return body
 
 
 def _number(found: Any) -> int | None:

@@ -183,6 +183,7 @@ def _held(rule: Json) -> Rule:
 CLOUD = Cloud(
     name="vultr",
     title="Vultr",
+    smallest=("ams", "vc2-1c-1gb"),
     host="api.vultr.com",
     tokens=("VULTR_API_KEY",),
     tag_length=_TAG_MOST,
@@ -219,6 +220,13 @@ CLOUD = Cloud(
             "billed as if it ran",
             "https://docs.vultr.com/support/platform/billing/are-stopped-instances-still-billed-on-vultr",
         ),
+        Fact(
+            "prices",
+            "where there is none for the hour, that for the month by 672 hours; of GPU plans, which are billed "
+            "otherwise, unknown (R)",
+            f"{_API}#tag/plans",
+        ),
+        Fact("account", "no id is shown: `account:` pins a digest of its mail address (R)", f"{_API}#tag/account"),
         Fact("billing", "by the hour begun; the price of 672 hours is the most for a month", _BILLING),
         Fact("public address", "in the plan's price (R)", _API),
     ),

@@ -4,30 +4,28 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NOTHING_MADE, LostAnswer, Refused
-from cloudcmp.model.firewall import Admission
 from cloudcmp.model.lease import FIREWALL, CreateRequest, Handle, Listing, TaggedResource
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, do_nothing
-from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
+from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.address import local_address
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
-from cloudcmp.provider.common.firewall_rules import admission
+from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
 from cloudcmp.provider.openstack.catalog import OfferingCatalog
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import POLICIES, check_options, metadata_of, server_body
-from cloudcmp.provider.openstack.lifecycle import NovaLifecycle
+from cloudcmp.provider.openstack.lifecycle import NovaLifecycle, Resize
 from cloudcmp.provider.openstack.listing import Lists
-from cloudcmp.provider.openstack.resize import Resize
 from cloudcmp.provider.openstack.safeguards import OPENSTACK, SAFEGUARDS, UNCOUNTED
 from cloudcmp.provider.openstack.sdk import COMPUTE, Sdk
 
 
-class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
+class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
     """Machines of the OpenStack that the environment or clouds.yaml names (OS_CLOUD, or OS_AUTH_URL and the others).
 
     It was tested against an emulator of the tests' own, driven through openstacksdk, never on a real account. It makes
@@ -69,8 +67,7 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
     async def account(self) -> str:
         """The project that the credentials are of, and the address of Keystone."""
         project, _ = await self._sdk.run_in_thread(self._sdk.project_now, "")
-        endpoint = self._sdk.endpoint()
-        return f"{project or UNKNOWN_ACCOUNT} at {endpoint}" if endpoint else project or UNKNOWN_ACCOUNT
+        return self._at_endpoint(project or UNKNOWN_ACCOUNT)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""
@@ -89,9 +86,6 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
             return await self._sent_before(request)
         self._sent[request.token] = made = await CloudDriver.create(self, request)
         return made
-
-    def _endpoint(self) -> str | None:
-        return self._sdk.endpoint()
 
     def _controller_address(self) -> str:
         return local_address(self._sdk.endpoint())
@@ -140,9 +134,7 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
             raise LostAnswer.at(request.name, what, LOOKED_FOR)
         return known
 
-    async def find(
-        self, study: str, token: str | None = None, *, region: str | None = None
-    ) -> tuple[TaggedResource, ...]:
+    async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, volumes and addresses that would stay, and groups of a study, by tag and by token."""
         where = (region,) if region else await self._catalog.regions()
         found = [await self._lists.find(one, study, token) for one in where]
@@ -152,15 +144,10 @@ class OpenStackProvider(CloudDriver[OfferingCatalog, NovaLifecycle]):
         """Whatever bears our schema's tag in all regions of the catalogue."""
         return await self._lists.leftovers(self._catalog.regions)
 
-    async def admitted(self, firewall: Handle) -> Admission:
-        """Whom a launch's firewall admits, by the rules that the cloud holds."""
-        return admission(await self._firewalls.rules(firewall.region, firewall.cloud_id))
+    async def _rules(self, firewall: Handle) -> list[Rule]:
+        return await self._firewalls.rules(firewall.region, firewall.cloud_id)
 
     # -- machines
-
-    async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that runs and needs a floating address is given it here, once."""
-        return await self._lifecycle.look(handle)
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not told."""

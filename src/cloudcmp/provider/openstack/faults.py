@@ -9,21 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cloudcmp.errors import (
-    BadCredentials,
-    CloudcmpError,
-    IncompleteListing,
-    NoCapacity,
-    NoCredentials,
-    NotAllowed,
-    ProviderFault,
-    QuotaReached,
-    Refusal,
-    RefusalKind,
-    Refused,
-    Throttled,
-    Unreached,
-)
+from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.responses import lost_response, unclear_response
 
@@ -75,61 +61,61 @@ def text_of(body: bytes) -> str:
     return one_line(words if isinstance(words, str) else "")
 
 
-def refusal(status: int, words: str, where: str, *, changes: bool) -> ProviderFault:
+def refusal(status: int, words: str, where: str, *, changes: bool) -> errors.ProviderFault:
     """Our error for an answer that says no, by its status and its words."""
-    known = RefusalKind.EXISTS if _EXISTS.search(words) else RefusalKind.OTHER
-    kind = RefusalKind.MISSING if status == MISSING else known
-    return _refusal(status, words, where, changes=changes).because(Refusal(kind, f"HTTP {status}", words))
+    known = errors.RefusalKind.EXISTS if _EXISTS.search(words) else errors.RefusalKind.OTHER
+    kind = errors.RefusalKind.MISSING if status == MISSING else known
+    return _refusal(status, words, where, changes=changes).because(errors.Refusal(kind, f"HTTP {status}", words))
 
 
-def _refusal(status: int, words: str, where: str, *, changes: bool) -> ProviderFault:
+def _refusal(status: int, words: str, where: str, *, changes: bool) -> errors.ProviderFault:
     line = f"HTTP {status}: {words}" if words else f"HTTP {status}"
     if status in {400, 403, 409, 413} and (fault := scarce(words, line, where)):
         return fault
     if status in {413, 429}:
-        return Throttled.at(where, line, "wait, and ask less often")
+        return errors.Throttled.at(where, line, "wait, and ask less often")
     if status in {401, 403}:
         # The token was just renewed, and Keystone gave one: it is this call that it does not open.
-        return NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
+        return errors.NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
     if status >= 500 or status < 400 or (status == MISSING and not words):
         # Services say in words what they do not have; a 404 without any is of something that stands before them.
         return unclear_response(line, where, changes=changes)
     if status == 400 and "marker" in words.lower():
-        return IncompleteListing.at(where, line, "ask again")
-    return Refused.at(where, line, "change what is asked for")
+        return errors.IncompleteListing.at(where, line, "ask again")
+    return errors.Refused.at(where, line, "change what is asked for")
 
 
-def scarce(words: str, line: str, where: str) -> ProviderFault | None:
+def scarce(words: str, line: str, where: str) -> errors.ProviderFault | None:
     """A cloud that has no room, or an account that is at its limit; None for any other words."""
     if _CAPACITY.search(words):
-        return NoCapacity.at(where, line, "try later, another type or another region")
+        return errors.NoCapacity.at(where, line, "try later, another type or another region")
     if _QUOTA.search(words):
-        return QuotaReached.at(where, line, "ask for a higher quota, or run fewer at once")
+        return errors.QuotaReached.at(where, line, "ask for a higher quota, or run fewer at once")
     return None
 
 
-def missing(fault: ProviderFault) -> bool:
+def missing(fault: errors.ProviderFault) -> bool:
     """Whether a refusal says that there is no such thing."""
-    return fault.is_refusal(RefusalKind.MISSING)
+    return fault.is_refusal(errors.RefusalKind.MISSING)
 
 
-def fault_of(error: BaseException, where: str, *, changes: bool) -> CloudcmpError:
+def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """Our error for what the library raises, by the names of its exceptions, which keeps it unimported."""
     kind, led = type(error).__name__, list(_chain(error))
     statuses = {int(getattr(one, "http_status", 0) or 0) for one in led}
-    fault: CloudcmpError | None = None
+    fault: errors.CloudcmpError | None = None
     if kind in _UNSET or kind.startswith("Missing"):
-        fault = NoCredentials.at(where, f"the settings do not say enough ({one_line(str(error))})", SET)
+        fault = errors.NoCredentials.at(where, f"the settings do not say enough ({one_line(str(error))})", SET)
     elif statuses & {401, 403}:
-        fault = BadCredentials.at(where, "Keystone does not take the credentials", RENEW)
+        fault = errors.BadCredentials.at(where, "Keystone does not take the credentials", RENEW)
     elif 429 in statuses:
-        fault = Throttled.at(where, "HTTP 429 from Keystone", "wait, and ask less often")
+        fault = errors.Throttled.at(where, "HTTP 429 from Keystone", "wait, and ask less often")
     elif kind in {"SSLFailure", "SSLError"}:
-        fault = ProviderFault.at(where, "its certificate cannot be checked", "set OS_CACERT")
+        fault = errors.ProviderFault.at(where, "its certificate cannot be checked", "set OS_CACERT")
     elif {type(one).__name__ for one in led} & _UNSENT:
-        fault = Unreached.at(where, "it cannot be reached", "check the network and OS_AUTH_URL")
+        fault = errors.Unreached.at(where, "it cannot be reached", "check the network and OS_AUTH_URL")
     elif kind in _NO_SERVICE and not changes and max(statuses) < 500:
-        fault = Refused.at(where, f"there is no such service ({kind})", "check OS_AUTH_URL: a Keystone v3")
+        fault = errors.Refused.at(where, f"there is no such service ({kind})", "check OS_AUTH_URL: a Keystone v3")
     return fault or lost_response(kind, where, changes=changes)
 
 

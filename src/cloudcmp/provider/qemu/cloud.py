@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from cloudcmp.errors import CloudcmpError, NoCapacity, NotOurs, ProviderFault, Refused
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Listing, TaggedResource
-from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.lease import CreateRequest, Handle, Listing, TaggedResource
+from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
+from cloudcmp.provider.common.own_machines import Unbilled
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu import preflight
 from cloudcmp.provider.qemu.boot import DiskImage, lay_out
@@ -39,7 +40,7 @@ _POWER_OFF_S = 60.0
 Result = TypeVar("Result")
 
 
-class QemuProvider:
+class QemuProvider(Unbilled):
     """Guests of qemu. Nothing is billed, and all share the one host, so that no two are measured at once.
 
     `state` is the folder under which guests have theirs, `cache` the one of images. `now` gives the Unix time (s).
@@ -47,11 +48,6 @@ class QemuProvider:
     """
 
     name = "qemu"
-    simulated = False
-    billed = False
-    billing = Billing()
-    settle_s = 0.0
-    parts: tuple[str, ...] = (INSTANCE,)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(

@@ -5,21 +5,44 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, UserMistake
 from cloudcmp.model.cast import Role
-from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Lease, Listing, TaggedResource
+from cloudcmp.model.lease import CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.metric import Metric
-from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering
+from cloudcmp.model.offering import CellTruth, Faults, Offering, Price
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath
-from cloudcmp.provider.simulated import offerings as sold
+from cloudcmp.provider.common.own_machines import Unbilled
 from cloudcmp.provider.simulated.inventory import Inventory, Resource
 from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, ready
 from cloudcmp.provider.time import VirtualTime
+
+PROVIDER = "simulated"
+_AS_OF = date(2026, 1, 1)
+
+# region: (name, vcpus, memory in GiB, USD an hour); like sizes differ a little, as those of real clouds do.
+_SOLD: dict[str, tuple[tuple[str, float, float, str], ...]] = {
+    "nimbus": (("small", 1, 2, "0.0210"), ("medium", 2, 8, "0.0960"), ("large", 4, 16, "0.1920")),
+    "stratus": (("small", 1, 2, "0.0190"), ("medium", 2, 8, "0.1010"), ("large", 4, 15, "0.1890")),
+    "cumulus": (("small", 1, 1.75, "0.0180"), ("medium", 2, 7.5, "0.0880"), ("large", 4, 16, "0.2010")),
+}
+
+
+def offerings(region: str | None = None) -> tuple[Offering, ...]:
+    """The instance types of one simulated cloud, or of all; every price is planted and says so."""
+    return tuple(
+        Offering(PROVIDER, cloud, name, vcpus, memory, "general", Price(Decimal(price), "USD", "planted", _AS_OF), ())
+        for cloud, sold in _SOLD.items()
+        for name, vcpus, memory, price in sold
+        if region in {None, cloud}
+    )
+
 
 if TYPE_CHECKING:
     from cloudcmp.provider.simulated.values import Encode
@@ -83,19 +106,16 @@ class SimulatedInstance:
         return SimulatedChannel(encode([*frames, *map(frame_of, found)], len(found)), fate, spoil, self.taken)
 
 
-class SimulatedProvider:
+class SimulatedProvider(Unbilled):
     """Clouds whose truth is known. Nothing is billed; every number and every fault follows from the plan's seeds.
 
     `candidates` are the plan's own, each with its truth in every cell of the plan; without them only the look-ups can
     be used. `state_file` keeps what the clouds hold across processes. `encode_histogram` takes nanoseconds.
     """
 
-    name = sold.PROVIDER
+    name = PROVIDER
     simulated = True
-    billed = False
-    billing = Billing()
     settle_s = 300.0
-    parts: tuple[str, ...] = (INSTANCE,)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
     def __init__(
@@ -115,7 +135,7 @@ class SimulatedProvider:
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """The instance types of the three simulated clouds."""
-        return sold.offerings(region)
+        return offerings(region)
 
     def host(self, candidate: Candidate) -> str:
         """Every candidate has machines of its own."""
