@@ -1,13 +1,14 @@
 import itertools
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from tests.analysis.planted import CHASE, FMA, LOSS, RTT50, RTT95, TASK, Value, plan_of, values_of
+from tests.late import Late
 
 from cloudcmp.analysis import estimate
 from cloudcmp.catalog import METRICS
@@ -18,13 +19,15 @@ from cloudcmp.model.plan import Launch, Plan
 from cloudcmp.model.result import Estimate
 from cloudcmp.model.values import TrialValues
 
+pd = Late("pandas")
+
 
 def of(plan: Plan, value: Value) -> dict[tuple[str, int], Estimate]:
     found = estimate(plan, *values_of(plan, value), METRICS)
     return {(one.cell, one.candidate): one for one in found}
 
 
-def frame_of(plan: Plan, values: TrialValues) -> pd.DataFrame:
+def frame_of(plan: Plan, values: TrialValues) -> Any:
     """The trial values as a straightforward table."""
     launches = pd.DataFrame(
         [(at.index, at.candidate, at.round) for at in plan.launches], columns=["launch", "candidate", "round"]
@@ -58,14 +61,14 @@ def test_agrees_with_pandas_and_scipy(seed: int) -> None:
         assert one.mean_bounds is not None
         assert np.isclose(one.median, np.median(x), rtol=1e-14)
         assert np.isclose(one.value or 0.0, np.median(x), rtol=1e-14)
-        expected = stats.quantile_test(x, q=np.median(x), p=0.5).confidence_interval(0.95)
+        expected = scipy.stats.quantile_test(x, q=np.median(x), p=0.5).confidence_interval(0.95)
         assert (one.median_bounds is None) == bool(np.isnan(expected.low))
         if one.median_bounds is not None:
             assert np.allclose((one.median_bounds.low, one.median_bounds.high), (expected.low, expected.high))
-        low, high = stats.t.interval(0.95, len(x) - 1, x.mean(), stats.sem(x))
+        low, high = scipy.stats.t.interval(0.95, len(x) - 1, x.mean(), scipy.stats.sem(x))
         assert np.allclose((one.mean_bounds.low, one.mean_bounds.high), (low, high))
         assert np.allclose((one.p5, one.p95), np.quantile(x, (0.05, 0.95)))
-        assert np.isclose(one.cov or 0.0, stats.variation(x, ddof=1))
+        assert np.isclose(one.cov or 0.0, scipy.stats.variation(x, ddof=1))
 
 
 def test_the_between_launch_share_is_that_of_a_balanced_anova() -> None:

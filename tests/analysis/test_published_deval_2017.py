@@ -4,13 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy import stats as scipy_stats
+import scipy
+from tests.analysis.recomputed import deval, result
 
-from cloudcmp.analysis.published import Check, Verdict, recompute
-from cloudcmp.published import load
-
-DEVAL = load("deval-2017")
-RESULT = recompute(DEVAL)
+from cloudcmp.analysis.published import Check, Verdict
 
 NOT_FOLLOWING = [
     ("8", "Azure", "multi", "median of table 10", "919.19", "625.575"),
@@ -68,12 +65,12 @@ CLAIMS_NOT_FOLLOWING = [
 
 
 def test_the_complete_list_of_figures_that_do_not_follow():
-    found = RESULT.checks_with(Verdict.DOES_NOT_FOLLOW)
+    found = result().checks_with(Verdict.DOES_NOT_FOLLOW)
     assert [(c.table, c.row, c.column, c.what, c.printed, c.recomputed_text()) for c in found] == NOT_FOLLOWING
 
 
 def test_the_complete_list_of_sentences_that_do_not_follow():
-    found = [claim for claim in RESULT.claims if claim.verdict is Verdict.DOES_NOT_FOLLOW]
+    found = [claim for claim in result().claims if claim.verdict is Verdict.DOES_NOT_FOLLOW]
     assert [claim.section for claim in found] == [section for section, _, _ in CLAIMS_NOT_FOLLOWING]
     for claim, (_, quote, says) in zip(found, CLAIMS_NOT_FOLLOWING, strict=True):
         assert quote in claim.quote
@@ -81,12 +78,12 @@ def test_the_complete_list_of_sentences_that_do_not_follow():
 
 
 def test_how_many_of_each_verdict():
-    assert Counter(check.verdict for check in RESULT.checks) == {
+    assert Counter(check.verdict for check in result().checks) == {
         Verdict.FOLLOWS: 211,
         Verdict.DOES_NOT_FOLLOW: 29,
         Verdict.NOT_PRINTED: 212,
     }
-    assert Counter(claim.verdict for claim in RESULT.claims) == {
+    assert Counter(claim.verdict for claim in result().claims) == {
         Verdict.FOLLOWS: 66,
         Verdict.DOES_NOT_FOLLOW: 19,
         Verdict.NOT_PRINTED: 3,
@@ -95,7 +92,7 @@ def test_how_many_of_each_verdict():
 
 @pytest.mark.parametrize(("number", "score"), [("A.1", 357.0), ("A.2", 354.0)])
 def test_the_unixbench_index_of_the_sample_outputs(number: str, score: float):
-    (total,) = [c for c in RESULT.checks if c.table == number and c.row == "index score"]
+    (total,) = [c for c in result().checks if c.table == number and c.row == "index score"]
     assert total.what == "geometric mean of 12 indices"
     assert total.recomputed is not None
     assert round(total.recomputed, 1) == score
@@ -106,7 +103,7 @@ def test_baselines_are_those_of_the_suite():
     """The figures of pgms/index.base of UnixBench 5.1.3, the machine called George."""
     george = [116700, 55, 43, 3960, 1655, 5800, 12440, 4000, 126, 42.4, 6, 15000]
     for number in ("A.1", "A.2"):
-        cells = list(DEVAL.table(number).column("BASELINE").values())[:-1]
+        cells = list(deval().table(number).column("BASELINE").values())[:-1]
         assert [float(cell) for cell in cells] == george
 
 
@@ -120,7 +117,7 @@ def test_baselines_are_those_of_the_suite():
 )
 def test_the_charges_that_the_values_imply(tables: str, charges: dict[str, float]):
     """The divided scores are found to be the multi-threaded and the overhead ones; the text does not say so."""
-    found = [c for c in RESULT.checks if c.table == tables]
+    found = [c for c in result().checks if c.table == tables]
     assert all("multi" in c.what and "overhead" in c.what for c in found)
     for check in found:
         assert check.low is not None
@@ -130,7 +127,7 @@ def test_the_charges_that_the_values_imply(tables: str, charges: dict[str, float
 
 
 def _cells(number: str) -> dict[str, np.ndarray]:
-    table = DEVAL.table(number)
+    table = deval().table(number)
     short = {"Amazon EC2": "EC2", "Google Compute Engine": "GCE", "Microsoft Azure": "Azure", "Rackspace": "Rackspace"}
     return {
         short[column.rpartition(" (")[0]]: np.array([float(x) for x in list(table.column(column).values())[:4]])
@@ -139,18 +136,18 @@ def _cells(number: str) -> dict[str, np.ndarray]:
 
 
 def test_scipy_gives_the_same_p_values():
-    checks = [c for c in RESULT.checks if c.what.startswith("Welch's t on table")]
+    checks = [c for c in result().checks if c.what.startswith("Welch's t on table")]
     assert len(checks) == 36
     for check in checks:
         first, second = check.row.split("/")
         cells = _cells(check.what.rpartition(" ")[2])
-        expected = scipy_stats.ttest_ind(cells[first], cells[second], equal_var=False).pvalue
+        expected = scipy.stats.ttest_ind(cells[first], cells[second], equal_var=False).pvalue
         assert check.recomputed == pytest.approx(expected, rel=1e-9)
 
 
 def test_numpy_gives_the_same_medians_and_covs():
-    medians = [c for c in RESULT.checks if c.what.startswith("median of table") and "charge" not in c.what]
-    covs = [c for c in RESULT.checks if c.row == "CoV"]
+    medians = [c for c in result().checks if c.what.startswith("median of table") and "charge" not in c.what]
+    covs = [c for c in result().checks if c.row == "CoV"]
     assert (len(medians), len(covs)) == (24, 60)
     for check in medians:
         expected = np.median(_cells(check.what.rpartition(" ")[2])[check.row])
@@ -162,7 +159,7 @@ def test_numpy_gives_the_same_medians_and_covs():
 
 def test_verdicts_are_what_the_ranges_say():
     """No verdict by hand: each one is derived again here from what the check shows."""
-    decided = [c for c in RESULT.checks if c.recomputed is not None and c.printed]
+    decided = [c for c in result().checks if c.recomputed is not None and c.printed]
     assert len(decided) == 194
     for check in decided:
         assert check.low is not None
@@ -175,10 +172,10 @@ def test_verdicts_are_what_the_ranges_say():
 
 
 def test_what_cannot_be_recomputed_says_why_and_shows_no_figure():
-    for check in RESULT.checks_with(Verdict.NOT_PRINTED):
+    for check in result().checks_with(Verdict.NOT_PRINTED):
         assert check.recomputed is None
         assert check.note
-    by_table = Counter(check.table for check in RESULT.checks_with(Verdict.NOT_PRINTED))
+    by_table = Counter(check.table for check in result().checks_with(Verdict.NOT_PRINTED))
     assert by_table == {"20": 8, "24": 8, "28": 4, "32": 4, "35": 4, "38": 4, **_p_value_cells()}
 
 
@@ -187,7 +184,7 @@ def _p_value_cells() -> dict[str, int]:
 
 
 def test_sentences_that_rest_on_a_copied_or_unread_column_are_left_open():
-    open_claims = [claim for claim in RESULT.claims if claim.verdict is Verdict.NOT_PRINTED]
+    open_claims = [claim for claim in result().claims if claim.verdict is Verdict.NOT_PRINTED]
     assert [claim.section for claim in open_claims] == ["6.2.3.1"] * 3
     assert ["D.6" in c.note or "30" in c.note for c in open_claims] == [True] * 3
 
@@ -196,12 +193,12 @@ def test_labels_fit_a_terminal():
     def width(check: Check) -> int:
         return max(len(check.row), len(check.column))
 
-    assert max(len(check.column) for check in RESULT.checks) <= 10
-    assert max(width(check) for check in RESULT.checks) <= 20
-    assert max(len(claim.quote) for claim in RESULT.claims) <= 96
+    assert max(len(check.column) for check in result().checks) <= 10
+    assert max(width(check) for check in result().checks) <= 20
+    assert max(len(claim.quote) for claim in result().claims) <= 96
 
 
 def test_scores_are_means_of_two_runs():
-    checks = [c for c in RESULT.checks if c.what == "means of 2 scores of one decimal"]
+    checks = [c for c in result().checks if c.what == "means of 2 scores of one decimal"]
     assert len(checks) == 24
     assert all(c.verdict is Verdict.FOLLOWS for c in checks)

@@ -4,9 +4,9 @@ from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from cloudcmp.analysis.published.number import (
     Number,
@@ -106,7 +106,7 @@ def test_the_range_of_a_geometric_mean_holds_that_of_the_unrounded_values(values
 def test_the_range_of_a_welch_p_holds_that_of_the_unrounded_values(seed: int, shift: float):
     rng = np.random.default_rng(seed)
     a, b = rng.normal(1000.0, 20.0, 4), rng.normal(1000.0 + shift, 30.0, 4)
-    true = float(scipy_stats.ttest_ind(a, b, equal_var=False).pvalue)
+    true = float(scipy.stats.ttest_ind(a, b, equal_var=False).pvalue)
     assume(true < 0.95)  # near 1 the means cross within the rounding, where p is not monotone
     found = welch_p_of([_number(Decimal(x)) for x in a], [_number(Decimal(x)) for x in b])
     assert found.low * (1 - _SLACK) <= true <= found.high * (1 + _SLACK)

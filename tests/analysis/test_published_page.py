@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from cloudcmp.analysis.published import Verdict, recompute
-from cloudcmp.published import load
+from tests.analysis.recomputed import result
+
+from cloudcmp.analysis.published import Verdict
 
 LINES = (Path(__file__).parents[2] / "docs" / "published-deval-2017.md").read_text(encoding="utf-8").splitlines()
-RESULT = recompute(load("deval-2017"))
 
 
 def _rows_under(title: str) -> list[str]:
@@ -20,14 +20,14 @@ def test_the_page_shows_every_figure_that_does_not_follow():
     assert _rows_under("## Figures that do not follow") == [
         f"| {c.table} | {c.page} | {c.row}, {c.column} | {c.what} "
         f"| {c.printed or 'not printed'} | {c.recomputed_text() or 'a copy'} |"
-        for c in RESULT.checks_with(Verdict.DOES_NOT_FOLLOW)
+        for c in result().checks_with(Verdict.DOES_NOT_FOLLOW)
     ]
 
 
 def test_the_page_shows_every_sentence_that_does_not_follow():
     assert _rows_under("## Sentences that do not follow") == [
         f"| {c.section}, p. {c.page} | {c.quote} | {c.found} |"
-        for c in RESULT.claims
+        for c in result().claims
         if c.verdict is Verdict.DOES_NOT_FOLLOW
     ]
 
@@ -35,7 +35,7 @@ def test_the_page_shows_every_sentence_that_does_not_follow():
 def test_the_page_shows_every_sentence_that_cannot_be_decided():
     assert _rows_under("## Sentences that cannot be decided") == [
         f"| {c.section}, p. {c.page} | {c.quote} | {c.found}; {c.note} |"
-        for c in RESULT.claims
+        for c in result().claims
         if c.verdict is Verdict.NOT_PRINTED
     ]
 

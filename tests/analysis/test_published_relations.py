@@ -3,14 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from tests.analysis.recomputed import deval, result
 
 from cloudcmp.analysis.published import Recomputation, Verdict, recompute
 from cloudcmp.analysis.published.claims import KINDS as CLAIM_KINDS
 from cloudcmp.analysis.published.relations import KINDS, repeats
 from cloudcmp.published import Claim, Document, Relation, Table, documents, load
-
-DEVAL = load("deval-2017")
-AS_PRINTED = recompute(DEVAL)
 
 
 def _sessions(number: str, ash: list[str], birch: list[str], covs: tuple[str, str] = ("40.00%", "0.00%")) -> Table:
@@ -117,16 +115,16 @@ def test_a_column_repeats_another_over_the_cells_that_both_print():
 @pytest.mark.parametrize("number", ["8", "9", "11", "31", "D.2", "A.1"])
 def test_one_changed_figure_of_the_real_tables_is_found(number: str):
     """The first figure of a table in which all follows is raised a thousandfold: something must not follow any more."""
-    table = DEVAL.table(number)
+    table = deval().table(number)
     row, column = (len(table.rows) - 1, 3) if number == "A.1" else (0, table.keys)
     cell = table.rows[row][column]
-    changed = _with_cell(DEVAL, number, row, column, f"9999{cell}")
-    new = _bad(recompute(changed)) - _bad(AS_PRINTED)
+    changed = _with_cell(deval(), number, row, column, f"9999{cell}")
+    new = _bad(recompute(changed)) - _bad(result())
     assert any(number in (part.strip() for part in where.split(",")) for where, *_ in new)
 
 
 def test_a_corrected_document_has_the_slip_no_more():
-    document = _with_cell(DEVAL, "8", 2, 2, "625.58")
+    document = _with_cell(deval(), "8", 2, 2, "625.58")
     tables = {table for table, *_ in _bad(recompute(document))}
     assert "8" not in tables
     assert "11" in tables, "its value was made with the wrong median"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from scipy.stats import ttest_rel
+import scipy
 
 from cloudcmp.app import plan as planning
 from cloudcmp.model.plan import Launch, Plan
@@ -126,7 +126,7 @@ def test_verdicts_are_paired_by_round(measured: Measured) -> None:
         values = [dict(zip(figures[n]["rounds"], figures[n]["values"], strict=True)) for n in (pair["a"], pair["b"])]
         logs = [[math.log(each[number]) for number in range(ROUNDS)] for each in values]
         assert pair["n"] == ROUNDS
-        assert pair["p_paired"] == pytest.approx(ttest_rel(*logs).pvalue, rel=1e-6)
+        assert pair["p_paired"] == pytest.approx(scipy.stats.ttest_rel(*logs).pvalue, rel=1e-6)
         assert pair["verdict"]
 
 

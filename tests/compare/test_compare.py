@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, LU, TASK, estimate_of, plan_of
 from tests.slices import examples
 
@@ -49,20 +49,20 @@ def test_every_figure_agrees_with_scipy(seed: int) -> None:
     for one in found:
         a, b = values[one.cell, one.a], values[one.cell, one.b]
         d = np.log(a) - np.log(b)
-        test = stats.ttest_rel(np.log(a), np.log(b))
+        test = scipy.stats.ttest_rel(np.log(a), np.log(b))
         paired[one] = float(test.pvalue)
         assert one.n == n
-        assert one.effect == pytest.approx(stats.gmean(a) / stats.gmean(b), rel=1e-12)
+        assert one.effect == pytest.approx(scipy.stats.gmean(a) / scipy.stats.gmean(b), rel=1e-12)
         assert one.p_paired == pytest.approx(float(test.pvalue), rel=1e-9)
         for bounds, level in ((one.bounds, 0.95), (one.bounds_90, 0.90)):
             expected = test.confidence_interval(level)
             assert bounds is not None
             assert (bounds.low, bounds.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)), rel=1e-9)
             assert bounds.confidence == level
-        assert one.p_welch == pytest.approx(float(stats.ttest_ind(np.log(a), np.log(b), equal_var=False).pvalue))
+        assert one.p_welch == pytest.approx(float(scipy.stats.ttest_ind(np.log(a), np.log(b), equal_var=False).pvalue))
         walsh = [(x + y) / 2 for x, y in itertools.combinations_with_replacement(d, 2)]
         assert one.hodges_lehmann == pytest.approx(np.exp(np.median(walsh)), rel=1e-12)
-        u = stats.mannwhitneyu(a, b).statistic
+        u = scipy.stats.mannwhitneyu(a, b).statistic
         assert one.cliffs_delta == pytest.approx(2 * u / (n * n) - 1)
     deciding = [one for one in found if one.decides]
     assert {one.cell for one in deciding} == {FMA, CHASE}
@@ -70,7 +70,7 @@ def test_every_figure_agrees_with_scipy(seed: int) -> None:
     holm = np.minimum(1.0, np.maximum.accumulate(p * np.arange(len(p), 0, -1)))
     assert sorted(one.p_adjusted or 0.0 for one in deciding) == pytest.approx(list(holm))
     others = [one for one in found if not one.decides]
-    bh = stats.false_discovery_control([paired[one] for one in others])
+    bh = scipy.stats.false_discovery_control([paired[one] for one in others])
     assert [one.p_adjusted for one in others] == pytest.approx(list(bh))
     assert all(one.verdict is None for one in others)
 
@@ -85,7 +85,7 @@ def test_the_detectable_difference_is_found_with_80_percent_power() -> None:
     assert one.detectable is not None
     per_spread = np.log(one.detectable) / d.std(ddof=1)
     drawn = rng.normal(per_spread * sd, sd, (20_000, n))
-    power = (stats.ttest_1samp(drawn, 0.0, axis=1).pvalue < 0.05 / family).mean()
+    power = (scipy.stats.ttest_1samp(drawn, 0.0, axis=1).pvalue < 0.05 / family).mean()
     assert power == pytest.approx(0.8, abs=0.015)
 
 

@@ -8,13 +8,15 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from tests.analysis.planted import FMA, estimate_of, plan_of
+from tests.late import Late
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.compare import compare
 from cloudcmp.model.result import Verdict
+
+pd = Late("pandas")
 
 ROUNDS = 8
 _DATA = os.environ.get("CLOUDCMP_DATA")

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from tests.analysis.planted import CHASE, FMA, LOSS, estimate_of, plan_of
 
 from cloudcmp.catalog import METRICS
@@ -129,8 +129,8 @@ def test_a_metric_that_can_be_zero_is_compared_by_differences() -> None:
     one = pair(a, b, LOSS)
     assert one.by_difference
     assert one.effect == pytest.approx(np.mean(a) - np.mean(b))
-    assert one.p_paired == pytest.approx(float(stats.ttest_rel(a, b).pvalue))
-    assert one.p_welch == pytest.approx(float(stats.ttest_ind(a, b, equal_var=False).pvalue))
+    assert one.p_paired == pytest.approx(float(scipy.stats.ttest_rel(a, b).pvalue))
+    assert one.p_welch == pytest.approx(float(scipy.stats.ttest_ind(a, b, equal_var=False).pvalue))
     assert one.verdict is BETTER
 
 
@@ -162,7 +162,7 @@ def test_without_rounds_welch_decides_and_says_so() -> None:
     plan = plan_of(candidates=2, rounds=12, imported=True)
     some = [replace(estimate_of(at, x), rounds=(None,) * len(x)) for at, x in enumerate((a, b))]
     (one,), _ = compare(plan, some, METRICS, {})
-    test = stats.ttest_ind(np.log(a), np.log(b), equal_var=False)
+    test = scipy.stats.ttest_ind(np.log(a), np.log(b), equal_var=False)
     assert one.p_paired is None
     assert one.p_welch == one.p_adjusted == pytest.approx(float(test.pvalue))
     expected = test.confidence_interval(0.95)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 from tests.plan.bills import bills, wrong
 from tests.plan.clouds import HOUR, planned
 
@@ -167,7 +167,7 @@ def test_the_detectable_difference_is_found_with_eighty_percent_power() -> None:
     rng = np.random.default_rng(1)
     sd = math.sqrt(math.log1p(ASSUMED_COV**2))
     logs = rng.normal(gap, sd, (20_000, 10)) - rng.normal(0, sd, (20_000, 10))
-    found = stats.ttest_1samp(logs, 0, axis=1).pvalue < 0.05 / 2
+    found = scipy.stats.ttest_1samp(logs, 0, axis=1).pvalue < 0.05 / 2
     assert found.mean() == pytest.approx(0.80, abs=0.015)
 
 

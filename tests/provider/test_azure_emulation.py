@@ -4,13 +4,15 @@ import copy
 import socket
 
 import pytest
-from azure.core.exceptions import HttpResponseError
-from azure.identity import ClientSecretCredential
-from azure.mgmt.compute import ComputeManagementClient
-from azure.mgmt.network import NetworkManagementClient
-from azure.mgmt.resource.resources import ResourceManagementClient
 from tests.emulated.arm import Faults, arm
 from tests.emulated.arm_requests import Clock
+from tests.late import Late
+
+exceptions = Late("azure.core.exceptions")
+identity = Late("azure.identity")
+compute = Late("azure.mgmt.compute")
+network = Late("azure.mgmt.network")
+resources = Late("azure.mgmt.resource.resources")
 
 REGION, GROUP, NAME = "eastus", "a-group", "a-machine"
 QUICK = {"polling_interval": 0}
@@ -21,16 +23,16 @@ class Clients:
 
     def __init__(self, cloud, **changed):
         told = {"tenant_id": cloud.login.tenant, "client_id": cloud.login.client, "client_secret": cloud.login.secret}
-        credential = ClientSecretCredential(
+        credential = identity.ClientSecretCredential(
             **told | {key: value for key, value in changed.items() if key in told},
             authority=cloud.url,
             disable_instance_discovery=True,
         )
         named = {"base_url": cloud.url, "credential_scopes": [f"{cloud.url}/.default"], "retry_total": 0, **QUICK}
         subscription = changed.get("subscription", cloud.subscription)
-        self.compute = ComputeManagementClient(credential, subscription, **named)
-        self.network = NetworkManagementClient(credential, subscription, **named)
-        self.resource = ResourceManagementClient(credential, subscription, **named)
+        self.compute = compute.ComputeManagementClient(credential, subscription, **named)
+        self.network = network.NetworkManagementClient(credential, subscription, **named)
+        self.resource = resources.ResourceManagementClient(credential, subscription, **named)
 
     def ground(self, group=GROUP):
         """A group with a network in it; the id of its subnet."""
@@ -74,7 +76,7 @@ def ended(call, *args, **more):
 
 
 def code_of(call, *args, **more):
-    with pytest.raises(HttpResponseError) as caught:
+    with pytest.raises(exceptions.HttpResponseError) as caught:
         ended(call, *args, **more)
     told = caught.value
     return told.error.code if told.error else str(told)
@@ -104,7 +106,7 @@ def test_it_listens_on_loopback_only(cloud):
     ],
 )
 def test_rows_1_and_3_who_asks_is_checked(cloud, changed, code):
-    with pytest.raises(HttpResponseError, match=code):
+    with pytest.raises(exceptions.HttpResponseError, match=code):
         list(Clients(cloud, **changed).resource.resource_groups.list())
     assert kinds(cloud) == []
 
@@ -114,10 +116,10 @@ def test_row_2_a_token_that_expired_is_refused(cloud):
     list(clients.resource.resource_groups.list())
     for token in cloud.login.tokens:
         cloud.login.tokens[token] = 0.0
-    with pytest.raises(HttpResponseError, match="ExpiredAuthenticationToken"):
+    with pytest.raises(exceptions.HttpResponseError, match="ExpiredAuthenticationToken"):
         list(clients.resource.resource_groups.list())
     cloud.login.tokens.clear()
-    with pytest.raises(HttpResponseError, match="InvalidAuthenticationToken"):
+    with pytest.raises(exceptions.HttpResponseError, match="InvalidAuthenticationToken"):
         list(clients.resource.resource_groups.list())
 
 
@@ -167,7 +169,7 @@ def test_rows_10_and_11_no_room_is_told_at_the_end_of_the_operation(cloud, code)
     cloud.faults = Faults(fails=(("Standard_B1s", code),), fails_s=0.1)
     clients = Clients(cloud)
     making = asked(clients, body_of(clients.ground()))
-    with pytest.raises(HttpResponseError, match=code):
+    with pytest.raises(exceptions.HttpResponseError, match=code):
         making.result()
     view = clients.compute.virtual_machines.get(GROUP, NAME, expand="instanceView")
     assert view.provisioning_state == "Failed"
@@ -178,7 +180,7 @@ def test_rows_10_and_11_no_room_is_told_at_the_end_of_the_operation(cloud, code)
 def test_row_12_a_quota_of_cores_is_kept(cloud):
     cloud.faults = Faults(quota_vcpus=0)
     clients = Clients(cloud)
-    with pytest.raises(HttpResponseError, match=r"\(OperationNotAllowed\).*quota"):
+    with pytest.raises(exceptions.HttpResponseError, match=r"\(OperationNotAllowed\).*quota"):
         asked(clients, body_of(clients.ground()))
 
 
@@ -189,7 +191,7 @@ def test_rows_13_and_14_the_same_name_twice(cloud):
     body = body_of(clients.ground())
     asked(clients, body).result()
     asked(clients, body).result()
-    with pytest.raises(HttpResponseError) as caught:
+    with pytest.raises(exceptions.HttpResponseError) as caught:
         asked(clients, body, match_condition=MatchConditions.IfMissing)
     assert caught.value.status_code == 412
     other = copy.deepcopy(body)
@@ -280,7 +282,7 @@ def test_rows_22_and_23_lists_come_in_pages(cloud):
     assert [one.name for one in listed] == [f"machine-{number}" for number in range(5)]
     assert {one.id.split("/")[4] for one in listed} == {"SOMEBODYS"}
     cloud.inject("virtualMachines/read", "cut")
-    with pytest.raises(HttpResponseError, match="InvalidSkipToken"):
+    with pytest.raises(exceptions.HttpResponseError, match="InvalidSkipToken"):
         list(clients.compute.virtual_machines.list_all())
 
 
@@ -300,7 +302,7 @@ def test_row_24_what_was_just_made_may_not_be_seen():
 def test_row_26_too_many_requests_do_nothing(cloud):
     cloud.inject("subscriptions/resourceGroups/write", "error:TooManyRequests")
     clients = Clients(cloud)
-    with pytest.raises(HttpResponseError) as caught:
+    with pytest.raises(exceptions.HttpResponseError) as caught:
         clients.resource.resource_groups.create_or_update(GROUP, {"location": REGION})
     assert caught.value.status_code == 429
     assert kinds(cloud) == []

@@ -7,16 +7,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from google.api_core import exceptions
-from google.auth.transport.requests import Request
-from google.cloud import compute_v1
-from google.oauth2 import service_account
 from tests.emulated import gce_told
 from tests.emulated.gce import Faults, gce
 from tests.emulated.gce_calls import Calls
 from tests.emulated.gce_catalog import REGIONS
 from tests.emulated.gce_requests import REGION, ZONE
 from tests.emulated.gce_rights import TAKES
+from tests.late import Late
+
+exceptions = Late("google.api_core.exceptions")
+transport = Late("google.auth.transport.requests")
+compute_v1 = Late("google.cloud.compute_v1")
+service_account = Late("google.oauth2.service_account")
 
 PROJECT = "study-project"
 IMAGE = "projects/ubuntu-os-cloud/global/images/ubuntu-2404-noble-amd64-v20261110"
@@ -61,13 +63,13 @@ def test_row_2_the_token_server_checks_the_signature_and_gives_tokens(gce_cloud)
     url = f"{gce_cloud.url}/token"
     good = gce_cloud.account.file(url, universe="googleapis.com")
     credentials = service_account.Credentials.from_service_account_info(good, scopes=[SCOPE])
-    credentials.refresh(Request())
+    credentials.refresh(transport.Request())
     assert gce_cloud.account.granted == 1
     assert credentials.token.startswith("ya29.")
     with gce(project="another") as other:
         bad = good | {"private_key": other.account.file("")["private_key"]}
     with pytest.raises(Exception, match="invalid_grant"):
-        service_account.Credentials.from_service_account_info(bad, scopes=[SCOPE]).refresh(Request())
+        service_account.Credentials.from_service_account_info(bad, scopes=[SCOPE]).refresh(transport.Request())
     assert gce_cloud.account.granted == 1
 
 

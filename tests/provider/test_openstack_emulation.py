@@ -7,11 +7,13 @@ import pytest
 import requests
 from tests.emulated.nova import IMAGES, REGIONS, Faults
 from tests.emulated.nova_requests import REGION
+from tests.late import Late
 from tests.provider.openstacks import pointed
 
 from cloudcmp.provider.openstack import policy
 
-openstack = pytest.importorskip("openstack")
+openstack = Late("openstack")
+
 DEBIAN = IMAGES[1].id
 pytestmark = pytest.mark.filterwarnings("ignore")  # the library warns of what it does itself
 

@@ -1,12 +1,14 @@
 """Values of many trials at once against pandas, by hand, and in time."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.late import Late
 
 from cloudcmp.stats.describe import group_medians
+
+pd = Late("pandas")
 
 steady = settings(deadline=None, derandomize=True, max_examples=50)
 rows_of_groups = st.lists(st.tuples(st.integers(-9, 9), st.integers(-100, 100)), min_size=1, max_size=60)

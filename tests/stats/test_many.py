@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from cloudcmp.stats import many, tests
 
@@ -23,10 +23,10 @@ def test_welch_is_that_of_scipy_and_of_one_pair() -> None:
     counts = np.full(40, 9.0), np.full(40, 7.0)
     difference, error, df = many.welch(*zip(*moments, strict=True), counts)
     p = many.t_test(difference, error, df)
-    np.testing.assert_allclose(p, stats.ttest_ind(A, B, axis=1, equal_var=False).pvalue, rtol=1e-11)
+    np.testing.assert_allclose(p, scipy.stats.ttest_ind(A, B, axis=1, equal_var=False).pvalue, rtol=1e-11)
     alone = [tests.welch_t(a, b) for a, b in zip(A, B, strict=True)]
     assert p.tolist() == [one.p_value for one in alone if one is not None]
-    np.testing.assert_allclose(many.t_critical(df, 0.9), stats.t.ppf(0.95, df), rtol=1e-11)
+    np.testing.assert_allclose(many.t_critical(df, 0.9), scipy.stats.t.ppf(0.95, df), rtol=1e-11)
 
 
 def test_without_error_a_difference_is_certain_or_none() -> None:

@@ -1,12 +1,14 @@
 """The between-launch share against a table by hand, planted truth and pandas."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.late import Late
 
 from cloudcmp.stats.describe import between_share
+
+pd = Late("pandas")
 
 steady = settings(deadline=None, derandomize=True, max_examples=50)
 

@@ -1,0 +1,18 @@
+"""Deval 2017 and what is recomputed of it, once for all tests that read it, and only when one runs."""
+
+from functools import cache
+
+from cloudcmp.analysis.published import Recomputation, recompute
+from cloudcmp.published import Document, load
+
+
+@cache
+def deval() -> Document:
+    """The tables of the dissertation."""
+    return load("deval-2017")
+
+
+@cache
+def result() -> Recomputation:
+    """Every figure and sentence of it, recomputed."""
+    return recompute(deval())
