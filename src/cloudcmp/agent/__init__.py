@@ -3,5 +3,3 @@
 from cloudcmp.agent.job import JobTarget, encode_job, expected_series
 from cloudcmp.agent.locate import locate, this_triple
 from cloudcmp.agent.wire import Decoder
-
-__all__ = ["Decoder", "JobTarget", "encode_job", "expected_series", "locate", "this_triple"]

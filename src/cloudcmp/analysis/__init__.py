@@ -6,5 +6,3 @@ from cloudcmp.analysis.latencies import cdfs
 from cloudcmp.analysis.quality import quality
 from cloudcmp.analysis.scaling import scaling
 from cloudcmp.analysis.warnings import FEWEST_LAUNCHES
-
-__all__ = ["FEWEST_LAUNCHES", "cdfs", "estimate", "facts_of", "quality", "scaling"]

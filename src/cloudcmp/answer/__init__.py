@@ -2,5 +2,3 @@
 
 from cloudcmp.answer.offers import Services, Type, Where, offered
 from cloudcmp.answer.words import in_words
-
-__all__ = ["Services", "Type", "Where", "in_words", "offered"]

@@ -23,31 +23,3 @@ from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import place_of
 from cloudcmp.catalog.tables import METRICS, PROBES, SUITES
 from cloudcmp.tools import READERS, TOOLS
-
-__all__ = [
-    "COMMAND",
-    "DEFAULT",
-    "METRICS",
-    "PROBES",
-    "READERS",
-    "SUITES",
-    "TOOL",
-    "TOOLS",
-    "canonical",
-    "cells_of",
-    "command_cells",
-    "expected_s",
-    "fill",
-    "hint",
-    "measure_cell",
-    "metrics_with",
-    "nearest",
-    "once_a_launch",
-    "output_settings_text",
-    "place_of",
-    "refusal",
-    "settings_of",
-    "settings_text",
-    "suite_of",
-    "tool_of",
-]

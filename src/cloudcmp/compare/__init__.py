@@ -3,5 +3,3 @@
 from cloudcmp.compare.comparisons import REPLICATION_UNKNOWN, compare
 from cloudcmp.compare.verdict import ALPHA, SAME_RATIO, deciding
 from cloudcmp.compare.winners import WinnerRow, winner_rows
-
-__all__ = ["ALPHA", "REPLICATION_UNKNOWN", "SAME_RATIO", "WinnerRow", "compare", "deciding", "winner_rows"]

@@ -3,5 +3,3 @@
 from cloudcmp.cost.account_terms import added_support
 from cloudcmp.cost.figures import is_task, price_of, with_cost, work_unit
 from cloudcmp.cost.quote import Market, quoted, told_terms
-
-__all__ = ["Market", "added_support", "is_task", "price_of", "quoted", "told_terms", "with_cost", "work_unit"]

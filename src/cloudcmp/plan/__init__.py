@@ -8,18 +8,3 @@ from cloudcmp.plan.resize_target import list_prices_apply, resize_price
 from cloudcmp.plan.run_checks import check_runnable
 from cloudcmp.plan.schedule import next_opening
 from cloudcmp.plan.traffic import caps_of, machine_limit, machines, most_bytes
-
-__all__ = [
-    "caps_of",
-    "cast_of",
-    "check_runnable",
-    "list_prices_apply",
-    "machine_limit",
-    "machines",
-    "make",
-    "most_bytes",
-    "next_opening",
-    "published_providers",
-    "resize_price",
-    "unpriced",
-]

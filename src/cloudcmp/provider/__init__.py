@@ -2,5 +2,3 @@
 
 from cloudcmp.provider.registry import ProviderOptions, make, names
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
-
-__all__ = ["ProviderOptions", "Time", "VirtualTime", "WallTime", "make", "names"]

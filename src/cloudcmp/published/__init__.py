@@ -12,8 +12,6 @@ from typing import Any
 from cloudcmp.errors import UserMistake
 from cloudcmp.published.document import Catalogue, Claim, Document, Relation, Table
 
-__all__ = ["Catalogue", "Claim", "Document", "Relation", "Table", "documents", "load"]
-
 
 def documents() -> tuple[str, ...]:
     """The names of the stored documents, in alphabetical order."""

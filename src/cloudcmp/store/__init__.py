@@ -6,15 +6,3 @@ from cloudcmp.store.study_store import StudyStore, open_to_end
 from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN
 from cloudcmp.store.untrusted_parquet import parquet_columns, parquet_rows
 from cloudcmp.store.user_key import state_folder
-
-__all__ = [
-    "NO_ROUNDS",
-    "REPLICATION_UNKNOWN",
-    "MadeElsewhere",
-    "StudyStore",
-    "open_to_end",
-    "parquet_columns",
-    "parquet_rows",
-    "state_folder",
-    "tag_in",
-]

@@ -9,5 +9,3 @@ from cloudcmp.study.read import (
     read_text,
     without_comments,
 )
-
-__all__ = ["default_study", "default_text", "demo_text", "read", "read_terms", "read_text", "without_comments"]

@@ -52,5 +52,3 @@ _READERS = (
 )
 READERS: dict[str, Reader] = {reader.name: reader for reader in _READERS}
 """The outputs that can be read."""
-
-__all__ = ["READERS", "TOOLS"]

@@ -11,8 +11,6 @@ from cloudcmp.analysis.published.relations import KINDS, repeated_columns
 from cloudcmp.analysis.published.verdict import Check, ClaimCheck, Recomputation, Verdict
 from cloudcmp.published import Document
 
-__all__ = ["NO_CURRENCY", "Check", "ClaimCheck", "Recomputation", "Verdict", "price_lists", "recompute"]
-
 
 def recompute(document: Document) -> Recomputation:
     """Every derived figure and every checkable sentence of a document, with its verdict.

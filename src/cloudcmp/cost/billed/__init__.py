@@ -4,18 +4,3 @@ from cloudcmp.cost.billed.bill_comparison import Estimated, Leased, Reconciled, 
 from cloudcmp.cost.billed.fields import Kind
 from cloudcmp.cost.billed.formats import Format
 from cloudcmp.cost.billed.gather import Key, Wanted, read, spellings
-
-__all__ = [
-    "Estimated",
-    "Format",
-    "Key",
-    "Kind",
-    "Leased",
-    "Reconciled",
-    "Side",
-    "State",
-    "Wanted",
-    "read",
-    "reconcile_bill",
-    "spellings",
-]

@@ -3,5 +3,3 @@
 from cloudcmp.provider.aws.cloud import Ec2Provider
 from cloudcmp.provider.aws.policy import policy
 from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE
-
-__all__ = ["AWS", "COMPATIBLE", "Ec2Provider", "policy"]

@@ -2,5 +2,3 @@
 
 from cloudcmp.provider.azure.cloud import AzureProvider
 from cloudcmp.provider.azure.policy import policy
-
-__all__ = ["AzureProvider", "policy"]

@@ -2,5 +2,3 @@
 
 from cloudcmp.provider.gcp.cloud import GCP, GcpProvider
 from cloudcmp.provider.gcp.policy import policy
-
-__all__ = ["GCP", "GcpProvider", "policy"]

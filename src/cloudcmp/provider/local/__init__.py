@@ -2,5 +2,3 @@
 
 from cloudcmp.provider.local.cloud import LocalInstance, LocalProvider
 from cloudcmp.provider.local.machine import Machine, read_machine
-
-__all__ = ["LocalInstance", "LocalProvider", "Machine", "read_machine"]

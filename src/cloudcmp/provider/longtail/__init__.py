@@ -2,5 +2,3 @@
 
 from cloudcmp.provider.longtail.dialect import policy
 from cloudcmp.provider.longtail.table import CLOUDS
-
-__all__ = ["CLOUDS", "policy"]

@@ -3,5 +3,3 @@
 from cloudcmp.provider.openstack.cloud import OpenStackProvider
 from cloudcmp.provider.openstack.policy import policy
 from cloudcmp.provider.openstack.safeguards import OPENSTACK, RACKSPACE
-
-__all__ = ["OPENSTACK", "RACKSPACE", "OpenStackProvider", "policy"]

@@ -1,5 +1,3 @@
 """Virtual machines on this host, as a provider like any other."""
 
 from cloudcmp.provider.qemu.cloud import QemuProvider
-
-__all__ = ["QemuProvider"]

@@ -1,5 +1,3 @@
 """Clouds with planted truth, for quotes, tests and demonstrations."""
 
 from cloudcmp.provider.simulated.cloud import SimulatedInstance, SimulatedProvider
-
-__all__ = ["SimulatedInstance", "SimulatedProvider"]
