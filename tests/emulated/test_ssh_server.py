@@ -51,7 +51,7 @@ def test_root_does_the_few_things_that_it_does_on_a_real_machine(tmp_path):
     asyncio.run(visit())
 
 
-@pytest.mark.parametrize("module", ["", ".ssh", ".deploy", ".host", ".keys", ".cloud_config"])
+@pytest.mark.parametrize("module", ["", ".ssh", ".deploy", ".host", ".cloud_config"])
 def test_the_ssh_library_is_not_loaded_before_a_machine_is_dialled(module):
     code = f"import cloudcmp.agent{module}, sys; sys.exit('asyncssh' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
-from cloudcmp.store import parquet_rows, read_tidy
+from cloudcmp.store import parquet_rows
+from cloudcmp.store.tidy_check import read_tidy
 path = Path(sys.argv[1])
 for read in (
     lambda: read_tidy(path, METRICS),
