@@ -186,6 +186,8 @@ def kills(folder: Path, n: int, seed: int, candidates: Iterable[str] = (RENTED, 
     """SIGKILL for a controller's group at `n` random moments; half of the time what goes on is killed again."""
     chance, toll = random.Random(seed), Toll()
     with Stand(folder, candidates) as stand:
+        # What forks has imported everything then: that is no part of a study's length.
+        stand.warm.start(["--version"], stand.sky.environ, stand.sky.folder).wait()
         began = time.monotonic()
         toll.wrong += stand.mend("resume", stand.folder())
         length_s = time.monotonic() - began
