@@ -217,7 +217,7 @@ def run(arguments: Sequence[str | Path], environ: Mapping[str, str], folder: Pat
         process = subprocess.Popen(command, cwd=folder, env={**kept, **environ}, stdout=to_out, stderr=to_err)
         seen = Seen(-1, b"", b"")
         over = threading.Event()
-        watching = threading.Thread(target=_watch, args=(process.pid, seen, over))
+        watching = threading.Thread(target=_watch, args=(process.pid, vault.parent, seen, over))
         watching.start()
         try:
             seen.code = process.wait(180)
@@ -235,7 +235,7 @@ _LOOKS = 100
 """How often a process is looked at: what it shows changes when it executes another program, soon after it began."""
 
 
-def _watch(pid: int, seen: Seen, over: threading.Event) -> None:
+def _watch(pid: int, home: Path, seen: Seen, over: threading.Event) -> None:
     parents: dict[int, int] = {}
     looks: dict[int, int] = {}
     while not over.wait(0.01):
@@ -255,7 +255,8 @@ def _watch(pid: int, seen: Seen, over: threading.Event) -> None:
                 words = Path(f"/proc/{one}/cmdline").read_bytes()
                 # Between fork and exec a child is still the product itself, and nobody else's to see.
                 ours = above == pid and words != Path(f"/proc/{pid}/cmdline").read_bytes()
-                agent = b"cloudcmp-agent" in words
+                # An agent leaves its parents; one of another test works elsewhere.
+                agent = b"cloudcmp-agent" in words and Path(f"/proc/{one}/cwd").readlink().is_relative_to(home)
                 seen.arguments.add(words)
                 environ = Path(f"/proc/{one}/environ").read_bytes() if ours or agent else b""
                 # Amid an exec, the one may be of the program before and the other of the program after.

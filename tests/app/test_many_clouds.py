@@ -21,6 +21,7 @@ from cloudcmp.store import StudyStore
 from tests.app.cloud_walk import OWNED, rented
 from tests.app.clouds import Sky, clouds, unable
 from tests.emulated.kinds import LARGE, kind
+from tests.slices import WHOLE
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 STUDY = """\
@@ -35,7 +36,7 @@ budget: 1 USD
 seed: 7
 """
 CANDIDATES = len(LARGE) + 1
-ROUNDS = 3
+ROUNDS = 6 if WHOLE else 3
 
 
 @dataclass(frozen=True)
