@@ -87,6 +87,7 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
         endpoint = self._sdk.endpoint()
         return f"{account} at {endpoint}" if endpoint else account
 
+    @abstractmethod
     async def _check(self, request: CreateRequest) -> None:
         """Raises Refused for what cannot be had, before anything is asked for."""
 

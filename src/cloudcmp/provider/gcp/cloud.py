@@ -103,6 +103,9 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
 
     # -- leases
 
+    async def _check(self, request: CreateRequest) -> None:
+        """Nothing: a machine's region is looked up with its zones."""
+
     async def _warm(self, request: CreateRequest) -> None:
         await self._catalog.known_region(request.region)
         await self._catalog.warm(request.region, request.offering, dict(request.options))
