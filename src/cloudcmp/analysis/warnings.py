@@ -39,7 +39,7 @@ def warnings_of(
         yield "one run a launch: the between-launch share of the spread is unknown"
     if plan.imported and Cell.parse(bare.cell).get("percentile") is not None and trials.size > bare.n:
         yield "percentiles of several runs were reduced as values: the table holds no histograms"
-    modes = two_modes(_thinned(trials))
+    modes = two_modes(trials[:: -(-trials.size // _MODES_POINTS)])
     if modes is not None:
         low, high = format_quantity(modes.low, metric.unit), format_quantity(modes.high, metric.unit)
         yield f"two levels: {low} and {high}, {modes.share_high * 100:.0f} % of the values in the upper one"
@@ -51,10 +51,6 @@ def warnings_of(
 def _in_order(plan: Plan) -> bool:
     """Whether the launches stand in the order of time: an imported table need not tell it."""
     return not plan.imported or plan.rounds > 1 or plan.launches[0].start_s != plan.launches[-1].start_s
-
-
-def _thinned(values: Floats) -> Floats:
-    return values[:: -(-values.size // _MODES_POINTS)]
 
 
 def _drift_per_round(x: Floats) -> float | None:

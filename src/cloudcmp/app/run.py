@@ -9,14 +9,7 @@ from cloudcmp.app.confirmation import Confirm, confirm_commands
 from cloudcmp.app.confirmation import refuse as refuse_commands
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.execute.commands import check_unchanged
-from cloudcmp.execute.environment import (
-    WORK,
-    agent_of,
-    is_simulated,
-    make_folder,
-    provenance_of,
-    time_of,
-)
+from cloudcmp.execute.environment import WORK, agent_of, is_simulated, make_folder, provenance_of, time_of
 from cloudcmp.execute.interruption import run_interruptible
 from cloudcmp.execute.spending import BUDGET
 from cloudcmp.execute.study import run_study, trials_left

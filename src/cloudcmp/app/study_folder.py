@@ -22,8 +22,5 @@ def known_studies() -> tuple[StudyEntry, ...]:
     """The study files in `studies` and the folders of studies below the working directory."""
     files = [StudyEntry(str(path), "study file") for path in sorted(Path("studies").glob("*.yaml"))]
     folders = sorted(path.parent for path in STUDIES.glob("*/study.db"))
-    return (*files, *(StudyEntry(str(path), _kind(path)) for path in folders))
-
-
-def _kind(folder: Path) -> str:
-    return "imported" if (folder / "samples" / "imported.parquet").exists() else "measured"
+    imported = {path for path in folders if (path / "samples" / "imported.parquet").exists()}
+    return (*files, *(StudyEntry(str(path), "imported" if path in imported else "measured") for path in folders))

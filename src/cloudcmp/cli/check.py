@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
-from cloudcmp.cli.options import Json
+from cloudcmp.cli.options import Json, option
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, say, warn, warn_left
 from cloudcmp.errors import UserMistake
 
@@ -20,29 +20,14 @@ def check(
         list[str] | None,
         typer.Argument(metavar="[STUDY.yaml | PROVIDER...]", help="None: all providers.", show_default=False),
     ] = None,
-    live: Annotated[
-        str | None,
-        typer.Option("--live", metavar="PROVIDER", help="Try its promises out for real, in your account.",
-                     show_default=False),
-    ] = None,
-    budget: Annotated[
-        str | None, typer.Option("--budget", metavar="'1 USD'", help="The most that --live may cost.",
-                                 show_default=False)
-    ] = None,
-    region: Annotated[str | None, typer.Option("--region", help="Where --live makes its machines.",
-                                               show_default=False)] = None,
-    offering: Annotated[str | None, typer.Option("--offering", help="Which machines --live makes.",
-                                                 show_default=False)] = None,
-    price: Annotated[
-        str | None, typer.Option("--price", metavar="'0.01 USD/h'", help="Its price, where none is known.",
-                                 show_default=False)
-    ] = None,
-    allow: Annotated[
-        str | None, typer.Option("--allow", metavar="CIDR", help="From where you log in to what --live makes.",
-                                 show_default=False)
-    ] = None,
+    live: Annotated[str | None, option("--live", "Try its promises out for real, in your account.", "PROVIDER")] = None,
+    budget: Annotated[str | None, option("--budget", "The most that --live may cost.", "'1 USD'")] = None,
+    region: Annotated[str | None, option("--region", "Where --live makes its machines.")] = None,
+    offering: Annotated[str | None, option("--offering", "Which machines --live makes.")] = None,
+    price: Annotated[str | None, option("--price", "Its price, where none is known.", "'0.01 USD/h'")] = None,
+    allow: Annotated[str | None, option("--allow", "From where you log in to what --live makes.", "CIDR")] = None,
     json: Json = False,
-) -> int:  # fmt: skip
+) -> int:
     """Say whether a study could begin: credentials, rights, quota, prices.
 
     Nothing is created, but with --live: then small machines are made, looked at and destroyed in your own account, and
@@ -58,9 +43,9 @@ def check(
             raise UserMistake.at("cloudcmp check", "--live tries out one provider", "give nothing but its options")
         return _live(live, budget, region, offering, price, allow, json)
     given = {"--budget": budget, "--region": region, "--offering": offering, "--price": price, "--allow": allow}
-    for option, value in given.items():
+    for name, value in given.items():
         if value is not None:
-            raise UserMistake.at(option, "it belongs to --live", "add --live PROVIDER, or leave it out")
+            raise UserMistake.at(name, "it belongs to --live", "add --live PROVIDER, or leave it out")
     return _check(named, json)
 
 

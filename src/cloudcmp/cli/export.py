@@ -2,9 +2,7 @@
 
 from typing import Annotated
 
-import typer
-
-from cloudcmp.cli.options import Folder, IncludeIds, Json, OutFile
+from cloudcmp.cli.options import Folder, IncludeIds, Json, OutFile, option
 from cloudcmp.cli.output import emit, say
 
 
@@ -12,7 +10,7 @@ def export(
     folder: Folder,
     out: OutFile = None,
     format_: Annotated[
-        str | None, typer.Option("--format", metavar="csv|parquet", help="Kind of table; else the file's ending tells.")
+        str | None, option("--format", "Kind of table; else the file's ending tells.", "csv|parquet")
     ] = None,
     include_ids: IncludeIds = False,
     json: Json = False,

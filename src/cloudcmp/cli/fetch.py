@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json
+from cloudcmp.cli.options import Json, option
 from cloudcmp.cli.output import console, emit, folded, say, warn
 from cloudcmp.errors import UserMistake
 
@@ -19,26 +19,14 @@ def fetch(
         list[str] | None,
         typer.Argument(metavar="[PROVIDER...]", help="aws, azure or gcp; or libcloud.", show_default=False),
     ] = None,
-    region: Annotated[
-        list[str] | None,
-        typer.Option("--region", metavar="REGION", help="Only this region; may be repeated.", show_default=False),
-    ] = None,
-    file: Annotated[
-        list[Path] | None,
-        typer.Option("--from", metavar="FILE", help="Read this file instead; repeat it for pages.", show_default=False),
-    ] = None,
+    region: Annotated[list[str] | None, option("--region", "Only this region; may be repeated.", "REGION")] = None,
+    file: Annotated[list[Path] | None, option("--from", "Read this file instead; repeat it for pages.", "FILE")] = None,
     kind: Annotated[
-        str | None,
-        typer.Option("--as", metavar="KIND", help="What the file is: aws, azure, gcp, sparecores, libcloud, csv.",
-                     show_default=False),
+        str | None, option("--as", "What the file is: aws, azure, gcp, sparecores, libcloud, csv.", "KIND")
     ] = None,
-    as_of: Annotated[
-        str | None,
-        typer.Option("--as-of", metavar="DATE", help="The day of the file's prices, e.g. 2026-11-20.",
-                     show_default=False),
-    ] = None,
+    as_of: Annotated[str | None, option("--as-of", "The day of the file's prices, e.g. 2026-11-20.", "DATE")] = None,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Fetch price lists into the price book of this computer.
 
     A list is taken in whole or not at all, and kept with its date. What it does not tell surely is left unknown.

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, Out
+from cloudcmp.cli.options import Json, Out, option
 from cloudcmp.cli.output import emit, say
 
 
@@ -14,21 +14,11 @@ def import_(
         typer.Argument(help="A tidy table, or files that a tool wrote: FILE or OFFERING=FILE.", show_default=False),
     ],
     out: Out = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", metavar="WORD", help="What the files are; else their content tells.")
-    ] = None,
-    offering: Annotated[
-        str | None, typer.Option("--offering", metavar="NAME", help="Files of tools: what was measured.")
-    ] = None,
-    provider: Annotated[
-        str | None, typer.Option("--provider", metavar="NAME", help="Files of tools: of which provider.")
-    ] = None,
-    region: Annotated[
-        str | None, typer.Option("--region", metavar="NAME", help="Files of tools: in which region.")
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="The study's name; else the file's.", show_default=False)
-    ] = None,
+    format_: Annotated[str | None, option("--format", "What the files are; else their content tells.", "WORD")] = None,
+    offering: Annotated[str | None, option("--offering", "Files of tools: what was measured.", "NAME")] = None,
+    provider: Annotated[str | None, option("--provider", "Files of tools: of which provider.", "NAME")] = None,
+    region: Annotated[str | None, option("--region", "Files of tools: in which region.", "NAME")] = None,
+    name: Annotated[str | None, option("--name", "The study's name; else the file's.")] = None,
     json: Json = False,
 ) -> None:
     """Make a study of what another tool measured.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cloudcmp.cli.options import Json
+from cloudcmp.cli.options import Json, option
 from cloudcmp.cli.output import console, emit, folded, plain, warn
 from cloudcmp.errors import UserMistake
 
@@ -30,24 +30,20 @@ _SOLD = (Kind.OFFERINGS, Kind.PRICES)
 _LIMIT = 50
 
 
-def _option(name: str, metavar: str, help: str) -> Any:
-    return typer.Option(name, metavar=metavar, help=help, show_default=False)
-
-
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.", show_default=False)] = None,
-    provider: Annotated[str | None, _option("--provider", "NAME", "Offerings, prices: of this provider.")] = None,
-    region: Annotated[str | None, _option("--region", "NAME", "Of this region.")] = None,
-    match: Annotated[str | None, _option("--match", "PATTERN", "Whose name is like this, e.g. 'm7i.*'.")] = None,
-    vcpus: Annotated[str | None, _option("--vcpus", "4|4-8|4-|-8", "With so many vCPUs.")] = None,
-    memory_gib: Annotated[str | None, _option("--memory-gib", "8|8-16|8-", "With so much memory.")] = None,
-    category: Annotated[str | None, _option("--category", "WORD", "general, compute, memory, ...")] = None,
-    os: Annotated[str | None, _option("--os", "WORD", "Prices with linux, rhel, suse or windows.")] = None,
-    purchase: Annotated[str | None, _option("--purchase", "WORD", "Prices on-demand, spot or reserved.")] = None,
-    max_price: Annotated[str | None, _option("--max-price", "'0.10 USD/h'", "Prices up to this.")] = None,
-    sort: Annotated[str | None, _option("--sort", "WORD", "By name, region, vcpus, memory or price.")] = None,
-    limit: Annotated[int | None, _option("--limit", "N", "So many rows; 50 in a filtered table, 0: all.")] = None,
+    provider: Annotated[str | None, option("--provider", "Offerings, prices: of this provider.", "NAME")] = None,
+    region: Annotated[str | None, option("--region", "Of this region.", "NAME")] = None,
+    match: Annotated[str | None, option("--match", "Whose name is like this, e.g. 'm7i.*'.", "PATTERN")] = None,
+    vcpus: Annotated[str | None, option("--vcpus", "With so many vCPUs.", "4|4-8|4-|-8")] = None,
+    memory_gib: Annotated[str | None, option("--memory-gib", "With so much memory.", "8|8-16|8-")] = None,
+    category: Annotated[str | None, option("--category", "general, compute, memory, ...", "WORD")] = None,
+    os: Annotated[str | None, option("--os", "Prices with linux, rhel, suse or windows.", "WORD")] = None,
+    purchase: Annotated[str | None, option("--purchase", "Prices on-demand, spot or reserved.", "WORD")] = None,
+    max_price: Annotated[str | None, option("--max-price", "Prices up to this.", "'0.10 USD/h'")] = None,
+    sort: Annotated[str | None, option("--sort", "By name, region, vcpus, memory or price.", "WORD")] = None,
+    limit: Annotated[int | None, option("--limit", "So many rows; 50 in a filtered table, 0: all.", "N")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Offerings, prices: print a CSV table.")] = False,
     json: Json = False,
 ) -> None:

@@ -75,24 +75,9 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_root)
-    for name, function in (
-        ("start", start),
-        ("run", run),
-        ("demo", demo),
-        ("plan", plan),
-        ("list", list_),
-        ("compare", compare),
-        ("report", report),
-        ("export", export),
-        ("import", import_),
-        ("published", published),
-        ("reconcile", reconcile),
-        ("fetch", fetch),
-        ("check", check),
-        ("cleanup", cleanup),
-        ("sweep", sweep),
-    ):
-        app.command(name, epilog=EPILOG)(function)
+    measuring = (start, run, demo, plan, list_, compare, report, export, import_, published)
+    for verb in (*measuring, reconcile, fetch, check, cleanup, sweep):
+        app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
     return app
 
 

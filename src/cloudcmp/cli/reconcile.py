@@ -3,27 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from cloudcmp.cli.options import Adopt, Folder, Json
+from cloudcmp.cli.options import Adopt, Folder, Json, option
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, warn
 from cloudcmp.model.untrusted_text import one_line
 
 
 def reconcile(
     folder: Folder,
-    bill: Annotated[
-        list[Path], typer.Option("--bill", metavar="FILE", help="A file of a bill; may be given again.",
-                                 show_default=False)
-    ],
+    bill: Annotated[list[Path], option("--bill", "A file of a bill; may be given again.", "FILE")],
     format_: Annotated[
-        str | None,
-        typer.Option("--format", metavar="aws-cur|azure|gcp|focus", help="Whose bill; else its columns tell.",
-                     show_default=False),
+        str | None, option("--format", "Whose bill; else its columns tell.", "aws-cur|azure|gcp|focus")
     ] = None,
     adopt: Adopt = False,
     json: Json = False,
-) -> int:  # fmt: skip
+) -> int:
     """Set what was really billed beside the estimate.
 
     Reads AWS Cost and Usage Reports, Azure cost exports, Google billing exports and FOCUS; CSV, gzip, Parquet, NDJSON.

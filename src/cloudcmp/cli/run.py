@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
-from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Seed, Short, Terms
+from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Seed, Short, Terms, option
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn, warn_left
 from cloudcmp.errors import UserMistake
 
@@ -26,20 +26,13 @@ Yes = Annotated[
 
 def run(
     study: Annotated[Path | None, typer.Argument(help="A study file; none: this machine.", show_default=False)] = None,
-    resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="DIR", help="Go on with a study.", show_default=False)
-    ] = None,
+    resume: Annotated[Path | None, option("--resume", "Go on with a study.", "DIR")] = None,
     on: On = None,
     short: Short = False,
     seed: Seed = None,
     out: Out = None,
-    work: Annotated[
-        Path | None, typer.Option("--dir", help="Where test files are made, on local.", show_default=False)
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option("--budget", help="With --resume: spend up to this, e.g. '10 USD'.", show_default=False),
-    ] = None,
+    work: Annotated[Path | None, option("--dir", "Where test files are made, on local.")] = None,
+    budget: Annotated[str | None, option("--budget", "With --resume: spend up to this, e.g. '10 USD'.")] = None,
     terms: Terms = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
     adopt: Adopt = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json
+from cloudcmp.cli.options import Json, option
 from cloudcmp.cli.output import console, emit, say, warn
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 
@@ -17,37 +17,22 @@ if TYPE_CHECKING:
 
 
 def start(
-    purpose: Annotated[
-        str | None,
-        typer.Option("--for", metavar="web|batch|database|general", help="What a machine is for.", show_default=False),
-    ] = None,
-    users: Annotated[
-        str | None,
-        typer.Option("--users", metavar="PLACE", help="europe, us, asia, australia or south-america.",
-                     show_default=False),
-    ] = None,
+    purpose: Annotated[str | None, option("--for", "What a machine is for.", "web|batch|database|general")] = None,
+    users: Annotated[str | None, option("--users", "europe, us, asia, australia or south-america.", "PLACE")] = None,
     size: Annotated[
-        str | None,
-        typer.Option("--size", metavar="SIZE", help="small, medium, large, xlarge, or vCPUs/GiB such as 2/8.",
-                     show_default=False),
+        str | None, option("--size", "small, medium, large, xlarge, or vCPUs/GiB such as 2/8.", "SIZE")
     ] = None,
     matters: Annotated[
-        str | None,
-        typer.Option("--matters", metavar="LIST", help="Of cpu, memory, disk, network, scaling; with commas.",
-                     show_default=False),
+        str | None, option("--matters", "Of cpu, memory, disk, network, scaling; with commas.", "LIST")
     ] = None,
-    budget: Annotated[
-        str | None, typer.Option("--budget", metavar="'20 USD'", help="The worst that it may cost.", show_default=False)
-    ] = None,
+    budget: Annotated[str | None, option("--budget", "The worst that it may cost.", "'20 USD'")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: take the default of what is not given.")] = False,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The study file to write.")] = Path("start.yaml"),
     fetch: Annotated[
-        bool | None,
-        typer.Option("--fetch/--no-fetch", help="Fetch price lists first: of clouds with credentials, else of all.",
-                     show_default=False),
+        bool | None, option("--fetch/--no-fetch", "Fetch price lists first: of clouds with credentials, else of all.")
     ] = None,
     json: Json = False,
-) -> None:  # fmt: skip
+) -> None:
     """Five questions, then a study file with its quote and what price lists say.
 
     Nothing is created and nothing is spent. Without credentials of a cloud the study is of three simulated ones.
@@ -59,11 +44,11 @@ def start(
 
     given = {"--for": purpose, "--users": users, "--size": size, "--matters": matters, "--budget": budget}
     interactive = not yes and not json and sys.stdin.isatty() and sys.stdout.isatty()
-    chosen, open_ = _check_given({option: text for option, text in given.items() if text is not None}, out,
+    chosen, open_ = _check_given({name: text for name, text in given.items() if text is not None}, out,
                                  interactive=interactive, yes=yes)  # fmt: skip
     interactive = interactive and bool(open_)
-    for option in open_ if interactive else ():
-        chosen[option] = _ask(option, chosen)
+    for name in open_ if interactive else ():
+        chosen[name] = _ask(name, chosen)
     answers = starter.answers(chosen)
     report = (lambda _: None) if json else warn
     clouds = study_start.detect_clouds()
@@ -134,12 +119,12 @@ def _check_given(given: dict[str, str], out: Path, *, interactive: bool, yes: bo
 
     chosen: dict[str, str] = {}
     faults = []
-    for option, text in given.items():
+    for name, text in given.items():
         try:
-            chosen[option] = starter.checked(option, text)
+            chosen[name] = starter.checked(name, text)
         except ValueError as wrong:
             what, _, next_ = str(wrong).partition("; ")
-            faults.append(Fault(option, what, next_ or "see 'cloudcmp start --help'"))
+            faults.append(Fault(name, what, next_ or "see 'cloudcmp start --help'"))
     open_ = [one.option for one in starter.QUESTIONS if one.option not in given]
     if open_ and not interactive and not yes:
         faults.append(Fault("cloudcmp start", "nobody is there to be asked", f"give {', '.join(open_)}, or --yes"))

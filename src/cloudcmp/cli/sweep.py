@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import leaving
-from cloudcmp.cli.options import Json
+from cloudcmp.cli.options import Json, option
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, emit, say, warn
 
 if TYPE_CHECKING:
@@ -16,10 +16,7 @@ def sweep(
     providers: Annotated[
         list[str] | None, typer.Argument(metavar="[PROVIDER...]", help="None: all providers.", show_default=False)
     ] = None,
-    study: Annotated[
-        str | None,
-        typer.Option("--study", metavar="TAG", help="Only this study's, also before they expire.", show_default=False),
-    ] = None,
+    study: Annotated[str | None, option("--study", "Only this study's, also before they expire.", "TAG")] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Destroy what is due; else it is only told.")] = False,
     json: Json = False,
 ) -> int:

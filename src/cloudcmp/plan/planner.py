@@ -74,7 +74,11 @@ def make(
     )
     notes += traffic.traffic_notes(candidates, round_tasks.tasks, study.caps)
     notes += traffic.extra_machine_notes(candidates, round_tasks.tasks)
-    notes += _of_services(candidates)
+    notes += [
+        f"{one.id}: its price an hour is that of the machine that asks, which no figure of the service counts"
+        for one in candidates
+        if one.service
+    ]
     for one in () if on else filterfalse(free, candidates):
         notes += unknown_price_notes(one, (task.becomes for task in round_tasks.of(one) if task.becomes))
     rounds = rounds_of(study, round_tasks.round_s(), start_at)
@@ -129,7 +133,8 @@ def _tasks(
     if any(candidate.runner != candidate.offering.provider for candidate in candidates):
         notes.append(f"{on} stands in for every candidate: the numbers are not those of the clouds that are named")
     if on is None:
-        notes.extend(_unknowns(candidates))
+        unknown = filter(only_name_known, candidates)
+        notes += [f"{one.id}: nothing is known of this offering but its name" for one in unknown]
     return short_tasks(tasks) if short else tasks
 
 
@@ -140,18 +145,6 @@ def _refuse_paths(tasks: Sequence[Task]) -> None:
         if path != "loopback":
             what = f"path: {path} cannot be measured on one machine"
             raise UserMistake.at(f"probe {task.probe}", what, "write path: loopback, or take another provider")
-
-
-def _of_services(candidates: Sequence[Candidate]) -> list[str]:
-    return [
-        f"{one.id}: its price an hour is that of the machine that asks, which no figure of the service counts"
-        for one in candidates
-        if one.service
-    ]
-
-
-def _unknowns(candidates: Sequence[Candidate]) -> list[str]:
-    return [f"{c.id}: nothing is known of this offering but its name" for c in candidates if only_name_known(c)]
 
 
 def _still_deciding(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 from cloudcmp.errors import CloudcmpError, UserMistake
@@ -36,11 +37,8 @@ def rounds_of(study: Study, round_s: float, start_at: float) -> tuple[Round, ...
         starts = _at_openings(study, round_s, start_at)
     else:
         starts = [(number * round_s, None) for number in range(study.launches)]
-    return tuple(Round(number, session, start) for number, (start, session) in enumerate(sorted(starts, key=_time)))
-
-
-def _time(start: tuple[float, str | None]) -> float:
-    return start[0]
+    in_time = enumerate(sorted(starts, key=itemgetter(0)))
+    return tuple(Round(number, session, start) for number, (start, session) in in_time)
 
 
 def _at_steps(

@@ -14,14 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_UP, Context, Decimal
 
-from cloudcmp.model.lease import (
-    INSTANCE,
-    STATE_OF,
-    LeaseEvent,
-    LeaseNote,
-    LeaseRow,
-    LeaseState,
-)
+from cloudcmp.model.lease import INSTANCE, STATE_OF, LeaseEvent, LeaseNote, LeaseRow, LeaseState
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Extra
 from cloudcmp.model.protocol import Provider

@@ -17,12 +17,13 @@ from cloudcmp.errors import (
     Refused,
 )
 from cloudcmp.model.lease import INSTANCE, Handle, Lease, LeaseEvent, LeaseNote, LeaseState, TaggedResource
+from cloudcmp.model.leftover import tag
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote
 from cloudcmp.provision.arrival import Stopwatch
 from cloudcmp.provision.destruction import LastFault, Release, end, fault_text, try_write
 from cloudcmp.provision.ledger import Ledger, Part, Patience, patience_with, slot_of
-from cloudcmp.provision.ownership import ATTEMPT, KEPT, PROVED, SLOT, STUDY, Proof, Sighting, is_untagged, tag, token_of
+from cloudcmp.provision.ownership import ATTEMPT, KEPT, PROVED, SLOT, STUDY, Proof, Sighting, is_untagged, token_of
 from cloudcmp.store.crash import crash_point
 
 

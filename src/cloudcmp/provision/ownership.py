@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cloudcmp.model.lease import INCOMPLETE, Handle, Lease, TaggedResource
+from cloudcmp.model.leftover import tag
 from cloudcmp.model.protocol import Provider, Untagged
 from cloudcmp.provider.time import Time
 
@@ -133,12 +134,6 @@ def is_untagged(provider: Provider, found: TaggedResource) -> bool:
     lacks = isinstance(provider, Untagged) and provider.may_lack_tags
     lacks |= found.state == INCOMPLETE and not provider.billed
     return lacks and not any(key.startswith(_OURS) for key, _ in found.tags)
-
-
-def tag(found: TaggedResource, key: str) -> str | None:
-    """The value of a tag, None where it is missing or stands there twice."""
-    values = [value for name, value in found.tags if name == key]
-    return values[0] if len(values) == 1 else None
 
 
 def is_stray(lease: Lease) -> bool:

@@ -9,16 +9,7 @@ from decimal import Decimal
 
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseRow
 from cloudcmp.provision.ledger import Journal
-from cloudcmp.provision.ledger_cost import (
-    EXACT,
-    Beside,
-    Charge,
-    Key,
-    Terms,
-    charge_of,
-    cost_of,
-    is_unpriced,
-)
+from cloudcmp.provision.ledger_cost import EXACT, Beside, Charge, Key, Terms, charge_of, cost_of, is_unpriced
 
 RowsFrom = Callable[[int], Sequence[LeaseRow]]
 """The rows of a ledger from a number on, in the order in which they were written."""

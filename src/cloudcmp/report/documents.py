@@ -22,18 +22,21 @@ if TYPE_CHECKING:
 Data = dict[str, Any]
 
 
+def _picked(of: object, *names: str) -> Data:
+    """Those fields that a document has under their own names."""
+    return {name: getattr(of, name) for name in names}
+
+
 def started(found: StarterStudy, fetched: Sequence[FetchedPrices]) -> Data:
     """The document of `start`."""
     return {
         "study": found.path,
         "answers": found.answers,
-        "providers": [{"provider": one.provider, "usable": one.usable, "text": one.text} for one in found.seen],
+        "providers": [_picked(one, "provider", "usable", "text") for one in found.seen],
         "simulated": not found.clouds,
         "by_price_list": found.cheapest,
         "candidates": [one.offering for one in found.plan.candidates],
-        "launches": found.form.launches,
-        "runs": found.form.runs,
-        "matters": found.form.matters,
+        **_picked(found.form, "launches", "runs", "matters"),
         "quote": found.plan.quote,
         "next": next_commands(found),
         "fetched": fetched,
@@ -44,17 +47,8 @@ def plan(found: Plan, uses: Iterable[CommandUse], safeguards: Mapping[str, Seque
     """The document of `plan`: candidates, order, and the quote."""
     return {
         "study": found.name,
-        "question": found.question,
-        "candidates": found.candidates,
-        "rounds": found.rounds,
-        "runs": found.runs,
-        "seed": found.seed,
-        "decide": found.decide,
-        "sessions": found.sessions,
-        "aggregation": found.aggregation,
-        "quote": found.quote,
-        "terms": found.terms,
-        "budget": found.budget,
+        **_picked(found, "question", "candidates", "rounds", "runs", "seed", "decide", "sessions", "aggregation"),
+        **_picked(found, "quote", "terms", "budget"),
         "commands": _commands(uses),
         "barriers": safeguards,
     }
@@ -71,12 +65,8 @@ def comparison(shown: View) -> Data:
         "simulated": any(candidate.simulated for candidate in found.candidates),
         "offered": None if found.imported else answer.offered(found, shown.attempts),
         "candidates": [_candidate(candidate) for candidate in found.candidates],
-        "estimates": shown.analysis.estimates,
-        "comparisons": shown.analysis.comparisons,
-        "winners": shown.analysis.winners,
-        "scaling": shown.scaling,
-        "spend": shown.spend,
-        "under": shown.under,
+        **_picked(shown.analysis, "estimates", "comparisons", "winners"),
+        **_picked(shown, "scaling", "spend", "under"),
         "answer": shown.analysis.answer,
         "interruptions": shown.interruptions,
         "commands": _commands(shown.commands),
@@ -85,13 +75,9 @@ def comparison(shown: View) -> Data:
 
 def _candidate(candidate: Candidate) -> Data:
     return {
-        "index": candidate.index,
-        "id": candidate.id,
-        "offering": candidate.offering,
-        "runner": candidate.runner,
+        **_picked(candidate, "index", "id", "offering", "runner"),
         "volume": str(candidate.volume) if candidate.volume else None,
-        "count": candidate.count,
-        "differs": candidate.differs,
+        **_picked(candidate, "count", "differs"),
         "service": candidate.service.kind.value if candidate.service else None,
         "unit_prices": candidate.unit_prices,
     }
@@ -103,10 +89,7 @@ def _commands(uses: Iterable[CommandUse]) -> list[Data]:
         {
             "name": use.name,
             "run": next((line.text for line in use.lines if line.kind == "run"), ""),
-            "lines": use.lines,
-            "files": use.files,
-            "on": use.on,
-            "free": use.free,
+            **_picked(use, "lines", "files", "on", "free"),
         }
         for use in uses
     ]
@@ -120,14 +103,7 @@ def run(folder: Path, left: Sequence[str], *, reason: str = "", report: Path | N
 def price_list(one: PriceListImport) -> Data:
     """A price list in the document of `fetch`."""
     return {
-        "kind": one.kind,
-        "source": one.source,
-        "how": one.how,
-        "dated": one.dated,
-        "sha256": one.sha256,
-        "bytes": one.bytes,
-        "rows": one.rows,
-        "types": one.types,
+        **_picked(one, "kind", "source", "how", "dated", "sha256", "bytes", "rows", "types"),
         "unknown": one.doubts,
         "again": one.again,
     }
@@ -135,16 +111,7 @@ def price_list(one: PriceListImport) -> Data:
 
 def check(checked: Sequence[ProviderFinding], live: Data | None = None) -> Data:
     """The document of `check`."""
-    findings = [
-        {
-            "provider": one.provider,
-            "what": one.finding.what,
-            "ok": one.finding.ok,
-            "text": one.finding.text,
-            "next": one.finding.next,
-        }
-        for one in checked
-    ]
+    findings = [{"provider": one.provider, **_picked(one.finding, "what", "ok", "text", "next")} for one in checked]
     return {"findings": findings, "live": live}
 
 
@@ -174,20 +141,16 @@ def sweep(swept: SweepResult, *, delete: bool) -> Data:
     found = [
         {
             "provider": one.provider,
-            "region": one.found.region,
-            "kind": one.found.kind,
+            **_picked(one.found, "region", "kind"),
             "id": one.found.cloud_id,
             "study": one.study or None,
             "expires": one.expires or None,
             "state": one.found.state,
-            "price": one.price,
-            "fate": one.fate,
-            "why": one.why,
+            **_picked(one, "price", "fate", "why"),
         }
         for one in swept.leftovers
     ]
-    return {"dry_run": not delete, "found": found, "elsewhere": swept.elsewhere,
-            "unlisted": swept.unlisted, "skipped": swept.skipped}  # fmt: skip
+    return {"dry_run": not delete, "found": found, **_picked(swept, "elsewhere", "unlisted", "skipped")}
 
 
 def reconciliation(found: "Reconciled") -> Data:
@@ -196,11 +159,7 @@ def reconciliation(found: "Reconciled") -> Data:
         "lines": found.sides,
         "totals": [
             {
-                "currency": one.currency,
-                "used": one.used,
-                "estimated": one.estimated,
-                "difference": one.difference,
-                "ratio": one.ratio,
+                **_picked(one, "currency", "used", "estimated", "difference", "ratio"),
                 "apart": [{"kind": kind, "amount": amount} for kind, amount in one.apart],
             }
             for one in found.totals

@@ -35,10 +35,6 @@ def _providers(found: Sequence[ProviderSummary]) -> Table:
     ]  # fmt: skip
 
 
-def _offerings(found: Sequence[Offering]) -> Table:
-    return FACTS, [facts(one) for one in found]
-
-
 def _prices(found: Sequence[Offering]) -> Table:
     rows = [(one.provider, one.region, one.name, *_price(one.price)) for one in found]
     return ("provider", "region", "offering", "price", "source", "as of"), rows
@@ -154,7 +150,7 @@ def _tool(tool: Tool) -> Table:
 
 _TABLES: Mapping[str, Callable[[Any], Table]] = {
     "providers": _providers,
-    "offerings": _offerings,
+    "offerings": lambda found: (FACTS, list(map(facts, found))),
     "prices": _prices,
     PUBLISHED_PRICES: _published_prices,
     "probes": _probes,

@@ -11,15 +11,7 @@ from cloudcmp.model.trial import Outcome
 from cloudcmp.model.untrusted_text import steering_character
 from cloudcmp.model.values import LARGEST_VALUE
 from cloudcmp.store.tidy import COLUMNS, NEEDED
-from cloudcmp.store.tidy_agree import (
-    OUTCOMES,
-    Faults,
-    Key,
-    MetLaunch,
-    TidyChunk,
-    TidyRows,
-    TidyTable,
-)
+from cloudcmp.store.tidy_agree import OUTCOMES, Faults, Key, MetLaunch, TidyChunk, TidyRows, TidyTable
 from cloudcmp.store.tidy_columns import TextColumn, UnreadableColumn, groups, times_of, values_of
 from cloudcmp.store.tidy_read import Block, RawTable, read_table
 from cloudcmp.store.tidy_rows import RowChecker, cell_of, key_of, round_of, steered

@@ -3,7 +3,7 @@
 import ipaddress
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from zoneinfo import ZoneInfo, available_timezones
@@ -139,10 +139,7 @@ def volume(value: object) -> Volume:
         return Volume(value.strip())
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         raise ValueError(f"{shown(value)} is no volume; {_VOLUME_NEXT}")
-    for key in value:
-        if key not in _VOLUME:
-            near = nearest(str(key), _VOLUME)
-            raise ValueError(f"unknown key {shown(key)}; " + (f"nearest: {near}" if near else _VOLUME_NEXT))
+    _check_keys(value, _VOLUME, _VOLUME_NEXT)
     size, iops, root = value.get("size"), value.get("iops"), value.get("root", False)
     if size is not None and not isinstance(size, str):
         raise ValueError(f"size: {shown(size)} needs a unit; write e.g. size: 100 GiB")
@@ -181,10 +178,7 @@ def caps(value: object) -> Caps:
     """What a study may put on the network, as far as it differs from the defaults."""
     if not isinstance(value, dict):
         raise ValueError(f"{shown(value)} holds no caps; {_CAPS_NEXT}")
-    for key in value:
-        if key not in _CAPS:
-            near = nearest(str(key), _CAPS)
-            raise ValueError(f"unknown key {shown(key)}; " + (f"nearest: {near}" if near else _CAPS_NEXT))
+    _check_keys(value, _CAPS, _CAPS_NEXT)
     burst_s = duration(value["burst"]) if "burst" in value else None
     if burst_s is not None and burst_s > _BURST_MOST_S:
         raise ValueError(f"burst: {shown(value['burst'])} is more than a week; write e.g. burst: 30 min")
@@ -196,6 +190,13 @@ def caps(value: object) -> Caps:
         bytes=int(_above_zero("bytes", parse_bytes, value["bytes"], "10 TB")) if "bytes" in value else None,
         machines=_count("machines", value["machines"]) if "machines" in value else None,
     )
+
+
+def _check_keys(given: Iterable[object], known: Sequence[str], next: str) -> None:
+    for key in given:
+        if key not in known:
+            near = nearest(str(key), known)
+            raise ValueError(f"unknown key {shown(key)}; " + (f"nearest: {near}" if near else next))
 
 
 def _above_zero(key: str, parse: Callable[[str], float], value: object, example: str) -> float:

@@ -4,13 +4,9 @@ import re
 
 from cloudcmp.model.tool import Reader, Reading, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, MIB, RATE, reading
-from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, number, whole
+from cloudcmp.tools.page import NUMBER, Page, above_zero, follows, has_head, number, whole
 
 _HEAD = "size_kb,operation,bandwidth_mb_s,latency_ns,latency_stddev_ns,latency_samples,threads,iterations,elapsed_s"
-
-
-def _is_membench(text: str) -> bool:
-    return text.split("\n", 1)[0].rstrip("\r") == _HEAD
 
 
 def _whole_rows(text: str, what: str) -> Page:
@@ -69,7 +65,7 @@ def _scaling(text: str) -> tuple[Report, ...]:
 
 
 READERS = (
-    Reader("membench", "Spare Cores' table of memory: bandwidth and latency by size", _is_membench, _membench),
+    Reader("membench", "Spare Cores' table of memory: bandwidth and latency by size", has_head(_HEAD), _membench),
     Reader("stressngfull", "Spare Cores' lines of workers and bogo operations; only by name, its lines say not what "
            "they are", lambda _: False, _scaling),
 )  # fmt: skip

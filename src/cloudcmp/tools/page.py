@@ -126,6 +126,11 @@ def begins(pattern: str) -> Callable[[str], bool]:
     return lambda text: compiled.search(text) is not None
 
 
+def has_head(head: str) -> Callable[[str], bool]:
+    """A test whether the first line of a text is this one."""
+    return lambda text: text.split("\n", 1)[0].rstrip("\r") == head
+
+
 def has_line(pattern: re.Pattern[str]) -> Callable[[str], bool]:
     """A test whether a text has a line that the pattern matches as a whole."""
     return lambda text: any(pattern.fullmatch(line.rstrip("\r")) for line in text.split("\n"))

@@ -7,7 +7,19 @@ from dataclasses import replace
 
 from cloudcmp.model.tool import Reader, Report, UnclearOutput
 from cloudcmp.tools.base import BYTES, INDEX, RATE, reading
-from cloudcmp.tools.page import NUMBER, Page, above_zero, amount, document, entry, follows, positive, whole, word
+from cloudcmp.tools.page import (
+    NUMBER,
+    Page,
+    above_zero,
+    amount,
+    document,
+    entry,
+    follows,
+    has_head,
+    positive,
+    whole,
+    word,
+)
 
 _BW_MEM = r"(rd|wr|rdwr) (\d+\.\d+) (\S+)"
 _REDIS = '"operation","threads","pipeline","rps","latency","server_usr","server_sys","client_usr","client_sys"'
@@ -60,9 +72,6 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
     """The reader of a table of answers a second; its latencies have no unit and are not read."""
     columns = head.replace('"', "").split(",")
 
-    def looks_like(text: str) -> bool:
-        return text.split("\n", 1)[0].rstrip("\r") == head
-
     def reports(text: str) -> tuple[Report, ...]:
         page = Page(text)
         if not page.lines or page.lines[0] != head:
@@ -87,7 +96,7 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
             )
         return _each_once(found)
 
-    return Reader(tool, f"Spare Cores' table of {tool}", looks_like, reports)
+    return Reader(tool, f"Spare Cores' table of {tool}", has_head(head), reports)
 
 
 def _is_compression(text: str) -> bool:

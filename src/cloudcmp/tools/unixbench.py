@@ -85,14 +85,10 @@ def _command(settings: Settings) -> str:
     return f"here=$PWD; cd {quoted(settings, 'path')} && {own} ./Run -c {processors(settings, 'copies')}"
 
 
-def _reading_names() -> dict[str, str]:
-    return {"index": INDEX} | {f"{name}_index": INDEX for name in _TESTS}
-
-
 TOOLS = (
     Tool("unixbench", "The index of UnixBench and of its twelve tests, recomputed from the scores.",
          "Graphics; results of other versions or compilers are not comparable.", (),
          (path("path", "/mnt/UnixBench", "the folder of UnixBench, built, on the measured machine"),
           at_once("copies", "copies at once: all (one for each processor), or a number")),
-         _command, lambda _: measures(**_reading_names()), READER, lambda _: 1900.0),
+         _command, lambda _: measures(index=INDEX, **{f"{name}_index": INDEX for name in _TESTS}), READER, lambda _: 1900.0),
 )  # fmt: skip

@@ -95,20 +95,7 @@ def said_again(document: Document, claim: Claim) -> Finding:
 
 def _first_figure(text: str) -> Number:
     """A figure, also with what is said in brackets after it."""
-    number = read(text.partition(" (")[0].replace(",", ""))
-    if number is None:
-        raise ValueError(f"{text!r} is not a figure")
-    return number
-
-
-OFFERED: dict[str, Callable[[Document, Claim], Finding]] = {
-    "some_ratio": some_ratio,
-    "proportional": proportional,
-    "comparable": comparable,
-    "rows": rows,
-    "row_ratio": row_ratio,
-    "said_again": said_again,
-}
+    return _figure(text.partition(" (")[0].replace(",", ""))
 
 
 SIGNIFICANT_BELOW = 0.05
@@ -274,24 +261,14 @@ def present(document: Document, claim: Claim) -> Finding:
 
 
 KINDS: dict[str, Predicate] = {
-    "times": times,
-    "highest": highest,
-    "lowest": lowest,
-    "lowest_of_all": lowest_of_all,
-    "steadiest": steadiest,
-    "most_variable": most_variable,
-    "significant": significant,
-    "insignificant": insignificant,
-    "equal": equal,
-    "near": near,
-    "much_lower": much_lower,
-    "achieved": achieved,
-    "at_most": at_most,
-    "per_core": per_core,
-    "count": count,
-    "present": present,
-    **OFFERED,
-}
+    one.__name__: one
+    for one in (
+        times, highest, lowest, lowest_of_all, steadiest, most_variable, significant, insignificant, equal, near,
+        much_lower, achieved, at_most, per_core, count, present,
+        some_ratio, proportional, comparable, rows, row_ratio, said_again,
+    )
+}  # fmt: skip
+"""The predicates by the kinds of claims, whose names they have."""
 
 
 def _figure(text: str) -> Number:

@@ -64,7 +64,9 @@ async def check(
     late = await run_concurrently(checks, within_s, say)
     findings = [ProviderFinding(one.provider, Finding("extra", False, one.what, one.next)) for one in unavailable]
     for name, provider in providers.items():
-        some = [*found[name], *([_late(within_s)] if name in late else ())]
+        some = found[name]
+        if name in late:
+            some = [*some, Finding("answer", False, f"it did not answer within {within_s:g} s", _AGAIN)]
         findings += [ProviderFinding(name, one) for one in (*some, *_ours(provider, own[name], some, now()))]
     return tuple(findings)
 
@@ -90,10 +92,6 @@ async def _check(
     """Add findings as they arrive, so that a check that is cancelled keeps the earlier ones."""
     found += await _provider_findings(provider, own)
     found += await _price_findings(provider, own, budget, today)
-
-
-def _late(within_s: float) -> Finding:
-    return Finding("answer", False, f"it did not answer within {within_s:g} s", _AGAIN)
 
 
 async def preflight(providers: Mapping[str, Provider], plan: Plan, say: Say | None = None) -> tuple[Finding, ...]:

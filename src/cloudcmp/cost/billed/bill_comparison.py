@@ -132,7 +132,7 @@ def _merged(
     for one in used:
         if one.item.key is not None:
             groups.setdefault((one.item.key, one.item.kind), []).append(one)
-    shared = {key: _share(some) for key, some in groups.items()}
+    shared = {key: max(some, key=lambda one: (one.amount, one.item.resource)) for key, some in groups.items()}
     for one in used:
         key = one.item.key
         estimate = None
@@ -140,10 +140,6 @@ def _merged(
             estimate = estimates.get((key, one.item.kind))
         sides.append(_side(one, estimate, leased, _state(one, leased)))
     return sides
-
-
-def _share(some: Sequence[Charged]) -> Charged:
-    return max(some, key=lambda one: (one.amount, one.item.resource))
 
 
 def _side(one: Charged, estimate: Money | None, leased: Mapping[Key, Leased], state: State) -> Side:

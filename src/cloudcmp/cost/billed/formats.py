@@ -8,7 +8,7 @@ R marks what was written from memory. No bill of a real account was ever read.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -175,14 +175,9 @@ def lines(layout: Layout, record: Record, tags: Tags) -> tuple[Line, ...]:
     return (line, *_credits(line, record)) if record.get("credits") else (line,)
 
 
-_NAMED: dict[Format, Callable[[Record], str]] = {
-    Format.AZURE: lambda one: ", ".join(filter(None, (one.get("what"), one.get("meter")))),
-}
-
-
 def _what(layout: Layout, record: Record) -> str:
-    named = _NAMED.get(layout.format)
-    return named(record) if named else record.get("what", "")
+    names = ("what", "meter") if layout.format is Format.AZURE else ("what",)
+    return ", ".join(filter(None, map(record.get, names)))
 
 
 def _identity(layout: Layout, record: Record, times: tuple[float | None, float | None], tags: Tags) -> tuple[str, ...]:

@@ -5,14 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from cloudcmp.agent.host import host_command
-from cloudcmp.errors import (
-    ACCOUNT_FAULTS,
-    CONTROLLER_FAULTS,
-    ConnectionLost,
-    Preempted,
-    ProviderFault,
-    WrongHost,
-)
+from cloudcmp.errors import ACCOUNT_FAULTS, CONTROLLER_FAULTS, ConnectionLost, Preempted, ProviderFault, WrongHost
 from cloudcmp.execute.attempts import begin, finish, interrupt, record_all
 from cloudcmp.execute.cast import Gone
 from cloudcmp.execute.connections import boot_id_of, gone_of

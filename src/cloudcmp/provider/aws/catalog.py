@@ -129,28 +129,12 @@ class OfferingCatalog:
 
 # https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html
 _CATEGORIES = {
-    "a": "general",
-    "c": "compute",
-    "d": "storage",
-    "dl": "accelerated",
-    "f": "accelerated",
-    "g": "accelerated",
-    "h": "storage",
-    "hpc": "compute",
-    "i": "storage",
-    "im": "storage",
-    "inf": "accelerated",
-    "is": "storage",
-    "m": "general",
-    "mac": "general",
-    "p": "accelerated",
-    "r": "memory",
+    **dict.fromkeys(("a", "m", "mac"), "general"),
+    **dict.fromkeys(("c", "hpc"), "compute"),
+    **dict.fromkeys(("r", "u", "x", "z"), "memory"),
+    **dict.fromkeys(("d", "h", "i", "im", "is"), "storage"),
+    **dict.fromkeys(("dl", "f", "g", "inf", "p", "trn", "vt"), "accelerated"),
     "t": "burstable",
-    "trn": "accelerated",
-    "u": "memory",
-    "vt": "accelerated",
-    "x": "memory",
-    "z": "memory",
 }
 _GBIT = 1e9 / 8
 _ARCHITECTURES = {"arm64": "aarch64", "x86_64": "x86_64", "i386": "i386"}

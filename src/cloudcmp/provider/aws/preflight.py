@@ -44,8 +44,7 @@ async def account_of(sdk: Sdk, *, compatible: bool) -> str:
         else:
             answer = await sdk.read("sts", sdk.home(), "get_caller_identity")
             sdk.account = str(answer.get("Account", UNKNOWN_ACCOUNT))
-    endpoint = sdk.endpoint()
-    return f"{sdk.account} at {endpoint}" if endpoint else sdk.account
+    return sdk.at_endpoint(sdk.account)
 
 
 async def _owner(sdk: Sdk) -> str:
@@ -109,9 +108,7 @@ class Preflight:
         return await self._sdk.read("sts", self._sdk.home(), "get_caller_identity")
 
     def _credentials(self, answer: Answer) -> Finding:
-        endpoint = self._sdk.endpoint()
-        at = f" at {endpoint}" if endpoint else ""
-        return Finding("credentials", True, f"{answer.get('Arn', 'they are taken')}{at}")
+        return Finding("credentials", True, self._sdk.at_endpoint(str(answer.get("Arn", "they are taken"))))
 
     @staticmethod
     def _account(answer: Answer, candidates: Sequence[Candidate]) -> Finding:

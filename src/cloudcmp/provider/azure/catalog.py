@@ -97,23 +97,11 @@ class OfferingCatalog:
 # Fields: https://learn.microsoft.com/rest/api/compute/resource-skus/list
 # https://learn.microsoft.com/azure/virtual-machines/sizes/overview and .../vm-naming-conventions
 _CATEGORIES = {
-    "A": "general",
+    **dict.fromkeys(("A", "D", "DC"), "general"),
+    **dict.fromkeys(("F", "FX", "H", "HB", "HC", "HX"), "compute"),
+    **dict.fromkeys(("E", "EB", "EC", "G", "GS", "M"), "memory"),
     "B": "burstable",
-    "D": "general",
-    "DC": "general",
-    "E": "memory",
-    "EB": "memory",
-    "EC": "memory",
-    "F": "compute",
-    "FX": "compute",
-    "G": "memory",
-    "GS": "memory",
-    "H": "compute",
-    "HB": "compute",
-    "HC": "compute",
-    "HX": "compute",
     "L": "storage",
-    "M": "memory",
     "N": "accelerated",
 }
 _ARCHITECTURES = {"x64": "x86_64", "Arm64": "aarch64"}

@@ -104,7 +104,7 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
     async def account(self) -> str:
         """The subscription, once it is seen with these credentials, and the endpoint where one is named."""
         response = (await self._sdk.subscribed()).body
-        return self._at_endpoint(str(response.get("subscriptionId") or self._sdk.subscription()))
+        return self._sdk.at_endpoint(str(response.get("subscriptionId") or self._sdk.subscription()))
 
     async def date(self) -> float | None:
         """The time by Azure's own clock (Unix s), from the head of an answer."""

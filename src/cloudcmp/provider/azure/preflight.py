@@ -53,10 +53,9 @@ class Preflight:
         return tuple(findings)
 
     def _credentials(self, reply: Reply) -> Finding:
-        endpoint = self._sdk.endpoint()
         name = str(reply.body.get("displayName") or "")[:60]
         state = str(reply.body.get("state") or "Enabled")
-        text = f"subscription {name!r}{f' at {endpoint}' if endpoint else ''}"
+        text = self._sdk.at_endpoint(f"subscription {name!r}")
         if state != "Enabled":
             return Finding("credentials", False, f"{text} is {state}", "see the Azure portal")
         return Finding("credentials", True, text)

@@ -82,11 +82,6 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
     def _controller_address(self) -> str:
         return controller_address(self._sdk.endpoint())
 
-    def _at_endpoint(self, account: str) -> str:
-        """An account with the endpoint, where one is named."""
-        endpoint = self._sdk.endpoint()
-        return f"{account} at {endpoint}" if endpoint else account
-
     @abstractmethod
     async def _check(self, request: CreateRequest) -> None:
         """Raises Refused for what cannot be had, before anything is asked for."""

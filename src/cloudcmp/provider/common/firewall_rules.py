@@ -51,12 +51,7 @@ def admission(rules: Iterable[Rule]) -> Admission:
         if rule.source == MEMBERS:
             whole = rule.ports is None or (rule.ports[0] <= 1 and rule.ports[1] == 65535)
             inside |= (_NEEDED if rule.protocol == ANY else {rule.protocol}) if whole else set()
-        elif (
-            rule.protocol == "tcp"
-            and rule.ports
-            and rule.ports[0] == rule.ports[1] in LOGIN_PORTS
-            and "/" in rule.source
-        ):
+        elif _is_login(rule):
             controllers.append(rule.source)
         else:
             others.append(rule.line)

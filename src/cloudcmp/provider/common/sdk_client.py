@@ -40,6 +40,11 @@ class SdkClient(ABC):
     def endpoint(self) -> str | None:
         """The endpoint that the settings name instead of the cloud's own."""
 
+    def at_endpoint(self, what: str) -> str:
+        """What is there, with the endpoint where one is named."""
+        endpoint = self.endpoint()
+        return f"{what} at {endpoint}" if endpoint else what
+
     def place(self, region: str = "") -> str:
         """Where a fault is: the provider, and the region where one is asked."""
         return f"{self.name}/{region}" if region else self.name

@@ -95,7 +95,7 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
 
     async def account(self) -> str:
         """The project, and the endpoint where one is named."""
-        return self._at_endpoint(await self._sdk.run_in_thread(self._sdk.project))
+        return self._sdk.at_endpoint(await self._sdk.run_in_thread(self._sdk.project))
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""

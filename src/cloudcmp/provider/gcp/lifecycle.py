@@ -86,7 +86,8 @@ class GceLifecycle(ResourceLifecycle):
         why, taken = one_line(str(response.status_message or "")), None
         if state == "stopped":
             why, taken = await self._why(handle, why)
-        windows = any(license_.rsplit("/", 1)[-1].startswith("windows-") for license_ in _licenses(response))
+        licenses = (str(link) for disk in response.disks for link in disk.licenses)
+        windows = any(license_.rsplit("/", 1)[-1].startswith("windows-") for license_ in licenses)
         return MachineStatus(
             state, address or inside, 3389 if windows else 22, peer_address=inside, why=why, taken=taken
         )
@@ -169,7 +170,3 @@ def _addresses(response: Any) -> tuple[str | None, str | None]:
         outside = next((str(one.nat_i_p) for one in card.access_configs if one.nat_i_p), None)
         return outside, str(card.network_i_p) or None
     return None, None
-
-
-def _licenses(response: Any) -> list[str]:
-    return [str(link) for disk in response.disks for link in disk.licenses]

@@ -9,14 +9,7 @@ from cloudcmp.model.lease import INSTANCE, VOLUME, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.sdk import Sdk
-from cloudcmp.provider.gcp.tags import (
-    ITEM,
-    SCHEMA_LABEL,
-    STUDY_LABEL,
-    TOKEN_LABEL,
-    label,
-    tags_and_token,
-)
+from cloudcmp.provider.gcp.tags import ITEM, SCHEMA_LABEL, STUDY_LABEL, TOKEN_LABEL, label, tags_and_token
 
 _UNREACHED = "UNREACHABLE"
 

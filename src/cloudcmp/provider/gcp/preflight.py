@@ -29,8 +29,7 @@ class Preflight:
             at = await self._sdk.date()
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
-        endpoint = self._sdk.endpoint()
-        named = f"{project.name}{f' at {endpoint}' if endpoint else ''}"
+        named = self._sdk.at_endpoint(str(project.name))
         findings = [Finding("credentials", True, f"they are taken for the project {named}")]
         findings += [self._account(str(project.name), candidates), clock_finding(at, self._now())]
         good = []

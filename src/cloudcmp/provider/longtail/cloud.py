@@ -85,7 +85,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
             except NotAllowed:
                 response = {}
             self._sdk.account = self._cloud.dialect.account_id(response) or UNKNOWN_ACCOUNT
-        return self._at_endpoint(self._sdk.account)
+        return self._sdk.at_endpoint(self._sdk.account)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""

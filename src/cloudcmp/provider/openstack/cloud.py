@@ -67,7 +67,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
     async def account(self) -> str:
         """The project that the credentials are of, and the address of Keystone."""
         project, _ = await self._sdk.run_in_thread(self._sdk.project_now, "")
-        return self._at_endpoint(project or UNKNOWN_ACCOUNT)
+        return self._sdk.at_endpoint(project or UNKNOWN_ACCOUNT)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from the head of an answer."""

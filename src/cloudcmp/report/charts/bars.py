@@ -1,6 +1,6 @@
 """Medians as bars with whiskers, a panel for each cell (as CloudCmp's figure 1), for values and for money."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from cloudcmp.model.result import Estimate
 from cloudcmp.report.charts.base import (
@@ -33,10 +33,6 @@ class Bar:
     high: float | None
     words: str
 
-    def row(self) -> dict[str, object]:
-        """The bar as a row of data."""
-        return {"who": self.who, "value": self.value, "low": self.low, "high": self.high, "words": self.words}
-
 
 def panel(title: str, axis: str, bars: list[Bar], styles: Styles) -> Spec:
     """Horizontal bars from zero, one for each candidate, with their words in a column on the right."""
@@ -48,7 +44,7 @@ def panel(title: str, axis: str, bars: list[Bar], styles: Styles) -> Spec:
         "title": title,
         "width": _WIDTH,
         "height": {"step": _STEP},
-        "data": {"values": [bar.row() for bar in bars]},
+        "data": {"values": [asdict(bar) for bar in bars]},
         "layer": [
             layer("bar", {"x": x, "y": y, "color": styles.colour()}, height=13, stroke=INK, strokeWidth=0.5),
             layer("rule", {"x": number("low", axis), "x2": {"field": "high"}, "y": y}, strokeWidth=1.3, **ink),

@@ -24,7 +24,7 @@ def candidates(study: StudyView) -> Sheet:
     rows = [
         row(Field(one.id, _details(one)), f"{one.offering.provider} / {one.offering.region} / {one.offering.name}",
             one.offering.category or UNKNOWN, _amount(one.offering.vcpus), memory(one.offering.memory_gib),
-            _price(one), price_source(one.offering.price, day), _ran(one))
+            price_field(one.offering.price, one.count), price_source(one.offering.price, day), _ran(one))
         for one in study.candidates
     ]  # fmt: skip
     note = "" if any(one.offering.price for one in study.candidates) else no_price(study)
@@ -70,12 +70,11 @@ def _size(match: Match) -> str:
     return ", ".join(filter(None, parts)) or "any"
 
 
-def _price(one: Candidate) -> Field:
-    price = one.offering.price
+def price_field(price: Price | None, count: int = 1) -> Field:
+    """A price an hour, with how many times it is paid if that is more than once."""
     if price is None:
         return Field("unknown", kind="unsure")
-    text = f"{price.amount_per_hour.normalize():f} {price.currency}"
-    return Field(text, f"× {one.count}" if one.count > 1 else "")
+    return Field(f"{price.amount_per_hour.normalize():f} {price.currency}", f"× {count}" if count > 1 else "")
 
 
 def price_source(price: Price | None, day: date | None) -> str:

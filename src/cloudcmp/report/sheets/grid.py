@@ -52,11 +52,8 @@ def _sheet(study: StudyView, at: int, rest: Cell, by_op: dict[str, _Found]) -> S
             rows.append(row(name, *(_median(scale, found.get((size, record)), at) for record in records)))
     words = ", ".join((metric_words(rest.metric), *(param_words(*pair) for pair in rest.params)))
     caption = captioned(study.origin, f"{study.candidates[at].id}: {words}, {scale.unit}")
-    return Sheet(caption, (Column("file, record"), *_titles(records)), tuple(rows), _note(views, at))
-
-
-def _titles(records: Sequence[int]) -> tuple[Column, ...]:
-    return tuple(Column(param_words(_COLUMNS, str(record)), True) for record in records)
+    titles = (Column(param_words(_COLUMNS, str(record)), True) for record in records)
+    return Sheet(caption, (Column("file, record"), *titles), tuple(rows), _note(views, at))
 
 
 def _median(scale: Scale, view: CellView | None, at: int) -> str:

@@ -6,7 +6,7 @@ from cloudcmp.answer import Services, Type, Where, offered
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.report_model import StudyView
-from cloudcmp.report.sheets.candidates import memory, price_source, studied_on
+from cloudcmp.report.sheets.candidates import memory, price_field, price_source, studied_on
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
 
 TITLE = "What each provider offers"
@@ -37,7 +37,7 @@ def _types(study: StudyView, found: Iterable[Type]) -> Sheet:
     day = studied_on(study)
     rows = [
         row(_of(f"{one.provider} / {one.name}", one.simulated, f"with {one.volume}" if one.volume else ""), one.region,
-            UNKNOWN if one.vcpus is None else f"{one.vcpus:g}", memory(one.memory_gib), _price(one),
+            UNKNOWN if one.vcpus is None else f"{one.vcpus:g}", memory(one.memory_gib), price_field(one.price),
             price_source(one.price, day))
         for one in found
     ]  # fmt: skip
@@ -62,12 +62,6 @@ def _of(name: str, simulated: bool, below: str = "") -> Field:
 
 def _listed(words: tuple[str, ...]) -> str:
     return ", ".join(words) or UNKNOWN
-
-
-def _price(one: Type) -> Field:
-    if one.price is None:
-        return Field("unknown", kind="unsure")
-    return Field(f"{one.price.amount_per_hour.normalize():f} {one.price.currency}")
 
 
 def brief(study: StudyView) -> list[tuple[str, str, str, str]]:
