@@ -15,6 +15,6 @@ class Late:
     module: str
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # pytest asks each name of a module for its `__test__`
+        if name.startswith("_"):  # pytest asks each name of a module for `__test__` and `_mock_name`
             raise AttributeError(name)
         return getattr(importlib.import_module(self.module), name)
