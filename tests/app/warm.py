@@ -285,6 +285,7 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     os.environ.clear()
     os.environ.update(asked["environ"])
     os.chdir(asked["cwd"])
+    tempfile.tempdir = None  # it is where this environment says
     nowhere = os.open(asked["terminal"] or os.devnull, os.O_RDWR)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     out = nowhere if asked["terminal"] else os.open(asked["out"], flags, 0o600)
