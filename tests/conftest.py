@@ -1,5 +1,6 @@
 """For every test: signals as a terminal would give them, whoever started the tests."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -7,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,10 +23,11 @@ settings.register_profile("house", settings.get_profile("exploring"), derandomiz
 settings.load_profile("house")
 
 _DATA = tempfile.mkdtemp(prefix="cloudcmp-data-")
+_SHARED = contextlib.ExitStack()
 _BYTECODE = Path(__file__).parent.parent / ".pytest_cache" / "bytecode"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Heed Ctrl-C from the beginning; the price book and the key of whoever runs the tests is none of theirs."""
     fill_stdin()
     heed()
@@ -33,10 +36,22 @@ def pytest_configure() -> None:
     sys.dont_write_bytecode, sys.pycache_prefix = False, str(_BYTECODE)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(_BYTECODE)
+    os.environ |= getattr(config, "workerinput", {}).get("shared", {})
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Have all workers of a parallel run share one process that forks commands."""
+    from tests.app import warm
+
+    if warm.SHARED not in os.environ:
+        os.environ[warm.SHARED] = _SHARED.enter_context(warm.served())
+    node.workerinput["shared"] = {warm.SHARED: os.environ[warm.SHARED]}
 
 
 def pytest_unconfigure() -> None:
-    """Leave no price book and no key."""
+    """Leave no price book, no key and no process."""
+    _SHARED.close()
     shutil.rmtree(_DATA, ignore_errors=True)
 
 

@@ -1,13 +1,15 @@
 """Secrets planted wherever the product could come upon one, and the product run while it is watched.
 
-As a program (`python -m tests.app.canaries VAULT cloudcmp's arguments`) it is the real command in a process that
-logs all it can, and that writes the secrets which the product makes itself into the file VAULT.
+What is run is the real command, forked (see warm.py) by way of `prepare`: it logs all it can, and writes the secrets
+which the product makes itself into a file.
 """
 
 import base64
 import json
+import logging
 import os
 import random
+import secrets
 import shlex
 import string
 import subprocess
@@ -23,6 +25,7 @@ from typing import Any
 import asyncssh
 
 from tests.app.search import packed
+from tests.app.warm import warmth
 
 _PRIVATE = 0o600
 
@@ -206,25 +209,26 @@ class Seen:
     children: dict[bytes, bytes] = field(default_factory=dict)
 
 
-def run(arguments: Sequence[str | Path], environ: Mapping[str, str], folder: Path, vault: Path) -> Seen:
+_VAULT = "CANARIES_VAULT"
+
+
+def run(
+    arguments: Sequence[str | Path], environ: Mapping[str, str], folder: Path, vault: Path, waits: Mapping[str, float]
+) -> Seen:
     """The real command, watched: the arguments of all processes and the environment of its children, sampled."""
-    root = Path(__file__).parent.parent.parent
-    command = [sys.executable, "-m", "tests.app.canaries", str(vault), *map(str, arguments)]
-    kept = {"PATH": os.environ["PATH"], "PYTHONPATH": str(root), "COLUMNS": "100", "TMPDIR": str(folder / "tmp")}
+    kept = {"PATH": os.environ["PATH"], "COLUMNS": "100", "TMPDIR": str(folder / "tmp"), _VAULT: str(vault)}
     (folder / "tmp").mkdir(exist_ok=True)
     out, err = folder / "out", folder / "err"
-    with out.open("wb") as to_out, err.open("wb") as to_err:
-        process = subprocess.Popen(command, cwd=folder, env={**kept, **environ}, stdout=to_out, stderr=to_err)
-        seen = Seen(-1, b"", b"")
-        over = threading.Event()
-        watching = threading.Thread(target=_watch, args=(process.pid, vault.parent, seen, over))
-        watching.start()
-        try:
-            seen.code = process.wait(180)
-        finally:
-            process.kill()
-            over.set()
-            watching.join()
+    job = warmth().start(arguments, {**kept, **environ}, folder, waits, out=out, err=err, prepare=__name__)
+    seen = Seen(-1, b"", b"")
+    over = threading.Event()
+    watching = threading.Thread(target=_watch, args=(job.pid, vault.parent, seen, over))
+    watching.start()
+    try:
+        seen.code = job.wait(180)
+    finally:
+        over.set()
+        watching.join()
     seen.out, seen.err = out.read_bytes(), err.read_bytes()
     out.unlink()
     err.unlink()
@@ -266,11 +270,9 @@ def _watch(pid: int, home: Path, seen: Seen, over: threading.Event) -> None:
                 continue
 
 
-def _spied(vault: Path) -> None:
+def prepare() -> None:
     """Log all that there is, and note each secret that the product makes."""
-    import logging
-    import secrets
-
+    vault = Path(os.environ.pop(_VAULT))
     logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
     for name in ("botocore", "botocore.auth", "botocore.endpoint", "botocore.parsers", "botocore.credentials", "boto3",
                  "urllib3", "urllib3.connectionpool", "asyncssh", "asyncio"):  # fmt: skip
@@ -304,11 +306,3 @@ def noted(vault: Path) -> dict[str, list[bytes]]:
         kind, secret = json.loads(line)
         found.setdefault(kind, []).append(bytes.fromhex(secret))
     return found
-
-
-if __name__ == "__main__":
-    _spied(Path(sys.argv[1]))
-    from cloudcmp.cli.entry import main
-
-    sys.argv = ["cloudcmp", *sys.argv[2:]]
-    main()

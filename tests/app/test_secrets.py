@@ -21,6 +21,7 @@ import pytest
 from cloudcmp.provider.local.processes import VARIABLE
 from tests.app.canaries import Nest, Seen, noted, run, seeds
 from tests.app.search import Searcher, packed
+from tests.app.warm import SHORT
 from tests.emulated.boot import ssh_boot, told, why_not
 from tests.emulated.ec2 import Ec2
 from tests.emulated.ssh_server import machine_in_thread
@@ -44,6 +45,8 @@ _AWS = "  - {provider: aws, region: us-east-1, offering: t3.micro, price: 0.01 U
 _OWN = (
     "  - {provider: ssh, offering: filed}\n  - {provider: ssh, offering: agent}\n  - {provider: local, offering: 1cpu}"
 )
+_RENTS = ("crash", "resume", "cleanup")
+"""What waits for a cloud; the others draw real figures."""
 PROFILES = ("tired", "process", "fails", "garbled", "web", "sso", "inline", "none")
 
 
@@ -73,7 +76,8 @@ class Evidence:
         folder = self.work / "legs" / name
         folder.mkdir(parents=True)
         environ = {key: text for key, text in (self.nest.environ | more).items() if key not in without}
-        self.seen[name] = run(arguments, environ, folder, self.vault)
+        waits = SHORT if name in _RENTS else {"nohup": 0.0}
+        self.seen[name] = run(arguments, environ, folder, self.vault, waits)
         return self.seen[name]
 
 

@@ -1,12 +1,14 @@
 """The command in processes forked from one that has imported everything: an import takes longer than a study's crash.
 
 `with Warm() as warm: job = warm.start(["run", ...], environ, folder)` runs `cloudcmp run ...` in a process and session
-of its own. `waits` shortens, in that process only, how long it waits for clouds: what is proven then is what is done
-and in which order, not how long is waited for it (tests/provider/test_aws_study.py waits in full). Its reports have
-sketches for figures, which tests/report draws: to start what draws takes longer than the rest of a small study.
+of its own. `warmth()` is the one that all workers of a parallel run share: each import is paid once.
+
+`waits` shortens, in that process only, how long it waits for clouds: what is proven then is what is done and in which
+order, not how long is waited for it (tests/provider/test_aws_study.py waits in full). Its reports have sketches for
+figures, which tests/report draws: to start what draws takes longer than the rest of a small study.
 
 `warm.run` waits for the command. `python -m tests.app.warm` is the process that forks; it has one thread, as
-forking asks for.
+forking asks for, begins to import when the first asks, and ends with its standard input.
 """
 
 import atexit
@@ -16,13 +18,15 @@ import importlib
 import inspect
 import json
 import os
+import selectors
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -42,6 +46,8 @@ CLIENTS = {
 }
 """What is imported besides, before the first command whose environment has a name that begins so."""
 ROOT = Path(__file__).parents[2]
+SHARED = "CLOUDCMP_TESTS_WARM"
+"""Names, in the environment of a worker of a parallel run, the address of the process that forks for all of them."""
 SHORT = {"grace_s": 1.0, "settle_s": 1.0, "poll_s": 0.1, "interval_s": 0.05, "drain_s": 50.0, "give_up_s": 120.0}
 """Seconds: ten times the emulated clouds' lag, where the product waits ten times a real one's. With `nohup` (not 0) a
 closed terminal is ignored."""
@@ -84,38 +90,39 @@ class Job:
 
 
 class Warm:
-    """A process that has imported everything, and forks."""
+    """A process that has imported everything, and forks: one of another process, where `address` is its socket's."""
+
+    def __init__(self, address: str = "") -> None:
+        self._address = address
 
     def __enter__(self) -> "Warm":
         self._count = 0
         self._asking = threading.Lock()
         self._jobs: list[Job] = []
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.app.warm"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, bufsize=1,
-        )  # fmt: skip
+        self._own = contextlib.ExitStack()
+        address = self._address or self._own.enter_context(served())
+        self._line = socket.socket(socket.AF_UNIX)
+        self._line.connect(address)
+        self._words = self._line.makefile("rw", encoding="utf-8")
         return self
 
     def __exit__(self, *_: object) -> None:
         for job in self._jobs:
             if job.code() is None:
                 job.kill()
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.close()
-        self._process.wait(30)
-        self._process.stdout.close()
+        self._words.close()
+        self._line.close()
+        self._own.close()
 
     def ask(self, said: Mapping[str, Any]) -> dict[str, Any]:
         """One question and its answer."""
-        assert self._process.stdin
-        assert self._process.stdout
         try:
             with self._asking:
-                self._process.stdin.write(json.dumps(said) + "\n")
-                answer: dict[str, Any] = json.loads(self._process.stdout.readline())
-        except (BrokenPipeError, ValueError) as error:
-            raise RuntimeError(f"the process that forks has ended with {self._process.wait(5)}") from error
+                self._words.write(json.dumps(said) + "\n")
+                self._words.flush()
+                answer: dict[str, Any] = json.loads(self._words.readline())
+        except (OSError, ValueError) as error:
+            raise RuntimeError("the process that forks has ended") from error
         return answer
 
     def run(
@@ -146,6 +153,24 @@ class Warm:
         return job
 
 
+@contextlib.contextmanager
+def served() -> Iterator[str]:
+    """The address of a process that forks, which ends with this block; it begins to import at the first question."""
+    with tempfile.TemporaryDirectory(prefix="cloudcmp-warm-") as place, socket.socket(socket.AF_UNIX) as listening:
+        address = f"{place}/line"
+        listening.bind(address)
+        listening.listen(64)
+        words = [sys.executable, "-m", "tests.app.warm", str(listening.fileno())]
+        process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, pass_fds=(listening.fileno(),))
+        listening.close()
+        try:
+            yield address
+        finally:
+            assert process.stdin
+            process.stdin.close()
+            process.wait(30)
+
+
 def warmth() -> Warm:
     """This process's own, which ends with it; a process that was forked from one that has it gets another."""
     return _warmth(os.getpid())
@@ -153,36 +178,73 @@ def warmth() -> Warm:
 
 @cache
 def _warmth(_pid: int) -> Warm:
-    one = Warm().__enter__()
+    one = Warm(os.environ.get(SHARED, "")).__enter__()
     atexit.register(one.__exit__)
     return one
 
 
-def _serve() -> None:
-    import_all(IMPORTS.split())
+@dataclass
+class _Line:
+    """One that asks: its connection, and its commands by number; -9 and the like of those that have ended."""
+
+    connection: socket.socket
+    words: Any
+    pids: list[int]
+    ended: dict[int, int]
+
+    def look(self, number: int) -> int | None:
+        """How a command ended; None while it runs."""
+        if number not in self.ended:
+            done, status = os.waitpid(self.pids[number], os.WNOHANG)
+            if done:
+                self.ended[number] = os.waitstatus_to_exitcode(status)
+        return self.ended.get(number)
+
+    def close(self) -> None:
+        """Hear no more of it."""
+        self.words.close()
+        self.connection.close()
+
+
+def _serve(listening: socket.socket) -> None:
+    lines = selectors.DefaultSelector()
+    lines.register(listening, selectors.EVENT_READ)
+    lines.register(0, selectors.EVENT_READ)
     loaded: set[str] = set()
-    pids: list[int] = []
-    ended: dict[int, int] = {}
-    for line in sys.stdin:
-        asked = json.loads(line)
-        if "look" in asked:
-            number = asked["look"]
-            if number not in ended:
-                done, status = os.waitpid(pids[number], os.WNOHANG)
-                if done:
-                    ended[number] = os.waitstatus_to_exitcode(status)
-            answer = {"code": ended.get(number)}
-        else:
-            _load(asked["environ"], loaded)
-            pids.append(_fork(asked))
-            answer = {"pid": pids[-1], "number": len(pids) - 1}
-        sys.stdout.write(json.dumps(answer) + "\n")
-        sys.stdout.flush()
-    os._exit(0)  # what is frozen would be called leaked
+    while True:
+        for key, _ in lines.select():
+            if key.fileobj == 0:
+                os._exit(0)  # what is frozen would be called leaked
+            if key.fileobj is listening:
+                connection, _ = listening.accept()
+                line = _Line(connection, connection.makefile("rw", encoding="utf-8"), [], {})
+                lines.register(connection, selectors.EVENT_READ, line)
+            elif asked := key.data.words.readline():
+                answer = _answer(json.loads(asked), key.data, lines, loaded)
+                key.data.words.write(json.dumps(answer) + "\n")
+                key.data.words.flush()
+            else:  # a worker that ended has killed its commands, one that was killed has not
+                lines.unregister(key.fileobj)
+                for number in range(len(key.data.pids)):
+                    if key.data.look(number) is None:
+                        os.killpg(key.data.pids[number], signal.SIGKILL)
+                        os.waitpid(key.data.pids[number], 0)
+                key.data.close()
+
+
+def _answer(asked: dict[str, Any], line: _Line, lines: selectors.BaseSelector, loaded: set[str]) -> dict[str, Any]:
+    if "look" in asked:
+        return {"code": line.look(asked["look"])}
+    if not loaded:
+        import_all(IMPORTS.split())
+    _load(asked["environ"], loaded)
+    line.pids.append(_fork(asked, [key.fileobj for key in lines.get_map().values()]))
+    return {"pid": line.pids[-1], "number": len(line.pids) - 1}
 
 
 def _load(environ: Mapping[str, str], loaded: set[str]) -> None:
     """Import the official clients that a command will use, once; what they read for a first client too."""
+    loaded.add("")
     for begins in CLIENTS.keys() - loaded:
         if any(name.startswith(begins) for name in environ):
             loaded.add(begins)
@@ -195,7 +257,7 @@ def _load(environ: Mapping[str, str], loaded: set[str]) -> None:
                 new_session().client("ec2", region_name="us-east-1", **keys)
 
 
-def _fork(asked: dict[str, Any]) -> int:
+def _fork(asked: dict[str, Any], inherited: Sequence[Any]) -> int:
     ready, begun = os.pipe()
     pid = os.fork()
     if pid:
@@ -207,6 +269,9 @@ def _fork(asked: dict[str, Any]) -> int:
     try:
         os.setsid()
         os.close(ready)
+        for one in inherited:  # else they would seem to be open for as long as the command runs
+            if one:
+                os.close(one.fileno())
         code = _run(asked, begun)
     finally:
         with contextlib.suppress(OSError, ValueError):
@@ -220,6 +285,7 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     os.environ.clear()
     os.environ.update(asked["environ"])
     os.chdir(asked["cwd"])
+    tempfile.tempdir = None  # it is where this environment says
     nowhere = os.open(asked["terminal"] or os.devnull, os.O_RDWR)
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     out = nowhere if asked["terminal"] else os.open(asked["out"], flags, 0o600)
@@ -288,4 +354,4 @@ def _quicken(driver: type, **waits: float) -> None:
 
 
 if __name__ == "__main__":
-    _serve()
+    _serve(socket.socket(fileno=int(sys.argv[1])))
