@@ -120,8 +120,9 @@ class Sdk(SdkClient):
         """What the token says: catalogue, project, roles."""
 
         def asked() -> Any:
-            cloud = self._cloud("")
-            access = cloud.get_session().auth.get_access(cloud.get_session())
+            with self._lock:
+                session = self._cloud("").get_session()
+                access = session.auth.get_access(session)
             if access.version != "v3":
                 raise Refused.at(self.name, f"its Keystone speaks {access.version}", "only Keystone v3 is supported")
             return access
@@ -221,8 +222,21 @@ class Sdk(SdkClient):
         if door is None:
             what = f"this cloud has no {service} there"
             raise Refused.at(self.place(region), what, "see 'openstack catalog list'")
-        self.guarded(lambda: self._cloud(region).get_session().get_token(), fault_of, region)
+        self.guarded(lambda: self._authorised(region), fault_of, region)
         return door
+
+    def _authorised(self, region: str, refused: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The headers that carry the token of a region: another one than was `refused`, renewed once for all threads.
+
+        The library keeps one token for all threads, and drops it in one while another is about to read it.
+        """
+        with self._lock:
+            session = self._cloud(region).get_session()
+            headers = dict(session.get_auth_headers() or {})
+            if headers == refused:
+                session.invalidate()
+                headers = dict(session.get_auth_headers() or {})
+            return headers
 
     def _call(
         self, region: str, service: str, method: str, path: str, body: Any, params: Mapping[str, Any], attempts: int,
@@ -230,13 +244,14 @@ class Sdk(SdkClient):
     ) -> Answer:  # fmt: skip
         door = self._ready(region, service)
 
-        def once() -> Any:
+        def once(token: Mapping[str, str]) -> Any:
             return self._cloud(region).get_session().request(
                 door.url + path,
                 method,
                 json=body,
                 params=dict(params) or None,
-                headers={"Accept": "application/json"},
+                headers={"Accept": "application/json", **token},
+                authenticated=False,  # the token is in the headers
                 microversion=door.microversion,
                 microversion_service_type=service if door.microversion else None,
                 timeout=self.deadline_s,
@@ -249,10 +264,10 @@ class Sdk(SdkClient):
             )  # fmt: skip
 
         def sent() -> Answer:
-            answer = once()
-            if answer.status_code == 401:
-                # Refused unread. The library renews a token once, but not while another thread is renewing it.
-                answer = once()
+            token = self._authorised(region)
+            answer = once(token)
+            if answer.status_code == 401:  # refused unread
+                answer = once(self._authorised(region, refused=token))
             self.date = answer.headers.get("Date", "")
             return parse_response(answer, self.place(region), changes=changes)
 
