@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulated.arm import Faults, arm
+from tests.emulated.arm_answers import said
+from tests.emulated.arm_login import Login
 from tests.emulated.arm_requests import firewall, instance, launched, provider, request
 from tests.emulated.pointed import pointed
 
@@ -27,6 +29,7 @@ from cloudcmp.errors import (
 )
 from cloudcmp.model.lease import FIREWALL
 from cloudcmp.provider.azure.faults import error_in, fault_of, missing, refusal
+from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.common.responses import CloudError
 
 
@@ -210,6 +213,14 @@ def test_p12_a_login_that_cannot_be_reached_is_no_lack_of_credentials(cloud, mon
     monkeypatch.setenv("AZURE_AUTHORITY_HOST", "http://127.0.0.1:9")
     with pytest.raises(BadCredentials):
         asyncio.run(provider().find("study-a"))
+
+
+def test_a_login_that_fails_is_asked_as_often_as_all_else(cloud, monkeypatch):
+    asked = []
+    monkeypatch.setattr(Login, "answer", lambda _, request: asked.append(request.path) or said({}, 503))
+    with pytest.raises(Unreached, match="login cannot be reached"):
+        asyncio.run(provider().find("study-a"))
+    assert len(asked) == Sdk().attempts
 
 
 def test_credentials_that_expire_and_are_renewed_are_taken_again(cloud):

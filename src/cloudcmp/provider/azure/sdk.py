@@ -18,6 +18,7 @@ from cloudcmp.provider.common.sdk_logging import limit_logging
 
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
+_ATTEMPTS, _BACKOFF_S = 3, 0.2
 _WAIT_S = 10.0
 _MOST_PAGES = 2000
 _NAME = "azure"
@@ -56,7 +57,7 @@ class Sdk(SdkClient):
     repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
     """
 
-    attempts: int = 3
+    attempts: int = _ATTEMPTS
     deadline_s: float = 60.0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _clients: dict[str, Any] = field(default_factory=dict)
@@ -202,7 +203,7 @@ class Sdk(SdkClient):
         return {
             "timeout": self.deadline_s,
             "retry_total": attempts - 1,
-            "retry_backoff_factor": 0.2,
+            "retry_backoff_factor": _BACKOFF_S,
             "connection_timeout": _CONNECT_S,
             "read_timeout": self.deadline_s,
         }
@@ -274,8 +275,9 @@ def new_credential() -> Any:
     limit_logging(*_NOISY)
     limit_logging(*_NOISIER, level=logging.ERROR)
     # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
+    few = {"retry_total": _ATTEMPTS - 1, "retry_backoff_factor": _BACKOFF_S, "connection_timeout": _CONNECT_S}
     try:
-        return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")))
+        return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")), **few)
     except ValueError as error:
         raise BadCredentials.at(_NAME, one_line(str(error)), RENEW) from None
 
