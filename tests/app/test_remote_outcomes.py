@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-import pytest
-
 from cloudcmp.agent.host import new_key
 from cloudcmp.app import study_view as viewing
 from cloudcmp.model.trial import Outcome
@@ -75,9 +73,8 @@ def outcomes(view: View) -> dict[str, list[Outcome]]:
     return found
 
 
-@pytest.fixture(scope="module")
-def lied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Said]:
-    work = tmp_path_factory.mktemp("liars")
+def lied(work: Path) -> Said:
+    """A study of the honest and the liars; nothing of it is left on any machine, nor beside its folder."""
     names = (*HONEST, *LIARS)
     with boxes(work, names) as found:
         for name, body in (HONEST | LIARS).items():
@@ -88,13 +85,13 @@ def lied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Said]:
         for name in names:
             left = list((found[name].home / ".cloudcmp").rglob("*"))
             assert left == [], name
-    return work, said
+    return said
 
 
-def test_p29_p31_liars_beside_honest_machines_change_nothing_for_them(lied: tuple[Path, Said]) -> None:
-    work, said = lied
+def test_p29_p31_liars_beside_honest_machines_change_nothing_for_them(tmp_path: Path) -> None:
+    said = lied(tmp_path)
     assert said.code == 0, said.err
-    view = viewing.view(work / "out")
+    view = viewing.view(tmp_path / "out")
     ended = outcomes(view)
     for name in HONEST:
         assert ended[name] == [Outcome.OK] * LAUNCHES
@@ -109,11 +106,8 @@ def test_p29_p31_liars_beside_honest_machines_change_nothing_for_them(lied: tupl
         assert one.n_started == LAUNCHES
         assert one.n_ok == (LAUNCHES if name in HONEST else ended[name].count(Outcome.OK))
         assert name in {*HONEST, "often"} or one.values == ()
-
-
-def test_p29_p31_the_report_says_how_many_of_how_many_and_nothing_else_that_they_said(lied: tuple[Path, Said]) -> None:
-    work, said = lied
-    page = (work / "out" / "report.html").read_text(encoding="utf-8")
+    # The report tells how many of how many, and nothing else that they said.
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert f"0/{LAUNCHES}" in page
     assert f"{LAUNCHES}/{LAUNCHES}" in page
     assert "<script" not in page

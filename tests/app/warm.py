@@ -324,6 +324,7 @@ def shorten(
     *, grace_s: float, settle_s: float, poll_s: float, interval_s: float, drain_s: float, give_up_s: float
 ) -> None:
     """Have this process wait for clouds only so long; nothing else of it is changed."""
+    from cloudcmp.app import sweep
     from cloudcmp.execute import connections as office
     from cloudcmp.execute import interruption as stopping
     from cloudcmp.provider import make, names
@@ -335,8 +336,8 @@ def shorten(
             return patience_with(provider)
         return Patience(grace_s, poll_s, give_up_s, settle_s=provider.settle_s)
 
-    lifecycle.patience_with = patience
-    destruction._AGAIN_S = poll_s
+    lifecycle.patience_with = sweep.patience_with = patience
+    destruction._AGAIN_S = sweep._AGAIN_S = poll_s
     office._POLL_BILLED_S = poll_s
     for name in names():
         if (provider := make(name)).billed:
