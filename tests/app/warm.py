@@ -126,12 +126,13 @@ class Warm:
         return answer
 
     def run(
-        self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float, prepare: str = ""
-    ) -> tuple[int, str, str]:
+        self, words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float, prepare: str = "",
+        waits: Mapping[str, float] | None = None,
+    ) -> tuple[int, str, str]:  # fmt: skip
         """How a command ended, and what it printed on its two streams."""
         with tempfile.TemporaryDirectory(prefix="cloudcmp-said-") as place:
             out, err = Path(place) / "out", Path(place) / "err"
-            code = self.start(words, environ, cwd, out=out, err=err, prepare=prepare).wait(within_s)
+            code = self.start(words, environ, cwd, waits, out=out, err=err, prepare=prepare).wait(within_s)
             return code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
 
     def start(

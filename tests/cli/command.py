@@ -37,10 +37,11 @@ def cloudcmp(*arguments: str | Path, cwd: Path | None = None, within_s: float = 
 
 
 def forked(
-    words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float = 120.0, prepare: str = ""
-) -> Said:
-    """The same with this environment and no other; `prepare` as in warm.py."""
-    return Said(*warmth().run(words, environ, cwd, within_s, prepare))
+    words: Sequence[str | Path], environ: Mapping[str, str], cwd: Path, within_s: float = 120.0, prepare: str = "",
+    waits: Mapping[str, float] | None = None,
+) -> Said:  # fmt: skip
+    """The same with this environment and no other; `prepare` and `waits` as in warm.py."""
+    return Said(*warmth().run(words, environ, cwd, within_s, prepare, waits))
 
 
 def installed(*arguments: str | Path, cwd: Path | None = None, within_s: float = 120.0, **environ: str) -> Said:

@@ -1,11 +1,12 @@
 """Whole studies on emulated clouds, as a user runs them: a process of its own, real SSH, the real agent, a report."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from tests.app.warm import SHORT
 from tests.cli.command import Said, forked
 from tests.emulated.boot import ssh_boot
 from tests.emulated.standing import Standing
@@ -25,19 +26,26 @@ def study(candidates: str, currency: str = "USD") -> str:
     )
 
 
-def cloudcmp(clouds: Iterable[Standing[Any]], folder: Path, *words: str, **environ: str) -> Said:
+def cloudcmp(
+    clouds: Iterable[Standing[Any]], folder: Path, *words: str, waits: Mapping[str, float] | None = None, **environ: str
+) -> Said:
     """The command in a process of its own, whose home is the folder and which sees these clouds only."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(_OTHERS)}
     for cloud in clouds:
         variables |= cloud.environ
     variables |= {"HOME": str(folder), "CLOUDCMP_AGENT": str(locate()), **environ}
-    return forked(words, variables, folder, 240.0)
+    return forked(words, variables, folder, 240.0, waits=waits)
 
 
-def whole(clouds: Sequence[Standing[Any]], folder: Path, study: str, swept: str) -> str:
-    """A study is run to its report, then a provider is swept: nothing failed, and nothing is left. What was printed."""
+def whole(
+    clouds: Sequence[Standing[Any]], folder: Path, study: str, swept: str, waits: Mapping[str, float] | None = SHORT
+) -> str:
+    """A study is run to its report, then a provider is swept: nothing failed, and nothing is left. What was printed.
+
+    Without `waits` (see tests/app/warm.py) it waits for its clouds in full.
+    """
     (folder / "study.yaml").write_text(study)
-    ran = cloudcmp(clouds, folder, "run", "study.yaml", "--out", "out")
+    ran = cloudcmp(clouds, folder, "run", "study.yaml", "--out", "out", waits=waits)
     said = ran.out + ran.err
     assert ran.code == 0, said
     assert "failed" not in said

@@ -20,7 +20,7 @@ STUDY = study("""\
 
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
-    usual = Faults(pending_s=0.3, read_lag_s=0.3)
+    usual = Faults(pending_s=0.1, read_lag_s=0.1)
     with arm(usual, boot=ssh_boot(tmp_path / "machines"), policy=policy()) as cloud:
         cloud.inject("virtualMachines/write", "lost")
         cloud.inject("networkSecurityGroups/write", "5xx", first=2)

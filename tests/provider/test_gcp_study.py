@@ -20,7 +20,7 @@ STUDY = study("""\
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
     """Under the least-privilege role."""
-    faults = Faults(pending_s=0.5, read_lag_s=0.3)
+    faults = Faults(pending_s=0.1, read_lag_s=0.1)
     with gce(faults, boot=ssh_boot(tmp_path / "machines"), policy=policy()) as cloud:
         cloud.inject("firewalls.insert", "5xx", first=2)
         cloud.inject("instances.insert", "lost")

@@ -28,7 +28,7 @@ def test_a_study_runs_from_launch_to_report_while_answers_are_lost(currency, tmp
     names = CURRENCIES[currency]
     text = study("".join(_LINE.format(name, emulated(name)) for name in names), currency)
     with contextlib.ExitStack() as stack:
-        faults = Faults(pending_s=0.5, read_lag_s=0.5)
+        faults = Faults(pending_s=0.1, read_lag_s=0.1)
         clouds = [stack.enter_context(emulated(name).make(faults, boot=ssh_boot(tmp_path / name))) for name in names]
         for cloud in clouds:
             cloud.inject("machines.create", "lost", first=2)  # the first is empty: the look before a study

@@ -27,7 +27,7 @@ STUDY = study("""\
 
 
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
-    faults = Faults(pending_s=0.5, read_lag_s=0.5, delete_s=0.2, page=2)
+    faults = Faults(pending_s=0.1, read_lag_s=0.1, delete_s=0.1, page=2)
     with nova(faults, boot=ssh_boot(tmp_path / "machines"), policy=policy()) as cloud:
         cloud.inject("CreateServer", "lost")
         cloud.inject("CreateSecurityGroup", "5xx", first=2)
