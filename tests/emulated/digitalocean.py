@@ -285,6 +285,7 @@ EMULATED = Emulated(
     off='"off"',
     firewall_field="tags",
     price="0.00893",
+    currency="USD",
     recorded=Recorded(
         "digitalocean_v2", ("list_sizes", "sizes"), ("list_nodes", "droplets"), "regions", "nyc1", ("512mb", "0.00744"),
         "_droplet",

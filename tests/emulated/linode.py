@@ -248,6 +248,7 @@ EMULATED = Emulated(
     off='"offline"',
     firewall_field="firewall_id",
     price="0.0075",
+    currency="USD",
     recorded=Recorded(
         "linode_v4", ("list_types", "data"), ("list_nodes", "data"), "data", "eu-west", ("g6-nanode-1", "0.0075"),
         "_linode", creates={"root_pass": "not a real one"},

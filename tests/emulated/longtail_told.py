@@ -5,6 +5,7 @@ import json
 import re
 from typing import Any
 
+from cloudcmp.provider.longtail import labels
 from tests.emulated.cloud import Call
 from tests.emulated.standing import Standing
 
@@ -60,7 +61,9 @@ def _label(call: Call) -> str:
     """What among a call's tags (or in its description) says whose what it makes is."""
     begins = _FIREWALL if call.action == "firewalls.create" else _MACHINE
     body = _body(call)
-    words = [*body.get("tags", ()), str(body.get("description", ""))]
+    named = body.get("labels", {})
+    pairs = named if isinstance(named, dict) else {one["key"]: one["value"] for one in named}
+    words = [*body.get("tags", ()), *labels.from_pairs(pairs), str(body.get("description", ""))]
     pieces = {int(found[2]): found[3] for word in words if (found := _PIECE.fullmatch(word)) and found[1] == begins}
     whole = next((word for word in words if word.startswith(f"{begins}:")), "")
     return whole or "".join(pieces[number] for number in sorted(pieces))

@@ -44,7 +44,7 @@ class Emulated:
     `firewall_field` of a machine's body names its firewall; `base64` says how user data travels. `price` and
     `holds` (vCPUs, GiB, category) are the smallest machine's, `unpriced` an offering whose price is unknown.
     `account` tells the id of the account. `larger` is what a machine can be resized to. `rules_apart`: rules are
-    made after their firewall. `alone` is why two machines cannot measure between each other in the emulation.
+    made after their firewall; `currency` is what its documentation has prices in. `alone` is why two machines cannot measure between each other in the emulation.
     `check_rules` asserts what a firewall holds.
     """
 
@@ -59,6 +59,7 @@ class Emulated:
     off: str
     firewall_field: str
     price: str
+    currency: str
     check_rules: Callable[[Any], None]
     recorded: Recorded | None = None
     holds: tuple[float, float, str | None] = (1.0, 1.0, "burstable")

@@ -207,6 +207,7 @@ EMULATED = Emulated(
     off='"stopped"',
     firewall_field="firewall_group_id",
     price="0.007441",
+    currency="USD",
     recorded=Recorded(
         "vultr_v2", ("list_sizes", "plans"), ("list_nodes", "instances"), "regions", "ams", ("vc2-1c-1gb", "0.007441"),
         "_instance", lists={"ex_list_bare_metals": False},

@@ -118,7 +118,7 @@ def test_offerings_have_the_price_that_the_cloud_tells_today_and_zero_is_unknown
     one = next(one for one in sold if one.name == named)
     assert (one.vcpus, one.memory_gib, one.category) == emulated(cloud.name).holds
     assert one.price is not None
-    assert (one.price.currency, one.price.as_of) == (cloud.row.currency, datetime.now(UTC).date())
+    assert (one.price.currency, one.price.as_of) == (emulated(cloud.name).currency, datetime.now(UTC).date())
     assert "https://" in one.price.source
     assert one.price.amount_per_hour == Decimal(emulated(cloud.name).price)
     unknown = emulated(cloud.name).unpriced

@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import uuid
 
 import pytest
+from tests.emulated import longtail_told
+from tests.emulated.cloud import Call
 from tests.emulated.longtail import Faults
 from tests.emulated.tail import NAMES, emulated
 
-from cloudcmp.provider.longtail import CLOUDS
+from cloudcmp.provider.longtail import CLOUDS, labels
 
 MACHINES = {name: cloud.dialect.machines[0] for name, cloud in CLOUDS.items()}
 WALLS = {name: cloud.dialect.firewalls[0] for name, cloud in CLOUDS.items()}
@@ -118,7 +121,7 @@ def test_row_16_an_account_that_is_full(cloud):
 
 
 def test_what_is_planted_is_there_and_is_told_by_its_tags(cloud):
-    region = emulated(cloud.name).body["region"]
+    region = emulated(cloud.name).region
     tags = {"cloudcmp:schema": "1", "cloudcmp:study": "s"}
     ids = {cloud.plant(kind, region, f"planted-{kind}", tags) for kind in ("instance", "firewall")}
     there = [thing for thing in cloud.alive() if thing.kind != "tag"]
@@ -151,3 +154,11 @@ def test_each_can_be_run_in_the_foreground(name):
         one.communicate(timeout=20)
     assert [line.startswith("export ") for line in lines] == [True, True]
     assert one.returncode == 0
+
+
+@pytest.mark.parametrize("written", [dict, lambda pairs: [{"key": key, "value": one} for key, one in pairs.items()]])
+def test_what_is_made_is_told_by_labels_too_where_tags_are_keys_with_values(written):
+    token = str(uuid.UUID(int=7))
+    words = labels.write(labels.Record((("cloudcmp:study", "a"),), token), 60, labels.MACHINE)
+    body = json.dumps({"name": "abc", "labels": written(labels.to_pairs(words))})
+    assert longtail_told.made_by(Call(0.0, "any", "", "machines.create", {"body": body})) == token

@@ -265,6 +265,8 @@ def test_p28_whatever_an_error_holds_it_is_one_line_that_can_be_shown(body):
 def test_the_words_of_an_error_are_found_where_it_is_an_object_of_its_own():
     body = {"error": {"code": "uniqueness_error", "message": "name is already used", "details": {"fields": []}}}
     assert words_of(body) == "uniqueness_error name is already used"
+    body = {"error": {"error_code": "LIMIT", "error_message": "no more servers"}}
+    assert words_of(body) == "LIMIT no more servers"
 
 
 def test_every_cloud_says_what_to_do_about_rights():

@@ -277,6 +277,7 @@ CLOUD = Cloud(
     host="api.digitalocean.com",
     tokens=("DIGITALOCEAN_ACCESS_TOKEN", "DIGITALOCEAN_TOKEN"),
     tag_length=_TAG_MOST,
+    currency="USD",
     paging=by_links("per_page", 200),
     # Seconds since January 2026, at least 60 s or 0.01 USD, whichever is more:
     # https://www.digitalocean.com/community/questions/how-billing-works-for-1-hour

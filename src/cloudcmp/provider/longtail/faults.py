@@ -43,7 +43,7 @@ def words_of(body: Any) -> str:
     if isinstance(listed, list):
         named = [one for one in listed if isinstance(one, dict)]
         return one_line("; ".join(f"{one.get('field', '')} {one.get('reason', '')}".strip() for one in named))
-    found = (body.get(key) for key in ("id", "code", "error", "message"))
+    found = (body.get(key) for key in ("id", "code", "error_code", "error", "error_message", "message"))
     return one_line(" ".join(word for word in found if isinstance(word, str)))
 
 

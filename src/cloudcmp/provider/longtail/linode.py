@@ -188,6 +188,7 @@ CLOUD = Cloud(
     host="api.linode.com",
     tokens=("LINODE_CLI_TOKEN", "LINODE_TOKEN"),
     tag_length=_TAG_MOST,
+    currency="USD",
     paging=by_number("page_size", 25),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the account's types include",)),
     powered_off=_BILLING,

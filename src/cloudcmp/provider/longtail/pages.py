@@ -1,4 +1,4 @@
-"""The three ways in which these clouds say that a list goes on, and how long it is."""
+"""The four ways in which these clouds say that a list goes on, and how long it is."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -50,6 +50,17 @@ def by_number(parameter: str, size: int) -> Paging:
         return _page_after(asked) if int(asked.get("page", "1")) < int(body.get("pages", 1)) else None
 
     return Paging({parameter: str(size)}, after, lambda body: _number(body.get("results")))
+
+
+def by_offset(parameter: str, size: int, total: Keys = _TOTAL) -> Paging:
+    """As many entries as `parameter` says, from an `offset` on; that there are more is known by their `total` only."""
+
+    def after(body: Json, asked: Query) -> dict[str, str] | None:
+        here = sum(len(value) for value in body.values() if isinstance(value, list))  # a page may be a short one
+        following = int(asked.get("offset", "0")) + here
+        return {"offset": str(following)} if here and following < (_number(_value(body, total)) or 0) else None
+
+    return Paging({parameter: str(size)}, after, lambda body: _number(_value(body, total)))
 
 
 def _page_after(asked: Query) -> dict[str, str]:

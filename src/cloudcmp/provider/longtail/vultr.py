@@ -187,6 +187,7 @@ CLOUD = Cloud(
     host="api.vultr.com",
     tokens=("VULTR_API_KEY",),
     tag_length=_TAG_MOST,
+    currency="USD",
     paging=by_cursor("per_page", 500),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the plan includes",)),
     powered_off="https://docs.vultr.com/support/platform/billing/are-stopped-instances-still-billed-on-vultr",
