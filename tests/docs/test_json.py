@@ -48,7 +48,7 @@ class Typist:
         with pytest.raises(SystemExit) as ended:
             main()
         told = self._capsys.readouterr()
-        assert ended.value.code == code, told.err
+        assert ended.value.code == code, told.out + told.err
         document: dict[str, Any] = json.loads(told.out)
         return document
 
