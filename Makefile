@@ -7,7 +7,7 @@ UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 export UV_PYTHON_DOWNLOADS := never
 BIN := .venv/bin
 
-.PHONY: run demo test probe check check-python check-agent python fmt build docs promises benchmarks clean
+.PHONY: run demo test test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -33,8 +33,16 @@ run: build
 demo: build
 	$(BIN)/cloudcmp demo
 
+# Side by side once the agent's are built: many of either wait for seconds to pass, the agent's for its probes'.
 test: build
-	cd agent && cargo test --release --quiet --locked
+	cd agent && cargo test --release --quiet --locked --no-run
+	$(MAKE) --no-print-directory --jobs=2 test-agent test-python
+
+test-agent:
+	@cd agent && mkdir -p target && { cargo test --release --quiet --locked >target/tests.log 2>&1 || { cat target/tests.log; exit 1; }; }
+	@echo "the agent's tests passed: $$(grep -c '^test result: ok' agent/target/tests.log) programs"
+
+test-python:
 	$(BIN)/pytest -q -n $$((2 * $$(nproc))) --dist worksteal --durations 25  # half of them wait at any time
 
 # What a new probe needs, and no more: its own test on each side, and its rows beside each other.

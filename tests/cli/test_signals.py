@@ -1,12 +1,15 @@
 """Stopped on request: orderly, told, and gone on with; a signal that was ignored from the beginning stops nothing."""
 
+import os
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from .command import COMMAND, cloudcmp
+from tests.app.warm import SHORT
+
+from .command import COMMAND, cloudcmp, forked
 
 
 def _begun(folder: Path, ignored: str = "") -> "subprocess.Popen[str]":
@@ -32,9 +35,9 @@ def test_p8_one_signal_ends_after_the_trial_and_the_study_goes_on(tmp_path: Path
     assert "Traceback" not in err
     assert f"go on with: cloudcmp run --resume {folder}" in out
     if number == signal.SIGHUP:  # going on is the same whatever stopped it
-        told = cloudcmp("report", folder, "--json").json["warnings"]
+        told = cloudcmp("compare", folder, "--json").json["warnings"]
         assert any("were not run yet" in line for line in told)
-        done = cloudcmp("run", "--resume", folder)
+        done = forked(("run", "--resume", folder), {**os.environ, "COLUMNS": "80"}, tmp_path, waits=SHORT)
         assert done.code == 0
         assert Path(done.out.splitlines()[-1]).is_file()
     else:
