@@ -44,7 +44,8 @@ class Emulated:
     `firewall_field` of a machine's body names its firewall; `base64` says how user data travels. `price` and
     `holds` (vCPUs, GiB, category) are the smallest machine's, `unpriced` an offering whose price is unknown.
     `account` tells the id of the account. `larger` is what a machine can be resized to. `rules_apart`: rules are
-    made after their firewall; `currency` is what its documentation has prices in. `alone` is why two machines cannot measure between each other in the emulation.
+    made after their firewall; `currency` is what its documentation has prices in. `alone` is why two machines
+    cannot measure between each other in the emulation.
     `check_rules` asserts what a firewall holds.
     """
 

@@ -189,12 +189,12 @@ class Cloud:
     """A row of the table: all that is known of one cloud.
 
     `smallest` is a region and a type sold there that costs little: an example for a study, and what the tests rent.
-    `host` is where its interface is; `auth` the headers of a token; `tokens` the environment variables that may hold
-    one; `currency` is what its prices are in; `tag_length` is how long a tag may be; `scopes` are what a token must be allowed, empty where there is no such
-    thing, and `scope_of` which of them a call needs (method, path). `nobody` are the ids of a machine and of a firewall
-    that belong to nobody: a delete of one is answered by 404 where deleting is allowed (R). `machine_limit` reads it
-    from what is said of the account; `resize` is None where this driver does not do it; `open_to` is whom a
-    launch's firewall has to admit beside the launch.
+    `host` is where its interface is; `auth` the headers of a token; `tokens` the environment variables that may
+    hold one; `currency` is what its prices are in; `tag_length` is how long a tag may be; `scopes` are what a token
+    must be allowed, empty where there is no such thing, and `scope_of` which of them a call needs (method, path).
+    `nobody` are the ids of a machine and of a firewall that belong to nobody: a delete of one is answered by 404
+    where deleting is allowed (R). `machine_limit` reads it from what is said of the account; `resize` is None where
+    this driver does not do it; `open_to` is whom a launch's firewall has to admit beside the launch.
     """
 
     name: str
