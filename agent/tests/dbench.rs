@@ -155,6 +155,6 @@ fn what_a_killed_agent_left_is_removed_at_the_next_start() {
     agent.child.kill().unwrap(); // SIGKILL: nothing can be cleaned up
     agent.child.wait().unwrap();
     assert_eq!(folder.files(), 1, "it was at work");
-    let stream = measure(&dbench(&folder.0, &[("duration_s", "0.05")]));
+    let stream = measure(&dbench(&folder.0, &[("duration_s", "0.5")]));
     assert_eq!((stream.note("leftovers_removed"), folder.files()), (Some(&json!(1)), 0));
 }

@@ -33,8 +33,8 @@ from tests.emulated.guests import request
 from tests.emulated.kinds import kind
 from tests.emulated.ssh_server import Lies, SshMachine, machine_in_thread
 from tests.emulated.standing import Standing
+from tests.needs import CLOUD_SETTINGS
 
-_SETTING = ("AWS_", "AZURE_", "ARM_", "CLOUDCMP_", "CLOUDSDK_", "GCE_", "GOOGLE_", "OS_", "XDG_", "SSH_")
 # A machine of a cloud has a disk that was asked for with it and was booted a moment ago; here `cat` says so.
 _CAT = r"""#!/bin/sh
 if [ "$*" = /proc/uptime ]; then
@@ -232,7 +232,7 @@ def _box(folder: Path, stack: ExitStack) -> SshMachine:
 
 def _environ(folder: Path, there: Iterable[Standing[Any]]) -> dict[str, str]:
     """A home of its own and these clouds only; the images of guests are this user's own, for they take minutes."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_SETTING)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(CLOUD_SETTINGS)}
     given = [pair for cloud in there for pair in cloud.environ.items()]
     assert len(dict(given)) == len(given), "two clouds are pointed to by one name"
     return {

@@ -1,6 +1,7 @@
 """docs/reference/json.md names every key that the verbs print."""
 
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from tests.cost.bills import Usage, focus_rows, write
 from tests.docs.pages import DOCS
+from tests.needs import CLOUD_SETTINGS
 
 from cloudcmp.cli.entry import main
 from cloudcmp.model.safety import Spend
@@ -102,7 +104,12 @@ def test_every_key_of_published_tables_is_named(typist: Typist) -> None:
     assert _unnamed(typist.types("published", "deval-2017")) == set()
 
 
-def test_every_key_of_what_guards_money_is_named(typist: Typist) -> None:
+def test_every_key_of_what_guards_money_is_named(typist: Typist, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(CLOUD_SETTINGS)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(typist.folder))  # a sweep asks every cloud
+    monkeypatch.setenv("NO_GCE_CHECK", "true")  # google-auth looks for a metadata server of theirs otherwise
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     for words in (("check", "simulated"), ("check", "--live", "simulated"), ("sweep",)):
         assert _unnamed(typist.types(*words)) == set()
 

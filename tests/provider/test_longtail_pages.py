@@ -13,10 +13,11 @@ def test_offsets_lead_to_each_entry_once(entries, most):
     asked, read = dict(paging.size), []
     while True:
         begins = int(asked.get("offset", "0"))
-        body = {"servers": list(range(entries))[begins : begins + most], "page": {"count": entries}}
+        servers = list(range(entries))[begins : begins + most]
+        body = {"servers": servers, "notices": ["a list beside it is not counted"], "page": {"count": entries}}
         assert paging.total(body) == entries
-        read += body["servers"]
-        following = paging.after(body, asked)
+        read += servers
+        following = paging.after(body, asked, len(servers))
         if following is None:
             break
         asked |= following
@@ -25,6 +26,6 @@ def test_offsets_lead_to_each_entry_once(entries, most):
 
 def test_an_offset_leads_nowhere_where_a_page_is_empty_or_no_total_is_told():
     paging = by_offset("limit", 2, ("page", "count"))
-    assert paging.after({"servers": [], "page": {"count": 3}}, {"offset": "2"}) is None
-    assert paging.after({"servers": [1, 2]}, {}) is None
+    assert paging.after({"servers": [], "page": {"count": 3}}, {"offset": "2"}, 0) is None
+    assert paging.after({"servers": [1, 2]}, {}, 2) is None
     assert paging.total({"servers": [1, 2]}) is None

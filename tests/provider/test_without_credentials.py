@@ -11,10 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.needs import CLOUD_SETTINGS
 
 from cloudcmp.provider.openstack.sdk import may_be_there
 
-_SETTING = ("AWS_", "AZURE_", "CLOUDSDK_", "CLOUDCMP_", "GCE_", "GOOGLE_", "OS_", "XDG_", "SNAP_")
 _ASKS = """
 import asyncio, json, sys
 from cloudcmp.errors import NoCredentials
@@ -33,7 +33,7 @@ _LARGE = ["google.cloud.compute_v1", "openstack"]
 
 def asked(home: Path, provider: str, kind: str, more: str = "", **environ: str) -> dict[str, object]:
     """What a sweep of one provider comes to in a process of its own, and which large libraries it loaded."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_SETTING)}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(CLOUD_SETTINGS)}
     done = subprocess.run(
         [sys.executable, "-c", _ASKS.format(provider=provider, kind=kind, more=more, large=_LARGE)], cwd=home,
         env={**kept, "HOME": str(home), **environ}, capture_output=True, text=True, timeout=60, check=True,
@@ -110,6 +110,8 @@ _WITNESS = """
 import importlib, json, os, sys
 import openstack.config.loader as loader
 import platformdirs
+from tests.needs import CLOUD_SETTINGS
+
 from cloudcmp.provider.openstack.sdk import may_be_there
 for line in sys.stdin:
     case = json.loads(line)
@@ -143,7 +145,7 @@ def test_whatever_openstacks_library_finds_is_seen_before(tmp_path: Path) -> Non
     nothing = cases[0]
     for name in ("OS_AUTH_URL", "OS_USERNAME", "OS_TOKEN"):
         cases.append({**nothing, "environ": {**nothing["environ"], name: "x"}})  # type: ignore[dict-item]
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_SETTING)}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(CLOUD_SETTINGS)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", _WITNESS], input="".join(f"{json.dumps(case)}\n" for case in cases),
         env={**kept, "HOME": str(tmp_path)}, capture_output=True, text=True, timeout=60, check=True,

@@ -15,19 +15,20 @@ _TOTAL = ("meta", "total")
 class Paging:
     """How a list is read page by page.
 
-    `size` asks for long pages. `after` is what to ask for after a response's page, None where it was the last. `total`
-    is how many entries the list has, None where that is not said.
+    `size` asks for long pages. `after` is what to ask for after a response's page, by what was asked for and how many
+    entries the page has; None where it was the last. `total` is how many entries the list has, None where that is not
+    said.
     """
 
     size: Query
-    after: Callable[[Json, Query], dict[str, str] | None]
+    after: Callable[[Json, Query, int], dict[str, str] | None]
     total: Callable[[Json], int | None]
 
 
 def by_links(parameter: str, size: int, following: Keys = ("links", "pages", "next"), total: Keys = _TOTAL) -> Paging:
     """Numbered pages, of which all but the last name the `following` one, as a link or a number."""
 
-    def after(body: Json, asked: Query) -> dict[str, str] | None:
+    def after(body: Json, asked: Query, _: int) -> dict[str, str] | None:
         return _page_after(asked) if _value(body, following) else None
 
     return Paging({parameter: str(size)}, after, lambda body: _number(_value(body, total)))
@@ -36,7 +37,7 @@ def by_links(parameter: str, size: int, following: Keys = ("links", "pages", "ne
 def by_cursor(parameter: str, size: int, following: Keys = ("meta", "links", "next"), total: Keys = _TOTAL) -> Paging:
     """A cursor leads to the `following` page."""
 
-    def after(body: Json, _: Query) -> dict[str, str] | None:
+    def after(body: Json, _: Query, __: int) -> dict[str, str] | None:
         cursor = _value(body, following)
         return {"cursor": str(cursor)} if cursor else None
 
@@ -46,7 +47,7 @@ def by_cursor(parameter: str, size: int, following: Keys = ("meta", "links", "ne
 def by_number(parameter: str, size: int) -> Paging:
     """Numbered pages, and how many there are."""
 
-    def after(body: Json, asked: Query) -> dict[str, str] | None:
+    def after(body: Json, asked: Query, _: int) -> dict[str, str] | None:
         return _page_after(asked) if int(asked.get("page", "1")) < int(body.get("pages", 1)) else None
 
     return Paging({parameter: str(size)}, after, lambda body: _number(body.get("results")))
@@ -55,8 +56,7 @@ def by_number(parameter: str, size: int) -> Paging:
 def by_offset(parameter: str, size: int, total: Keys = _TOTAL) -> Paging:
     """As many entries as `parameter` says, from an `offset` on; that there are more is known by their `total` only."""
 
-    def after(body: Json, asked: Query) -> dict[str, str] | None:
-        here = sum(len(value) for value in body.values() if isinstance(value, list))  # a page may be a short one
+    def after(body: Json, asked: Query, here: int) -> dict[str, str] | None:  # a page may be a short one
         following = int(asked.get("offset", "0")) + here
         return {"offset": str(following)} if here and following < (_number(_value(body, total)) or 0) else None
 

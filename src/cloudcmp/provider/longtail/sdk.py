@@ -96,9 +96,10 @@ class ApiClient(SdkClient):
         def fetch(asked: _Asked) -> tuple[list[Json], _Asked]:
             nonlocal last
             last = self._call("GET", path, dict(asked), None, changes=False).body
-            if not isinstance(last.get(key), list):
+            page = last.get(key)
+            if not isinstance(page, list):
                 raise IncompleteListing.at(self.name, f"{path} answered without {key}", "ask again")
-            return last[key], tuple((self.cloud.paging.after(last, dict(asked)) or {}).items())
+            return page, tuple((self.cloud.paging.after(last, dict(asked), len(page)) or {}).items())
 
         return self._counted(path, all_pages(fetch, first, self.name, path, _MOST_PAGES), last)
 
