@@ -140,6 +140,19 @@ except KeyboardInterrupt:
     assert (done.returncode, done.stdout) == (0, "gone on\n")
 
 
+def test_p08_a_closed_terminal_lets_the_line_about_an_interruption_be_printed() -> None:
+    code = f"""
+try:
+    send({signal.SIGHUP})
+except KeyboardInterrupt:
+    interruption.over(130)
+    send({signal.SIGHUP})
+    print('interrupted')
+"""
+    done = _ends(code)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n")
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_p08_what_is_over_keeps_its_exit_code(number: signal.Signals) -> None:
     done = _ends(f"print('the answer')\ninterruption.over(3)\nsend({number})\ntime.sleep(10)")

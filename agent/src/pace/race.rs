@@ -57,7 +57,7 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
     let (ready, go, given_up) =
         (Barrier::new(race.threads + 1), Barrier::new(race.threads + 1), AtomicBool::new(false));
     let start_ns = AtomicU64::new(0);
-    let one = |i: usize| -> Result<Done<T>, Fault> {
+    let one = |i: usize| -> Result<(Done<T>, u64), Fault> {
         let own = i % race.cpus.len();
         let made = pin::to(if T::ROAMS { race.cpus } else { &race.cpus[own..=own] }).and_then(|()| make(i));
         given_up.fetch_or(made.is_err(), Relaxed);
@@ -69,10 +69,12 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
         }
         let (delay, cpu_ns) = (disturbance::run_delay_ns(), thread_cpu_ns());
         task.run()?;
-        let elapsed_ns = now_ns() - start_ns.load(Relaxed);
+        let took_ns = now_ns() - start_ns.load(Relaxed);
         let cpu_ns = thread_cpu_ns() - cpu_ns;
+        // Read anew, after the CPU time: an interrupt between the two reads counts as CPU time of this thread.
+        let elapsed_ns = now_ns() - start_ns.load(Relaxed);
         let run_delay_ns = disturbance::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
-        Ok(Done { work: task, cpu_ns, run_delay_ns, elapsed_ns })
+        Ok((Done { work: task, cpu_ns, run_delay_ns, elapsed_ns }, took_ns))
     };
     let (before, done) = thread::scope(|scope| {
         let one = &one;
@@ -85,10 +87,10 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
         (before, threads.into_iter().map(|thread| thread.join().unwrap_or_else(died)).collect::<Vec<_>>())
     });
     disturbance::counts(used).note_since(&before, race.out)?;
-    let done = all_or_first_fault(done)?;
+    let (done, took_ns): (Vec<_>, Vec<_>) = all_or_first_fault(done)?.into_iter().unzip();
     note_cpu_time(&done, race.out)?;
     believe(&done, most)?;
-    let each_s: Vec<f64> = done.iter().map(|done| seconds(done.elapsed_ns)).collect();
+    let each_s: Vec<f64> = took_ns.into_iter().map(seconds).collect();
     let mut tasks: Vec<T> = done.into_iter().map(|done| done.work).collect();
     tasks.iter_mut().try_for_each(Task::verify)?;
     Ok(Finish { all_s: each_s.iter().copied().fold(0.0, f64::max), tasks, each_s })

@@ -85,9 +85,11 @@ class Interruption:
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
         if self._over is not None:
-            if self._came and self._over == EXIT_INTERRUPTED and number != signal.SIGHUP:
+            if not self._came or self._over != EXIT_INTERRUPTED:
+                leave_now(self._over)
+            if number != signal.SIGHUP:
                 self.leave()  # the line about the first may not be printed yet
-            leave_now(self._over)
+            return  # it is about to be printed, and the process ends then
         if not self._came:
             self._came = number
             warnings.simplefilter("ignore")  # such as about coroutines that are never awaited
