@@ -6,6 +6,7 @@ from cloudcmp.execute.context import LaunchResult, TrialContext
 from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.trial import Attempt, LaunchReason, Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.provider.common.blocking_calls import run_to_completion
 
 Begun = tuple[int, float]
 """The number of an attempt, and its start (Unix s)."""
@@ -37,6 +38,39 @@ def finish(
 
     `reason` is that of its launch, for a trial that never ran.
     """
+    _write(context, trial, begun, ended_at, result, following, reason)
+    context.progress.trial(candidate.id, trial, result.outcome, result.why)
+
+
+async def finish_in_thread(
+    context: TrialContext,
+    candidate: Candidate,
+    trial: PlannedTrial,
+    begun: Begun,
+    ended_at: float,
+    result: TrialResult,
+    following: tuple[PlannedTrial, Begun] | None,
+) -> None:
+    """`finish`, with other launches going on while the disk syncs; if cancelled, the attempt is written all the same.
+
+    A simulated launch writes at once: its trials take no time, and launches on one virtual clock keep their order.
+    """
+    if candidate.simulated:
+        _write(context, trial, begun, ended_at, result, following)
+    else:
+        await run_to_completion(lambda: _write(context, trial, begun, ended_at, result, following))
+    context.progress.trial(candidate.id, trial, result.outcome, result.why)
+
+
+def _write(
+    context: TrialContext,
+    trial: PlannedTrial,
+    begun: Begun,
+    ended_at: float,
+    result: TrialResult,
+    following: tuple[PlannedTrial, Begun] | None,
+    reason: LaunchReason | None = None,
+) -> None:
     number, started_at = begun
     facts = result.facts
     if result.texts:
@@ -53,7 +87,6 @@ def finish(
     )
     begin_next = None if following is None else (following[0].index, *following[1])
     context.records.finish_attempt(attempt, result.samples, begin_next=begin_next)
-    context.progress.trial(candidate.id, trial, result.outcome, result.why)
 
 
 def interrupt(

@@ -16,7 +16,7 @@ from cloudcmp.errors import (
     ProviderFault,
     TooLate,
 )
-from cloudcmp.execute.attempts import Begun, begin, finish, interrupt, interrupt_all, next_of, record_all
+from cloudcmp.execute.attempts import Begun, begin, finish_in_thread, interrupt, interrupt_all, next_of, record_all
 from cloudcmp.execute.cast import LaunchTargets, has_several_agents
 from cloudcmp.execute.commands import command_job
 from cloudcmp.execute.connections import gone_of, reconnect_of
@@ -258,7 +258,7 @@ async def run_trials(
             result = await _run_awake(context, candidate, task, begun)
             if isinstance(result, LaunchResult):
                 return result
-            begun = _finish(context, candidate, targets, trial, begun, result, rest)
+            begun = await _finish(context, candidate, targets, trial, begun, result, rest)
         if result.outcome is Outcome.PREEMPTED:
             record_all(context, candidate, rest, Outcome.PREEMPTED, lost.text, lost)
             return LaunchResult(Outcome.PREEMPTED, True, result.why, lost)
@@ -277,7 +277,7 @@ def _refusal(context: TrialContext, targets: LaunchTargets, trial: PlannedTrial)
     return LaunchReason.TIME_TO_LIVE if targets.left_s() < lease_s(context, trial) else None
 
 
-def _finish(
+async def _finish(
     context: TrialContext,
     candidate: Candidate,
     targets: LaunchTargets,
@@ -295,7 +295,7 @@ def _finish(
     lasted_s = trial.deadline_s if result.outcome is Outcome.TIMEOUT else trial.expected_s
     ended_at = context.clock.at(trial.start_s + lasted_s)
     begin_next = None if following is None else (following, next_of(context, following))
-    finish(context, candidate, trial, begun, ended_at, result, begin_next)
+    await finish_in_thread(context, candidate, trial, begun, ended_at, result, begin_next)
     return begin_next[1] if begin_next else None
 
 

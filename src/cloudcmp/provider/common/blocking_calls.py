@@ -60,3 +60,18 @@ async def run_in_thread(work: Callable[[], _T], where: str, deadline_s: float, *
     except TimeoutError:
         kind = LostAnswer if changes else IncompleteListing
         raise kind.at(where, f"no answer within {deadline_s:g} s", "check the network") from None
+
+
+async def run_to_completion(work: Callable[[], _T]) -> _T:
+    """Run work that must not be cut short in a thread; if cancelled, waits for its end first, and drops its result."""
+    thread = asyncio.ensure_future(asyncio.to_thread(work))
+    cancelled: asyncio.CancelledError | None = None
+    while not thread.done():
+        try:
+            await asyncio.wait({thread})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        thread.exception()  # retrieved, or asyncio complains
+        raise cancelled
+    return thread.result()

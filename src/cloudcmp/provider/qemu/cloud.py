@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 from cloudcmp.errors import CloudcmpError, NoCapacity, NotOurs, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest, Handle, Listing, TaggedResource
@@ -16,6 +15,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
+from cloudcmp.provider.common.blocking_calls import run_to_completion
 from cloudcmp.provider.common.own_machines import Unbilled
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu import preflight
@@ -37,7 +37,6 @@ SAFEGUARDS = (
 )
 SCHEMA_TAG = "cloudcmp:schema"
 _POWER_OFF_S = 60.0
-Result = TypeVar("Result")
 
 
 class QemuProvider(Unbilled):
@@ -100,7 +99,7 @@ class QemuProvider(Unbilled):
         """
         # What takes minutes where it is not there yet makes no guest, and may be left.
         with_what = await asyncio.to_thread(self._needs, request)
-        return await _to_its_end(lambda: self._create(request, *with_what))
+        return await run_to_completion(lambda: self._create(request, *with_what))
 
     async def find(
         self, study: str, token: str | None = None, *, region: str | None = None
@@ -143,7 +142,7 @@ class QemuProvider(Unbilled):
 
         What the small image held in memory is lost, as at any stop; its separate volume stays.
         """
-        await _to_its_end(lambda: self._resize(handle, offering, stopped))
+        await run_to_completion(lambda: self._resize(handle, offering, stopped))
 
     def _needs(self, request: CreateRequest) -> tuple[Size, Image | DiskImage, Program, Accelerator]:
         size = size_of(request.offering, self._machine())
@@ -273,18 +272,3 @@ class QemuProvider(Unbilled):
             except CloudcmpError as error:
                 findings.append(preflight.refused(error, "quota"))
         return findings or [Finding("quota", True, "memory and processors are enough")]
-
-
-async def _to_its_end(work: Callable[[], Result]) -> Result:
-    """Run what changes guests in a thread; a thread cannot be stopped, so who is cancelled waits for its end first."""
-    thread = asyncio.ensure_future(asyncio.to_thread(work))
-    cancelled: asyncio.CancelledError | None = None
-    while not thread.done():
-        try:
-            await asyncio.wait({thread})
-        except asyncio.CancelledError as asked:
-            cancelled = asked
-    if cancelled is not None:
-        thread.exception()  # whatever it was, nobody waits for it any more
-        raise cancelled
-    return thread.result()
