@@ -83,7 +83,7 @@ def test_a_missing_price_refuses_where_money_is_spent_and_only_there(paid: type[
     ("error", "what"),
     [
         (NoCredentials.at("paid", "ExpiredToken", "log in again"), "credentials"),
-        (ModuleNotFoundError("No module named 'boto3'", name="boto3"), "extra"),
+        (ModuleNotFoundError("No module named 'botocore'", name="botocore"), "extra"),
         (UserMistake.at("paid/nowhere", "there is no such region", "nearest: local"), "settings"),
         (Throttled.at("paid", "RequestLimitExceeded", ""), "answer"),
         (TimeoutError("timed out"), "answer"),
@@ -100,7 +100,7 @@ def test_a_provider_that_cannot_be_asked_is_told_apart(paid: type[Paid], error: 
 
 
 def test_a_provider_whose_extra_is_missing_is_a_finding() -> None:
-    missing = UnavailableProvider("aws", "boto3 is not installed", "add the extra: cloudcmp[aws]")
+    missing = UnavailableProvider("aws", "botocore is not installed", "add the extra: cloudcmp[aws]")
     (one,) = asyncio.run(check({}, (), [missing]))
     assert (one.provider, one.finding.what, one.finding.ok) == ("aws", "extra", False)
 

@@ -16,6 +16,7 @@ from tests.cli.command import Said, cloudcmp
 from tests.emulated.ssh_server import SshMachine, machine_in_thread
 from tests.emulated.tcp_proxy import bad_line
 from tests.execute.liars import lie, lie_about
+from tests.slices import some
 
 LAUNCHES = 6
 """As many as a winner needs."""
@@ -26,7 +27,7 @@ HONEST = {
     "fast": f"hello(); sample(2e9 * {_SLIGHTLY}); end()",
 }
 # Each claims to be a thousand times faster than it could be, in one way or another.
-LIARS = {
+_LIARS = {
     "infinite": "hello(); sample(float('inf')); end()",
     "uncounted": "hello(); sample(1e12); end(10**9)",
     "cut": "hello(); sample(1e12)",
@@ -34,6 +35,8 @@ LIARS = {
     "markup": "hello(); say('error', what='\\x1b[2J</script><img src=x>', next='../../x'); end(0, 'failed')",
     "often": "hello(); sample(1e12); end() if job['seed'] % 2 else end(7)",
 }
+LIARS = dict(some([*_LIARS.items()], 3, 1))
+"""The agent's side of each lie is in tests/execute/test_remote_lies.py."""
 
 
 @contextmanager

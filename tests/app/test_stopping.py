@@ -165,9 +165,9 @@ def signals(folder: Path, n: int, seed: int) -> Toll:
 
 
 def test_p08_signals_once_and_twice_leave_nothing_that_is_not_said(tmp_path: Path) -> None:
-    toll = signals(tmp_path, 4, 20260105)
+    toll = signals(tmp_path, 3, 20260105)
     assert toll.wrong == []
-    assert toll.studies == 4
+    assert toll.studies == 3
 
 
 def test_p08_who_stops_before_anything_is_made_waits_for_no_answer(tmp_path: Path) -> None:

@@ -331,9 +331,9 @@ def test_credentials_that_are_not_taken_are_a_place_that_was_not_listed() -> Non
 
 
 def test_a_provider_whose_extra_is_missing_is_skipped_unless_it_was_named() -> None:
-    missing = UnavailableProvider("aws", "boto3 is not installed", "add the extra: cloudcmp[aws]")
+    missing = UnavailableProvider("aws", "botocore is not installed", "add the extra: cloudcmp[aws]")
     found = swept(unavailable=(missing,))
-    assert found.skipped == ("aws: skipped: boto3 is not installed; add the extra: cloudcmp[aws]",)
+    assert found.skipped == ("aws: skipped: botocore is not installed; add the extra: cloudcmp[aws]",)
     assert found.complete
     assert not swept(unavailable=(missing,), named=True).complete
 

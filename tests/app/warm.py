@@ -38,7 +38,7 @@ from tests.guard_side import import_all
 IMPORTS = "asyncssh duckdb pyarrow.parquet rich.console rich.progress rich.table scipy.stats"
 """What the product imports late; all of the product itself is imported too."""
 CLIENTS = {
-    "AWS_": "boto3 botocore.session",
+    "AWS_": "botocore.session",
     "AZURE_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
     "GOOGLE_": "google.auth google.cloud.compute_v1",
     "OS_": "openstack.config keystoneauth1.session",
@@ -255,7 +255,7 @@ def _load(environ: Mapping[str, str], loaded: set[str]) -> None:
                 from cloudcmp.provider.aws.sdk import new_session
 
                 keys = {"aws_access_key_id": "-", "aws_secret_access_key": "-"}
-                new_session().client("ec2", region_name="us-east-1", **keys)
+                new_session().create_client("ec2", region_name="us-east-1", **keys)
 
 
 def _fork(asked: dict[str, Any], inherited: Sequence[Any]) -> int:

@@ -9,14 +9,14 @@ from tests.provider.every import pointed
 
 # Where a driver is, what makes it, and the libraries that it needs.
 DRIVERS = {
-    "aws": ("aws", "Ec2Provider()", ("boto3", "botocore")),
+    "aws": ("aws", "Ec2Provider()", ("botocore",)),
     "azure": ("azure", "AzureProvider()", ("azure", "msal")),
     "gcp": ("gcp", "GcpProvider()", ("google",)),
     "openstack": ("openstack", "OpenStackProvider('openstack')", ("keystoneauth1", "openstack")),
     "vultr": ("longtail", "cloud.LongTailProvider('vultr')", ("libcloud",)),
 }
 WAYS = {
-    "aws": "boto3 is not installed; pip install 'cloudcmp[aws]'",
+    "aws": "botocore is not installed; pip install 'cloudcmp[aws]'",
     "azure": "a library of Azure's is not installed; pip install 'cloudcmp[azure]'",
     "gcp": "google-cloud-compute is not installed; pip install 'cloudcmp[gcp]'",
     "openstack": "openstacksdk is not installed; pip install 'cloudcmp[openstack]'",

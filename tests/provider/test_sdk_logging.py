@@ -19,7 +19,7 @@ from cloudcmp.provider.common.sdk_logging import limit_logging
 
 CANARY = "canary-in-the-user-data-of-a-machine"
 LIBRARIES = (
-    "azure", "azure.core", "azure.core.pipeline.policies.http_logging_policy", "azure.identity", "boto3", "botocore",
+    "azure", "azure.core", "azure.core.pipeline.policies.http_logging_policy", "azure.identity", "botocore",
     "botocore.auth", "botocore.endpoint", "botocore.hooks", "botocore.httpsession", "botocore.parsers", "google",
     "google.auth", "google.auth.transport.requests", "google.cloud.compute_v1", "keystoneauth", "keystoneauth.session",
     "keystoneauth.identity", "keystoneauth.identity.v3.base", "libcloud", "msal", "openstack", "requests", "urllib3",

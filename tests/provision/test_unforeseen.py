@@ -9,7 +9,7 @@ from cloudcmp.provision import Part, release_all
 from cloudcmp.provision.lifecycle import acquire, release
 
 HOUR = 3600.0
-UNFORESEEN = [UserMistake.at("ec2", "no endpoint is named"), KeyError("InstanceId"), ImportError("boto3")]
+UNFORESEEN = [UserMistake.at("ec2", "no endpoint is named"), KeyError("InstanceId"), ImportError("botocore")]
 
 
 def take(world, launch):

@@ -1,4 +1,4 @@
-"""boto3 behind a fence: imported at the first call, every call with a deadline, every error one of ours."""
+"""botocore behind a fence: imported at the first call, every call with a deadline, every error one of ours."""
 
 import os
 import threading
@@ -16,7 +16,7 @@ from cloudcmp.provider.common.sdk_logging import limit_logging
 Answer = dict[str, Any]
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
-_NOISY = ("boto3", "botocore", "s3transfer", "urllib3")
+_NOISY = ("botocore", "urllib3")
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Sdk(SdkClient):
     _session: Any = None
     _clients: dict[tuple[str, str, int], Any] = field(default_factory=dict)
     account: str | None = None  # of the credentials that are in use now
-    library, extra = "boto3", "aws"
+    library, extra = "botocore", "aws"
 
     def endpoint(self) -> str | None:
         """The endpoint that the environment names instead of AWS's own."""
@@ -46,7 +46,7 @@ class Sdk(SdkClient):
 
         def read() -> str:  # a settings file may be unreadable, a profile missing
             with self._lock:
-                return str(self._open_session().region_name or "us-east-1")
+                return str(self._open_session().get_config_variable("region") or "us-east-1")
 
         return self.guarded(read, fault_of)
 
@@ -113,7 +113,7 @@ class Sdk(SdkClient):
                 retries={"mode": "standard", "total_max_attempts": attempts},
                 user_agent_extra="cloudcmp",
             )
-            client = session.client(service, region_name=region, config=config)
+            client = session.create_client(service, region_name=region, config=config)
             self._clients[service, region, attempts] = client
             return client
 
@@ -124,17 +124,18 @@ class Sdk(SdkClient):
 
 
 def new_session() -> Any:
-    """A boto3 session, which logs nothing below warnings: its debug log holds requests, and those hold secrets."""
-    import_modules("boto3", "botocore.session", "botocore.loaders", "botocore.config")
-    import boto3
+    """A botocore session that logs only warnings: its debug log holds requests, and those hold secrets.
 
+    boto3 would be the same client behind a module for S3, which takes a tenth of a second to import.
+    """
+    import_modules("botocore.session", "botocore.loaders", "botocore.config")
     limit_logging(*_NOISY)
     import botocore.session
 
     # The descriptions of the services are large: they are read once, however often credentials are renewed.
     session = botocore.session.Session()
     session.register_component("data_loader", _descriptions())
-    return boto3.session.Session(botocore_session=session)
+    return session
 
 
 @cache
