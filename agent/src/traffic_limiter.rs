@@ -1,8 +1,9 @@
-//! Holds a trial's traffic to its caps.
+//! Enforces the caps on a trial's traffic.
 //!
-//! Who sends takes a grant of many items first and pays with one clock read and two atomic operations for all of them;
-//! without caps a grant has no end. A rate cap is a bucket that is small at the sender. Traffic that the bucket held back, and
-//! not the network, was not measured as it was asked for: such a trial ends as `aborted`, as soon as that is sure.
+//! A sender first takes a grant of many items and pays for all of them with one clock read and two atomic operations;
+//! without caps, a grant has no end. A rate cap is a token bucket, which is small at the sender. If the bucket, and
+//! not the network, held traffic back, the measurement does not match the job: such a trial ends as `aborted`, as soon
+//! as this is certain.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -12,22 +13,22 @@ use crate::clock::{now_ns, seconds, wait_until};
 use crate::fault::{Fault, Outcome};
 use crate::wire::{Out, finite};
 
-/// What a rate cap lets through at once after a pause, as time at that rate: little where traffic begins, more where
-/// it arrives, for what comes in time must not wait twice.
+/// Burst that a rate cap allows after a pause, as time at that rate: small at a sender, larger at a receiver, so that
+/// items that arrive in time do not wait twice.
 pub const SENDER_DEPTH_S: f64 = 0.01;
 pub const RECEIVER_DEPTH_S: f64 = 1.0;
-/// A grant is worth no more time than this where a rate cap holds.
+/// Under a rate cap, a grant covers at most this much time.
 const GRANT_S: f64 = 1e-3;
 const GRANT_BYTES: u64 = 256 * 1024;
-/// A waiting sender looks this often whether it is still wanted.
+/// A waiting sender checks at this interval whether it may go on.
 const LOOK_NS: u64 = 20_000_000;
-/// A burst that its job allows may end late by its start-up; then it is cut.
+/// A burst within the job's limit may end this late because of its start-up; after that it is cut.
 const BURST_GRACE_NS: u64 = 1_000_000_000;
 
-/// Which cap ended a trial.
+/// The cap that ended a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Over {
-    /// All bytes are spent, after so many nanoseconds.
+    /// All bytes are spent, after this many nanoseconds.
     Bytes(u64),
     Burst,
     /// The rate cap held the traffic back.
@@ -36,12 +37,12 @@ pub enum Over {
     Flood,
 }
 
-/// How much holding back a measurement bears, and how strictly.
+/// The amount of holding back that a measurement tolerates.
 #[derive(Clone, Copy, Debug)]
 pub struct Bearing {
-    /// Worker-seconds after which the trial is given up; infinite where the schedule keeps to the cap by itself.
+    /// Worker-seconds held back after which the trial is aborted; infinite if the schedule itself stays below the cap.
     pub held_s: f64,
-    /// Being held back counts from so long after the first grant; `None`: from `begin` on.
+    /// Time after the first grant from which holding back counts; `None`: from the call of `begin`.
     pub warm_s: Option<f64>,
     pub depth_s: f64,
 }
@@ -55,10 +56,10 @@ pub struct Limiter {
     grant: u64,
     bearing: Bearing,
     taken: AtomicU64,
-    /// When all that was taken is paid for.
+    /// Time at which everything taken is paid for.
     due_ns: AtomicU64,
     start_ns: OnceLock<u64>,
-    /// Being held back counts from here on.
+    /// Time from which holding back counts.
     count_ns: AtomicU64,
     held_ns: AtomicU64,
     stopped: AtomicBool,
@@ -91,7 +92,7 @@ impl Limiter {
         }
     }
 
-    /// Items of a grant that costs little and overshoots little.
+    /// Returns the items of a grant that costs little and overshoots little.
     pub fn grant(&self) -> u64 {
         self.grant
     }
@@ -101,19 +102,19 @@ impl Limiter {
         self.free
     }
 
-    /// From now on being held back counts.
+    /// Starts to count holding back.
     pub fn begin(&self) {
         self.count_ns.store(now_ns(), Relaxed);
     }
 
-    /// Nobody needs to wait for a grant any more.
+    /// Ends all waits for a grant.
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
 
-    /// Grants at most `want` items, once they may be sent; `None` when nothing more may be.
+    /// Grants at most `want` items, once they may be sent; `None` if nothing more may be sent.
     ///
-    /// `starved` is asked after a wait: whether the network had nothing left to do meanwhile.
+    /// Calls `starved` after a wait, to learn whether the network had nothing left to send meanwhile.
     pub fn take(&self, want: u64, starved: impl Fn() -> bool) -> Option<u64> {
         if self.free {
             return Some(u64::MAX);
@@ -129,7 +130,7 @@ impl Limiter {
         }
     }
 
-    /// Counts items that have come, and slows their reader down to the rate cap; `None` when they were too many.
+    /// Counts received items, and slows their reader down to the rate cap; `None` if there were too many.
     pub fn came(&self, items: u64) -> Option<()> {
         if self.free {
             return Some(());
@@ -139,7 +140,7 @@ impl Limiter {
         self.pay(items, now, || true)
     }
 
-    /// As `came`, where reading slower would not slow the sender.
+    /// Counts received items as `came` does, for protocols where a slow reader does not slow the sender.
     pub fn flooded(&self, items: u64) -> Option<()> {
         if self.free {
             return Some(());
@@ -153,12 +154,12 @@ impl Limiter {
         Some(())
     }
 
-    /// The fault of a probe that is not granted anything more.
+    /// Returns the fault of a probe that gets no further grant.
     pub fn refusal(&self) -> Fault {
         self.blame(Fault::failed("the trial was stopped", "report this"))
     }
 
-    /// The fault of the cap that ended the trial.
+    /// Returns the fault of the cap that ended the trial.
     pub fn fault(&self) -> Option<Fault> {
         let over = *self.over.get()?;
         let (name, cap) = self.rate_cap.unwrap_or(("bytes_per_s", 0.0));
@@ -183,7 +184,7 @@ impl Limiter {
         Some(Fault { outcome: Outcome::Aborted, ..Fault::failed(what, next) })
     }
 
-    /// Adds payload that a worker has put on the network, or has had from it.
+    /// Adds payload that a worker has sent or received.
     pub fn used(&self, bytes: u64) {
         self.used_bytes.fetch_add(bytes, Relaxed);
     }
@@ -193,17 +194,17 @@ impl Limiter {
         self.free || self.open().is_some()
     }
 
-    /// The fault of a trial that this limiter ended, else the one given: whatever broke, a cap broke it.
+    /// Returns the fault of the cap that ended the trial, otherwise the given fault: the cap is the root cause.
     pub fn blame(&self, fault: Fault) -> Fault {
         self.fault().unwrap_or(fault)
     }
 
-    /// Whether the whole measured phase was spoilt, even if it came to its end.
+    /// Returns a fault if the cap spoilt the whole measured phase, even if the phase ran to its end.
     pub fn spoilt(&self) -> Option<Fault> {
         self.over.get().filter(|over| matches!(over, Over::Rate | Over::Flood)).and_then(|_| self.fault())
     }
 
-    /// Notes which cap was reached, if one was, and the payload of the trial in both directions together.
+    /// Notes the cap that was reached, if any, and the payload of the trial in both directions together.
     pub fn note(&self, out: &Out) -> Result<(), Fault> {
         out.note("payload_bytes", self.used_bytes.load(Relaxed))?;
         match (self.over.get(), self.rate_cap) {
@@ -215,7 +216,7 @@ impl Limiter {
         }
     }
 
-    /// The time, if the trial may still send.
+    /// Returns the current time if the trial may still send.
     fn open(&self) -> Option<u64> {
         let now = now_ns();
         let start = *self.start_ns.get_or_init(|| {
@@ -229,7 +230,7 @@ impl Limiter {
         {
             return self.end(Over::Burst);
         }
-        // Another thread's start may be a moment ahead of this one's reading.
+        // The start time of another thread may be slightly later than this thread's reading.
         (self.over.get().is_none() && !self.stopped.load(Relaxed)).then(|| now.max(start))
     }
 
@@ -241,7 +242,7 @@ impl Limiter {
         Some(total)
     }
 
-    /// Waits until the rate cap allows these items; `None` when the trial ends meanwhile.
+    /// Waits until the rate cap allows these items; `None` if the trial ends meanwhile.
     fn pay(&self, items: u64, mut now: u64, starved: impl Fn() -> bool) -> Option<()> {
         if self.gap_ns == 0.0 {
             return Some(());
@@ -270,7 +271,7 @@ impl Limiter {
     }
 
     fn end<T>(&self, over: Over) -> Option<T> {
-        let _ = self.over.set(over); // the first reason stands
+        let _ = self.over.set(over); // keeps the first reason
         None
     }
 }
