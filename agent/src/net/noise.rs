@@ -1,7 +1,7 @@
 //! The handshake, and the encrypted control connection that may follow it.
 //!
-//! Noise_NNpsk0: the client proves that it holds the secret with its first message, the server with its answer. A third
-//! message, which tells the connection's purpose, keeps a replayed first message out.
+//! Noise_NNpsk0: the client proves with its first message that it holds the secret, the server with its answer. A
+//! third message contains the connection's purpose; it makes a replay of the first message useless.
 
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{self, Read, Write};
@@ -16,12 +16,12 @@ use crate::fault::{Fault, OrFault, Outcome};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"cloudcmp-agent data 1";
-/// The longest message, and thus what a stranger can make us hold.
+/// The longest message, and thus the memory that a stranger can make the agent hold.
 const LIMIT: usize = 4096;
 const TAG: usize = 16;
-/// A waiting end looks this often whether it still should.
+/// A waiting end checks at this interval whether to go on.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a side that stops listens for the other's reason.
+/// Time for which a side that stops waits for the other side's reason.
 const PARTING: Duration = Duration::from_secs(1);
 
 /// An encrypted connection that carries small JSON messages.
@@ -46,12 +46,12 @@ impl Control {
         serde_json::from_slice(&plain[..length]).or_fault("a control message is no JSON", NEXT)
     }
 
-    /// Waits so long for a message from now on.
+    /// Sets the longest wait for a message from now on.
     pub fn patience(&mut self, longest: Duration) -> Result<(), Fault> {
         self.stream.set_read_timeout(Some(longest)).or_fault("cannot set a socket's limits", NEXT)
     }
 
-    /// Waits until a message, or the connection's end, is there to be received; a fault when it no longer goes on.
+    /// Waits until a message or the connection's end is ready to receive; a fault if `goes_on` turns false.
     pub fn wait(&mut self, longest: Duration, mut goes_on: impl FnMut() -> bool) -> Result<(), Fault> {
         let until = Instant::now() + longest;
         self.patience(LOOK)?;
@@ -65,7 +65,8 @@ impl Control {
         Err(Fault::failed("the peer says nothing", NEXT))
     }
 
-    /// Tells the peer why this side stops, and hears whether it has the better reason: a cap that was reached there.
+    /// Sends the peer the reason for the stop; returns the peer's reason if it is a reached cap, otherwise the given
+    /// fault.
     pub fn part(&mut self, fault: Fault) -> Fault {
         let what: String = fault.what.chars().take(500).collect();
         let said = self.send(&json!({"fault": what, "outcome": fault.outcome.name()}));
@@ -76,12 +77,12 @@ impl Control {
         word.filter(|theirs| theirs.outcome == Outcome::Aborted).unwrap_or(fault)
     }
 
-    /// The address of this end.
+    /// Returns the address of this end.
     pub fn local(&self) -> Result<SocketAddr, Fault> {
         self.stream.local_addr().or_fault("cannot read the address", NEXT)
     }
 
-    /// The address of the other end.
+    /// Returns the address of the other end.
     pub fn remote(&self) -> Result<SocketAddr, Fault> {
         self.stream.peer_addr().or_fault("cannot read the peer's address", NEXT)
     }
@@ -91,7 +92,7 @@ impl Control {
     }
 }
 
-/// The fault that a message of the peer tells of.
+/// Parses the fault in a message of the peer.
 pub fn told(message: &Value) -> Option<Fault> {
     let what = message.get("fault")?.as_str()?;
     let aborted = message.get("outcome").and_then(Value::as_str) == Some(Outcome::Aborted.name());
@@ -99,13 +100,13 @@ pub fn told(message: &Value) -> Option<Fault> {
     Some(Fault { outcome, ..Fault::failed(format!("the peer says: {what}"), NEXT) })
 }
 
-/// A finite number of a control message.
+/// Returns a finite number from a control message.
 pub fn number(message: &Value, key: &str) -> Result<f64, Fault> {
     let found = message.get(key).and_then(Value::as_f64);
     found.ok_or_else(|| Fault::failed(format!("a control message lacks {key:?}"), "run the same agent on both sides"))
 }
 
-/// The client's side.
+/// Runs the client's side of the handshake.
 pub fn ask(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Control, Fault> {
     let run = || -> Result<Control, Fault> {
         let limits = Limits::begin(stream)?;
@@ -126,7 +127,7 @@ pub fn ask(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Co
     run().map_err(|fault| Fault { what: format!("handshake: {}", fault.what), ..fault })
 }
 
-/// The server's side.
+/// Runs the server's side of the handshake.
 pub fn answer(stream: &TcpStream, secret: &[u8; 32]) -> Result<(Purpose, Control), Fault> {
     let limits = Limits::begin(stream)?;
     let mut noise = state(secret, false)?;
@@ -160,7 +161,7 @@ fn send_step(limits: &Limits, noise: &mut HandshakeState) -> Result<(), Fault> {
     limits.send(&buffer[..length])
 }
 
-/// A handshake's connection: every read gets what is left of the whole handshake's time, and no more.
+/// The connection of a handshake: every read gets only the remaining time of the whole handshake.
 struct Limits<'a> {
     stream: &'a TcpStream,
     until: Instant,
@@ -262,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Bytes as a stranger sends them, in frames of the right length or not, after a first message that may be right.
+    /// Generates a stranger's bytes, in frames with right or wrong lengths, after a first message that may be right.
     fn hostile_stream() -> impl Strategy<Value = (u8, Vec<Vec<u8>>, usize, u8)> {
         let message = proptest::collection::vec(any::<u8>(), 0..200);
         (0..4_u8, proptest::collection::vec(message, 0..4), any::<usize>(), 1..=255_u8)
@@ -295,7 +296,7 @@ mod tests {
             prop_assert!(answer(&server, &[7; 32]).is_err());
             drop(server);
             let mut heard = Vec::new();
-            let _ = client.read_to_end(&mut heard); // a reset is an end, too
+            let _ = client.read_to_end(&mut heard); // ignored: a reset is an end, too
             let most = if kind == 0 { 2 + length } else { 0 };
             prop_assert!(heard.len() <= most, "{} bytes for {} of kind {}", heard.len(), bytes.len(), kind);
         }
