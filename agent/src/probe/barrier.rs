@@ -1,11 +1,11 @@
-//! Start skew: how far apart the machines of a group start that leave one barrier together.
+//! Start skew: the time between the first and the last start of a group of machines that leave one barrier together.
 //!
-//! The peer that listens waits in each round for all others and releases them one after the other, as a central barrier
-//! does; each notes when it goes on, and the one that listens goes on when it has released the last. The skew of a round
-//! is the latest start less the earliest, by the clock of the peer that listens; a skew of 0 is reported as the
-//! resolution of that clock. The clocks are compared over the same connections before and after the rounds (`skew.rs`);
-//! the note `clock_error_s` bounds the error of that, and a skew below it cannot be distinguished from none. Excludes
-//! the time that a barrier takes, and how far apart the peers arrive.
+//! In each round the listening peer waits for all others and releases them one after another, as a central barrier
+//! does. Each peer records the time when it goes on; the listening peer goes on after it has released the last one.
+//! The skew of a round is the latest start minus the earliest, by the clock of the listening peer; a skew of 0 is
+//! reported as the resolution of that clock. The clocks are compared over the same connections before and after the
+//! rounds (`skew.rs`). The note `clock_error_s` bounds the error of this comparison; a smaller skew cannot be
+//! distinguished from none. Excludes the time that a barrier takes, and the time between the arrivals of the peers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -41,13 +41,13 @@ pub const PROBE: Probe = Probe {
 };
 
 const NEXT: &str = "see that all peers run and can be reached";
-/// Comparisons of two clocks before the rounds, and as many after them: the fastest counts.
+/// Clock comparisons before the rounds, and as many after them; the fastest one counts.
 const EXCHANGES: usize = 32;
-/// What is sent either way: to arrive, to release, to ask for the time, to answer.
+/// The message of both directions, for all purposes: arrival, release, a request for the time, and its answer.
 const TICK: [u8; 8] = *b"ccmp bar";
-/// Times that fit a control message.
+/// The number of times that fit into a control message.
 const PIECE: usize = 128;
-/// Longer than any deadline: the last peer may come late.
+/// Longer than any deadline, because the last peer may arrive late.
 const FOREVER: Duration = Duration::from_secs(30 * 86_400);
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -58,14 +58,15 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-/// The limiter of one who exchanges ticks with so many. A pause between rounds that a cap makes is in no skew.
+/// Creates the limiter of an agent that exchanges ticks with `others` peers. The skew excludes a cap's pauses, which
+/// occur between rounds.
 fn limiter(context: &Context, rounds: usize, others: usize) -> Result<Arc<Limiter>, Fault> {
     let item = Item { bytes: (2 * TICK.len() * others) as u64, packets: 2 * others as u64 };
     let ask = Ask { items: Some((rounds + 2 * EXCHANGES) as f64), ..Ask::default() };
     context.limiter(item, ask, Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
 }
 
-/// Pays for one item.
+/// Takes a grant for one item, and counts its bytes.
 fn pay(limiter: &Limiter, bytes: usize) -> Result<(), Fault> {
     limiter.take(1, || true).ok_or_else(|| limiter.refusal())?;
     limiter.used(bytes as u64);
@@ -82,7 +83,7 @@ fn receive(mut data: &TcpStream) -> Result<(), Fault> {
     if tick == TICK { Ok(()) } else { Err(Fault::failed("a peer sends something else", NEXT)) }
 }
 
-/// The part of the peer that listens.
+/// Runs the part of the listening peer.
 fn lead(context: &Context, rounds: usize, others: usize) -> Result<(), Fault> {
     if context.whole("peers") != Some(others as u64 + 1) {
         let what = format!("bad job: {} peers, and {others} others are named", context.text("peers"));
@@ -94,7 +95,7 @@ fn lead(context: &Context, rounds: usize, others: usize) -> Result<(), Fault> {
     limiter.note(context.out)?;
     let reported = measured.and_then(|group| group.report(context));
     reported.map_err(|fault| {
-        // Whoever waits for a tick sees that none comes any more, and reads why.
+        // Peers that wait for a tick see the connection close, and then read the reason.
         data.iter().for_each(|data| drop(data.shutdown(Shutdown::Both)));
         controls.iter_mut().fold(limiter.blame(fault), |fault, control| control.part(fault))
     })?;
@@ -118,7 +119,7 @@ fn measure(
     Ok(group)
 }
 
-/// The times that a peer noted, in order.
+/// Receives the times that a peer recorded, in order.
 fn collect(control: &mut Control, rounds: usize) -> Result<Vec<u64>, Fault> {
     let mut times = Vec::new();
     while times.len() < rounds + 2 * EXCHANGES {
@@ -133,14 +134,14 @@ fn collect(control: &mut Control, rounds: usize) -> Result<Vec<u64>, Fault> {
     Ok(times)
 }
 
-/// What the peer that listens noted, by its own clock, and what the others did, by theirs.
+/// The times recorded by the listening peer, on its clock, and by the others, on theirs.
 struct Group {
     begun_ns: u64,
-    /// For each other peer, when each question after its time was sent, and answered.
+    /// For each other peer, the times when each time request was sent and answered.
     asked: Vec<Vec<(u64, u64)>>,
-    /// For each round, when the first was released and when all were.
+    /// For each round, the times of the first and of the last release.
     released: Vec<(u64, u64)>,
-    /// For each round, when all had arrived again at the next barrier.
+    /// For each round, the time when all peers had arrived at the next barrier.
     arrived: Vec<u64>,
     theirs: Vec<Vec<u64>>,
 }
@@ -168,7 +169,7 @@ impl Group {
         Ok(Group { begun_ns, asked, released, arrived, theirs: Vec::new() })
     }
 
-    /// The skew of each round, and how far off the clocks may be.
+    /// Reports the skew of each round, and the error bound of the clocks.
     fn report(&self, context: &Context) -> Result<(), Fault> {
         let offsets = self.offsets()?;
         let error_ns = offsets.iter().map(|offset| offset.error_ns).max().unwrap_or(0);
@@ -193,7 +194,8 @@ impl Group {
         self.asked.iter().zip(&self.theirs).map(one).collect()
     }
 
-    /// The latest start of a round less the earliest. Nobody starts before the release, or after it arrived again.
+    /// Returns the latest start of a round minus the earliest. Every start lies between the release and the next
+    /// arrival.
     fn skew_ns(&self, round: usize, offsets: &[Offset]) -> Result<u64, Fault> {
         let (first, own) = self.released[round];
         let (mut earliest, mut latest) = (i128::from(own), i128::from(own));
@@ -210,7 +212,7 @@ impl Group {
     }
 }
 
-/// Asks each peer in turn for its time, often.
+/// Requests the time of each peer in turn, many times.
 fn ask(data: &[TcpStream], asked: &mut [Vec<(u64, u64)>], limiter: &Limiter) -> Result<(), Fault> {
     for _ in 0..EXCHANGES {
         pay(limiter, 2 * TICK.len() * data.len())?;
@@ -224,7 +226,7 @@ fn ask(data: &[TcpStream], asked: &mut [Vec<(u64, u64)>], limiter: &Limiter) -> 
     Ok(())
 }
 
-/// The part of every other peer.
+/// Runs the part of every other peer.
 fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
     let limiter = limiter(context, rounds, 1)?;
     let (mut control, data) = context.join()?;
@@ -244,7 +246,8 @@ fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
     control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
 }
 
-/// Answers and arrives; the times by `now` of all that came, in order. `start` is the first act after a release.
+/// Answers time requests and arrives at barriers; returns the times by `now` of all received ticks, in order. Calls
+/// `start` first after each release.
 fn take_part(
     data: &TcpStream,
     rounds: usize,
@@ -288,7 +291,8 @@ mod tests {
         Limiter::new(Caps::default(), Item { bytes: 1, packets: 1 }, bearing)
     }
 
-    /// A group of four whose last peer has another clock and does something at each start; the median skew, in ns.
+    /// Returns the median skew of a group of four, ns; the last peer uses another clock and calls `start` at each
+    /// start.
     fn median_skew_ns(now: fn() -> u64, start: fn()) -> Result<u64, Fault> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -315,7 +319,7 @@ mod tests {
         thread::sleep(Duration::from_millis(5));
     }
 
-    /// An hour ahead and 50 millionths too fast.
+    /// A clock that is an hour ahead and 50 millionths too fast.
     fn another_clock() -> u64 {
         let now = now_ns();
         now + 3_600_000_000_000 + now / 20_000

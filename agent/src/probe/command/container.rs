@@ -1,8 +1,8 @@
-//! A command in a container: an image that was shipped with it, run by podman, or by Docker where there is no podman.
+//! A command in a container: an image that was uploaded with it, run by podman, or by Docker if there is no podman.
 //!
-//! The container has no network, and nothing of the machine but the run's folder and that of the files. Its start and
-//! its end are in the time. Docker's containers belong to its service: they are removed after the run, but one whose
-//! agent was killed goes on.
+//! The container has no network, and sees only the folder of the run and the folder of files. The measured time
+//! includes its start and its end. Docker's containers belong to Docker's service: they are removed after the run, but
+//! if the agent is killed its container keeps running.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ pub struct Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    /// Loads the image, once a launch; `None` for a command without one.
+    /// Loads the image, once per launch; `None` for a command without an image.
     pub fn load(context: &Context, workspace: &'a Workspace<'a>) -> Result<Option<Container<'a>>, Fault> {
         if context.text("image") != "yes" {
             return Ok(None);
@@ -42,7 +42,7 @@ impl<'a> Container<'a> {
         }
         let next = "take an image of the machine that has one, or leave image out";
         let engine = engine.ok_or_else(|| Fault::failed("no podman or docker on the machine", next))?;
-        // Without root podman keeps images under the user's home, and a run's folder is gone with it.
+        // Without root, podman stores images in the user's home; the folder of a run would be deleted with them.
         let home = said("getent passwd \"$(id -u)\" | cut -d: -f6")?;
         let image = loaded(context, workspace, engine, &home)?;
         let name = format!("cloudcmp-{}-{:x}", std::process::id(), crate::clock::now_ns());
@@ -51,9 +51,9 @@ impl<'a> Container<'a> {
         Ok(Some(Container { workspace, engine, image, home, name, cpus: cpus.join(",") }))
     }
 
-    /// The line that runs another one in the container.
+    /// Returns the line that runs `text` in the container.
     pub fn line(&self, text: &str) -> String {
-        // What podman starts has our processors; what Docker's service starts does not.
+        // Processes started by podman inherit our CPUs; those started by Docker's service do not.
         let cpus = if self.engine == "docker" { format!("--cpuset-cpus={} ", self.cpus) } else { String::new() };
         let volume = |from: &std::path::Path, to: &str| quoted(&format!("{}:{to}", from.display()));
         format!(
@@ -79,7 +79,7 @@ impl<'a> Container<'a> {
     }
 }
 
-/// The name of the image in the archive, which this launch has loaded by now.
+/// Returns the name of the image in the archive; loads it if this launch has not yet done so.
 fn loaded(context: &Context, workspace: &Workspace, engine: &str, home: &str) -> Result<String, Fault> {
     let archive = context.dir()?.join("images").join(format!("{}.tar", context.text("command")));
     let archive = archive.canonicalize().or_fault("the image is not on the machine", "report this")?;
@@ -96,7 +96,7 @@ fn loaded(context: &Context, workspace: &Workspace, engine: &str, home: &str) ->
     Ok(image)
 }
 
-/// The one image that an engine says it loaded.
+/// Parses the name of the only image that an engine reports as loaded.
 fn named(said: &str) -> Option<String> {
     let names: Vec<&str> = said
         .lines()
@@ -109,7 +109,7 @@ fn named(said: &str) -> Option<String> {
     }
 }
 
-/// A text as one word for a shell.
+/// Quotes a text as one word for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
