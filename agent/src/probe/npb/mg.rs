@@ -1,7 +1,8 @@
-//! MG: a scalar Poisson equation on a periodic cube by V-cycles of multigrid. Neighbours in memory, at every distance.
+//! MG: a scalar Poisson equation on a periodic cube by multigrid V-cycles. Accesses neighbours at every distance in
+//! memory.
 //!
-//! Timed are the first residual, the cycles of the class and the norm, after one cycle that is not, as in the
-//! originals; the random points of the right-hand side are found before.
+//! Times the first residual, the cycles of the class and the norm, after one untimed cycle, as in the originals; the
+//! random points of the right-hand side are determined before.
 
 use std::ops::Range;
 
@@ -25,12 +26,12 @@ pub const BENCHMARK: Benchmark = Benchmark {
 };
 
 const EPSILON: f64 = 1e-8;
-/// Points of the right-hand side with -1, and as many with 1.
+/// The number of points of the right-hand side with -1, and the number with 1.
 const CHARGES: usize = 10;
-/// The operator: weights of a point, and of its neighbours over an edge and over a corner; those over a face have none.
+/// The operator: weights of a point, of its face neighbours (0), of its edge neighbours and of its corner neighbours.
 const OPERATOR: [f64; 4] = [-8.0 / 3.0, 0.0, 1.0 / 6.0, 1.0 / 12.0];
 
-/// A class: log2 of the points an edge, V-cycles, the smoother's weights, and the published norm.
+/// A class: log2 of the points per edge, V-cycles, the smoother's weights, and the published norm.
 struct Problem {
     levels: usize,
     cycles: usize,
@@ -50,7 +51,7 @@ impl Problem {
         Problem { levels, cycles, smoother, norm }
     }
 
-    /// The originals' count.
+    /// Returns the originals' count.
     fn operations(&self) -> f64 {
         58.0 * self.cycles as f64 * ((1_usize << self.levels) as f64).powi(3)
     }
@@ -95,7 +96,7 @@ impl<'a> Solver<'a> {
                 for &(_, point) in points {
                     let (k, j, i) = (point / (n * n), point / n % n, point % n);
                     if member.part(n).contains(&k) {
-                        // Safe: the plane is the member's.
+                        // Safe: the plane belongs to this member.
                         unsafe { *solver.right.row(k + 1, j + 1).add(i + 1) = charge };
                     }
                 }
@@ -110,7 +111,7 @@ impl<'a> Solver<'a> {
         &self.levels[self.problem.levels - 1]
     }
 
-    /// The residual, and so many times a V-cycle and the residual.
+    /// Computes the residual, and then `cycles` times a V-cycle and the residual.
     fn cycles(&self, team: &Team, cycles: usize) {
         let (u, r) = self.top();
         let operator = Weights::of(OPERATOR);
@@ -123,7 +124,7 @@ impl<'a> Solver<'a> {
         });
     }
 
-    /// Down to the coarsest level, and back with a correction on each.
+    /// Goes down to the coarsest level, and back up with a correction on each level.
     fn cycle(&self, member: &Member) {
         let [c0, c1, c2] = self.problem.smoother;
         let (operator, smoother) = (Weights::of(OPERATOR), Weights::of([c0, c1, c2, 0.0]));
@@ -143,16 +144,16 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The root of the mean square of the finest residual.
+    /// Returns the root mean square of the finest residual.
     fn norm(&self, team: &Team) -> f64 {
         let r = &self.top().1;
-        // Safe: nobody writes.
+        // Safe: no thread writes.
         let [sum] = team.sums(r.n, |planes| [unsafe { r.squares(planes) }]);
         (sum / (r.n as f64).powi(3)).sqrt()
     }
 }
 
-/// The points with the smallest and with the largest random numbers.
+/// Returns the points with the smallest and with the largest random numbers.
 fn charges(n: usize, team: &Team) -> [Vec<(f64, usize)>; 2] {
     let found = std::sync::Mutex::new([Vec::new(), Vec::new()]);
     team.over(n, |planes| {
@@ -162,14 +163,14 @@ fn charges(n: usize, team: &Team) -> [Vec<(f64, usize)>; 2] {
     });
     let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     for (side, points) in found.iter_mut().enumerate() {
-        // No two are the same: the sequence is far longer.
+        // No two numbers are equal, because the period of the sequence is far longer.
         points.sort_by(|a, b| if side == 0 { a.0.total_cmp(&b.0) } else { b.0.total_cmp(&a.0) });
         points.truncate(CHARGES);
     }
     found
 }
 
-/// The same of a range of points, in any order.
+/// Does the same for a range of points; returns them in any order.
 fn extremes(points: Range<usize>) -> [Vec<(f64, usize)>; 2] {
     let mut numbers = Lcg::after(SEED, points.start as u64);
     let mut found: [Vec<(f64, usize)>; 2] = [Vec::new(), Vec::new()];
@@ -186,7 +187,7 @@ fn extremes(points: Range<usize>) -> [Vec<(f64, usize)>; 2] {
     found
 }
 
-/// Puts a number among the best, and returns the worst of these once there are enough.
+/// Inserts a number among the best, and returns the worst of them once there are enough.
 fn keep(best: &mut Vec<(f64, usize)>, new: (f64, usize), better: fn(f64, f64) -> bool) -> Option<f64> {
     let at = best.iter().position(|old| better(new.0, old.0)).unwrap_or(best.len());
     best.insert(at, new);

@@ -1,9 +1,9 @@
-//! A mail server's load on many small files: a pool is made, transactions change it, all is removed.
+//! A mail server's load on many small files: creates a pool, changes it by transactions, removes everything.
 //!
 //! Each transaction reads a file or appends to one, then creates a file or deletes one (Katcher, PostMark: A New File
-//! System Benchmark, NetApp TR-3022, 1997). Everything is drawn before the clock starts; afterwards every file that must
-//! be there is read, and no other may be. One thread; nothing is synchronous, so that files which fit into memory
-//! measure the page cache and the file system's code, and the notes say so. Says nothing of large files.
+//! System Benchmark, NetApp TR-3022, 1997). Everything is drawn before the clock starts; afterwards every expected
+//! file is read, and no other file may exist. One thread; nothing is synchronous, so files that fit into memory
+//! measure the page cache and the file system's code, and the notes say so. Does not measure large files.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -56,7 +56,7 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// Seconds of the three phases.
+/// Times of the three phases, s.
 struct Times {
     create_s: f64,
     transactions_s: f64,
@@ -93,7 +93,7 @@ fn asked(context: &Context) -> Result<Asked, Fault> {
     })
 }
 
-/// The smallest and the largest size of a file.
+/// Parses the smallest and the largest size of a file.
 fn range(text: &str) -> Result<(u32, u32), Fault> {
     let whole = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
     match text.split_once('-').map(|(low, high)| (whole(low), whole(high))) {
@@ -105,7 +105,7 @@ fn range(text: &str) -> Result<(u32, u32), Fault> {
     }
 }
 
-/// Makes the folders, and the names of all files that will ever be.
+/// Creates the folders; returns the names of all files of the run.
 fn names(plan: &Plan, folders: u32, root: &Path) -> Result<Vec<CString>, Fault> {
     if folders > 1 {
         for i in 0..folders {
@@ -117,7 +117,7 @@ fn names(plan: &Plan, folders: u32, root: &Path) -> Result<Vec<CString>, Fault> 
     names.map(|name| CString::new(name).or_fault("a name with a NUL", "report this")).collect()
 }
 
-/// Refuses what cannot fit; says whether memory alone may hold it.
+/// Refuses a load that cannot fit; notes whether memory alone may hold it.
 fn check_room(context: &Context, peak_bytes: u64) -> Result<(), Fault> {
     let dir = context.dir()?;
     let free = scratch::free_bytes(dir)?;
@@ -157,7 +157,7 @@ fn measure(context: &Context, plan: &Plan, mailbox: &mut Mailbox, root: &Path) -
     Ok(Times { create_s, transactions_s, delete_s })
 }
 
-/// Nanoseconds that all of it took.
+/// Returns the time of all the work, ns.
 fn timed(mut work: impl FnMut() -> io::Result<()>) -> Result<u64, Fault> {
     let start = now_ns();
     let done = work();
@@ -175,7 +175,7 @@ fn wrong(what: String) -> Fault {
     Fault::invalid(what, "the file system lost something, or report this")
 }
 
-/// Holds every file against what was written to it, and their number against the plan; says how many there are.
+/// Compares every file with the data written to it, and their number with the plan; returns the number of files.
 fn verify(plan: &Plan, mailbox: &Mailbox, root: &Path) -> Result<u64, Fault> {
     let there = files_in(root)?;
     if there.len() != plan.delete.len() {
@@ -198,7 +198,7 @@ fn file_of(act: &Act) -> u32 {
     if let Act::Delete { file } = *act { file } else { u32::MAX }
 }
 
-/// The files of the folder and of the folders in it.
+/// Returns the files of the folder and of its subfolders.
 fn files_in(root: &Path) -> Result<Vec<PathBuf>, Fault> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -211,7 +211,7 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, Fault> {
     Ok(files)
 }
 
-/// Rates within the transactions, of the pool's creation and removal alone, and of all bytes over all three phases.
+/// Reports rates within the transactions, of the pool's creation and removal alone, and of all bytes over all phases.
 fn show(context: &Context, plan: &Plan, times: &Times) -> Result<(), Fault> {
     let Times { create_s, transactions_s, delete_s } = *times;
     let (counts, all_s) = (plan.counts, create_s + transactions_s + delete_s);
@@ -225,7 +225,7 @@ fn show(context: &Context, plan: &Plan, times: &Times) -> Result<(), Fault> {
         ("create_alone", plan.create.len() as u64, create_s),
         ("delete_alone", plan.delete.len() as u64, delete_s),
     ] {
-        // What did not happen has no rate.
+        // An operation that did not occur has no rate.
         if count > 0 {
             context.sample_of("postmark_file_op_per_s", &[("op", op)], all_s, count as f64 / over_s)?;
         }

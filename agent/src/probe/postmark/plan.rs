@@ -1,8 +1,8 @@
-//! The whole run, drawn beforehand: which file is made, read, grown or removed when, and what must be left.
+//! The whole run, drawn in advance: which file is created, read, extended or removed when, and what must remain.
 
 use crate::rng::Rng;
 
-/// What is asked for.
+/// The requested load.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
     pub files: u32,
@@ -16,7 +16,7 @@ pub struct Asked {
     pub seed: u64,
 }
 
-/// One half of a transaction, on file `file`; `bytes` are what it moves.
+/// One half of a transaction, on file `file`; `bytes` is the amount that it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Create {
@@ -27,7 +27,7 @@ pub enum Act {
         file: u32,
         bytes: u32,
     },
-    /// From this place of the file on.
+    /// Appends from this offset of the file on.
     Append {
         file: u32,
         from: u32,
@@ -36,7 +36,7 @@ pub enum Act {
     Delete {
         file: u32,
     },
-    /// An append to a file that is as large as may be, or a deletion where no file is.
+    /// An append to a file of the maximum size, or a deletion with no file left.
     Nothing,
 }
 
@@ -54,10 +54,10 @@ pub struct Plan {
     pub create: Vec<Act>,
     pub transactions: Vec<[Act; 2]>,
     pub delete: Vec<Act>,
-    /// Of each file that ever was, in the order of creation.
+    /// The size of every file that ever existed, in the order of creation.
     pub sizes: Vec<u32>,
     pub folder_of: Vec<u32>,
-    /// What the transactions do, and what the creation of the pool writes besides.
+    /// The operations of the transactions, and the bytes that creating the pool writes.
     pub counts: Counts,
     pub pool_bytes: u64,
     pub peak_bytes: u64,
@@ -117,7 +117,7 @@ impl Author {
         self.plan.peak_bytes = self.plan.peak_bytes.max(self.bytes);
     }
 
-    /// Where in `live` a file is, drawn anew; `None` where there is none.
+    /// Draws the index in `live` of a file; `None` if there is none.
     fn any(&mut self) -> Option<usize> {
         (!self.live.is_empty()).then(|| self.rng.below(self.live.len() as u64) as usize)
     }
