@@ -2,8 +2,8 @@
 //!
 //! Non-temporal stores bypass the caches; a plain store first reads the line that it writes, which the count omits. A
 //! worker walks its arrays from end to end, as STREAM does: the same walk on every machine and in every trial, even if
-//! another walk would be faster. Does not measure latency, or caches, as long as the arrays are four times the last
-//! one.
+//! another walk would be faster. Does not measure latency, or caches as long as the arrays are four times as large as
+//! the last-level cache.
 
 use std::hint::black_box;
 

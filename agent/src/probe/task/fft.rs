@@ -1,4 +1,4 @@
-//! `fft`: a pass transforms 2^16 complex numbers, forth and back, in place with radix 2 and double precision.
+//! `fft`: a pass transforms 2^16 complex numbers forward and back, in place, with radix 2 and double precision.
 
 use super::Part;
 use super::answer::{close, expect, numbers};
@@ -6,7 +6,7 @@ use crate::fault::Fault;
 
 const POINTS: usize = 1 << 16;
 const SHARE: f64 = 1e-9;
-/// Bins that are held against the sum that defines them.
+/// Bins that are compared with their defining sum.
 const BINS: [usize; 3] = [1, 12_345, POINTS - 2];
 
 type Complex = (f64, f64);
@@ -42,7 +42,7 @@ impl Fft {
         Fft { roots: (0..POINTS / 2).map(root).collect(), data: start.clone(), start }
     }
 
-    /// Cooley and Tukey's: the order of bits turned round, then butterflies of 2, 4, ... points.
+    /// Runs Cooley and Tukey's algorithm: bit reversal, then butterflies of 2, 4, ... points.
     fn transform(&mut self, back: bool) {
         let data = &mut self.data[..];
         for i in 0..POINTS {

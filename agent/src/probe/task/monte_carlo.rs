@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::rng::Rng;
 
 const POINTS: u64 = 1 << 22;
-/// Each coordinate is a whole multiple of 2^-26, so that the squares are exact and no rounding decides.
+/// Each coordinate is a whole multiple of 2^-26, so that the squares are exact and rounding has no effect.
 const BITS: u32 = 26;
 const INSIDE: u64 = 3_294_342;
 

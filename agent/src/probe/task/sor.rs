@@ -1,15 +1,16 @@
 //! `sor`: a pass solves Laplace's equation on 128 x 128 points by 768 sweeps of successive over-relaxation.
 //!
-//! The boundary is that of x^2 - y^2, which five points satisfy exactly: the solution is known at every point.
+//! The boundary values are x^2 - y^2, which satisfies the five-point formula exactly: the solution is known at every
+//! point.
 
 use super::Part;
 use super::answer::{Alike, close, expect};
 use crate::fault::Fault;
 
-/// Points of a row, with the boundary.
+/// Points of a row, including the boundary.
 const ROW: usize = 130;
 const SWEEPS: usize = 768;
-/// The best factor for this grid, 2 / (1 + sin(pi / 129)) (Young 1954).
+/// The optimal factor for this grid, 2 / (1 + sin(pi / 129)) (Young 1954).
 const OMEGA: f64 = 1.952_45;
 const SHARE: f64 = 1e-9;
 

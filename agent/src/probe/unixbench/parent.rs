@@ -1,8 +1,8 @@
-//! The agent's side of a pass: starts workers, one for each copy of a test, together; they die with the agent.
+//! The agent's side of a pass: starts one worker for each copy of a test, all together; they end with the agent.
 //!
-//! Each copy is this very program with a hidden flag. It says that it is ready and waits for the end of its stdin, which
-//! is one pipe for all; closing that pipe starts them. A copy is killed by the kernel when the agent ends, however it
-//! ends. What a copy's shell has started ends after one pass over a small text.
+//! Each copy is this program with a hidden flag. It reports that it is ready and waits for the end of its stdin, which
+//! is one pipe for all; closing that pipe starts them. The kernel kills a copy when the agent ends, however it ends.
+//! Processes started by a copy's shell end after one pass over a small text.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -13,9 +13,9 @@ use super::process::{FLAG, OWN, die_with};
 use super::score::Report;
 use crate::fault::{Fault, OrFault, Outcome};
 
-/// More than a copy has to say.
+/// Longer than any output of a copy.
 const SAID_LIMIT: u64 = 4096;
-/// One pass: what each of the copies did.
+/// Runs one pass; returns the report of each copy.
 pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Vec<Report>, Fault> {
     let (start, gun) = std::io::pipe().or_fault("cannot make a pipe", "raise the limit of open files")?;
     let mut running = Vec::with_capacity(copies);
@@ -31,7 +31,7 @@ pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Ve
     running.iter_mut().map(|copy| copy.report(test)).collect()
 }
 
-/// A copy that is killed with its owner.
+/// A copy, killed when dropped.
 struct Copy {
     child: Child,
     said: BufReader<std::io::Take<ChildStdout>>,
@@ -50,10 +50,10 @@ impl Copy {
         Ok(Copy { child, said: BufReader::new(stdout.take(SAID_LIMIT)) })
     }
 
-    /// The next line, or nothing at its end.
+    /// Reads the next line; empty at the end.
     fn line(&mut self) -> String {
         let mut line = String::new();
-        let _ = self.said.read_line(&mut line); // no line is an answer too
+        let _ = self.said.read_line(&mut line); // an empty line is handled, too
         line.trim_end().to_owned()
     }
 
@@ -71,12 +71,12 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        let _ = self.child.kill(); // most have ended
+        let _ = self.child.kill(); // ignored: most have ended
         let _ = self.child.wait();
     }
 }
 
-/// The fault of a copy that said something else than it should.
+/// Returns the fault of a copy that printed an unexpected line.
 fn heard(test: &str, line: &str) -> Fault {
     let told = |words: &str| {
         let (what, next) = words.split_once('\t').unwrap_or((words, "report this"));
