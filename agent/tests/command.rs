@@ -1,4 +1,4 @@
-//! Commands of the user's own: what is timed, what is said, and that nothing outlives them.
+//! User-defined commands: their timing, their output, and that no process outlives them.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn text(stream: &Stream, name: &str) -> String {
     pieces.map(|frame| frame["text"].as_str().unwrap()).collect()
 }
 
-/// The processes whose command line holds this word.
+/// Returns the processes whose command line contains this word.
 fn alive(word: &str) -> Vec<String> {
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let holds = |pid: &String| {
@@ -43,7 +43,7 @@ fn gone_soon(word: &str) {
     }
 }
 
-/// A word that no other process of the machine bears: it is a number of seconds to sleep.
+/// Returns a word that no other process of the machine uses: a number of seconds to sleep.
 fn word(n: u32) -> String {
     format!("7{:07}.{n}", std::process::id())
 }
@@ -172,7 +172,8 @@ fn nothing_outlives_an_agent_that_is_killed_or_left_alone() {
         let mut agent = Agent::run(&command(&folder, &[("run", &line)]));
         assert_eq!(agent.frame()["type"], "hello");
         let until = Instant::now() + Duration::from_secs(5);
-        // Three that sleep, and the shells, the agent's supervisor among them, whose lines hold the word too.
+        // Three sleeping processes, and the shells and the agent's supervisor, whose command lines also contain the
+        // word.
         while alive(&nap).len() < 5 {
             assert!(Instant::now() < until, "{:?}", alive(&nap));
             std::thread::sleep(Duration::from_millis(5));

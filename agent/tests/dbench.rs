@@ -14,7 +14,7 @@ fn dbench(folder: &Path, params: &[(&str, &str)]) -> Value {
     job
 }
 
-/// The operations that gave a value of a metric, and the values' sum.
+/// Returns the operations with a value of a metric, and the sum of the values.
 fn of_ops(stream: &Stream, metric: &str) -> (BTreeSet<String>, f64) {
     let samples: Vec<&Value> = stream.of("sample").filter(|sample| sample["metric"] == metric).collect();
     let ops = samples.iter().map(|sample| sample["params"]["op"].as_str().unwrap().to_owned()).collect();
@@ -34,7 +34,7 @@ fn check(clients: &str, mode: &str) -> Stream {
     let (count, seconds) = (stream.note("operations").unwrap(), stream.note("measured_s").unwrap());
     let expected = count.as_f64().unwrap() / seconds.as_f64().unwrap();
     assert!((per_s / expected - 1.0).abs() < 1e-9, "the operations add up: {per_s} {expected}");
-    // The load removes its own tree before it begins anew: a client that stops there leaves nothing to look at.
+    // The load removes its own tree before it starts again: a client that stops there leaves nothing to check.
     let files = stream.note("verified_files").unwrap().as_u64().expect("files were looked at");
     assert!(files > 0 || clients == "1", "{clients} clients left files");
     assert!(stream.note("loadfile").unwrap().as_str().unwrap().starts_with("own 1: "));
@@ -65,7 +65,7 @@ fn many_clients_and_synchronous_ones_run_whatever_the_number_of_cpus() {
     check("100", "async");
 }
 
-/// A loadfile in a folder of its own.
+/// Runs a loadfile in its own folder.
 fn with_load(text: &str, params: &[(&str, &str)]) -> (i32, Stream) {
     let (folder, place) = (Folder::new("dbench"), Folder::new("load"));
     let path = place.0.join("client.txt");
@@ -92,7 +92,7 @@ fn a_loadfile_that_was_named_is_replayed_again_and_again() {
 
 #[test]
 fn operations_with_times_wait_for_them() {
-    // 7 operations at once, then 4 a replay of 0.02 s and more: at most 10 replays in 0.2 s and the warm-up.
+    // 7 operations at once, then 4 per replay of at least 0.02 s: at most 10 replays in 0.2 s and the warm-up.
     let paced = SMALL.replace("WriteX 2", "0.02 WriteX 2");
     let (_, stream) = with_load(&paced, &[]);
     assert_eq!(stream.outcome, "ok", "{:?}", stream.frames);

@@ -51,7 +51,7 @@ fn synchronous_writes_and_deep_queues_where_the_disk_has_them() {
     let folder = Folder::new("probe");
     let (_, stream) = Agent::run(&disk(&folder.0, &[])).end();
     if stream.outcome == "failed" {
-        // tmpfs, or a file system without O_DIRECT: refused in words, never passed off.
+        // tmpfs, or a file system without O_DIRECT: must be refused with a reason, not measured as a disk.
         assert!(stream.error().contains("O_DIRECT") || stream.error().contains("memory"), "{}", stream.error());
         return;
     }

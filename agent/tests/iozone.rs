@@ -22,7 +22,7 @@ fn note(stream: &Stream, key: &str) -> f64 {
     stream.note(key).unwrap().as_f64().unwrap()
 }
 
-/// Runs a trial that must be ok; checks its one sample against what its notes tell.
+/// Runs a trial that must be ok; checks its one sample against its notes.
 fn check(folder: &Folder, params: &[(&str, &str)]) -> Stream {
     let stream = measure(&iozone(&folder.0, params));
     let mut cell = json!({
@@ -98,7 +98,7 @@ fn threads_have_files_of_their_own_and_mixed_ones_read_and_write_by_turns() {
         let stream = check(&folder, &[("op", op), ("durability", "cached"), ("threads", "3")]);
         assert_eq!(note(&stream, "records") as u64, 3 * FILE_BYTES / 8192);
     }
-    // Two readers look at a word of each record, and of what the writer wrote all records are read back.
+    // Two readers check a word of each record, and all records of the writer are read back.
     let stream = check(&folder, &[("op", "mixed"), ("durability", "cached"), ("threads", "3")]);
     assert_eq!(note(&stream, "verified_records") as u64, 3 * FILE_BYTES / 8192);
 }

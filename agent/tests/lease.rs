@@ -1,4 +1,4 @@
-//! The lease: the process leaves when it ends, and its port with it, whatever else happens.
+//! The lease: the process ends with it and closes its port, whatever else happens.
 
 mod common;
 

@@ -37,7 +37,7 @@ fn transactions_and_what_they_did_add_up() {
     });
     let per_s = stream.values("postmark_op_per_s", &cell)[0];
     let file = |op: &str| value(&stream, "postmark_file_op_per_s", op).unwrap();
-    // Each transaction creates or deletes, and reads or appends unless the file is full.
+    // Each transaction creates or deletes a file, and reads one or appends to one unless that file is full.
     assert!(((file("create") + file("delete")) / per_s - 1.0).abs() < 1e-9);
     let either = (file("read") + file("append")) / per_s;
     assert!(either > 0.98 && either < 1.0 + 1e-9, "{either}");
@@ -45,7 +45,7 @@ fn transactions_and_what_they_did_add_up() {
     let made_s = 400.0 / per_s + 100.0 / file("create_alone");
     assert!(whole_s > made_s && whole_s < 10.0, "{whole_s} {made_s}");
     let bytes = |op: &str| value(&stream, "postmark_bytes_per_s", op).unwrap() * whole_s;
-    // 100 files and some 200 more of 5250 B on average, and some 200 appends; some 200 reads.
+    // 100 files and about 200 more of 5250 B on average, and about 200 appends; about 200 reads.
     assert!((1.2e6..3.5e6).contains(&bytes("write")) && (5e5..2.5e6).contains(&bytes("read")));
     assert!(stream.note("page_cache").unwrap().as_str().unwrap().contains("fit into memory"));
 }
@@ -72,7 +72,7 @@ fn folders_biases_and_ends_of_ranges() {
     assert!(value(&stream, "postmark_file_op_per_s", "delete").is_none());
     assert_eq!(stream.note("verified_files"), Some(&json!(500)));
     let folder = Folder::new("postmark");
-    // More deletions than files: the pool runs dry, and nothing is made of it.
+    // More deletions than files: when the pool is empty, a deletion does nothing.
     measure(&postmark(&folder.0, &[("files", "1"), ("transactions", "50"), ("bias_create", "1")]));
 }
 

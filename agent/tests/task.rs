@@ -12,7 +12,7 @@ fn task(name: &str, threads: &str) -> Value {
     job("task", &[("task", name), ("size", "small"), ("threads", threads)])
 }
 
-/// One value, the threads' own times around it, and the path taken.
+/// Checks for one value, the threads' own times around it, and the code path.
 fn check(stream: &Stream, name: &str, threads: &str) {
     let values = stream.values("task_time_s", &json!({"size": "small", "task": name, "threads": threads}));
     let count = stream.note("threads").unwrap().as_f64().unwrap();

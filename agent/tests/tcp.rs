@@ -27,7 +27,7 @@ fn a_client_with_another_secret_gets_nothing() {
     client["secret"] = SECRET.replace('0', "1").into();
     let (_, stream) = Agent::run(&client).end();
     assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
-    // Strangers who say something, or nothing, do not hold the server back from its client.
+    // Strangers, silent or not, do not keep the server from its client.
     let mut stranger = TcpStream::connect(&address).unwrap();
     stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     stranger.set_read_timeout(Some(Duration::from_secs(10))).unwrap();

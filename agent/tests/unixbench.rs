@@ -29,7 +29,7 @@ fn unixbench(folder: &Path, copies: &str, duration_s: &str) -> Value {
     job
 }
 
-/// Processes whose current folder is in this one, or was.
+/// Returns the number of processes whose current folder is or was in this one.
 fn at_work_in(folder: &Path) -> usize {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries
@@ -94,7 +94,7 @@ fn copies_die_with_an_agent_that_is_killed_and_the_next_one_tidies_up() {
 fn a_deadline_ends_shells_and_all() {
     let folder = Folder::new("unixbench");
     let mut job = unixbench(&folder.0, "2", "0.1");
-    job["deadline_s"] = 2.6.into(); // somewhere in it
+    job["deadline_s"] = 2.6.into(); // in the middle of it
     let (_, stream) = Agent::run(&job).end();
     assert_eq!(stream.outcome, "timeout");
     wait_for("nothing is left", || at_work_in(&folder.0) == 0 && folder.files() == 0);
@@ -121,7 +121,7 @@ fn shells_end_with_their_copy() {
     wait_for("the shell is gone", || {
         std::fs::read_to_string(format!("/proc/{shell}/stat")).map_or(true, |stat| stat.contains(") Z "))
     });
-    // What our own scripts start lasts a moment; this test's sleep does not, and is ours to end.
+    // Processes of our scripts end soon; this test's own sleep does not, so the test ends it.
     child.iter().for_each(|&child| assert_eq!(unsafe { libc::kill(child, libc::SIGKILL) }, 0));
 }
 
@@ -148,7 +148,7 @@ fn without_a_shell_there_is_no_index_and_no_long_wait_for_it() {
     for (hidden, said) in
         [("/bin/sh", "the shell tests have no /bin/sh here"), ("/usr/bin/od", "the shell tests have no od here")]
     {
-        // What cannot be executed stands in its place, in a namespace of this command's own.
+        // Hides it behind a file that cannot be executed, in a namespace of this command alone.
         let hide = format!("mount --bind /dev/null $(readlink -f {hidden}) && exec \"$@\"");
         let inside = |words: &[&str]| {
             let mut command = Command::new("unshare");

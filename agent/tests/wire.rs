@@ -1,4 +1,4 @@
-//! The wire: golden streams, bad jobs, a controller that goes, a deadline that passes.
+//! The wire: golden streams, bad jobs, a lost controller, an expired deadline.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn a_bad_job_still_gets_a_whole_stream_and_exit_code_2() {
     for line in golden.split_inclusive(|&byte| byte == b'\n').step_by(5).map(<[u8]>::to_vec).chain(hostile) {
         let mut agent = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent"));
         let mut agent = agent.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        // An agent that refuses a long line closes its end before all is written.
+        // An agent that refuses a long line closes its end before everything is written.
         let _ = agent.stdin.take().unwrap().write_all(&line);
         let output = agent.wait_with_output().unwrap();
         let stream = decode(&output.stdout).unwrap();
@@ -135,7 +135,7 @@ fn the_table_and_the_version_are_for_machines() {
     for probe in table["probes"].as_array().unwrap() {
         let params: Vec<&Value> = probe["params"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
         for metric in probe["metrics"].as_array().unwrap() {
-            // One trial of these gives a cell for each test of an index, and for each operation of a load.
+            // One trial of these has a cell for each test of an index, and for each operation of a load.
             let known = |name: &Value| params.contains(&name) || name == "test" || name == "op";
             assert!(metric["params"].as_array().unwrap().iter().all(known), "{metric}");
             assert!(metric["unit"].is_string());
@@ -156,7 +156,7 @@ fn hello_tells_the_uptime_at_hello_finely() {
             let before = uptime_s();
             let hello = Agent::run(&job("fma", &[("duration_s", "0.01")])).frame();
             let told = hello["host"]["uptime_s"].as_f64().unwrap();
-            // The kernel's file shows hundredths, cut off.
+            // The kernel's file shows hundredths, truncated.
             assert!(before <= told && told <= uptime_s() + 0.01, "{told}");
             told
         })
