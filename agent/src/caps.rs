@@ -33,7 +33,7 @@ pub struct Item {
 
 /// The traffic that the job's parameters request, as far as they state it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ask {
+pub struct Demand {
     pub items_per_s: Option<f64>,
     pub items: Option<f64>,
     pub burst_s: Option<f64>,
@@ -84,27 +84,27 @@ impl Caps {
     }
 
     /// Refuses a job that requests more than its caps allow, before a socket is opened.
-    pub fn admit(&self, item: Item, ask: Ask) -> Result<(), Fault> {
+    pub fn admit(&self, item: Item, demand: Demand) -> Result<(), Fault> {
         let refuse = |what: String, cap: &str| {
             let what = format!("bad job: its parameters ask for {what}");
             Err(Fault::bad_job(what, format!("ask for less, or raise caps.{cap}")))
         };
-        if let (Some(asked), Some(cap)) = (ask.burst_s, self.burst_s)
-            && asked > cap
+        if let (Some(wanted), Some(cap)) = (demand.burst_s, self.burst_s)
+            && wanted > cap
         {
-            let asked = short(asked);
-            return refuse(format!("a burst of {asked} s, and the cap is {cap} s"), "burst_s");
+            let wanted = short(wanted);
+            return refuse(format!("a burst of {wanted} s, and the cap is {cap} s"), "burst_s");
         }
-        if let (Some(asked), Some((most, name, cap))) = (ask.items_per_s, self.rate(item))
-            && asked > most * (1.0 + 1e-9)
+        if let (Some(wanted), Some((most, name, cap))) = (demand.items_per_s, self.rate(item))
+            && wanted > most * (1.0 + 1e-9)
         {
             let each = if name == "bytes_per_s" { item.bytes } else { item.packets };
-            return refuse(format!("{name} {}, and the cap is {cap}", short(asked * each as f64)), name);
+            return refuse(format!("{name} {}, and the cap is {cap}", short(wanted * each as f64)), name);
         }
-        if let (Some(asked), Some(cap)) = (ask.items, self.bytes)
-            && asked * item.bytes as f64 > cap as f64
+        if let (Some(wanted), Some(cap)) = (demand.items, self.bytes)
+            && wanted * item.bytes as f64 > cap as f64
         {
-            return refuse(format!("{} bytes, and the cap is {cap}", short(asked * item.bytes as f64)), "bytes");
+            return refuse(format!("{} bytes, and the cap is {cap}", short(wanted * item.bytes as f64)), "bytes");
         }
         Ok(())
     }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn p15_between_machines_what_is_not_named_has_its_default_and_bytes_follow() {
+    fn p15_between_machines_missing_caps_get_defaults_and_bytes_follow() {
         let caps = Caps::default().between_machines();
         assert_eq!((caps.burst_s, caps.bytes_per_s, caps.packets_per_s), (Some(60.0), Some(6.25e8), Some(5e5)));
         assert_eq!(caps.bytes, Some(37_500_000_000));
@@ -155,18 +155,18 @@ mod tests {
     }
 
     #[test]
-    fn p15_what_is_asked_for_beyond_a_cap_is_refused_with_both_numbers() {
+    fn p15_a_job_beyond_a_cap_is_refused_with_both_numbers() {
         let caps = Caps { bytes: Some(1000), bytes_per_s: Some(200.0), packets_per_s: Some(10.0), burst_s: Some(5.0) };
         let item = Item { bytes: 10, packets: 2 };
         assert_eq!(caps.rate(item), Some((5.0, "packets_per_s", 10.0)));
         assert_eq!(caps.rate(Item { bytes: 100, packets: 2 }), Some((2.0, "bytes_per_s", 200.0)));
         assert_eq!(caps.rate(Item { bytes: 1, packets: 0 }), Some((200.0, "bytes_per_s", 200.0)));
-        let most = Ask { items_per_s: Some(5.0), items: Some(100.0), burst_s: Some(5.0) };
+        let most = Demand { items_per_s: Some(5.0), items: Some(100.0), burst_s: Some(5.0) };
         caps.admit(item, most).unwrap();
         for (more, words) in [
-            (Ask { items_per_s: Some(5.1), ..most }, "packets_per_s 10.2, and the cap is 10"),
-            (Ask { items: Some(101.0), ..most }, "1010 bytes, and the cap is 1000"),
-            (Ask { burst_s: Some(5.5), ..most }, "a burst of 5.5 s, and the cap is 5 s"),
+            (Demand { items_per_s: Some(5.1), ..most }, "packets_per_s 10.2, and the cap is 10"),
+            (Demand { items: Some(101.0), ..most }, "1010 bytes, and the cap is 1000"),
+            (Demand { burst_s: Some(5.5), ..most }, "a burst of 5.5 s, and the cap is 5 s"),
         ] {
             let fault = caps.admit(item, more).unwrap_err();
             assert!(fault.exit_code == 2 && fault.what.contains(words), "{}", fault.what);

@@ -159,10 +159,10 @@ fn end_on_panic(out: Arc<Out>) {
         let place = info.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
         let words = info.payload_as_str().unwrap_or("a panic");
         let fault = Fault { outcome: Outcome::Failed, ..Fault::failed(format!("{words}{place}"), "report this") };
-        let said = out.finish_within(Duration::from_secs(1), &Err(fault));
+        let finished = out.finish_within(Duration::from_secs(1), &Err(fault));
         supervisor::end_own_and_wait();
         workdir::remove_own();
-        unsafe { libc::_exit(if said { 0 } else { 1 }) }
+        unsafe { libc::_exit(if finished { 0 } else { 1 }) }
     }));
 }
 

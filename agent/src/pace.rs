@@ -96,7 +96,7 @@ pub fn run<W: Work>(
         emitted?;
         let done: Vec<Done<W>> = joined.into_iter().filter_map(|worker| worker.ok().flatten()).collect();
         note_cpu_time(&done, pace.out)?;
-        believe(&done, most)?;
+        check_cpu_time(&done, most)?;
         Ok(done.into_iter().map(|done| done.work).collect())
     })
 }
@@ -122,7 +122,7 @@ pub fn note_share(out: &Out, threads: usize, cpus_used: usize) -> Result<(), Fau
 }
 
 /// Refuses a trial whose workers used more CPU time than the wall time on these CPUs allows.
-fn believe<W>(done: &[Done<W>], cpus: usize) -> Result<(), Fault> {
+fn check_cpu_time<W>(done: &[Done<W>], cpus: usize) -> Result<(), Fault> {
     let used_s = seconds(done.iter().map(|done| done.cpu_ns).sum());
     let there_s = cpus as f64 * seconds(done.iter().map(|done| done.elapsed_ns).max().unwrap_or(0));
     if used_s <= there_s * (1.0 + CLOCKS_DIFFER) {
@@ -143,11 +143,16 @@ fn note_cpu_time<W>(done: &[Done<W>], out: &Out) -> Result<(), Fault> {
 }
 
 /// Does the same for members of a team that worked between two clock reads, from each one's CPU time and run delay.
-pub fn note_and_believe(out: &Out, elapsed_ns: u64, used: &[(u64, Option<u64>)], cpus: usize) -> Result<(), Fault> {
+pub fn note_and_check_cpu_time(
+    out: &Out,
+    elapsed_ns: u64,
+    used: &[(u64, Option<u64>)],
+    cpus: usize,
+) -> Result<(), Fault> {
     let done = |&(cpu_ns, run_delay_ns): &(u64, Option<u64>)| Done { work: (), cpu_ns, run_delay_ns, elapsed_ns };
     let done: Vec<Done<()>> = used.iter().map(done).collect();
     note_cpu_time(&done, out)?;
-    believe(&done, cpus)
+    check_cpu_time(&done, cpus)
 }
 
 #[cfg(test)]
@@ -209,16 +214,16 @@ mod tests {
     }
 
     #[test]
-    fn more_cpu_time_than_there_was_is_not_believed() {
+    fn more_cpu_time_than_wall_time_is_refused() {
         let done = |cpu_ns| Done { work: (), cpu_ns, run_delay_ns: None, elapsed_ns: 1_000_000 };
-        assert!(believe(&[done(1_000_000), done(1_000_000)], 2).is_ok());
-        assert!(believe(&[done(500_000), done(519_000)], 1).is_ok());
-        let fault = believe(&[done(500_000), done(521_000)], 1).unwrap_err();
+        assert!(check_cpu_time(&[done(1_000_000), done(1_000_000)], 2).is_ok());
+        assert!(check_cpu_time(&[done(500_000), done(519_000)], 1).is_ok());
+        let fault = check_cpu_time(&[done(500_000), done(521_000)], 1).unwrap_err();
         assert!(fault.outcome.name() == "invalid" && fault.what.starts_with("more CPU time than there was"));
     }
 
     #[test]
-    fn a_fault_of_any_worker_ends_the_run_and_is_told() {
+    fn a_fault_of_any_worker_ends_the_run_and_is_returned() {
         assert_eq!(paced(2, &[0, 1, 1]).unwrap_err().what, "broken");
     }
 }

@@ -169,9 +169,9 @@ pub fn resident_share(file: &File, bytes: u64) -> io::Result<f64> {
     }
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     let mut pages = vec![0_u8; length.div_ceil(page_bytes)];
-    let told = check(unsafe { libc::mincore(map, length, pages.as_mut_ptr()) }.into());
+    let status = check(unsafe { libc::mincore(map, length, pages.as_mut_ptr()) }.into());
     unsafe { libc::munmap(map, length) };
-    told?;
+    status?;
     Ok(pages.iter().filter(|&&page| page & 1 == 1).count() as f64 / pages.len() as f64)
 }
 
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_is_nameless_and_holds_the_pattern() {
+    fn file_has_no_name_and_holds_the_pattern() {
         let dir = std::env::temp_dir().join(format!("cloudcmp-scratch-{}", std::process::id()));
         std::fs::create_dir(&dir).unwrap();
         let file = open(&dir, 0).unwrap();

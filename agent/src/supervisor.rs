@@ -81,18 +81,18 @@ pub fn run(line: &Line) -> Result<Done, Fault> {
     let own = ours.try_clone().or_fault("cannot copy a socket", next)?;
     OWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(own);
     let outputs = (
-        kept(supervisor.stdout.take(), line.stdout_bytes, false)?,
-        kept(supervisor.stderr.take(), line.stderr_bytes, true)?,
+        read_limited(supervisor.stdout.take(), line.stdout_bytes, false)?,
+        read_limited(supervisor.stderr.take(), line.stderr_bytes, true)?,
     );
-    let mut said = String::new();
-    let heard = ours.read_to_string(&mut said); // fails if the limit comes first
+    let mut report = String::new();
+    let received = ours.read_to_string(&mut report); // fails if the limit comes first
     end_own();
-    ended(&mut supervisor)?;
+    await_end(&mut supervisor)?;
     let lingering = |_| Fault::failed("a process of the line can not be ended", "see which one on the machine");
     let (stdout, stderr) =
         (outputs.0.recv_timeout(PATIENCE).map_err(lingering)?, outputs.1.recv_timeout(PATIENCE).map_err(lingering)?);
-    let (how, time_s, cpu_s, rss_bytes) = match heard {
-        Ok(_) => understood(&said)?,
+    let (how, time_s, cpu_s, rss_bytes) = match received {
+        Ok(_) => parse_report(&report)?,
         Err(_) => (How::Overdue, 0.0, 0.0, 0),
     };
     Ok(Done { how, time_s, cpu_s, rss_bytes, stdout, stderr })
@@ -116,7 +116,7 @@ pub fn end_own_and_wait() {
 }
 
 /// Waits for a supervisor whose socket has closed, then ends the processes it left to the agent if it was killed.
-fn ended(supervisor: &mut Child) -> Result<(), Fault> {
+fn await_end(supervisor: &mut Child) -> Result<(), Fault> {
     let until = Instant::now() + 2 * PATIENCE;
     while supervisor.try_wait().or_fault("cannot wait for a supervisor", "report this")?.is_none() {
         if Instant::now() > until {
@@ -129,13 +129,13 @@ fn ended(supervisor: &mut Child) -> Result<(), Fault> {
 }
 
 /// Parses a supervisor's report about its line.
-fn understood(said: &str) -> Result<(How, f64, f64, u64), Fault> {
-    let words: Vec<&str> = said.split_whitespace().collect();
+fn parse_report(report: &str) -> Result<(How, f64, f64, u64), Fault> {
+    let words: Vec<&str> = report.split_whitespace().collect();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<i64>().ok()).filter(|&number| number >= 0);
     let (Some(&kind), Some(code), Some(ns), Some(cpu_us), Some(rss_kib)) =
         (words.first(), number(1), number(2), number(3), number(4))
     else {
-        let what = if said.is_empty() { "its supervisor was killed: out of memory?" } else { said.trim() };
+        let what = if report.is_empty() { "its supervisor was killed: out of memory?" } else { report.trim() };
         return Err(Fault::failed(what, "see the machine's log"));
     };
     let how = if kind == "exit" { How::Exit(code as i32) } else { How::Signal(code as i32) };
@@ -143,7 +143,11 @@ fn understood(said: &str) -> Result<(How, f64, f64, u64), Fault> {
 }
 
 /// Reads a pipe to its end in its own thread and keeps at most `most` bytes: the first, or the last.
-fn kept(pipe: Option<impl Read + Send + 'static>, most: usize, last: bool) -> Result<mpsc::Receiver<Output>, Fault> {
+fn read_limited(
+    pipe: Option<impl Read + Send + 'static>,
+    most: usize,
+    last: bool,
+) -> Result<mpsc::Receiver<Output>, Fault> {
     let mut pipe = pipe.ok_or_else(|| Fault::failed("a supervisor without a pipe", "report this"))?;
     let (send, receive) = mpsc::channel();
     let reading = move || {
@@ -168,16 +172,16 @@ pub fn supervise(dir: &OsStr, line: &OsStr) -> i32 {
         libc::setsid();
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
     }
-    thread::Builder::new().name("agent".into()).spawn(leave_with_the_agent).expect("a thread for the agent's end");
-    let said = timed(dir, line);
+    thread::Builder::new().name("agent".into()).spawn(end_with_agent).expect("a thread for the agent's end");
+    let report = run_timed(dir, line);
     end_children(PATIENCE);
     let mut socket = unsafe { <UnixStream as std::os::fd::FromRawFd>::from_raw_fd(0) };
-    let _ = socket.write_all(said.as_bytes()); // ignored: the agent may be gone
+    let _ = socket.write_all(report.as_bytes()); // ignored: the agent may be gone
     0
 }
 
 /// Runs the line; returns its end, nanoseconds, microseconds of processor time, KiB of its largest resident set.
-fn timed(dir: &OsStr, line: &OsStr) -> String {
+fn run_timed(dir: &OsStr, line: &OsStr) -> String {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(line).current_dir(dir).stdin(Stdio::null()).process_group(0);
     unsafe {
@@ -207,7 +211,7 @@ fn timed(dir: &OsStr, line: &OsStr) -> String {
 }
 
 /// Waits until the agent closes its end of the socket, then ends everything.
-fn leave_with_the_agent() {
+fn end_with_agent() {
     let mut byte = 0_u8;
     while unsafe { libc::read(0, (&raw mut byte).cast(), 1) } > 0 {}
     end_children(PATIENCE);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_that_no_probe_measures_are_read_and_told_apart() {
+    fn targets_without_a_probe_are_read_and_distinguished() {
         let url = "https://blobs.example.org:8443/a/b.c";
         for role in [Role::Service, Role::Endpoint, Role::Victim, Role::Neighbour, Role::Vantage] {
             for place in [json!({"endpoint": url, "credential_ref": "reader-1"}), json!({"address": "10.0.0.5"})] {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_of_another_shape_is_refused_without_its_secret() {
+    fn a_malformed_target_is_refused_without_echoing_its_secret() {
         let good = json!({"role": "service", "endpoint": "https://example.org/"});
         for (key, value) in [
             ("role", json!("solo")),

@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn p15_a_burst_is_cut_soon_after_its_cap_and_a_reader_stops_what_a_sender_should_have() {
+    fn p15_a_burst_is_cut_soon_after_its_cap_and_a_reader_stops_a_sender_that_does_not() {
         let limiter = Limiter::new(Caps { burst_s: Some(0.05), ..Caps::default() }, BYTE, PATIENT);
         let start = now_ns();
         sent(&limiter, 1, 5_000_000_000);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn without_caps_one_grant_is_for_ever_and_a_stop_wakes_who_waits() {
+    fn without_caps_a_grant_has_no_end_and_a_stop_wakes_waiting_threads() {
         let limiter = Limiter::new(Caps::default(), BYTE, PATIENT);
         assert_eq!(limiter.take(1, || true), Some(u64::MAX));
         let limiter = Limiter::new(Caps { bytes_per_s: Some(1.0), ..Caps::default() }, BYTE, PATIENT);

@@ -20,11 +20,11 @@ pub fn start(out: Arc<Out>, deadline: Instant, lease: Option<Instant>) {
     let guard = move || {
         let fault = wait(deadline, lease);
         leave_at(Instant::now() + LAST_WORDS); // a reader that does not read must not keep the process alive
-        let said = out.finish_within(Duration::from_secs(1), &Err(fault));
+        let finished = out.finish_within(Duration::from_secs(1), &Err(fault));
         supervisor::end_own_and_wait();
         workdir::remove_own();
         // Skips destructors, because a probe thread may be anywhere.
-        unsafe { libc::_exit(if said { 0 } else { 1 }) }
+        unsafe { libc::_exit(if finished { 0 } else { 1 }) }
     };
     thread::Builder::new().name("watch".into()).spawn(guard).expect("a thread for the deadline");
 }

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn never_writes_what_is_not_a_number() {
+    fn non_finite_numbers_are_never_written() {
         let text = written(|out| {
             for (t_s, value) in [(1.0, f64::NAN), (1.0, f64::INFINITY), (-1.0, 1.0), (f64::NAN, 1.0)] {
                 let fault = out.sample("rate", &Map::new(), t_s, value).unwrap_err();

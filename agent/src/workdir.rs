@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_goes_with_its_owner_and_the_living_are_left_alone() {
+    fn a_folder_is_removed_with_its_owner_and_folders_in_use_stay() {
         let dir = fresh("workdir");
         let (first, second) = (Workdir::new(&dir).unwrap(), Workdir::new(&dir).unwrap());
         std::fs::create_dir(first.path().join("sub")).unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_swept_and_nothing_else() {
+    fn sweep_removes_only_folders_of_killed_processes() {
         let dir = fresh("sweep");
         let dead = dir.join(format!("{PREFIX}1-dead"));
         std::fs::create_dir_all(dead.join("deep")).unwrap();

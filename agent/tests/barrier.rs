@@ -39,7 +39,7 @@ fn end(lead: Agent, others: Vec<Agent>) -> (Stream, Vec<Stream>) {
 }
 
 #[test]
-fn four_agents_start_together_and_the_one_that_listens_tells_how_far_apart() {
+fn four_agents_start_together_and_the_listening_one_reports_the_skew() {
     for (count, rounds) in [("4", "50"), ("2", "1")] {
         let (lead, others, _) = start(count.parse().unwrap(), &[("peers", count), ("rounds", rounds)], &json!({}));
         let (lead, others) = end(lead, others);
@@ -78,7 +78,7 @@ fn jobs_that_do_not_fit_a_group_are_refused_before_a_port_is_open() {
 }
 
 #[test]
-fn p15_a_group_holds_to_its_packets_a_second_and_measures_all_the_same() {
+fn p15_a_group_keeps_its_packet_rate_cap_and_still_measures() {
     let caps = json!({"caps": {"packets_per_s": 1000}});
     let begun = Instant::now();
     let (lead, others, _) = start(3, &[("peers", "3"), ("rounds", "100")], &caps);
@@ -89,7 +89,7 @@ fn p15_a_group_holds_to_its_packets_a_second_and_measures_all_the_same() {
 }
 
 #[test]
-fn p25_a_group_closes_its_door_and_admits_no_more_than_are_named() {
+fn p25_a_group_closes_its_port_and_admits_only_the_named_agents() {
     let slow = json!({"caps": {"packets_per_s": 500}});
     let (lead, mut others, address) = start(3, &[("peers", "3"), ("rounds", "300")], &slow);
     std::thread::sleep(Duration::from_millis(700));

@@ -95,7 +95,7 @@ fn p15_caps_that_hold_nothing_back_leave_a_trial_as_it_is() {
 }
 
 #[test]
-fn p15_what_is_asked_for_beyond_the_caps_is_refused_before_a_port_is_open() {
+fn p15_a_job_beyond_the_caps_is_refused_before_a_port_is_open() {
     let refused = |probe: &str, params: &[(&str, &str)], at: &str, caps: &Value, words: &str| {
         let own = job(probe, params);
         let ip = at.rsplit_once(':').unwrap().0;
@@ -191,7 +191,7 @@ fn p15_the_wire_itself_shows_no_more_than_the_caps() {
 }
 
 #[test]
-fn p15_between_machines_the_default_caps_are_there_unasked() {
+fn p15_between_machines_the_default_caps_hold_without_a_request() {
     let Some((first, second)) = Space::pair() else { return };
     let server = json!({"listen": "10.9.0.1:0", "targets": [{"role": "client", "address": "10.9.0.2"}]});
     let params = [("duration_s", "0.3"), ("size_bytes", "1")];
@@ -240,7 +240,7 @@ fn p15_when_the_controller_goes_both_sides_stop_in_their_burst() {
 }
 
 #[test]
-fn what_a_trial_put_on_the_network_is_noted() {
+fn traffic_of_a_trial_is_noted() {
     let (client, server) = measure_pair("rtt", &[("duration_s", "0.1"), ("size_bytes", "500")]);
     let trips = client.note("round_trips").unwrap().as_u64().unwrap();
     assert_eq!(payload(&client), 2 * 500 * (trips + 50), "warm-up included, both directions");

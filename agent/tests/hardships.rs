@@ -94,7 +94,7 @@ fn forbidden(call: libc::c_long, at: u32, mask: u32, errno: i32) -> Command {
 }
 
 #[test]
-fn a_full_disk_is_told_before_anything_is_written() {
+fn a_full_disk_is_reported_before_anything_is_written() {
     let folder = Folder::new("full");
     let mount = format!("mount -t tmpfs -o size=1m none {} && exec \"$@\"", folder.0.display());
     let inside = ["unshare", "-Urm", "sh", "-c", &mount, "sh"];
@@ -108,7 +108,7 @@ fn a_full_disk_is_told_before_anything_is_written() {
 }
 
 #[test]
-fn room_that_ends_in_the_middle_is_an_outcome_and_not_the_end_of_the_agent() {
+fn running_out_of_space_is_an_outcome_and_does_not_crash_the_agent() {
     let folder = Folder::new("limit");
     // A limit on the size of files stands for a quota: the write that reaches it fails, earlier ones succeed.
     if !can(&["prlimit", "--fsize=16384", "true"]) {
@@ -124,7 +124,7 @@ fn room_that_ends_in_the_middle_is_an_outcome_and_not_the_end_of_the_agent() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to_or_is_a_file_is_told() {
+fn a_folder_that_is_not_writable_or_is_a_file_is_reported() {
     let folder = Folder::new("closed");
     let file = folder.0.join("file");
     std::fs::write(&file, "precious").unwrap();
@@ -144,15 +144,15 @@ fn a_folder_that_may_not_be_written_to_or_is_a_file_is_told() {
 }
 
 #[test]
-fn where_direct_io_is_refused_it_is_said_and_never_replaced_by_the_page_cache() {
+fn refused_direct_io_is_reported_and_never_replaced_by_the_page_cache() {
     let folder = Folder::new("indirect");
     let start = || forbidden(libc::SYS_openat, 2, libc::O_DIRECT as u32, libc::EINVAL);
     for (probe, op) in [("disk", "read"), ("disk", "write"), ("iozone", "read"), ("iozone", "write")] {
         let job = of(probe, &folder.0, &[("op", op), ("durability", "direct"), ("file_bytes", "1048576")]);
         let stream = run_by(start(), &job);
         assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0), "{probe} {op}");
-        let said = stream.error();
-        assert!(said.contains("O_DIRECT") || said.contains("in memory"), "{probe} {op}: {said}");
+        let error = stream.error();
+        assert!(error.contains("O_DIRECT") || error.contains("in memory"), "{probe} {op}: {error}");
     }
     for (probe, params) in WITH_FILES {
         let stream = run_by(start(), &of(probe, &folder.0, params));
@@ -161,7 +161,7 @@ fn where_direct_io_is_refused_it_is_said_and_never_replaced_by_the_page_cache() 
 }
 
 #[test]
-fn reads_that_a_page_cache_would_serve_are_no_disk_and_are_not_measured_as_one() {
+fn reads_from_the_page_cache_are_not_measured_as_a_disk() {
     let folder = Folder::new("sticky");
     // The call that should drop the file from the cache reports success without doing so.
     let start = || forbidden(libc::SYS_fadvise64, 0, 0, 0);
@@ -169,9 +169,9 @@ fn reads_that_a_page_cache_would_serve_are_no_disk_and_are_not_measured_as_one()
         let file = [("durability", durability), ("file_bytes", "1048576")];
         let stream = run_by(start(), &of("iozone", &folder.0, &[&file[..], &[("op", "read")]].concat()));
         assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
-        let said = stream.error();
-        assert!(said.contains("the page cache keeps 100 % of the file") || said.contains("in memory"), "{said}");
-        if said.contains("page cache") {
+        let error = stream.error();
+        assert!(error.contains("the page cache keeps 100 % of the file") || error.contains("in memory"), "{error}");
+        if error.contains("page cache") {
             let stream = run_by(start(), &of("iozone", &folder.0, &[&file[..], &[("op", "rewrite")]].concat()));
             assert_eq!((stream.outcome.as_str(), stream.note("page_cache")), ("ok", Some(&json!("warm"))));
         }
@@ -179,7 +179,7 @@ fn reads_that_a_page_cache_would_serve_are_no_disk_and_are_not_measured_as_one()
 }
 
 #[test]
-fn a_disk_task_whose_reads_the_page_cache_serves_says_so() {
+fn a_disk_task_notes_reads_from_the_page_cache() {
     let folder = Folder::new("kept");
     let params = [("task", "disk"), ("size", "small")];
     let sticky = run_by(forbidden(libc::SYS_fadvise64, 0, 0, 0), &of("task", &folder.0, &params));
@@ -198,7 +198,7 @@ fn a_disk_task_whose_reads_the_page_cache_serves_says_so() {
 }
 
 #[test]
-fn threads_that_can_not_be_started_are_told_with_a_way_out() {
+fn threads_that_cannot_be_started_are_reported_with_advice() {
     // An otherwise unused user, with few processes: the limit does not apply to root.
     let user = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "--inh-caps=-all"];
     let limited = [&user[..], &["--bounding-set=-all", "prlimit", "--nproc=60"]].concat();
@@ -218,7 +218,7 @@ fn threads_that_can_not_be_started_are_told_with_a_way_out() {
 }
 
 #[test]
-fn where_io_uring_is_forbidden_another_engine_runs_and_is_named() {
+fn without_io_uring_another_engine_runs_and_is_named() {
     let folder = Folder::new("ringless");
     let start = || forbidden(libc::SYS_io_uring_setup, 0, 0, libc::EPERM);
     let deep = [("durability", "cached"), ("file_bytes", "1048576"), ("duration_s", "0.05"), ("depth", "4")];
@@ -230,7 +230,7 @@ fn where_io_uring_is_forbidden_another_engine_runs_and_is_named() {
 }
 
 #[test]
-fn where_threads_may_not_have_files_of_their_own_clients_share_them_and_the_trial_says_so() {
+fn without_their_own_file_tables_clients_share_one_and_a_note_says_so() {
     let folder = Folder::new("shared");
     let start = || forbidden(libc::SYS_unshare, 0, 0, libc::EPERM);
     let params = [("clients", "30"), ("loadfile", "own"), ("duration_s", "0.1")];
@@ -240,7 +240,7 @@ fn where_threads_may_not_have_files_of_their_own_clients_share_them_and_the_tria
 }
 
 #[test]
-fn one_cpu_serves_several_threads_and_the_trial_says_so() {
+fn several_threads_on_one_cpu_are_noted() {
     let folder = Folder::new("one");
     let cpu = cpus()[0];
     let taskset = ["taskset", "-c", &cpu.to_string()].map(str::to_owned);
@@ -298,7 +298,7 @@ impl Drop for Quota {
 }
 
 #[test]
-fn a_quota_of_cpu_time_is_a_fact_of_the_host_and_what_it_held_back_is_noted() {
+fn a_cpu_quota_is_a_host_fact_and_its_throttling_is_noted() {
     let Some(quota) = Quota::new() else { return };
     let stream = run_by(quota.enter(), &job("fma", &[("duration_s", "0.6")]));
     assert_eq!(stream.outcome, "ok");
@@ -310,7 +310,7 @@ fn a_quota_of_cpu_time_is_a_fact_of_the_host_and_what_it_held_back_is_noted() {
 }
 
 #[test]
-fn a_killed_agent_leaves_nothing_after_the_next_one_which_begins_as_if_it_had_not_been() {
+fn the_next_agent_removes_all_leftovers_of_a_killed_one() {
     let folder = Folder::new("killed");
     let much = [
         ("duration_s", "20"),

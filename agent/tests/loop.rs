@@ -4,7 +4,7 @@ use common::{job, measure};
 use serde_json::json;
 
 #[test]
-fn one_value_a_loop() {
+fn one_value_per_loop() {
     let stream = measure(&job("loop", &[("iterations", "2"), ("loops", "5")]));
     let values = stream.values("n_index", &json!({"iterations": "2", "loops": "5"}));
     // Five dependent operations per step: never one per cycle, and never as few as one per thousand cycles.

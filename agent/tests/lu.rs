@@ -4,7 +4,7 @@ use common::{Agent, job, measure};
 use serde_json::json;
 
 #[test]
-fn one_sample_a_solve_and_a_small_residual() {
+fn one_sample_per_solve_and_a_small_residual() {
     for threads in ["one", "2"] {
         let stream = measure(&job("lu", &[("n", "200"), ("threads", threads), ("duration_s", "0.05")]));
         let values = stream.values("lu_flop_per_s", &json!({"n": "200", "threads": threads}));

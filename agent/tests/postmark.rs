@@ -30,7 +30,7 @@ fn check(params: &[(&str, &str)]) -> Stream {
 }
 
 #[test]
-fn transactions_and_what_they_did_add_up() {
+fn transactions_and_their_operations_add_up() {
     let stream = check(&[]);
     let cell = json!({
         "buffered": "yes", "files": "100", "folders": "1", "size_bytes": "500-10000", "transactions": "400"
@@ -51,7 +51,7 @@ fn transactions_and_what_they_did_add_up() {
 }
 
 #[test]
-fn the_same_seed_does_the_same_work_however_it_is_moved() {
+fn the_same_seed_does_the_same_work_with_any_block_size() {
     let work = |params: &[(&str, &str)]| {
         let stream = check(params);
         let whole_s = value(&stream, "postmark_time_s", "").unwrap();
@@ -77,7 +77,7 @@ fn folders_biases_and_ends_of_ranges() {
 }
 
 #[test]
-fn what_can_not_be_done_fails_in_words() {
+fn impossible_requests_fail_with_a_reason() {
     let folder = Folder::new("postmark");
     let refused = |job: Value, code: i32, says: &str| {
         let (ended, stream) = Agent::run(&job).end();
@@ -91,7 +91,7 @@ fn what_can_not_be_done_fails_in_words() {
 }
 
 #[test]
-fn what_a_killed_agent_left_is_removed_at_the_next_start() {
+fn leftovers_of_a_killed_agent_are_removed_at_the_next_start() {
     let folder = Folder::new("postmark");
     let mut agent = Agent::run(&postmark(&folder.0, &[("transactions", "1000000")]));
     let until = Instant::now() + Duration::from_secs(10);

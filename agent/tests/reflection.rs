@@ -28,7 +28,7 @@ fn end(server: Agent, client: Agent) {
 }
 
 #[test]
-fn p26_a_server_sends_no_more_than_it_was_sent() {
+fn p26_a_server_sends_no_more_than_it_receives() {
     let Some((first, second)) = Space::pair() else { return };
     for (probe, params) in [
         ("rtt", vec![("protocol", "udp"), ("size_bytes", "1")]),
@@ -36,7 +36,7 @@ fn p26_a_server_sends_no_more_than_it_was_sent() {
         ("udp", vec![("size_bytes", "1400")]),
     ] {
         // A slow machine sends less in the same time: extend the time until there is enough to judge.
-        let told = ["0.3", "1.5", "7.5"].into_iter().any(|duration_s| {
+        let enough = ["0.3", "1.5", "7.5"].into_iter().any(|duration_s| {
             let params = [&params[..], &[("duration_s", duration_s)]].concat();
             let before = (first.sent("va"), second.sent("vb"));
             let (server, client) = pair(&first, &second, probe, &params);
@@ -45,7 +45,7 @@ fn p26_a_server_sends_no_more_than_it_was_sent() {
             assert!(answered <= asked + CONTROL, "{probe} {params:?}: {answered} bytes for {asked}");
             asked > 10 * CONTROL
         });
-        assert!(told, "{probe}: too few bytes were sent to tell");
+        assert!(enough, "{probe}: too few bytes were sent to tell");
     }
 }
 

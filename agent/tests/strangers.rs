@@ -45,7 +45,7 @@ fn p25_no_port_is_open_outside_a_network_trial() {
 }
 
 #[test]
-fn p25_a_server_is_bound_to_one_address_and_closes_its_door_behind_the_client() {
+fn p25_a_server_is_bound_to_one_address_and_closes_its_port_after_the_client() {
     for probe in ["tcp", "udp", "rtt"] {
         let mut server = serve(probe, &[]);
         let address = server.frame()["addr"].as_str().unwrap().to_owned();
@@ -82,7 +82,7 @@ fn p25_only_the_named_address_is_admitted_even_with_the_secret() {
 }
 
 #[test]
-fn p25_a_handshake_has_five_seconds_however_it_dawdles() {
+fn p25_a_slow_handshake_ends_after_five_seconds() {
     let mut server = serve("tcp", &[]);
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
     let silent = wait_for(&address);
@@ -123,7 +123,7 @@ fn bad_attempts(address: &str, n: usize) {
 }
 
 #[test]
-fn p25_no_bad_attempt_is_answered_and_the_client_comes_through_a_thousand_who_dawdle() {
+fn p25_no_bad_attempt_is_answered_and_the_client_connects_despite_a_thousand_slow_ones() {
     let attempts = std::env::var("CLOUDCMP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(500);
     // The server ends at its deadline, even if attempts continue: the deadline must allow all of them.
     let mut server = serve_for(30.0 + attempts as f64 / 500.0, "tcp", &[("duration_s", "0.05")]);
@@ -242,7 +242,7 @@ fn p27_the_system_calls_of_a_trial_name_its_peer_and_nobody_else() {
 }
 
 #[test]
-fn p27_a_machine_with_a_way_out_sends_no_packet_there() {
+fn p27_a_machine_with_a_default_route_sends_no_packet_there() {
     // A second machine that answers for every address, behind the default route.
     let script = "ip link add out type veth peer name far && sysctl -qw net.ipv6.conf.all.disable_ipv6=1 \
                   && ip addr add 198.51.100.1/24 dev out && ip link set out up && ip link set far up \

@@ -63,7 +63,7 @@ fn the_seed_of_a_trial_changes_nothing() {
 }
 
 #[test]
-fn files_are_written_read_back_and_gone() {
+fn files_are_written_read_back_and_removed() {
     let folder = Folder::new("task");
     for threads in ["one", "all"] {
         let mut disk = task("disk", threads);
@@ -98,7 +98,7 @@ fn a_disk_task_needs_a_disk() {
 }
 
 #[test]
-fn what_does_not_fit_into_memory_or_is_no_task_is_refused() {
+fn an_oversized_or_unknown_task_is_refused() {
     let (_, stream) = Agent::run(&task("nonsense", "one")).end();
     assert!(stream.error().contains("task.task can not be \"nonsense\""), "{}", stream.error());
     let bytes = std::fs::read_to_string("/proc/meminfo").unwrap();

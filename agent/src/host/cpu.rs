@@ -79,8 +79,8 @@ fn caches() -> Value {
             "shared_cpus": read(&format!("{base}/shared_cpu_list")),
         }))
     };
-    let found = names(&format!("{CPUS}/cpu0/cache")).into_iter().filter(|name| name.starts_with("index"));
-    match found.filter_map(one).collect::<Vec<_>>() {
+    let folders = names(&format!("{CPUS}/cpu0/cache")).into_iter().filter(|name| name.starts_with("index"));
+    match folders.filter_map(one).collect::<Vec<_>>() {
         caches if caches.is_empty() => Value::Null,
         caches => Value::Array(caches),
     }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_of_sysfs() {
+    fn sizes_of_sysfs_are_parsed() {
         assert_eq!(size_bytes("48K"), Some(49_152));
         assert_eq!(size_bytes("2M"), Some(2 << 20));
         assert_eq!(size_bytes("512"), Some(512));

@@ -18,7 +18,7 @@ pub fn facts() -> Value {
 /// Returns the files of this name in the folders of this process's groups, from the closest group up to the top.
 fn group_files(file: &str, controller: &str) -> Vec<String> {
     let Some(groups) = read("/proc/self/cgroup") else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':');
         let (Some(_), Some(names), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
@@ -33,14 +33,14 @@ fn group_files(file: &str, controller: &str) -> Vec<String> {
             loop {
                 let candidate = format!("{root}{path}/{file}");
                 if fs::metadata(&candidate).is_ok() {
-                    found.push(candidate);
+                    result.push(candidate);
                 }
                 let Some((parent, _)) = path.rsplit_once('/') else { break };
                 path = parent;
             }
         }
     }
-    found
+    result
 }
 
 /// Returns the number of CPUs that the groups' quotas allow; `None` without a quota.
@@ -117,7 +117,7 @@ fn locked_bytes() -> Option<u64> {
 
 /// Returns the share of the last ten seconds in which some task waited, by resource.
 pub fn pressure() -> Value {
-    let mut found = Map::new();
+    let mut result = Map::new();
     for resource in ["cpu", "memory", "io"] {
         let some = |text: String| {
             let line = text.lines().find(|line| line.starts_with("some"))?;
@@ -125,9 +125,9 @@ pub fn pressure() -> Value {
             Some(percent / 100.0)
         };
         let share = read(&format!("/proc/pressure/{resource}")).and_then(some);
-        found.insert(format!("{resource}_share_10s"), json!(share));
+        result.insert(format!("{resource}_share_10s"), json!(share));
     }
-    Value::Object(found)
+    Value::Object(result)
 }
 
 /// Returns the CPU time stolen from all CPUs since boot, s.

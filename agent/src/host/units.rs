@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processors_of_the_clouds_are_told_apart() {
+    fn processors_of_the_clouds_are_distinguished() {
         assert_eq!([amd(23, 1), amd(23, 49), amd(25, 17), amd(26, 2)], [256, 512, 512, 1024].map(Some));
         assert_eq!([arm("0xd0c"), arm("0xd40"), arm("0xd4f")], [256, 512, 512].map(Some));
         assert_eq!((amd(21, 2), arm("0xd08")), (None, None));

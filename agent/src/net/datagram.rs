@@ -13,7 +13,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(20);
 
 /// Opens the server's socket and connects it to the client once the client's address has echoed the cookie.
 pub fn admit_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
-    let (socket, admitted) = (beside(control)?, control.remote()?.ip().to_canonical());
+    let (socket, admitted) = (bind_local(control)?, control.remote()?.ip().to_canonical());
     let port = socket.local_addr().or_fault("cannot read the address", NEXT)?.port();
     let cookie = cookie()?;
     let hex: String = cookie.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -42,7 +42,7 @@ pub fn admit_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
 pub fn open_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
     let offer = offer(&control.receive()?);
     let (port, cookie) = offer.ok_or_else(|| Fault::failed("the server offered no datagram port", NEXT))?;
-    let (socket, mut server) = (beside(control)?, control.remote()?);
+    let (socket, mut server) = (bind_local(control)?, control.remote()?);
     server.set_port(port);
     socket.connect(server).or_fault("cannot tie the datagram socket", NEXT)?;
     let until = Instant::now() + HANDSHAKE;
@@ -64,7 +64,7 @@ pub fn open_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
 }
 
 /// Binds a socket to the address of this end of the control connection.
-fn beside(control: &Control) -> Result<UdpSocket, Fault> {
+fn bind_local(control: &Control) -> Result<UdpSocket, Fault> {
     let mut local = control.local()?;
     local.set_port(0);
     UdpSocket::bind(local).or_fault("cannot bind a datagram socket", NEXT)
@@ -106,7 +106,7 @@ mod tests {
     const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     /// Returns the bytes received by sockets that did not send the right cookie from the right address.
-    fn heard(strangers: &[UdpSocket]) -> usize {
+    fn received_bytes(strangers: &[UdpSocket]) -> usize {
         let one = |socket: &UdpSocket| {
             socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
             (0..).map_while(|_| socket.recv(&mut [0; 2048]).ok()).sum::<usize>()
@@ -116,7 +116,7 @@ mod tests {
 
     /// Sends hostile datagrams to a server's socket; nobody may receive a byte until the client's address sent the
     /// cookie.
-    fn besieged(attempts: usize, seed: u64) -> (usize, usize) {
+    fn attack(attempts: usize, seed: u64) -> (usize, usize) {
         let door = Door::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
         let address = door.address().unwrap();
         let server = thread::spawn(move || {
@@ -139,20 +139,20 @@ mod tests {
             // The right cookie from another address, as an attacker with a spoofed address would send it.
             strangers[1].send_to(&cookie, ("127.0.0.1", port)).unwrap();
         }
-        let heard = heard(&strangers);
+        let received_bytes = received_bytes(&strangers);
         assert!(!server.is_finished(), "none of that admits anybody");
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.send_to(&cookie, ("127.0.0.1", port)).unwrap();
         let (socket, _control) = server.join().unwrap().unwrap();
         assert_eq!(socket.peer_addr().unwrap(), client.local_addr().unwrap());
         assert_eq!(control.receive().unwrap()["admitted"], true);
-        (sent, heard)
+        (sent, received_bytes)
     }
 
     #[test]
     fn p26_p28_no_datagram_is_answered_before_its_address_is_known() {
-        let (sent, heard) = besieged(crate::hostile().cases as usize, 5);
-        assert!(sent > 0 && heard == 0, "{heard} bytes answered to {sent}");
+        let (sent, received_bytes) = attack(crate::hostile().cases as usize, 5);
+        assert!(sent > 0 && received_bytes == 0, "{received_bytes} bytes answered to {sent}");
     }
 
     #[test]

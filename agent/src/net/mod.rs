@@ -20,7 +20,7 @@ mod datagram;
 mod noise;
 
 pub use datagram::{admit_datagrams, drain, open_datagrams};
-pub use noise::{Control, number, told};
+pub use noise::{Control, number, parse_fault};
 
 /// The longest duration of a handshake.
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
@@ -109,7 +109,7 @@ impl Door {
             let Ok(twin) = stream.try_clone() else { continue };
             let (tell, secret) = (tell.clone(), self.secret);
             let handshake = move || {
-                match noise::answer(&stream, &secret) {
+                match noise::respond(&stream, &secret) {
                     // Nobody receives this after the last expected connection.
                     Ok((purpose, control)) => drop(tell.send((stream, purpose, control))),
                     // A duplicate of the descriptor would keep the connection open.
@@ -131,7 +131,7 @@ fn gather(admitted: &Receiver<Admitted>, count: u16) -> Result<(Control, Vec<Tcp
     let mut data: Vec<Option<TcpStream>> = (0..count).map(|_| None).collect();
     while control.is_none() || data.iter().any(Option::is_none) {
         let (stream, purpose, noise) = admitted.recv().or_fault("the port does not accept any more", NEXT)?;
-        settle(&stream)?;
+        set_limits(&stream)?;
         let place = match purpose {
             Purpose::Control => control.replace(noise).map(drop),
             Purpose::Data(i) => match data.get_mut(usize::from(i)) {
@@ -152,7 +152,7 @@ fn gather_group(admitted: &Receiver<Admitted>, mut named: Vec<IpAddr>) -> Result
     let mut group: Vec<(Control, Option<TcpStream>)> = Vec::new();
     while !named.is_empty() || group.iter().any(|(_, data)| data.is_none()) {
         let (stream, purpose, mut noise) = admitted.recv().or_fault("the port does not accept any more", NEXT)?;
-        settle(&stream)?;
+        set_limits(&stream)?;
         let from = noise.remote()?.ip().to_canonical();
         let expected = match purpose {
             Purpose::Control => named.iter().position(|ip| *ip == from).map(|place| {
@@ -190,8 +190,8 @@ pub fn join(to: SocketAddr, secret: &[u8; 32]) -> Result<(Control, TcpStream), F
 
 fn reach(to: SocketAddr, secret: &[u8; 32], purpose: Purpose) -> Result<(TcpStream, Control), Fault> {
     let stream = connect_soon(to).or_fault(format!("cannot connect to {to}"), NEXT)?;
-    let control = noise::ask(&stream, secret, purpose)?;
-    settle(&stream)?;
+    let control = noise::initiate(&stream, secret, purpose)?;
+    set_limits(&stream)?;
     Ok((stream, control))
 }
 
@@ -209,7 +209,7 @@ fn connect_soon(address: SocketAddr) -> io::Result<TcpStream> {
 }
 
 /// Sets the limits of an admitted connection.
-fn settle(stream: &TcpStream) -> Result<(), Fault> {
+fn set_limits(stream: &TcpStream) -> Result<(), Fault> {
     let set = stream.set_read_timeout(Some(IDLE)).and_then(|()| stream.set_write_timeout(Some(IDLE)));
     set.or_fault("cannot set a socket's limits", NEXT)
 }

@@ -69,12 +69,12 @@ impl Control {
     /// fault.
     pub fn part(&mut self, fault: Fault) -> Fault {
         let what: String = fault.what.chars().take(500).collect();
-        let said = self.send(&json!({"fault": what, "outcome": fault.outcome.name()}));
-        if fault.outcome == Outcome::Aborted || said.is_err() || self.patience(PARTING).is_err() {
+        let sent = self.send(&json!({"fault": what, "outcome": fault.outcome.name()}));
+        if fault.outcome == Outcome::Aborted || sent.is_err() || self.patience(PARTING).is_err() {
             return fault;
         }
-        let word = self.receive().ok().and_then(|message| told(&message));
-        word.filter(|theirs| theirs.outcome == Outcome::Aborted).unwrap_or(fault)
+        let reply = self.receive().ok().and_then(|message| parse_fault(&message));
+        reply.filter(|theirs| theirs.outcome == Outcome::Aborted).unwrap_or(fault)
     }
 
     /// Returns the address of this end.
@@ -93,7 +93,7 @@ impl Control {
 }
 
 /// Parses the fault in a message of the peer.
-pub fn told(message: &Value) -> Option<Fault> {
+pub fn parse_fault(message: &Value) -> Option<Fault> {
     let what = message.get("fault")?.as_str()?;
     let aborted = message.get("outcome").and_then(Value::as_str) == Some(Outcome::Aborted.name());
     let outcome = if aborted { Outcome::Aborted } else { Outcome::Failed };
@@ -107,7 +107,7 @@ pub fn number(message: &Value, key: &str) -> Result<f64, Fault> {
 }
 
 /// Runs the client's side of the handshake.
-pub fn ask(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Control, Fault> {
+pub fn initiate(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Control, Fault> {
     let run = || -> Result<Control, Fault> {
         let limits = Limits::begin(stream)?;
         let mut noise = state(secret, true)?;
@@ -128,7 +128,7 @@ pub fn ask(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Co
 }
 
 /// Runs the server's side of the handshake.
-pub fn answer(stream: &TcpStream, secret: &[u8; 32]) -> Result<(Purpose, Control), Fault> {
+pub fn respond(stream: &TcpStream, secret: &[u8; 32]) -> Result<(Purpose, Control), Fault> {
     let limits = Limits::begin(stream)?;
     let mut noise = state(secret, false)?;
     let (mut buffer, mut plain) = ([0_u8; LIMIT], [0_u8; LIMIT]);
@@ -228,24 +228,24 @@ mod tests {
     #[test]
     fn same_secret_is_admitted_and_messages_pass() {
         let (client, server) = pair();
-        let asked = thread::spawn(move || ask(&client, &[7; 32], Purpose::Data(300)).unwrap());
-        let (purpose, mut control) = answer(&server, &[7; 32]).unwrap();
+        let client_side = thread::spawn(move || initiate(&client, &[7; 32], Purpose::Data(300)).unwrap());
+        let (purpose, mut control) = respond(&server, &[7; 32]).unwrap();
         assert_eq!(purpose, Purpose::Data(300));
         control.send(&json!({"t_s": 1.5})).unwrap();
-        assert_eq!(number(&asked.join().unwrap().receive().unwrap(), "t_s").unwrap(), 1.5);
+        assert_eq!(number(&client_side.join().unwrap().receive().unwrap(), "t_s").unwrap(), 1.5);
     }
 
     #[test]
-    fn another_secret_or_noise_on_the_line_is_refused_without_a_byte() {
+    fn another_secret_or_random_bytes_are_refused_without_an_answer() {
         let (client, server) = pair();
-        let asked = thread::spawn(move || ask(&client, &[8; 32], Purpose::Control).is_err());
-        assert!(answer(&server, &[7; 32]).is_err());
+        let client_side = thread::spawn(move || initiate(&client, &[8; 32], Purpose::Control).is_err());
+        assert!(respond(&server, &[7; 32]).is_err());
         drop(server);
-        assert!(asked.join().unwrap());
+        assert!(client_side.join().unwrap());
         let (mut client, server) = pair();
         client.write_all(&[0, 64]).unwrap();
         client.write_all(&[1; 64]).unwrap();
-        assert!(answer(&server, &[7; 32]).is_err());
+        assert!(respond(&server, &[7; 32]).is_err());
         drop(server);
         assert_eq!(client.read(&mut [0; 8]).unwrap_or(0), 0);
     }
@@ -259,7 +259,7 @@ mod tests {
             let (client, server) = pair();
             write_framed(&client, &first[..length]).unwrap();
             write_framed(&client, &[0; 19]).unwrap();
-            assert!(answer(&server, &secret).is_err());
+            assert!(respond(&server, &secret).is_err());
         }
     }
 
@@ -293,12 +293,12 @@ mod tests {
             }
             client.write_all(&bytes).unwrap();
             client.shutdown(std::net::Shutdown::Write).unwrap();
-            prop_assert!(answer(&server, &[7; 32]).is_err());
+            prop_assert!(respond(&server, &[7; 32]).is_err());
             drop(server);
-            let mut heard = Vec::new();
-            let _ = client.read_to_end(&mut heard); // ignored: a reset is an end, too
+            let mut received = Vec::new();
+            let _ = client.read_to_end(&mut received); // ignored: a reset is an end, too
             let most = if kind == 0 { 2 + length } else { 0 };
-            prop_assert!(heard.len() <= most, "{} bytes for {} of kind {}", heard.len(), bytes.len(), kind);
+            prop_assert!(received.len() <= most, "{} bytes for {} of kind {}", received.len(), bytes.len(), kind);
         }
 
         #[test]
@@ -309,13 +309,13 @@ mod tests {
                 server.write_all(&[framed, message.clone()].concat()).unwrap();
             }
             server.shutdown(std::net::Shutdown::Write).unwrap();
-            prop_assert!(ask(&client, &[7; 32], Purpose::Control).is_err());
+            prop_assert!(initiate(&client, &[7; 32], Purpose::Control).is_err());
         }
 
         #[test]
-        fn p28_what_a_peer_says_never_panics(text in r#"\{("(fault|outcome|port|cookie|end_s|received|jitter_s)":("[a-z0-9\u{e9}]{0,70}"|-?[0-9]{1,20}|1e400|null),?){0,4}\}"#) {
+        fn p28_control_messages_of_a_peer_never_panic(text in r#"\{("(fault|outcome|port|cookie|end_s|received|jitter_s)":("[a-z0-9\u{e9}]{0,70}"|-?[0-9]{1,20}|1e400|null),?){0,4}\}"#) {
             if let Ok(message) = serde_json::from_str::<Value>(&text) {
-                let _ = (told(&message), number(&message, "end_s"), crate::net::datagram::offer(&message));
+                let _ = (parse_fault(&message), number(&message, "end_s"), crate::net::datagram::offer(&message));
             }
         }
     }

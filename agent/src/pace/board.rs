@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_across_the_border_is_shared_out_by_time() {
+    fn a_batch_across_the_border_is_split_by_time() {
         let slot = Slot::default();
         slot.before.set((100, 4.0));
         slot.after.set((200, 6.0));

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use super::{believe, can_start, note_cpu_time, note_share};
+use super::{can_start, check_cpu_time, note_cpu_time, note_share};
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::Fault;
 use crate::pace::board::Done;
@@ -89,7 +89,7 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
     disturbance::counts(used).note_since(&before, race.out)?;
     let (done, took_ns): (Vec<_>, Vec<_>) = all_or_first_fault(done)?.into_iter().unzip();
     note_cpu_time(&done, race.out)?;
-    believe(&done, most)?;
+    check_cpu_time(&done, most)?;
     let each_s: Vec<f64> = took_ns.into_iter().map(seconds).collect();
     let mut tasks: Vec<T> = done.into_iter().map(|done| done.work).collect();
     tasks.iter_mut().try_for_each(Task::verify)?;
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_its_own_time_and_all_have_the_last_one() {
+    fn each_task_has_its_own_time_and_the_last_one_is_the_total() {
         let finish = raced(|i| Ok(Sleep(5 * (i as u64 + 1), true))).unwrap();
         assert_eq!(finish.tasks.len(), 3);
         assert!(finish.each_s[0] >= 0.005 && finish.each_s[2] >= 0.015 && finish.all_s == finish.each_s[2]);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_result_or_a_task_that_can_not_be_made_is_a_fault_and_nobody_waits_for_ever() {
+    fn a_wrong_result_or_a_failed_creation_is_a_fault_and_no_thread_waits_for_ever() {
         assert_eq!(raced(|i| Ok(Sleep(1, i != 1))).err().unwrap().what, "wrong");
         let made = |i| if i == 2 { Err(Fault::failed("no room", "free some")) } else { Ok(Sleep(1, true)) };
         assert_eq!(raced(made).err().unwrap().what, "no room");

@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Context, Kind, Metric, PATH, Param, Probe};
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::clock::{self, now_ns, seconds};
 use crate::disturbance;
 use crate::fault::{Fault, OrFault};
@@ -62,8 +62,8 @@ fn run(context: &Context) -> Result<(), Fault> {
 /// occur between rounds.
 fn limiter(context: &Context, rounds: usize, others: usize) -> Result<Arc<Limiter>, Fault> {
     let item = Item { bytes: (2 * TICK.len() * others) as u64, packets: 2 * others as u64 };
-    let ask = Ask { items: Some((rounds + 2 * EXCHANGES) as f64), ..Ask::default() };
-    context.limiter(item, ask, Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
+    let demand = Demand { items: Some((rounds + 2 * EXCHANGES) as f64), ..Demand::default() };
+    context.limiter(item, demand, Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
 }
 
 /// Takes a grant for one item, and counts its bytes.
@@ -124,7 +124,7 @@ fn collect(control: &mut Control, rounds: usize) -> Result<Vec<u64>, Fault> {
     let mut times = Vec::new();
     while times.len() < rounds + 2 * EXCHANGES {
         let message = control.receive()?;
-        if let Some(fault) = net::told(&message) {
+        if let Some(fault) = net::parse_fault(&message) {
             return Err(fault);
         }
         let piece = message.get("times").and_then(Value::as_array).filter(|piece| !piece.is_empty());
@@ -138,7 +138,7 @@ fn collect(control: &mut Control, rounds: usize) -> Result<Vec<u64>, Fault> {
 struct Group {
     begun_ns: u64,
     /// For each other peer, the times when each time request was sent and answered.
-    asked: Vec<Vec<(u64, u64)>>,
+    requests: Vec<Vec<(u64, u64)>>,
     /// For each round, the times of the first and of the last release.
     released: Vec<(u64, u64)>,
     /// For each round, the time when all peers had arrived at the next barrier.
@@ -150,9 +150,9 @@ impl Group {
     fn run(data: &[TcpStream], rounds: usize, limiter: &Limiter) -> Result<Group, Fault> {
         let bytes = 2 * TICK.len() * data.len();
         let room = || Vec::with_capacity(2 * EXCHANGES);
-        let mut asked: Vec<Vec<(u64, u64)>> = data.iter().map(|_| room()).collect();
+        let mut requests: Vec<Vec<(u64, u64)>> = data.iter().map(|_| room()).collect();
         let (mut released, mut arrived) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
-        ask(data, &mut asked, limiter)?;
+        request_times(data, &mut requests, limiter)?;
         let begun_ns = now_ns();
         for round in 0..rounds {
             pay(limiter, bytes)?;
@@ -164,9 +164,9 @@ impl Group {
                 arrived.push(first);
             }
         }
-        ask(data, &mut asked, limiter)?;
+        request_times(data, &mut requests, limiter)?;
         arrived.push(now_ns());
-        Ok(Group { begun_ns, asked, released, arrived, theirs: Vec::new() })
+        Ok(Group { begun_ns, requests, released, arrived, theirs: Vec::new() })
     }
 
     /// Reports the skew of each round, and the error bound of the clocks.
@@ -183,15 +183,15 @@ impl Group {
     }
 
     fn offsets(&self) -> Result<Vec<Offset>, Fault> {
-        let one = |(asked, theirs): (&Vec<(u64, u64)>, &Vec<u64>)| {
+        let one = |(requests, theirs): (&Vec<(u64, u64)>, &Vec<u64>)| {
             let seen = theirs[..EXCHANGES].iter().chain(&theirs[theirs.len() - EXCHANGES..]);
             let exchanges: Vec<Exchange> =
-                asked.iter().zip(seen).map(|(&(sent, back), &seen)| Exchange { sent, back, seen }).collect();
+                requests.iter().zip(seen).map(|(&(sent, back), &seen)| Exchange { sent, back, seen }).collect();
             let (before, after) = exchanges.split_at(EXCHANGES);
             let offset = Offset::between(before, after).filter(|_| theirs.is_sorted());
             offset.ok_or_else(|| Fault::invalid("the clock of a peer moved", "do not trust that machine's clock"))
         };
-        self.asked.iter().zip(&self.theirs).map(one).collect()
+        self.requests.iter().zip(&self.theirs).map(one).collect()
     }
 
     /// Returns the latest start of a round minus the earliest. Every start lies between the release and the next
@@ -213,14 +213,14 @@ impl Group {
 }
 
 /// Requests the time of each peer in turn, many times.
-fn ask(data: &[TcpStream], asked: &mut [Vec<(u64, u64)>], limiter: &Limiter) -> Result<(), Fault> {
+fn request_times(data: &[TcpStream], requests: &mut [Vec<(u64, u64)>], limiter: &Limiter) -> Result<(), Fault> {
     for _ in 0..EXCHANGES {
         pay(limiter, 2 * TICK.len() * data.len())?;
-        for (data, asked) in data.iter().zip(asked.iter_mut()) {
+        for (data, requests) in data.iter().zip(requests.iter_mut()) {
             let sent = now_ns();
             send(data)?;
             receive(data)?;
-            asked.push((sent, now_ns()));
+            requests.push((sent, now_ns()));
         }
     }
     Ok(())
@@ -232,7 +232,7 @@ fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
     let (mut control, data) = context.join()?;
     control.wait(FOREVER, || true)?;
     let word = control.receive()?;
-    if let Some(fault) = net::told(&word) {
+    if let Some(fault) = net::parse_fault(&word) {
         return Err(fault);
     }
     if word.get("rounds").and_then(Value::as_u64) != Some(rounds as u64) {
@@ -243,7 +243,7 @@ fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
     limiter.note(context.out)?;
     let times = times.map_err(|fault| control.part(limiter.blame(fault)))?;
     times.chunks(PIECE).try_for_each(|piece| control.send(&json!({"times": piece})))?;
-    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
+    control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
 
 /// Answers time requests and arrives at barriers; returns the times by `now` of all received ticks, in order. Calls
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_delay_is_found_whatever_the_clock() {
+    fn an_injected_delay_is_measured_with_any_clock() {
         for clock in [now_ns, another_clock] {
             let late = median_skew_ns(clock, five_ms_late).unwrap();
             assert!((4_500_000..20_000_000).contains(&late), "{late} ns");
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_runs_at_another_speed_or_back_is_not_believed() {
+    fn a_clock_with_a_wrong_speed_or_direction_is_refused() {
         for wrong in [|| 2 * now_ns(), || u64::MAX - now_ns(), || 0] {
             let fault = median_skew_ns(wrong, five_ms_late).unwrap_err();
             assert_eq!(fault.outcome.name(), "invalid", "{}", fault.what);

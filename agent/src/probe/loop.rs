@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_calculation_has_a_known_end_and_a_wrong_one_is_seen() {
+    fn the_calculation_has_a_known_result_and_a_wrong_one_is_detected() {
         let mut loops = Loops { iterations: 1, ends_ns: vec![0; 3], x: 1.0, clock_hz: None };
         loops.run().unwrap();
         loops.verify().unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::fault::Fault;
 use crate::job::Job;
 use crate::net::{self, Control, Door};
@@ -222,8 +222,8 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the limiter of a network probe; a fault if its parameters request more than the job's caps allow.
-    pub fn limiter(&self, item: Item, ask: Ask, bearing: Bearing) -> Result<Arc<Limiter>, Fault> {
-        self.job.caps.admit(item, ask)?;
+    pub fn limiter(&self, item: Item, demand: Demand, bearing: Bearing) -> Result<Arc<Limiter>, Fault> {
+        self.job.caps.admit(item, demand)?;
         Ok(Arc::new(Limiter::new(self.job.caps, item, bearing)))
     }
 
@@ -243,11 +243,11 @@ impl<'a> Context<'a> {
 
     /// Returns the canonical parameters of one of the probe's metrics.
     fn cell(&self, metric: &str, free: &[(&str, &str)]) -> Result<Map<String, Value>, Fault> {
-        let Some(found) = self.probe.metrics.iter().find(|found| found.name == metric) else {
+        let Some(known) = self.probe.metrics.iter().find(|known| known.name == metric) else {
             return Err(Fault::failed(format!("{metric} is not in the table"), "report this"));
         };
         let text = |name| free.iter().find(|(key, _)| *key == name).map_or_else(|| self.text(name), |(_, text)| text);
-        Ok(found.params.iter().map(|&name| (name.to_owned(), text(name).into())).collect())
+        Ok(known.params.iter().map(|&name| (name.to_owned(), text(name).into())).collect())
     }
 
     pub fn dir(&self) -> Result<&Path, Fault> {

@@ -40,7 +40,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     let precision = context.text("precision");
     let (kernel, isa) = dispatch(precision);
     let per_cycle = match context.whole("per_cycle") {
-        Some(told) => told as f64,
+        Some(stated) => stated as f64,
         None => {
             let bits = host::multiply_add_bits();
             context.out.note("per_cycle_from", if bits.is_some() { "processor" } else { "two units assumed" })?;
@@ -58,7 +58,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     workers.iter().try_for_each(Fma::verify)?;
     let measured = workers.iter().map(|worker| worker.clock_hz).collect::<Option<Vec<f64>>>();
     let clock_hz = match (context.whole("clock_hz"), measured) {
-        (Some(told), _) => told as f64,
+        (Some(stated), _) => stated as f64,
         (None, Some(clocks)) => clocks.iter().sum::<f64>() / clocks.len() as f64,
         (None, None) => {
             return Err(Fault::failed("the clock of this processor can not be measured", "name it: clock_hz"));
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_of_a_cycle_follow_from_the_units_and_the_instructions() {
+    fn operations_per_cycle_follow_from_the_units_and_the_instructions() {
         assert_eq!([per_cycle(None, "avx512f", "f64"), per_cycle(None, "avx2+fma", "f32")], [32.0, 32.0]);
         assert_eq!([per_cycle(None, "neon", "f64"), per_cycle(Some(512), "scalar", "f64")], [8.0, 4.0]);
         // Zen 4 splits 512 bits into two halves; registers limit Zen 5 without AVX-512; Neoverse V1 has four units.

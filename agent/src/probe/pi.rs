@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_those_of_other_programs_and_formulas() {
+    fn digits_match_other_programs_and_formulas() {
         assert!(digits_of_pi(100).starts_with("31415926535897932384626433832795028841971693993751"));
         assert_eq!(hexadecimal_digits(0) >> 8, 0x24_3f6a);
         for (digits, digest) in &KNOWN[..3] {
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_digit_is_seen() {
+    fn a_wrong_digit_is_detected() {
         for digits in [150, 1000] {
             let mut pi = Pi { digits, text: digits_of_pi(digits) };
             pi.verify().unwrap();

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Context, DURATION, Kind, Metric, PAIR, PATH, Param, Probe};
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::fault::{Fault, OrFault};
 use crate::net::Control;
 use crate::pace::{self, Pace};
@@ -68,8 +68,8 @@ fn limiter(context: &Context) -> Result<Arc<Limiter>, Fault> {
     let held_s = if spaced.is_some() { f64::INFINITY } else { bears * duration_s };
     // The client's limiter starts to count when the warm-up is over.
     let bearing = Bearing { held_s, warm_s: serves.then_some(0.0), depth_s };
-    let ask = Ask { items_per_s: spaced, items, burst_s: None };
-    context.limiter(Item { bytes: 2 * size, packets: 2 }, ask, bearing)
+    let demand = Demand { items_per_s: spaced, items, burst_s: None };
+    context.limiter(Item { bytes: 2 * size, packets: 2 }, demand, bearing)
 }
 
 /// A connection for both protocols: whole messages of one size.
@@ -143,7 +143,7 @@ fn await_word(control: &mut Control, ended: &Receiver<Result<(), Fault>>, longes
     let word = control.wait(longest, goes_on);
     match why {
         Some(fault) => Err(fault),
-        None => word.and_then(|()| control.receive()).map(|message| net::told(&message))?.map_or(Ok(()), Err),
+        None => word.and_then(|()| control.receive()).map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err),
     }
 }
 
@@ -193,7 +193,7 @@ fn measure(context: &Context) -> Result<(), Fault> {
     control.send(&json!({"done": true}))?;
     // A server that stopped answering early reports the reason.
     let word = control.receive()?;
-    let reported = net::told(&word).map_or_else(|| pinger.report(context, t_end), Err);
+    let reported = net::parse_fault(&word).map_or_else(|| pinger.report(context, t_end), Err);
     drop(pinger);
     limiter.note(context.out)?;
     reported

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
 use crate::net::{self, Control, number};
@@ -67,8 +67,8 @@ fn limiter(context: &Context, bears: f64, depth_s: f64) -> Result<Arc<Limiter>, 
     let (duration_s, warmup_s) = (context.seconds("duration_s"), context.seconds("warmup_s"));
     let streams = context.whole("streams").unwrap_or(1) as f64;
     let bearing = Bearing { held_s: bears * duration_s * streams, warm_s: Some(warmup_s), depth_s };
-    let ask = Ask { burst_s: Some(duration_s + warmup_s), ..Ask::default() };
-    context.limiter(Item { bytes: 1, packets: 0 }, ask, bearing)
+    let demand = Demand { burst_s: Some(duration_s + warmup_s), ..Demand::default() };
+    context.limiter(Item { bytes: 1, packets: 0 }, demand, bearing)
 }
 
 fn serve(context: &Context) -> Result<(), Fault> {
@@ -92,7 +92,7 @@ fn serve(context: &Context) -> Result<(), Fault> {
     // The client reports the fault too; if that fails, it sees the connection close.
     run.map_err(|fault| control.part(fault))?;
     control.send(&json!({"done": true}))?;
-    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
+    control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
 
 /// Reads data and discards them.
@@ -236,7 +236,7 @@ fn collect(context: &Context, control: &mut Control, limiter: &Limiter) -> Resul
         if message.get("done").is_some() {
             return Ok(());
         }
-        if let Some(fault) = net::told(&message) {
+        if let Some(fault) = net::parse_fault(&message) {
             return Err(fault);
         }
         context.sample("tcp_bytes_per_s", number(&message, "t_s")?, number(&message, "rate")?)?;

@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::fault::Fault;
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace};
@@ -84,10 +84,11 @@ fn widen(socket: &UdpSocket) -> i32 {
 fn limiter(context: &Context, size: usize, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
     let duration_s = context.seconds("duration_s");
     let items_per_s = context.whole("rate_bytes_per_s").map(|rate| rate as f64 / size as f64);
-    let ask = Ask { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).ceil()), burst_s: Some(duration_s) };
+    let demand =
+        Demand { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).ceil()), burst_s: Some(duration_s) };
     // A stated rate stays below the caps; they only hold back the catching up after a stall.
     let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_BEARS * duration_s };
-    context.limiter(Item { bytes: size as u64, packets: 1 }, ask, Bearing { held_s, warm_s: Some(0.0), depth_s })
+    context.limiter(Item { bytes: size as u64, packets: 1 }, demand, Bearing { held_s, warm_s: Some(0.0), depth_s })
 }
 
 fn serve(context: &Context, size: usize) -> Result<(), Fault> {
@@ -109,7 +110,7 @@ fn serve(context: &Context, size: usize) -> Result<(), Fault> {
     let tallies = tallies.map_err(|fault| control.part(fault))?;
     tallies.iter().try_for_each(|tally| control.send(&tally.message()))?;
     control.send(&json!({"done": true}))?;
-    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
+    control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
 
 /// Receives until the client reports the number of sent datagrams, or one side has a reason to stop.
@@ -122,14 +123,14 @@ fn receive(context: &Context, control: &mut Control, sink: &mut Sink) -> Result<
         let receiver = scope.spawn(|| pin::to(&[cpu]).and_then(|()| sink.run(&sent)));
         let word = control.wait(longest, || !receiver.is_finished()).and_then(|()| control.receive());
         let early = receiver.is_finished();
-        let told = word.and_then(|message| match net::told(&message) {
+        let reported = word.and_then(|message| match net::parse_fault(&message) {
             Some(fault) => Err(fault),
             None => number(&message, "sent"),
         });
         // If the client sends no message, stop counting.
-        sent.store(told.as_ref().map_or(0, |&sent| sent as u64), Release);
+        sent.store(reported.as_ref().map_or(0, |&sent| sent as u64), Release);
         let received = receiver.join().unwrap_or_else(|_| Err(Fault::failed("the receiver died", "report this")));
-        if early { received } else { told.and(received) }
+        if early { received } else { reported.and(received) }
     })
 }
 
@@ -145,7 +146,7 @@ fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     let unwanted = Arc::clone(&source.unwanted);
     let mut run = send(context, &mut control, source);
     if unwanted.load(Relaxed)
-        && let Some(theirs) = control.receive().ok().and_then(|message| net::told(&message))
+        && let Some(theirs) = control.receive().ok().and_then(|message| net::parse_fault(&message))
     {
         run = Err(theirs);
     }
@@ -193,7 +194,7 @@ fn collect(control: &mut Control) -> Result<Vec<Tally>, Fault> {
         if message.get("done").is_some() {
             return Ok(tallies);
         }
-        if let Some(fault) = net::told(&message) {
+        if let Some(fault) = net::parse_fault(&message) {
             return Err(fault);
         }
         if tallies.len() > MOST_TALLIES {

@@ -162,17 +162,17 @@ pub fn sockets(pid: u32) -> Vec<(&'static str, String, String)> {
     let link = |entry: std::io::Result<std::fs::DirEntry>| std::fs::read_link(entry.ok()?.path()).ok();
     let files: Vec<PathBuf> = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().filter_map(link).collect();
     let mine = |inode: &str| files.iter().any(|file| file.to_string_lossy() == format!("socket:[{inode}]"));
-    let mut found = Vec::new();
+    let mut sockets = Vec::new();
     for protocol in ["tcp", "tcp6", "udp", "udp6", "raw", "raw6", "packet"] {
         let table = std::fs::read_to_string(format!("/proc/{pid}/net/{protocol}")).unwrap_or_default();
         for line in table.lines().skip(1) {
             let words: Vec<&str> = line.split_whitespace().collect();
             if words.len() > 9 && mine(words[9]) {
-                found.push((protocol, words[1].to_owned(), words[3].to_owned()));
+                sockets.push((protocol, words[1].to_owned(), words[3].to_owned()));
             }
         }
     }
-    found
+    sockets
 }
 
 /// A separate user and network namespace that exists until dropped.

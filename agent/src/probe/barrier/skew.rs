@@ -88,8 +88,8 @@ mod tests {
             let half = |ways: &[(u64, u64)]| ways.iter().map(|(there, back)| (there + back).div_ceil(2)).min().unwrap();
             prop_assert_eq!(offset.error_ns, half(&ways[..4]).max(half(&ways[4..])));
             let ours = base + 50_000_000 + (at * 900_000_000.0) as u64;
-            let told = offset.ours(ours.checked_add_signed(clock(ours)).unwrap());
-            let off = (told - i128::from(ours)).unsigned_abs();
+            let converted = offset.ours(ours.checked_add_signed(clock(ours)).unwrap());
+            let off = (converted - i128::from(ours)).unsigned_abs();
             // Tolerance for rounding and for the drift within an exchange.
             prop_assert!(off <= u128::from(offset.error_ns) + 300, "{} of {}", off, offset.error_ns);
         }

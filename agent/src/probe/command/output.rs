@@ -51,6 +51,6 @@ pub fn first_line(bytes: &[u8]) -> String {
 }
 
 fn shortened<'a>(mut lines: impl Iterator<Item = &'a str>) -> String {
-    let found = lines.find_map(|line| Some(line.trim()).filter(|line| !line.is_empty()));
-    found.unwrap_or("").chars().take(LINE_CHARS).collect()
+    let line = lines.find_map(|line| Some(line.trim()).filter(|line| !line.is_empty()));
+    line.unwrap_or("").chars().take(LINE_CHARS).collect()
 }

@@ -92,7 +92,7 @@ mod tests {
     use super::script;
 
     #[test]
-    fn only_managers_that_have_a_package_are_asked() {
+    fn only_managers_with_a_package_are_used() {
         let text = script("apt-get=fio apk=fio");
         assert!(text.contains("--no-install-recommends install fio") && text.contains("apk add"));
         assert!(text.contains("Lock::Timeout"), "a machine that updates itself holds the lock");

@@ -17,7 +17,7 @@ use super::files::Durability;
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::disturbance;
 use crate::fault::{Fault, OrFault, check};
-use crate::pace::{note_and_believe, note_share};
+use crate::pace::{note_and_check_cpu_time, note_share};
 use crate::wire::Out;
 
 const STACK_BYTES: usize = 512 << 10;
@@ -113,7 +113,7 @@ impl Fleet<'_> {
                 return Err(fault);
             }
             let times: Vec<_> = ended.iter().map(|ended| ended.used).collect();
-            note_and_believe(self.out, now_ns() - start, &times, self.cpus.len().min(self.clients))?;
+            note_and_check_cpu_time(self.out, now_ns() - start, &times, self.cpus.len().min(self.clients))?;
             Ok(summed(&ended, elapsed_s))
         })
     }

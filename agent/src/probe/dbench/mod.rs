@@ -100,11 +100,11 @@ fn durability(mode: &str) -> Durability {
 
 /// Reads the requested loadfile; notes its content, so that results of two loads are never mixed up.
 fn read_load(context: &Context) -> Result<Load, Fault> {
-    let asked = context.text("loadfile");
-    let found = KNOWN_PLACES.iter().copied().find(|path| Path::new(path).is_file());
-    let path = match asked {
+    let requested = context.text("loadfile");
+    let installed = KNOWN_PLACES.iter().copied().find(|path| Path::new(path).is_file());
+    let path = match requested {
         "own" => None,
-        "auto" => found,
+        "auto" => installed,
         path => Some(path),
     };
     let text = match path {

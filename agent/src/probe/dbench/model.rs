@@ -168,16 +168,16 @@ impl<'a> Model<'a> {
             };
             files += u64::from(expected.is_some());
             match there.remove(path) {
-                Some(found) if found == expected => (),
-                found => return Err(wrong(path, &format!("{}, not {}", said(found), said(Some(expected))))),
+                Some(actual) if actual == expected => (),
+                actual => return Err(wrong(path, &format!("{}, not {}", describe(actual), describe(Some(expected))))),
             }
         }
         there.into_iter().next().map_or(Ok(files), |(path, _)| Err(wrong(&path, "there, and should be gone")))
     }
 }
 
-fn said(found: Option<Option<u64>>) -> String {
-    match found {
+fn describe(actual: Option<Option<u64>>) -> String {
+    match actual {
         None => "not there".into(),
         Some(None) => "a folder".into(),
         Some(Some(bytes)) => format!("{bytes} B"),
@@ -190,16 +190,16 @@ fn wrong(path: &[u8], how: &str) -> Fault {
 }
 
 /// Lists everything below a folder, in lower case: the size of a file, or `None` for a folder.
-fn list(folder: &Path, prefix: &mut Vec<u8>, found: &mut BTreeMap<Vec<u8>, Option<u64>>) -> std::io::Result<()> {
+fn list(folder: &Path, prefix: &mut Vec<u8>, actual: &mut BTreeMap<Vec<u8>, Option<u64>>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let length = prefix.len();
         prefix.extend_from_slice(&entry.file_name().as_bytes().to_ascii_lowercase());
         let facts = entry.metadata()?;
-        found.insert(prefix.clone(), (!facts.is_dir()).then_some(facts.len()));
+        actual.insert(prefix.clone(), (!facts.is_dir()).then_some(facts.len()));
         if facts.is_dir() {
             prefix.push(b'/');
-            list(&entry.path(), prefix, found)?;
+            list(&entry.path(), prefix, actual)?;
         }
         prefix.truncate(length);
     }
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_and_what_it_took_follow_from_the_steps() {
+    fn remaining_files_and_peak_size_follow_from_the_steps() {
         let load = parse(
             b"Deltree \"\\c\" NT_STATUS_OK\nMkdir \"\\c\" NT_STATUS_OK\nNTCreateX \"\\c\\a\" 0x40 0x2 1 NT_STATUS_OK\n\
               WriteX 1 100 50 50 NT_STATUS_OK\nClose 1 NT_STATUS_OK\nRename \"\\C\\A\" \"\\c\\b\" NT_STATUS_OK\n\

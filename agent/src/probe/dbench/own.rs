@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_load_holds_every_operation_and_needs_little_room() {
+    fn our_own_load_contains_every_operation_and_needs_little_space() {
         let load = parse(text().as_bytes()).unwrap();
         for (kind, name, _) in KINDS {
             assert!(load.steps.iter().any(|step| step.kind == kind), "{name}");

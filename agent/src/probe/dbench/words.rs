@@ -18,12 +18,12 @@ pub fn fault(line: u32, what: impl std::fmt::Display) -> Fault {
 pub fn read_again(line: &[u8]) -> u64 {
     let words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
     words.fold(0, |sum: u64, word| {
-        let told = match std::str::from_utf8(word).unwrap_or_default() {
+        let value = match std::str::from_utf8(word).unwrap_or_default() {
             text if text.starts_with("0x") => u64::from_str_radix(&text[2..], 16).unwrap_or(0),
             text if word[0].is_ascii_digit() => text.parse().unwrap_or(0),
             text => KINDS.iter().position(|(_, known, _)| *known == text).unwrap_or(word.len()) as u64,
         };
-        sum.rotate_left(7) ^ told
+        sum.rotate_left(7) ^ value
     })
 }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_one_line_with_its_number() {
+    fn an_error_is_one_line_with_its_line_number() {
         for (line, says) in [
             ("Frobnicate 7 NT_STATUS_OK", "no operation"),
             ("Close 8 NT_STATUS_OK", "not open"),

@@ -73,17 +73,17 @@ const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 const WRITABLE: &str = "name a directory that you may write to";
 
 fn run(context: &Context) -> Result<(), Fault> {
-    let asked = Asked::new(context)?;
+    let parameters = Parameters::new(context)?;
     let (out, threads) = (context.out, context.threads());
-    asked.fits(threads)?;
-    let finish = race(&Race { threads, cpus: &context.job.cpus, out }, |i| asked.pass(i))?;
-    asked.note(context, &finish)?;
-    let moved: u64 = finish.tasks.iter().map(|pass| pass.done).sum::<u64>() * asked.record_bytes;
+    parameters.fits(threads)?;
+    let finish = race(&Race { threads, cpus: &context.job.cpus, out }, |i| parameters.pass(i))?;
+    parameters.note(context, &finish)?;
+    let moved: u64 = finish.tasks.iter().map(|pass| pass.done).sum::<u64>() * parameters.record_bytes;
     context.sample("iozone_bytes_per_s", finish.all_s, moved as f64 / finish.all_s)
 }
 
 /// The parameters of the trial.
-struct Asked<'a> {
+struct Parameters<'a> {
     dir: &'a Path,
     op: &'a str,
     durability: &'a str,
@@ -95,11 +95,11 @@ struct Asked<'a> {
     seed: u64,
 }
 
-impl<'a> Asked<'a> {
-    fn new(context: &'a Context) -> Result<Asked<'a>, Fault> {
+impl<'a> Parameters<'a> {
+    fn new(context: &'a Context) -> Result<Parameters<'a>, Fault> {
         let whole = |name| context.whole(name).unwrap_or(0);
         let (file_bytes, record_bytes) = (whole("file_bytes"), whole("record_bytes"));
-        let asked = Asked {
+        let parameters = Parameters {
             dir: context.dir()?,
             op: context.text("op"),
             durability: context.text("durability"),
@@ -111,27 +111,29 @@ impl<'a> Asked<'a> {
             seed: context.job.seed,
         };
         let bad = |what: String, next: &str| Err(Fault::bad_job(format!("bad job: {what}"), next));
-        if asked.records == 0 {
+        if parameters.records == 0 {
             let what = format!("a record of {record_bytes} B is larger than its file of {file_bytes} B");
             return bad(what, "lower record_bytes, or raise file_bytes");
         }
-        let unit = if asked.direct() { SECTOR_BYTES } else { WORD_BYTES };
+        let unit = if parameters.direct() { SECTOR_BYTES } else { WORD_BYTES };
         if !record_bytes.is_multiple_of(unit) {
-            let what =
-                format!("record_bytes={record_bytes} is no multiple of {unit} with durability={}", asked.durability);
+            let what = format!(
+                "record_bytes={record_bytes} is no multiple of {unit} with durability={}",
+                parameters.durability
+            );
             return bad(what, "use a power of two");
         }
-        if asked.op == "mixed" && context.threads() < 2 {
+        if parameters.op == "mixed" && context.threads() < 2 {
             return bad("op=mixed has one thread read and the next one write".into(), "use 2 threads or more");
         }
-        if asked.drop_all && asked.cached() {
+        if parameters.drop_all && parameters.cached() {
             return bad("drop=all takes away what durability=cached reads".into(), "use osync, fsync or direct");
         }
-        if !asked.cached() && scratch::in_memory(asked.dir) {
-            let what = format!("{} is in memory (tmpfs): there is no device to measure", asked.dir.display());
+        if !parameters.cached() && scratch::in_memory(parameters.dir) {
+            let what = format!("{} is in memory (tmpfs): there is no device to measure", parameters.dir.display());
             return Err(Fault::failed(what, "name a directory on a disk, or use durability=cached"));
         }
-        Ok(asked)
+        Ok(parameters)
     }
 
     fn cached(&self) -> bool {

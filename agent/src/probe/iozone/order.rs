@@ -80,12 +80,12 @@ impl Walk {
 
 /// Shuffles with the method of Fisher and Yates.
 fn shuffle(records: u32, seed: u64) -> Vec<u32> {
-    let mut found: Vec<u32> = (0..records).collect();
+    let mut order: Vec<u32> = (0..records).collect();
     let mut rng = Rng::new(seed, 0);
-    for i in (1..found.len()).rev() {
-        found.swap(i, rng.below(i as u64 + 1) as usize);
+    for i in (1..order.len()).rev() {
+        order.swap(i, rng.below(i as u64 + 1) as usize);
     }
-    found
+    order
 }
 
 #[cfg(test)]

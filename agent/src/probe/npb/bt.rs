@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn class_b_counts_as_published() {
+    fn class_b_has_the_published_operation_count() {
         let billions = Problem::of(Class::B).operations() * 1e-9;
         assert!((billions - 702.18).abs() < 0.01, "{billions}");
     }

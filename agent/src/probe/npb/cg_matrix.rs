@@ -100,13 +100,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_symmetric_with_ordered_columns_and_a_diagonal() {
+    fn the_matrix_is_symmetric_with_ordered_columns_and_a_diagonal() {
         let n = 200;
         let matrix = Matrix::new(n, 5, 100.0);
         let row = |i: usize| matrix.starts[i] as usize..matrix.starts[i + 1] as usize;
         let element = |i: usize, j: usize| {
-            let found = matrix.columns[row(i)].binary_search(&(j as u32)).ok();
-            found.map(|at| matrix.values[row(i)][at])
+            let index = matrix.columns[row(i)].binary_search(&(j as u32)).ok();
+            index.map(|at| matrix.values[row(i)][at])
         };
         for i in 0..n {
             assert!(matrix.columns[row(i)].windows(2).all(|pair| pair[0] < pair[1]));

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn not_a_number_and_nothing_at_all_are_wrong() {
+    fn nan_and_an_empty_list_are_wrong() {
         assert!(verify(&[Check::new("a", f64::NAN, 1.0, 1e-8)]).is_err());
         assert!(
             verify(&[Check::new("a", 1.0, 0.0, 0.0)]).is_err() && verify(&[Check::new("a", 0.0, 0.0, 0.0)]).is_ok()

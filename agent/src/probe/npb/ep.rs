@@ -273,7 +273,7 @@ mod tests {
     use crate::probe::npb::tests::led;
 
     #[test]
-    fn the_logarithm_is_that_of_the_library() {
+    fn the_logarithm_matches_the_library() {
         let mut numbers = Lcg(SEED);
         for scale in [1.0, 0.5, 1e-3, 1e-9, 1e-13] {
             for _ in 0..2000 {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn power_of_side_goes_that_far() {
+    fn power_of_side_advances_by_side_numbers() {
         assert_eq!(power_of_side(), power(SIDE as u64));
     }
 
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn class_w_is_held_against_its_counts_too() {
+    fn class_w_is_checked_against_its_counts_too() {
         let mut outcome = led(2, |team| run(&Problem::of(Class::W), Isa::best(), team));
         assert!(outcome.checks.len() == 12 && verify(&outcome.checks).unwrap() < 1e-11);
         outcome.checks[2 + 5].got += 1.0;

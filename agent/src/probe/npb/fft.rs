@@ -196,9 +196,9 @@ mod tests {
                 let first: Vec<f64> = (0..n * POINT).map(|_| rng.centred()).collect();
                 let (mut x, mut y) = (first.clone(), vec![0.0; n * POINT]);
                 let plan = Plan::new(n);
-                let found = unsafe { plan.transform::<Pair>(way, x.as_mut_ptr(), y.as_mut_ptr()) };
-                let found = unsafe { std::slice::from_raw_parts(found, n * POINT) };
-                let worst = found.iter().zip(slow(way, n, &first)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                let result = unsafe { plan.transform::<Pair>(way, x.as_mut_ptr(), y.as_mut_ptr()) };
+                let result = unsafe { std::slice::from_raw_parts(result, n * POINT) };
+                let worst = result.iter().zip(slow(way, n, &first)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 assert!(worst < 1e-13 * n as f64, "{n} {worst}");
             }
         }

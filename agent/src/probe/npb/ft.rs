@@ -50,20 +50,20 @@ impl Problem {
 
 fn run(problem: &Problem, isa: Isa, team: &Team) -> Result<Outcome, Fault> {
     let heat = Heat::new(problem.size, isa, team)?;
-    let mut found = vec![[f64::NAN; 2]; problem.checksums.len()];
+    let mut computed = vec![[f64::NAN; 2]; problem.checksums.len()];
     heat.begin(team);
     let spent = team.timed(|| {
         heat.begin(team);
-        for checksum in &mut found {
+        for checksum in &mut computed {
             heat.step(team);
             *checksum = heat.checksum();
         }
     });
     let error = |[re, im]: [f64; 2], want: [f64; 2]| (re - want[0]).hypot(im - want[1]) / want[0].hypot(want[1]);
-    let check = |(step, (&found, &want)): (usize, (&[f64; 2], &[f64; 2]))| {
-        Check::new(format!("relative error of checksum {} of FT", step + 1), error(found, want), 0.0, EPSILON)
+    let check = |(step, (&computed, &want)): (usize, (&[f64; 2], &[f64; 2]))| {
+        Check::new(format!("relative error of checksum {} of FT", step + 1), error(computed, want), 0.0, EPSILON)
     };
-    let checks = found.iter().zip(&problem.checksums).enumerate().map(check).collect();
+    let checks = computed.iter().zip(&problem.checksums).enumerate().map(check).collect();
     Ok(Outcome { spent, operations: problem.operations(), checks, notes: vec![("isa", json!(isa.name()))] })
 }
 

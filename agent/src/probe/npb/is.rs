@@ -93,15 +93,15 @@ impl Problem {
 
 fn run(problem: &Problem, team: &Team) -> Result<Outcome, Fault> {
     let mut sorter = Sorter::new(problem, team)?;
-    let mut found = [[-1; PROBES]; RANKINGS];
+    let mut measured = [[-1; PROBES]; RANKINGS];
     sorter.rank(team, 1);
     let spent = team.timed(|| {
         for ranking in 1..=RANKINGS {
-            found[ranking - 1] = sorter.rank(team, ranking);
+            measured[ranking - 1] = sorter.rank(team, ranking);
         }
     });
     let mut checks = vec![Check::new("number of keys of IS out of order", sorter.out_of_order() as f64, 0.0, 0.0)];
-    for (ranking, ranks) in (1..).zip(&found) {
+    for (ranking, ranks) in (1..).zip(&measured) {
         checks.extend((0..PROBES).map(|probe| {
             let name = format!("rank {} in ranking {ranking} of IS", probe + 1);
             Check::new(name, ranks[probe] as f64, problem.rank(probe, ranking) as f64, 0.0)
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_rank_and_a_key_that_is_lost_are_invalid() {
+    fn a_wrong_rank_and_a_lost_key_are_invalid() {
         let mut spoilt = Problem::of(Class::S);
         spoilt.ranks[3] += 1;
         let fault = verify(&led(1, |team| run(&spoilt, team)).checks).unwrap_err();

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn going_ahead_is_the_same_as_going_step_by_step() {
+    fn skipping_ahead_equals_single_steps() {
         let mut steps = Lcg(SEED);
         for count in 1..=1000 {
             let next = steps.next();

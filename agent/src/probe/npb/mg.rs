@@ -155,36 +155,36 @@ impl<'a> Solver<'a> {
 
 /// Returns the points with the smallest and with the largest random numbers.
 fn charges(n: usize, team: &Team) -> [Vec<(f64, usize)>; 2] {
-    let found = std::sync::Mutex::new([Vec::new(), Vec::new()]);
+    let candidates = std::sync::Mutex::new([Vec::new(), Vec::new()]);
     team.over(n, |planes| {
         let own = extremes(planes.start * n * n..planes.end * n * n);
-        let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        found.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
+        let mut candidates = candidates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        candidates.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
     });
-    let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    for (side, points) in found.iter_mut().enumerate() {
+    let mut candidates = candidates.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for (side, points) in candidates.iter_mut().enumerate() {
         // No two numbers are equal, because the period of the sequence is far longer.
         points.sort_by(|a, b| if side == 0 { a.0.total_cmp(&b.0) } else { b.0.total_cmp(&a.0) });
         points.truncate(CHARGES);
     }
-    found
+    candidates
 }
 
 /// Does the same for a range of points; returns them in any order.
 fn extremes(points: Range<usize>) -> [Vec<(f64, usize)>; 2] {
     let mut numbers = Lcg::after(SEED, points.start as u64);
-    let mut found: [Vec<(f64, usize)>; 2] = [Vec::new(), Vec::new()];
+    let mut candidates: [Vec<(f64, usize)>; 2] = [Vec::new(), Vec::new()];
     let (mut low, mut high) = (f64::MAX, f64::MIN);
     for point in points {
         let number = numbers.next();
         if number < low {
-            low = keep(&mut found[0], (number, point), |a, b| a < b).unwrap_or(f64::MAX);
+            low = keep(&mut candidates[0], (number, point), |a, b| a < b).unwrap_or(f64::MAX);
         }
         if number > high {
-            high = keep(&mut found[1], (number, point), |a, b| a > b).unwrap_or(f64::MIN);
+            high = keep(&mut candidates[1], (number, point), |a, b| a > b).unwrap_or(f64::MIN);
         }
     }
-    found
+    candidates
 }
 
 /// Inserts a number among the best, and returns the worst of them once there are enough.
@@ -214,13 +214,13 @@ mod tests {
 
     #[test]
     fn the_charges_are_the_extremes() {
-        let found = led(3, |team| Ok(charges(16, team)));
+        let candidates = led(3, |team| Ok(charges(16, team)));
         let mut numbers = Lcg(SEED);
         let mut all: Vec<(f64, usize)> = (0..4096).map(|point| (numbers.next(), point)).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        assert_eq!(found[0], all[..10]);
+        assert_eq!(candidates[0], all[..10]);
         all.reverse();
-        assert_eq!(found[1], all[..10]);
+        assert_eq!(candidates[1], all[..10]);
     }
 
     #[test]

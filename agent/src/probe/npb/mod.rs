@@ -111,7 +111,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
     let members: Vec<(u64, Option<u64>)> =
         outcome.spent.members.iter().map(|&Used { cpu_ns, run_delay_ns }| (cpu_ns, run_delay_ns)).collect();
-    pace::note_and_believe(context.out, outcome.spent.around_ns, &members, used.len())?;
+    pace::note_and_check_cpu_time(context.out, outcome.spent.around_ns, &members, used.len())?;
     context.out.note("verification_error", finite(check::verify(&outcome.checks)?))?;
     let time_s = seconds(outcome.spent.elapsed_ns);
     context.sample("npb_op_per_s", time_s, outcome.operations / time_s)?;

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_index_is_somebodys_once() {
+    fn every_index_belongs_to_one_member() {
         for threads in [1, 2, 3, 7] {
             for n in [0, 1, 5, 64, 1000] {
                 let seen: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_lets_nobody_through_early_also_with_more_members_than_cpus() {
+    fn a_barrier_lets_no_member_through_early_even_with_more_members_than_cpus() {
         let threads = pin::allowed().len() + 2;
         let steps = AtomicUsize::new(0);
         led(threads, |team| {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_holds_the_work_and_no_member_used_more_than_there_was() {
+    fn the_time_covers_the_work_and_no_member_used_more_cpu_time() {
         let spent = led(2, |team| {
             team.timed(|| {
                 team.over(2, |_| {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{Context, Kind, Metric, Param, Probe, SOLO};
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::{Fault, OrFault};
-use crate::pace::{note_and_believe, note_share};
+use crate::pace::{note_and_check_cpu_time, note_share};
 use crate::scratch::{self, Pattern};
 use crate::workdir::Workdir;
 use crate::{disturbance, host};
@@ -25,7 +25,7 @@ mod mailbox;
 mod plan;
 
 use mailbox::{Mailbox, text_bytes};
-use plan::{Act, Asked, Plan};
+use plan::{Act, Parameters, Plan};
 
 const CELL: &[&str] = &["buffered", "files", "folders", "size_bytes", "transactions"];
 const OF_AN_OP: &[&str] = &["buffered", "files", "folders", "op", "size_bytes", "transactions"];
@@ -64,24 +64,24 @@ struct Times {
 }
 
 fn run(context: &Context) -> Result<(), Fault> {
-    let asked = asked(context)?;
-    let plan = Plan::draw(asked);
+    let parameters = parameters(context)?;
+    let plan = Plan::draw(parameters);
     check_room(context, plan.peak_bytes)?;
     let folder = Workdir::new(context.dir()?)?;
     let root = File::open(folder.path()).or_fault("cannot open the folder", DIRECTORY_NEXT)?;
-    let names = names(&plan, asked.folders, folder.path())?;
-    let mut text = vec![0; text_bytes(asked.high_bytes as usize)];
-    Pattern::new(asked.seed).write(0, &mut text);
+    let names = names(&plan, parameters.folders, folder.path())?;
+    let mut text = vec![0; text_bytes(parameters.high_bytes as usize)];
+    Pattern::new(parameters.seed).write(0, &mut text);
     let blocks = ["read_bytes", "write_bytes"].map(|name| context.whole(name).unwrap_or(512) as usize);
     let mut mailbox = Mailbox::new(root.as_raw_fd(), names, text, context.text("buffered") == "yes", blocks.into());
     let times = measure(context, &plan, &mut mailbox, folder.path())?;
     show(context, &plan, &times)
 }
 
-fn asked(context: &Context) -> Result<Asked, Fault> {
+fn parameters(context: &Context) -> Result<Parameters, Fault> {
     let whole = |name: &str| context.whole(name).unwrap_or(0) as u32;
     let (low_bytes, high_bytes) = range(context.text("size_bytes"))?;
-    Ok(Asked {
+    Ok(Parameters {
         files: whole("files"),
         low_bytes,
         high_bytes,
@@ -148,7 +148,7 @@ fn measure(context: &Context, plan: &Plan, mailbox: &mut Mailbox, root: &Path) -
     let cpu_ns = first_cpu_ns + thread_cpu_ns() - cpu_ns;
     let run_delay_ns = disturbance::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
     disturbance::counts(cpus).note_since(&before, context.out)?;
-    note_and_believe(context.out, create_ns + transactions_ns + delete_ns, &[(cpu_ns, run_delay_ns)], 1)?;
+    note_and_check_cpu_time(context.out, create_ns + transactions_ns + delete_ns, &[(cpu_ns, run_delay_ns)], 1)?;
     context.out.note("verified_files", checked)?;
     if let Some(left) = files_in(root)?.first() {
         return Err(wrong(format!("{} is there after its deletion", left.display())));
@@ -182,12 +182,12 @@ fn verify(plan: &Plan, mailbox: &Mailbox, root: &Path) -> Result<u64, Fault> {
         return Err(wrong(format!("{} files are there, not {}", there.len(), plan.delete.len())));
     }
     for path in &there {
-        let found = std::fs::read(path).or_fault("cannot read a file back", "look at the disk")?;
+        let content = std::fs::read(path).or_fault("cannot read a file back", "look at the disk")?;
         let file = path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
         let Some(file) = file.filter(|&file| plan.delete.binary_search_by_key(&file, file_of).is_ok()) else {
             return Err(wrong(format!("{} should not be there", path.display())));
         };
-        if found != mailbox.content(file)[..plan.sizes[file as usize] as usize] {
+        if content != mailbox.content(file)[..plan.sizes[file as usize] as usize] {
             return Err(wrong(format!("file {file} does not hold what was written to it")));
         }
     }

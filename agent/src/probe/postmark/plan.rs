@@ -4,7 +4,7 @@ use crate::rng::Rng;
 
 /// The requested load.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct Parameters {
     pub files: u32,
     pub low_bytes: u32,
     pub high_bytes: u32,
@@ -64,7 +64,7 @@ pub struct Plan {
 }
 
 struct Author {
-    asked: Asked,
+    parameters: Parameters,
     rng: Rng,
     live: Vec<u32>,
     bytes: u64,
@@ -72,10 +72,10 @@ struct Author {
 }
 
 impl Plan {
-    pub fn draw(asked: Asked) -> Plan {
+    pub fn draw(parameters: Parameters) -> Plan {
         let plan = Plan {
-            create: Vec::with_capacity(asked.files as usize),
-            transactions: Vec::with_capacity(asked.transactions as usize),
+            create: Vec::with_capacity(parameters.files as usize),
+            transactions: Vec::with_capacity(parameters.transactions as usize),
             delete: Vec::new(),
             sizes: Vec::new(),
             folder_of: Vec::new(),
@@ -83,13 +83,13 @@ impl Plan {
             pool_bytes: 0,
             peak_bytes: 0,
         };
-        let mut author = Author { asked, rng: Rng::new(asked.seed, 0), live: Vec::new(), bytes: 0, plan };
-        for _ in 0..asked.files {
+        let mut author = Author { parameters, rng: Rng::new(parameters.seed, 0), live: Vec::new(), bytes: 0, plan };
+        for _ in 0..parameters.files {
             let made = author.create();
             author.plan.create.push(made);
         }
         author.plan.pool_bytes = author.bytes;
-        for _ in 0..asked.transactions {
+        for _ in 0..parameters.transactions {
             let both = [author.read_or_append(), author.create_or_delete()];
             both.iter().for_each(|act| author.plan.counts.add(act));
             author.plan.transactions.push(both);
@@ -102,7 +102,7 @@ impl Plan {
 
 impl Author {
     fn create(&mut self) -> Act {
-        let Asked { low_bytes, high_bytes, folders, .. } = self.asked;
+        let Parameters { low_bytes, high_bytes, folders, .. } = self.parameters;
         let bytes = low_bytes + self.rng.below(u64::from(high_bytes - low_bytes) + 1) as u32;
         let file = self.plan.sizes.len() as u32;
         self.live.push(file);
@@ -123,24 +123,24 @@ impl Author {
     }
 
     fn read_or_append(&mut self) -> Act {
-        let reads = self.rng.below(10) < u64::from(self.asked.bias_read);
+        let reads = self.rng.below(10) < u64::from(self.parameters.bias_read);
         let Some(at) = self.any() else { return Act::Nothing };
         let file = self.live[at];
         let size = self.plan.sizes[file as usize];
         if reads {
             return Act::Read { file, bytes: size };
         }
-        if size == self.asked.high_bytes {
+        if size == self.parameters.high_bytes {
             return Act::Nothing;
         }
-        let bytes = 1 + self.rng.below(u64::from(self.asked.high_bytes - size)) as u32;
+        let bytes = 1 + self.rng.below(u64::from(self.parameters.high_bytes - size)) as u32;
         self.plan.sizes[file as usize] += bytes;
         self.grow(bytes);
         Act::Append { file, from: size, bytes }
     }
 
     fn create_or_delete(&mut self) -> Act {
-        if self.rng.below(10) < u64::from(self.asked.bias_create) {
+        if self.rng.below(10) < u64::from(self.parameters.bias_create) {
             return self.create();
         }
         let Some(at) = self.any() else { return Act::Nothing };
@@ -172,8 +172,8 @@ impl Counts {
 mod tests {
     use super::*;
 
-    pub fn asked(files: u32, transactions: u32) -> Asked {
-        Asked {
+    pub fn parameters(files: u32, transactions: u32) -> Parameters {
+        Parameters {
             files,
             low_bytes: 500,
             high_bytes: 10_000,
@@ -186,9 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_whole_and_always_the_same() {
-        let plan = Plan::draw(asked(500, 5000));
-        let again = Plan::draw(asked(500, 5000));
+    fn a_plan_is_complete_and_reproducible() {
+        let plan = Plan::draw(parameters(500, 5000));
+        let again = Plan::draw(parameters(500, 5000));
         assert!(plan.transactions == again.transactions && plan.sizes == again.sizes);
         let mut live = vec![None; plan.sizes.len()];
         let halves = plan.create.iter().chain(plan.transactions.iter().flatten()).chain(&plan.delete);
@@ -209,15 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn shares_and_sizes_are_as_asked() {
-        let Counts { created, read, appended, deleted, .. } = Plan::draw(asked(500, 5000)).counts;
+    fn shares_and_sizes_match_the_parameters() {
+        let Counts { created, read, appended, deleted, .. } = Plan::draw(parameters(500, 5000)).counts;
         assert!(read + appended <= 5000 && created + deleted <= 5000);
         for half in [created, read, appended, deleted] {
             assert!((2300..2700).contains(&half), "{half}");
         }
-        let only = Plan::draw(Asked { bias_read: 10, bias_create: 10, ..asked(10, 100) });
+        let only = Plan::draw(Parameters { bias_read: 10, bias_create: 10, ..parameters(10, 100) });
         assert_eq!((only.counts.read, only.counts.created, only.delete.len()), (100, 100, 110));
-        let none = Plan::draw(Asked { low_bytes: 700, high_bytes: 700, bias_create: 1, ..asked(2, 300) });
+        let none = Plan::draw(Parameters { low_bytes: 700, high_bytes: 700, bias_create: 1, ..parameters(2, 300) });
         assert!(none.counts.appended == 0 && none.sizes.iter().all(|bytes| *bytes == 700));
     }
 }

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_loop_counts_from_when_a_message_was_to_leave() {
+    fn an_open_loop_counts_from_the_scheduled_send_time() {
         let mut pinger = slow_line();
         let start = now_ns();
         while now_ns() - start < pinger.duration_ns {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_that_pass_behind_a_lost_message_are_missed() {
+    fn slots_that_pass_during_a_lost_message_count_as_missed() {
         let mut pinger = slow_line();
         (pinger.next_ns, pinger.end_ns) = (100, 40_000_000);
         pinger.miss(100);

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_bit_in_any_pass_is_told() {
+    fn a_wrong_bit_in_any_pass_is_detected() {
         let mut aes = Aes::new();
         aes.pass().unwrap();
         aes.verify().unwrap();

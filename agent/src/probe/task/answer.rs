@@ -23,8 +23,8 @@ pub fn bytes(stream: u64, count: usize) -> Vec<u8> {
 
 /// Refuses data whose SHA-256 differs from the known one, in hexadecimal.
 pub fn expect_sha256(data: &[u8], known: &str, what: &str) -> Result<(), Fault> {
-    let found = sha256(data);
-    expect(found == known, &format!("{what} (SHA-256 {found})"))
+    let digest = sha256(data);
+    expect(digest == known, &format!("{what} (SHA-256 {digest})"))
 }
 
 fn sha256(data: &[u8]) -> String {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_told_and_what_is_no_number_is_never_close() {
+    fn differences_are_detected_and_nan_is_never_close() {
         let mut alike = Alike::new(2);
         assert!(alike.verify("nothing").is_err());
         alike.see(&[1.0, 2.0]);

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_byte_in_any_pass_is_told() {
+    fn a_wrong_byte_in_any_pass_is_detected() {
         let mut task = Compress::new();
         task.pass().unwrap();
         task.verify().unwrap();

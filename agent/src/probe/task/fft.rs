@@ -90,8 +90,8 @@ impl Part for Fft {
             let term = |(n, &x): (usize, &Complex)| times(x, root(bin * n % POINTS));
             let add = |sum: Complex, term: Complex| (sum.0 + term.0, sum.1 + term.1);
             let sum = self.start.iter().enumerate().map(term).fold((0.0, 0.0), add);
-            let found = self.data[bin];
-            expect(close(&[sum.0, sum.1], &[found.0, found.1], SHARE), "a sum that an FFT gives")?;
+            let value = self.data[bin];
+            expect(close(&[sum.0, sum.1], &[value.0, value.1], SHARE), "a sum that an FFT gives")?;
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tone_has_one_line_and_a_wrong_number_is_told() {
+    fn a_tone_has_one_line_and_a_wrong_number_is_detected() {
         let mut fft = Fft::new();
         fft.data = (0..POINTS).map(|n| root(7 * n % POINTS)).collect();
         fft.transform(false);

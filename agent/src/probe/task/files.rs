@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_content_is_told_and_nothing_is_left() {
+    fn wrong_content_is_detected_and_nothing_is_left() {
         let dir = std::env::temp_dir().join(format!("cloudcmp-files-{}", std::process::id()));
         fs::create_dir(&dir).unwrap();
         let mut files = Files::new(&dir, 0).unwrap();

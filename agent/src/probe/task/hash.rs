@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fips_180_4_and_a_wrong_bit_is_told() {
+    fn fips_180_4_and_a_wrong_bit_is_detected() {
         assert_eq!(head(&Sha256::digest(b"abc")), 0xba78_16bf_8f01_cfea);
         assert_eq!(head(&Sha512::digest(b"abc")), 0xddaf_35a1_9361_7aba);
         let mut hash = Hash::new();

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_solution_is_told() {
+    fn a_wrong_solution_is_detected() {
         let mut lu = Lu::new();
         lu.pass().unwrap();
         lu.pass().unwrap();

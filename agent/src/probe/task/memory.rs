@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_bit_anywhere_is_told() {
+    fn a_wrong_bit_anywhere_is_detected() {
         let mut memory = Memory::new();
         memory.pass().unwrap();
         memory.verify().unwrap();

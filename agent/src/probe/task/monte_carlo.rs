@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_known_count_is_near_pi_and_another_count_is_told() {
+    fn the_known_count_is_near_pi_and_another_count_is_detected() {
         let pi = 4.0 * INSIDE as f64 / POINTS as f64;
         assert!((pi - std::f64::consts::PI).abs() < 5.0 * 1.65 / (POINTS as f64).sqrt(), "five deviations: {pi}");
         let mut task = MonteCarlo { start: 80, inside: 0, wrong_passes: 0 };

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_field_and_a_wrong_letter_are_told() {
+    fn a_wrong_field_and_a_wrong_letter_are_detected() {
         let mut task = Serialise::new();
         task.pass().unwrap();
         task.verify().unwrap();

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_or_another_signature_is_told() {
+    fn a_refused_or_wrong_signature_is_detected() {
         let mut sign = Sign::new();
         sign.pass().unwrap();
         sign.verify().unwrap();

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sweeps_come_to_the_solution_and_a_wrong_point_is_told() {
+    fn sweeps_converge_to_the_solution_and_a_wrong_point_is_detected() {
         assert!((OMEGA - 2.0 / (1.0 + (std::f64::consts::PI / 129.0).sin())).abs() < 1e-5);
         let mut sor = Sor::new();
         sor.pass().unwrap();

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_entry_is_told() {
+    fn a_wrong_entry_is_detected() {
         let mut sparse = Sparse::new();
         sparse.pass().unwrap();
         sparse.verify().unwrap();

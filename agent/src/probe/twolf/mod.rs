@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_circuit_is_placed_in_the_one_known_way_and_far_better_than_by_chance() {
+    fn a_circuit_gets_its_known_placement_far_better_than_a_random_one() {
         let circuit = Circuit::new(1000);
         let chance = Placement::new(&circuit).legalise();
         let mut task = Twolf { placement: Placement::new(&circuit), wire: None };

@@ -89,12 +89,12 @@ impl<'a> Placement<'a> {
 
     /// Whether the running totals match recomputed ones, and every cell is in the rows.
     pub fn consistent(&mut self) -> bool {
-        let told = (self.wire, self.penalty);
+        let running = (self.wire, self.penalty);
         self.account();
         let within = |(spot, own): (&Spot, &i32)| {
             (0..self.rows).contains(&spot.row) && spot.x >= 0 && spot.x + own <= self.width.max(self.longest_row())
         };
-        told == (self.wire, self.penalty) && self.spots.iter().zip(&self.circuit.widths).all(within)
+        running == (self.wire, self.penalty) && self.spots.iter().zip(&self.circuit.widths).all(within)
     }
 
     fn longest_row(&self) -> i32 {
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_account_holds_through_moves_and_the_exponential_is_one() {
+    fn totals_stay_correct_through_moves_and_the_exponential_is_accurate() {
         let circuit = Circuit::new(300);
         let mut placement = Placement::new(&circuit);
         for _ in 0..5000 {

@@ -93,7 +93,7 @@ impl Sink {
     /// Counts until everything sent has arrived or the rest is lost. `sent` is u64::MAX while unknown.
     pub fn run(&mut self, sent: &AtomicU64) -> Result<Vec<Tally>, Fault> {
         let mut lengths = [0; READS];
-        let mut heard = now_ns();
+        let mut last_read_ns = now_ns();
         loop {
             // Read before the socket is: silence counts only after the sender's report.
             let sent = sent.load(Acquire);
@@ -104,7 +104,7 @@ impl Sink {
             let now = now_ns();
             match reads {
                 Ok(reads) => {
-                    heard = now;
+                    last_read_ns = now;
                     let before = self.count.received;
                     for (buffer, &length) in self.buffers.iter().zip(&lengths[..reads]) {
                         for datagram in buffer[..length].chunks_exact(self.size) {
@@ -117,7 +117,7 @@ impl Sink {
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && sent < u64::MAX => {
                     return self.count.close();
                 }
-                Err(_) if u128::from(now - heard) > self.idle.as_nanos() => {
+                Err(_) if u128::from(now - last_read_ns) > self.idle.as_nanos() => {
                     return Err(Fault::failed("the client has gone silent", NEXT));
                 }
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => {}
@@ -161,7 +161,7 @@ struct Count {
     last_ns: u64,
     received: u64,
     /// Datagrams received until the end of the last interval.
-    told: u64,
+    counted: u64,
     tallies: Vec<Tally>,
     transit_ns: Option<i64>,
     jitter_ns: f64,
@@ -176,7 +176,7 @@ impl Count {
             first_ns: None,
             last_ns: 0,
             received: 0,
-            told: 0,
+            counted: 0,
             tallies: Vec::new(),
             transit_ns: None,
             jitter_ns: 0.0,
@@ -188,7 +188,7 @@ impl Count {
     fn take(&mut self, datagram: &[u8], now: u64) {
         let first = *self.first_ns.get_or_insert(now);
         while now - first >= self.end_ns() && self.end_ns() < self.duration_ns {
-            self.tell(self.end_ns());
+            self.end_interval(self.end_ns());
         }
         if let Some(head) = datagram.first_chunk::<HEAD_BYTES>()
             && head[..4] == MARK
@@ -212,10 +212,10 @@ impl Count {
         if end_ns + 1000 >= self.duration_ns { self.duration_ns } else { end_ns }
     }
 
-    fn tell(&mut self, end_ns: u64) {
+    fn end_interval(&mut self, end_ns: u64) {
         let jitter_s = self.timed.then_some(self.jitter_ns * 1e-9);
-        self.tallies.push(Tally { end_s: seconds(end_ns), received: self.received - self.told, jitter_s });
-        self.told = self.received;
+        self.tallies.push(Tally { end_s: seconds(end_ns), received: self.received - self.counted, jitter_s });
+        self.counted = self.received;
     }
 
     /// Ends the last interval: at the end of the run, or with a datagram that came later.
@@ -224,9 +224,9 @@ impl Count {
             return Err(Fault::failed("no datagram arrived", NEXT));
         };
         while self.end_ns() < self.duration_ns {
-            self.tell(self.end_ns());
+            self.end_interval(self.end_ns());
         }
-        self.tell(self.duration_ns.max(self.last_ns - first));
+        self.end_interval(self.duration_ns.max(self.last_ns - first));
         Ok(std::mem::take(&mut self.tallies))
     }
 }
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn p15_a_client_that_goes_silent_is_waited_for_no_longer_than_that() {
+    fn p15_a_silent_client_ends_the_wait_after_the_idle_time() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.send_to(&[1; 9], socket.local_addr().unwrap()).unwrap();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_refuses_was_not_sent() {
+    fn datagrams_that_the_kernel_refuses_do_not_count_as_sent() {
         // No socket listens there: each answer "port unreachable" makes a later send fail.
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_sent_than_the_rate_gives() {
+    fn the_rate_is_never_exceeded() {
         let sink = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(sink.local_addr().unwrap()).unwrap();

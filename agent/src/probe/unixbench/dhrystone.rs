@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_final_value_is_seen() {
+    fn a_wrong_final_value_is_detected() {
         let mut next =
             Record { next: std::ptr::null_mut(), kind: Ident::One, ident: Ident::Two, number: 18, text: *SOME };
         let mut record = Record { next: &mut next, ident: Ident::Three, number: 17, ..next };

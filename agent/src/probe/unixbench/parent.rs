@@ -14,7 +14,7 @@ use super::score::Report;
 use crate::fault::{Fault, OrFault, Outcome};
 
 /// Longer than any output of a copy.
-const SAID_LIMIT: u64 = 4096;
+const OUTPUT_LIMIT: u64 = 4096;
 /// Runs one pass; returns the report of each copy.
 pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Vec<Report>, Fault> {
     let (start, gun) = std::io::pipe().or_fault("cannot make a pipe", "raise the limit of open files")?;
@@ -25,7 +25,7 @@ pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Ve
     }
     running.iter_mut().try_for_each(|copy| match copy.line().as_str() {
         "ready" => Ok(()),
-        said => Err(heard(test, said)),
+        output => Err(unexpected_line(test, output)),
     })?;
     drop(gun);
     running.iter_mut().map(|copy| copy.report(test)).collect()
@@ -34,7 +34,7 @@ pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Ve
 /// A copy, killed when dropped.
 struct Copy {
     child: Child,
-    said: BufReader<std::io::Take<ChildStdout>>,
+    output: BufReader<std::io::Take<ChildStdout>>,
 }
 
 impl Copy {
@@ -47,13 +47,13 @@ impl Copy {
         let next = "raise the limit of processes, or ask for fewer copies";
         let mut child = command.spawn().or_fault(format!("cannot start a copy of {test}"), next)?;
         let stdout = child.stdout.take().expect("it is piped");
-        Ok(Copy { child, said: BufReader::new(stdout.take(SAID_LIMIT)) })
+        Ok(Copy { child, output: BufReader::new(stdout.take(OUTPUT_LIMIT)) })
     }
 
     /// Reads the next line; empty at the end.
     fn line(&mut self) -> String {
         let mut line = String::new();
-        let _ = self.said.read_line(&mut line); // an empty line is handled, too
+        let _ = self.output.read_line(&mut line); // an empty line is handled, too
         line.trim_end().to_owned()
     }
 
@@ -64,7 +64,7 @@ impl Copy {
             ["ok", count, elapsed_s] => number(count).zip(number(elapsed_s)),
             _ => None,
         };
-        let (count, elapsed_s) = report.ok_or_else(|| heard(test, &line))?;
+        let (count, elapsed_s) = report.ok_or_else(|| unexpected_line(test, &line))?;
         Ok(Report { count, elapsed_s })
     }
 }
@@ -77,14 +77,14 @@ impl Drop for Copy {
 }
 
 /// Returns the fault of a copy that printed an unexpected line.
-fn heard(test: &str, line: &str) -> Fault {
-    let told = |words: &str| {
+fn unexpected_line(test: &str, line: &str) -> Fault {
+    let fault = |words: &str| {
         let (what, next) = words.split_once('\t').unwrap_or((words, "report this"));
         Fault::failed(format!("{test}: {what}"), next)
     };
     match line.split_once(' ') {
-        Some(("failed", words)) => told(words),
-        Some(("invalid", words)) => Fault { outcome: Outcome::Invalid, ..told(words) },
+        Some(("failed", words)) => fault(words),
+        Some(("invalid", words)) => Fault { outcome: Outcome::Invalid, ..fault(words) },
         Some(("ok", _)) => Fault::failed(format!("{test}: a copy finished nothing in its time"), "raise duration_s"),
         _ => Fault::failed(format!("{test}: a copy died without a word"), "see the machine's log"),
     }

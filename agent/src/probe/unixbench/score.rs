@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_indices_that_deval_prints_follow_from_the_scores_that_she_prints() {
+    fn devals_printed_indices_follow_from_her_printed_scores() {
         for (scores, printed, total) in [ONE, EIGHT] {
             let indices: Vec<f64> = TESTS.iter().zip(scores).map(|(test, score)| index(score, test.base)).collect();
             for (test, (found, printed)) in TESTS.iter().zip(indices.iter().zip(printed)) {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_are_those_of_the_original() {
+    fn passes_match_the_original() {
         let passes = |asked| TESTS.iter().map(|test| test.passes(asked)).collect::<Vec<_>>();
         assert_eq!(passes(10), [10, 10, 3, 3, 3, 3, 10, 10, 3, 3, 3, 10]);
         assert_eq!(passes(1), [1; 12]);

@@ -118,13 +118,13 @@ fn verify() -> Result<(), Fault> {
     let whole = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let found = whole(&lines.iter().copied().filter(|line| line.contains("the")).collect::<Vec<_>>());
     let counts = [found.lines().count(), found.split_whitespace().count(), found.len()];
-    let told: Vec<usize> = files[3].split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let counted: Vec<usize> = files[3].split_whitespace().filter_map(|word| word.parse().ok()).collect();
     // A line of od's has 16 bytes; one more marks the end.
     files[1] = files[1].lines().count().to_string();
     let right = files[0] == whole(&lines)
         && files[1] == (text.len().div_ceil(16) + 1).to_string()
         && files[2] == found
-        && told == counts;
+        && counted == counts;
     let next = "look at this machine's sort, od, grep, tee and wc";
     if right { Ok(()) } else { Err(Fault::invalid("the shell's tools gave wrong answers", next)) }
 }

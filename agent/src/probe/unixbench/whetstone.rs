@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_pass_gives_what_longbottom_prints() {
+    fn one_pass_gives_longbottoms_printed_results() {
         let one = measure(1);
         verify(&one.results, &KNOWN).unwrap();
         let mut wrong = one.results;
