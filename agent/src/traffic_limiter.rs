@@ -27,7 +27,7 @@ const BURST_GRACE_NS: u64 = 1_000_000_000;
 
 /// The cap that ended a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Over {
+pub enum ReachedCap {
     /// All bytes are spent, after this many nanoseconds.
     Bytes(u64),
     Burst,
@@ -39,7 +39,7 @@ pub enum Over {
 
 /// The amount of holding back that a measurement tolerates.
 #[derive(Clone, Copy, Debug)]
-pub struct Bearing {
+pub struct Tolerance {
     /// Worker-seconds held back after which the trial is aborted; infinite if the schedule itself stays below the cap.
     pub held_s: f64,
     /// Time after the first grant from which holding back counts; `None`: from the call of `begin`.
@@ -54,7 +54,7 @@ pub struct Limiter {
     /// Time of an item at the rate cap, ns; 0 without one.
     gap_ns: f64,
     grant: u64,
-    bearing: Bearing,
+    tolerance: Tolerance,
     taken: AtomicU64,
     /// Time at which everything taken is paid for.
     due_ns: AtomicU64,
@@ -63,13 +63,13 @@ pub struct Limiter {
     count_ns: AtomicU64,
     held_ns: AtomicU64,
     stopped: AtomicBool,
-    over: OnceLock<Over>,
+    over: OnceLock<ReachedCap>,
     used_bytes: AtomicU64,
     rate_cap: Option<(&'static str, f64)>,
 }
 
 impl Limiter {
-    pub fn new(caps: Caps, item: Item, bearing: Bearing) -> Limiter {
+    pub fn new(caps: Caps, item: Item, tolerance: Tolerance) -> Limiter {
         let rate = caps.rate(item);
         let most_grant = (GRANT_BYTES / item.bytes).max(1);
         let grant = rate.map_or(most_grant, |(rate, ..)| ((rate * GRANT_S) as u64).clamp(1, most_grant));
@@ -79,7 +79,7 @@ impl Limiter {
             most: caps.bytes.map_or(u64::MAX, |bytes| bytes / item.bytes),
             gap_ns: rate.map_or(0.0, |(rate, ..)| 1e9 / rate),
             grant,
-            bearing,
+            tolerance,
             taken: AtomicU64::new(0),
             due_ns: AtomicU64::new(0),
             start_ns: OnceLock::new(),
@@ -126,12 +126,12 @@ impl Limiter {
                 let granted = want.min(self.most - before);
                 self.pay(granted, now, starved).map(|()| granted)
             }
-            Err(_) => self.end(Over::Bytes(now - self.start_ns.get().unwrap_or(&now))),
+            Err(_) => self.end(ReachedCap::Bytes(now - self.start_ns.get().unwrap_or(&now))),
         }
     }
 
     /// Counts received items, and slows their reader down to the rate cap; `None` if there were too many.
-    pub fn came(&self, items: u64) -> Option<()> {
+    pub fn count_received(&self, items: u64) -> Option<()> {
         if self.free {
             return Some(());
         }
@@ -140,16 +140,16 @@ impl Limiter {
         self.pay(items, now, || true)
     }
 
-    /// Counts received items as `came` does, for protocols where a slow reader does not slow the sender.
-    pub fn flooded(&self, items: u64) -> Option<()> {
+    /// Counts received items as `count_received` does, for protocols where a slow reader does not slow the sender.
+    pub fn check_flood(&self, items: u64) -> Option<()> {
         if self.free {
             return Some(());
         }
         let now = self.open()?;
         let total = self.count(items, now)?;
         let elapsed_ns = now - self.start_ns.get().unwrap_or(&now);
-        if total as f64 * self.gap_ns > elapsed_ns as f64 + self.bearing.depth_s * 1e9 {
-            return self.end(Over::Flood);
+        if total as f64 * self.gap_ns > elapsed_ns as f64 + self.tolerance.depth_s * 1e9 {
+            return self.end(ReachedCap::Flood);
         }
         Some(())
     }
@@ -164,20 +164,20 @@ impl Limiter {
         let over = *self.over.get()?;
         let (name, cap) = self.rate_cap.unwrap_or(("bytes_per_s", 0.0));
         let (what, next) = match over {
-            Over::Bytes(ns) => {
+            ReachedCap::Bytes(ns) => {
                 let cap = self.caps.bytes.unwrap_or(0);
                 let what = format!("the byte cap of {cap} was reached after {:.3} s", seconds(ns));
                 (what, "raise caps.bytes, or ask for less time".into())
             }
-            Over::Burst => {
+            ReachedCap::Burst => {
                 let cap = self.caps.burst_s.unwrap_or(0.0);
                 (format!("the traffic outlasted its burst cap of {cap} s"), "raise caps.burst_s".into())
             }
-            Over::Rate => {
+            ReachedCap::Rate => {
                 let what = format!("the cap of {cap} {name} held the traffic back: the network was not measured");
                 (what, format!("raise caps.{name}, or ask for a lower rate where the probe has one"))
             }
-            Over::Flood => {
+            ReachedCap::Flood => {
                 (format!("more came than the cap of {cap} {name}"), "give both sides of a trial the same caps".into())
             }
         };
@@ -201,17 +201,17 @@ impl Limiter {
 
     /// Returns a fault if the cap spoilt the whole measured phase, even if the phase ran to its end.
     pub fn spoilt(&self) -> Option<Fault> {
-        self.over.get().filter(|over| matches!(over, Over::Rate | Over::Flood)).and_then(|_| self.fault())
+        self.over.get().filter(|over| matches!(over, ReachedCap::Rate | ReachedCap::Flood)).and_then(|_| self.fault())
     }
 
     /// Notes the cap that was reached, if any, and the payload of the trial in both directions together.
     pub fn note(&self, out: &Out) -> Result<(), Fault> {
         out.note("payload_bytes", self.used_bytes.load(Relaxed))?;
         match (self.over.get(), self.rate_cap) {
-            (Some(Over::Bytes(_)), _) => out.note("capped", "bytes"),
-            (Some(Over::Burst), _) => out.note("capped", "burst_s"),
-            (Some(Over::Flood), Some((name, _))) => out.note("capped", name),
-            (Some(Over::Rate), Some((name, cap))) => out.note(&format!("paced_to_{name}"), finite(cap)),
+            (Some(ReachedCap::Bytes(_)), _) => out.note("capped", "bytes"),
+            (Some(ReachedCap::Burst), _) => out.note("capped", "burst_s"),
+            (Some(ReachedCap::Flood), Some((name, _))) => out.note("capped", name),
+            (Some(ReachedCap::Rate), Some((name, cap))) => out.note(&format!("paced_to_{name}"), finite(cap)),
             _ => Ok(()),
         }
     }
@@ -220,7 +220,7 @@ impl Limiter {
     fn open(&self) -> Option<u64> {
         let now = now_ns();
         let start = *self.start_ns.get_or_init(|| {
-            if let Some(warm_s) = self.bearing.warm_s {
+            if let Some(warm_s) = self.tolerance.warm_s {
                 self.count_ns.store(now + (warm_s * 1e9) as u64, Relaxed);
             }
             now
@@ -228,7 +228,7 @@ impl Limiter {
         if let Some(burst_s) = self.caps.burst_s
             && now.saturating_sub(start) > (burst_s * 1e9) as u64 + BURST_GRACE_NS
         {
-            return self.end(Over::Burst);
+            return self.end(ReachedCap::Burst);
         }
         // The start time of another thread may be slightly later than this thread's reading.
         (self.over.get().is_none() && !self.stopped.load(Relaxed)).then(|| now.max(start))
@@ -237,7 +237,7 @@ impl Limiter {
     fn count(&self, items: u64, now: u64) -> Option<u64> {
         let total = self.taken.fetch_add(items, Relaxed).saturating_add(items);
         if total > self.most {
-            return self.end(Over::Bytes(now - self.start_ns.get().unwrap_or(&now)));
+            return self.end(ReachedCap::Bytes(now - self.start_ns.get().unwrap_or(&now)));
         }
         Some(total)
     }
@@ -247,7 +247,7 @@ impl Limiter {
         if self.gap_ns == 0.0 {
             return Some(());
         }
-        let floor = now.saturating_sub((self.bearing.depth_s * 1e9) as u64);
+        let floor = now.saturating_sub((self.tolerance.depth_s * 1e9) as u64);
         let cost = (items as f64 * self.gap_ns) as u64;
         let add = |due: u64| Some(due.max(floor).saturating_add(cost));
         let due = self.due_ns.fetch_update(Relaxed, Relaxed, add).unwrap_or(floor).max(floor);
@@ -258,19 +258,19 @@ impl Limiter {
             let from = now.max(self.count_ns.load(Relaxed));
             now = wait_until(due.min(now + LOOK_NS));
             let held = now.saturating_sub(from);
-            if held > 0 && starved() && !self.bears(held) {
-                return self.end(Over::Rate);
+            if held > 0 && starved() && !self.tolerates(held) {
+                return self.end(ReachedCap::Rate);
             }
         }
         Some(())
     }
 
-    fn bears(&self, held_ns: u64) -> bool {
+    fn tolerates(&self, held_ns: u64) -> bool {
         let all = self.held_ns.fetch_add(held_ns, Relaxed) + held_ns;
-        seconds(all) <= self.bearing.held_s
+        seconds(all) <= self.tolerance.held_s
     }
 
-    fn end<T>(&self, over: Over) -> Option<T> {
+    fn end<T>(&self, over: ReachedCap) -> Option<T> {
         let _ = self.over.set(over); // keeps the first reason
         None
     }
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     const BYTE: Item = Item { bytes: 1, packets: 0 };
-    const PATIENT: Bearing = Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S };
+    const PATIENT: Tolerance = Tolerance { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S };
 
     fn sent(limiter: &Limiter, want: u64, for_ns: u64) -> u64 {
         let start = now_ns();
@@ -330,14 +330,14 @@ mod tests {
     #[test]
     fn p15_traffic_that_the_cap_held_back_is_aborted_and_traffic_that_the_network_held_back_is_not() {
         let caps = Caps { bytes_per_s: Some(1e6), ..Caps::default() };
-        let bearing = Bearing { held_s: 0.01, warm_s: Some(0.02), depth_s: SENDER_DEPTH_S };
-        let limiter = Limiter::new(caps, BYTE, bearing);
+        let tolerance = Tolerance { held_s: 0.01, warm_s: Some(0.02), depth_s: SENDER_DEPTH_S };
+        let limiter = Limiter::new(caps, BYTE, tolerance);
         let start = now_ns();
         sent(&limiter, 1000, 5_000_000_000);
         let took_s = seconds(now_ns() - start);
         assert!((0.03..1.0).contains(&took_s), "the warm-up does not count, then it is soon sure: {took_s}");
         assert!(limiter.fault().unwrap().what.contains("the cap of 1000000 bytes_per_s held the traffic back"));
-        let limiter = Limiter::new(caps, BYTE, bearing);
+        let limiter = Limiter::new(caps, BYTE, tolerance);
         for _ in 0..100 {
             limiter.take(1000, || false).unwrap();
         }
@@ -353,10 +353,10 @@ mod tests {
         assert!(limiter.fault().unwrap().what.contains("burst cap of 0.05 s"));
         let caps = Caps { bytes: Some(1000), bytes_per_s: Some(500.0), ..Caps::default() };
         let limiter = Limiter::new(caps, BYTE, PATIENT);
-        assert!(limiter.came(5).is_some() && limiter.came(996).is_none());
+        assert!(limiter.count_received(5).is_some() && limiter.count_received(996).is_none());
         assert!(limiter.fault().unwrap().what.contains("byte cap of 1000"));
-        let limiter = Limiter::new(caps, BYTE, Bearing { depth_s: RECEIVER_DEPTH_S, ..PATIENT });
-        assert!(limiter.flooded(500).is_some() && limiter.flooded(500).is_none());
+        let limiter = Limiter::new(caps, BYTE, Tolerance { depth_s: RECEIVER_DEPTH_S, ..PATIENT });
+        assert!(limiter.check_flood(500).is_some() && limiter.check_flood(500).is_none());
         assert!(limiter.fault().unwrap().what.contains("more came than the cap of 500 bytes_per_s"));
     }
 

@@ -99,7 +99,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::net::{Door, connect};
+    use crate::net::{AgentListener, connect};
     use crate::rng::Rng;
 
     const SECRET: [u8; 32] = [9; 32];
@@ -117,10 +117,10 @@ mod tests {
     /// Sends hostile datagrams to a server's socket; nobody may receive a byte until the client's address sent the
     /// cookie.
     fn attack(attempts: usize, seed: u64) -> (usize, usize) {
-        let door = Door::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
-        let address = door.address().unwrap();
+        let listener = AgentListener::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
+        let address = listener.address().unwrap();
         let server = thread::spawn(move || {
-            let (mut control, _) = door.admit_client(0).unwrap();
+            let (mut control, _) = listener.admit_client(0).unwrap();
             admit_datagrams(&mut control).map(|socket| (socket, control))
         });
         let (mut control, _) = connect(address, &SECRET, 0).unwrap();
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn p25_both_ends_of_the_datagrams_are_bound_to_one_address() {
-        let door = Door::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
-        let address = door.address().unwrap();
+        let listener = AgentListener::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
+        let address = listener.address().unwrap();
         let server = thread::spawn(move || {
-            let (mut control, _) = door.admit_client(0).unwrap();
+            let (mut control, _) = listener.admit_client(0).unwrap();
             admit_datagrams(&mut control).unwrap().local_addr().unwrap()
         });
         let (mut control, _) = connect(address, &SECRET, 0).unwrap();

@@ -41,17 +41,17 @@ pub enum Purpose {
 }
 
 /// The listening socket of an agent: bound to one address, open to the admitted addresses.
-pub struct Door {
+pub struct AgentListener {
     listener: TcpListener,
     admits: Vec<IpAddr>,
     secret: [u8; 32],
 }
 
-impl Door {
-    pub fn open(at: SocketAddr, admits: Vec<IpAddr>, secret: &[u8; 32]) -> Result<Door, Fault> {
+impl AgentListener {
+    pub fn open(at: SocketAddr, admits: Vec<IpAddr>, secret: &[u8; 32]) -> Result<AgentListener, Fault> {
         let listener =
             TcpListener::bind(at).or_fault(format!("cannot listen on {at}"), "name an address of this machine")?;
-        Ok(Door { listener, admits, secret: *secret })
+        Ok(AgentListener { listener, admits, secret: *secret })
     }
 
     pub fn address(&self) -> Result<SocketAddr, Fault> {

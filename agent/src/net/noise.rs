@@ -47,30 +47,30 @@ impl Control {
     }
 
     /// Sets the longest wait for a message from now on.
-    pub fn patience(&mut self, longest: Duration) -> Result<(), Fault> {
+    pub fn set_timeout(&mut self, longest: Duration) -> Result<(), Fault> {
         self.stream.set_read_timeout(Some(longest)).or_fault("cannot set a socket's limits", NEXT)
     }
 
     /// Waits until a message or the connection's end is ready to receive; a fault if `goes_on` turns false.
     pub fn wait(&mut self, longest: Duration, mut goes_on: impl FnMut() -> bool) -> Result<(), Fault> {
         let until = Instant::now() + longest;
-        self.patience(LOOK)?;
+        self.set_timeout(LOOK)?;
         while Instant::now() < until && goes_on() {
             match self.stream.peek(&mut [0]) {
                 Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => {}
-                _ => return self.patience(IDLE),
+                _ => return self.set_timeout(IDLE),
             }
         }
-        self.patience(IDLE)?;
+        self.set_timeout(IDLE)?;
         Err(Fault::failed("the peer says nothing", NEXT))
     }
 
     /// Sends the peer the reason for the stop; returns the peer's reason if it is a reached cap, otherwise the given
     /// fault.
-    pub fn part(&mut self, fault: Fault) -> Fault {
+    pub fn exchange_faults(&mut self, fault: Fault) -> Fault {
         let what: String = fault.what.chars().take(500).collect();
         let sent = self.send(&json!({"fault": what, "outcome": fault.outcome.name()}));
-        if fault.outcome == Outcome::Aborted || sent.is_err() || self.patience(PARTING).is_err() {
+        if fault.outcome == Outcome::Aborted || sent.is_err() || self.set_timeout(PARTING).is_err() {
             return fault;
         }
         let reply = self.receive().ok().and_then(|message| parse_fault(&message));

@@ -21,7 +21,7 @@ use crate::disturbance;
 use crate::fault::{Fault, OrFault};
 use crate::net::{self, Control};
 use crate::targets::{Link, Role};
-use crate::traffic_limiter::{Bearing, Limiter, SENDER_DEPTH_S};
+use crate::traffic_limiter::{Limiter, SENDER_DEPTH_S, Tolerance};
 use crate::wire::finite;
 
 mod skew;
@@ -63,7 +63,7 @@ fn run(context: &Context) -> Result<(), Fault> {
 fn limiter(context: &Context, rounds: usize, others: usize) -> Result<Arc<Limiter>, Fault> {
     let item = Item { bytes: (2 * TICK.len() * others) as u64, packets: 2 * others as u64 };
     let demand = Demand { items: Some((rounds + 2 * EXCHANGES) as f64), ..Demand::default() };
-    context.limiter(item, demand, Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
+    context.limiter(item, demand, Tolerance { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
 }
 
 /// Takes a grant for one item, and counts its bytes.
@@ -97,7 +97,7 @@ fn lead(context: &Context, rounds: usize, others: usize) -> Result<(), Fault> {
     reported.map_err(|fault| {
         // Peers that wait for a tick see the connection close, and then read the reason.
         data.iter().for_each(|data| drop(data.shutdown(Shutdown::Both)));
-        controls.iter_mut().fold(limiter.blame(fault), |fault, control| control.part(fault))
+        controls.iter_mut().fold(limiter.blame(fault), |fault, control| control.exchange_faults(fault))
     })?;
     controls.iter_mut().try_for_each(|control| control.send(&json!({"done": true})))
 }
@@ -201,8 +201,8 @@ impl Group {
         let (mut earliest, mut latest) = (i128::from(own), i128::from(own));
         for (offset, theirs) in offsets.iter().zip(&self.theirs) {
             let start = offset.ours(theirs[EXCHANGES + round]);
-            let bears = 2 * i128::from(offset.error_ns) + 1000;
-            if start < i128::from(first) - bears || start > i128::from(self.arrived[round]) + bears {
+            let tolerance_ns = 2 * i128::from(offset.error_ns) + 1000;
+            if start < i128::from(first) - tolerance_ns || start > i128::from(self.arrived[round]) + tolerance_ns {
                 let what = format!("a peer started round {round} outside of it");
                 return Err(Fault::invalid(what, "do not trust that machine's clock"));
             }
@@ -237,11 +237,11 @@ fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
     }
     if word.get("rounds").and_then(Value::as_u64) != Some(rounds as u64) {
         let fault = Fault::failed("the peers were asked for different rounds", "give all peers the same parameters");
-        return Err(control.part(fault));
+        return Err(control.exchange_faults(fault));
     }
     let times = take_part(&data, rounds, &limiter, now_ns, || {});
     limiter.note(context.out)?;
-    let times = times.map_err(|fault| control.part(limiter.blame(fault)))?;
+    let times = times.map_err(|fault| control.exchange_faults(limiter.blame(fault)))?;
     times.chunks(PIECE).try_for_each(|piece| control.send(&json!({"times": piece})))?;
     control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
@@ -287,8 +287,8 @@ mod tests {
     const ROUNDS: usize = 40;
 
     fn free() -> Limiter {
-        let bearing = Bearing { held_s: f64::INFINITY, warm_s: None, depth_s: SENDER_DEPTH_S };
-        Limiter::new(Caps::default(), Item { bytes: 1, packets: 1 }, bearing)
+        let tolerance = Tolerance { held_s: f64::INFINITY, warm_s: None, depth_s: SENDER_DEPTH_S };
+        Limiter::new(Caps::default(), Item { bytes: 1, packets: 1 }, tolerance)
     }
 
     /// Returns the median skew of a group of four, ns; the last peer uses another clock and calls `start` at each

@@ -195,7 +195,7 @@ fn past_the_cache(file: io::Result<File>, dir: &Path, durability: &str, block_by
     tried.or_fault(what, if why.is_empty() { next } else { "use durability=direct elsewhere, or durability=cached" })
 }
 
-/// The file's size: as given, or what fits; always whole blocks, and one for each operation in flight.
+/// Returns the file's size: as given, or what fits; whole blocks, at least one for each operation in flight.
 fn file_bytes(context: &Context, block_bytes: usize, depth: usize) -> Result<u64, Fault> {
     let free = scratch::free_bytes(context.dir()?)?;
     let block = block_bytes as u64;

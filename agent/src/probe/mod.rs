@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use crate::caps::{Demand, Item};
 use crate::fault::Fault;
 use crate::job::Job;
-use crate::net::{self, Control, Door};
+use crate::net::{self, AgentListener, Control};
 use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::targets::{Link, Role};
-use crate::traffic_limiter::{Bearing, Limiter};
+use crate::traffic_limiter::{Limiter, Tolerance};
 use crate::wire::Out;
 
 mod barrier;
@@ -222,9 +222,9 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the limiter of a network probe; a fault if its parameters request more than the job's caps allow.
-    pub fn limiter(&self, item: Item, demand: Demand, bearing: Bearing) -> Result<Arc<Limiter>, Fault> {
+    pub fn limiter(&self, item: Item, demand: Demand, tolerance: Tolerance) -> Result<Arc<Limiter>, Fault> {
         self.job.caps.admit(item, demand)?;
-        Ok(Arc::new(Limiter::new(self.job.caps, item, bearing)))
+        Ok(Arc::new(Limiter::new(self.job.caps, item, tolerance)))
     }
 
     pub fn sample(&self, metric: &str, t_s: f64, value: f64) -> Result<(), Fault> {
@@ -256,13 +256,13 @@ impl<'a> Context<'a> {
     }
 
     /// Opens the port of a listening agent, and announces its address.
-    pub fn listen(&self) -> Result<Door, Fault> {
+    pub fn listen(&self) -> Result<AgentListener, Fault> {
         let Link::Listens { at, admits } = &self.job.link else {
             return Err(Fault::bad_job("bad job: listen is null", "say where to listen, and name who may come"));
         };
-        let door = Door::open(*at, admits.clone(), self.secret()?)?;
-        self.out.ready(&door.address()?.to_string())?;
-        Ok(door)
+        let listener = AgentListener::open(*at, admits.clone(), self.secret()?)?;
+        self.out.ready(&listener.address()?.to_string())?;
+        Ok(listener)
     }
 
     /// Connects to the server: a control connection and `count` data connections.

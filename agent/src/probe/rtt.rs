@@ -22,7 +22,7 @@ use crate::fault::{Fault, OrFault};
 use crate::net::Control;
 use crate::pace::{self, Pace};
 use crate::targets::Role;
-use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
+use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
 use crate::{net, pin};
 
 mod ping;
@@ -47,8 +47,8 @@ const NEXT: &str = "see that the peer runs and can be reached";
 /// A datagram that has not come back after this time is lost.
 const LOST_AFTER: Duration = Duration::from_secs(1);
 /// Share of the time for which caps may hold a closed loop back: by the client's caps, and by the server's.
-const CLIENT_BEARS: f64 = 0.01;
-const SERVER_BEARS: f64 = 0.1;
+const CLIENT_TOLERANCE: f64 = 0.01;
+const SERVER_TOLERANCE: f64 = 0.1;
 
 fn run(context: &Context) -> Result<(), Fault> {
     match context.job.role {
@@ -64,12 +64,13 @@ fn limiter(context: &Context) -> Result<Arc<Limiter>, Fault> {
     let spaced = (spacing_s > 0.0).then_some(1.0 / spacing_s);
     let items = spaced.map(|rate| (rate * duration_s).ceil() + WARM_UP as f64);
     let serves = context.job.role == Role::Server;
-    let (bears, depth_s) = if serves { (SERVER_BEARS, RECEIVER_DEPTH_S) } else { (CLIENT_BEARS, SENDER_DEPTH_S) };
-    let held_s = if spaced.is_some() { f64::INFINITY } else { bears * duration_s };
+    let (share, depth_s) =
+        if serves { (SERVER_TOLERANCE, RECEIVER_DEPTH_S) } else { (CLIENT_TOLERANCE, SENDER_DEPTH_S) };
+    let held_s = if spaced.is_some() { f64::INFINITY } else { share * duration_s };
     // The client's limiter starts to count when the warm-up is over.
-    let bearing = Bearing { held_s, warm_s: serves.then_some(0.0), depth_s };
+    let tolerance = Tolerance { held_s, warm_s: serves.then_some(0.0), depth_s };
     let demand = Demand { items_per_s: spaced, items, burst_s: None };
-    context.limiter(Item { bytes: 2 * size, packets: 2 }, demand, bearing)
+    context.limiter(Item { bytes: 2 * size, packets: 2 }, demand, tolerance)
 }
 
 /// A connection for both protocols: whole messages of one size.
@@ -110,9 +111,9 @@ impl Line {
 /// Sends every message back until the client reports the end.
 fn serve(context: &Context) -> Result<(), Fault> {
     let limiter = limiter(context)?;
-    let door = context.listen()?;
+    let listener = context.listen()?;
     let tcp = context.text("protocol") == "tcp";
-    let (mut control, data) = door.admit_client(u16::from(tcp))?;
+    let (mut control, data) = listener.admit_client(u16::from(tcp))?;
     let line = if tcp { Line::tcp(data.into_iter().next())? } else { Line::Udp(net::admit_datagrams(&mut control)?) };
     let size = context.whole("size_bytes").unwrap_or(1) as usize;
     // The server uses the last CPU, the client the first: two cores if there are two.
@@ -125,7 +126,7 @@ fn serve(context: &Context) -> Result<(), Fault> {
     let word = await_word(&mut control, &ended, longest);
     limiter.stop();
     limiter.note(context.out)?;
-    word.map_err(|fault| control.part(limiter.blame(fault)))?;
+    word.map_err(|fault| control.exchange_faults(limiter.blame(fault)))?;
     control.send(&json!({"done": true}))
 }
 
@@ -187,7 +188,7 @@ fn measure(context: &Context) -> Result<(), Fault> {
         Ok(looped) => looped,
         Err(fault) => {
             limiter.note(context.out)?;
-            return Err(control.part(limiter.blame(fault)));
+            return Err(control.exchange_faults(limiter.blame(fault)));
         }
     };
     control.send(&json!({"done": true}))?;

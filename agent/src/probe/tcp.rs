@@ -19,7 +19,7 @@ use crate::fault::{Fault, OrFault};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace, Work};
 use crate::targets::Role;
-use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
+use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
 use crate::{disturbance, pin};
 
 pub const PROBE: Probe = Probe {
@@ -44,8 +44,8 @@ const READS: usize = 4;
 /// From <linux/sockios.h>.
 const SIOCOUTQNSD: libc::Ioctl = 0x894b;
 /// Share of the measured time for which a rate cap may hold traffic back: for senders, and for receivers.
-const SENDER_BEARS: f64 = 0.01;
-const RECEIVER_BEARS: f64 = 0.1;
+const SENDER_TOLERANCE: f64 = 0.01;
+const RECEIVER_TOLERANCE: f64 = 0.1;
 /// The smallest grant of a sender; writes longer than a piece are split if there are caps.
 const GRANT_BYTES: usize = 256 * 1024;
 const PIECE_BYTES: usize = 1 << 20;
@@ -63,19 +63,19 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-fn limiter(context: &Context, bears: f64, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
+fn limiter(context: &Context, share: f64, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
     let (duration_s, warmup_s) = (context.seconds("duration_s"), context.seconds("warmup_s"));
     let streams = context.whole("streams").unwrap_or(1) as f64;
-    let bearing = Bearing { held_s: bears * duration_s * streams, warm_s: Some(warmup_s), depth_s };
+    let tolerance = Tolerance { held_s: share * duration_s * streams, warm_s: Some(warmup_s), depth_s };
     let demand = Demand { burst_s: Some(duration_s + warmup_s), ..Demand::default() };
-    context.limiter(Item { bytes: 1, packets: 0 }, demand, bearing)
+    context.limiter(Item { bytes: 1, packets: 0 }, demand, tolerance)
 }
 
 fn serve(context: &Context) -> Result<(), Fault> {
-    let limiter = limiter(context, RECEIVER_BEARS, RECEIVER_DEPTH_S)?;
-    let door = context.listen()?;
+    let limiter = limiter(context, RECEIVER_TOLERANCE, RECEIVER_DEPTH_S)?;
+    let listener = context.listen()?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
-    let (mut control, data) = door.admit_client(streams as u16)?;
+    let (mut control, data) = listener.admit_client(streams as u16)?;
     control.receive()?; // the client's writers are about to start
     let data = Mutex::new(data.into_iter().map(Some).collect::<Vec<_>>());
     let make = |i: usize| {
@@ -90,7 +90,7 @@ fn serve(context: &Context) -> Result<(), Fault> {
     let run = pace::run(&pace, make, |t_s, rate| control.send(&json!({"t_s": t_s, "rate": rate}))).map(drop);
     limiter.note(context.out)?;
     // The client reports the fault too; if that fails, it sees the connection close.
-    run.map_err(|fault| control.part(fault))?;
+    run.map_err(|fault| control.exchange_faults(fault))?;
     control.send(&json!({"done": true}))?;
     control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
@@ -134,7 +134,7 @@ impl Sink {
     fn pay(&mut self) -> Result<(), Fault> {
         let bytes = std::mem::take(&mut self.unpaid);
         self.came += bytes;
-        self.limiter.came(bytes).ok_or_else(|| self.limiter.refusal())
+        self.limiter.count_received(bytes).ok_or_else(|| self.limiter.refusal())
     }
 }
 
@@ -156,7 +156,7 @@ impl Work for Sink {
 }
 
 fn measure(context: &Context) -> Result<(), Fault> {
-    let limiter = limiter(context, SENDER_BEARS, SENDER_DEPTH_S)?;
+    let limiter = limiter(context, SENDER_TOLERANCE, SENDER_DEPTH_S)?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = context.connect(streams as u16)?;
     let cpus = &context.job.cpus;
@@ -181,7 +181,7 @@ fn measure(context: &Context) -> Result<(), Fault> {
     });
     limiter.note(context.out)?;
     let collected = collected.map_err(|fault| limiter.blame(fault)).and_then(|()| limiter.spoilt().map_or(Ok(()), Err));
-    collected.map_err(|fault| control.part(fault))?;
+    collected.map_err(|fault| control.exchange_faults(fault))?;
     disturbance::counts(used).note_since(&before, context.out)?;
     control.send(&json!({"done": true}))
 }

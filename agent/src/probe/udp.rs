@@ -21,7 +21,7 @@ use crate::net::{self, Control, number};
 use crate::pace::{self, Pace};
 use crate::pin;
 use crate::targets::Role;
-use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
+use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
 
 mod receive;
 mod send;
@@ -56,7 +56,7 @@ pub const MARK: [u8; 4] = *b"ccmp";
 /// Each interval gives one tally, and no run has more than a hundred thousand intervals.
 const MOST_TALLIES: usize = 100_001;
 /// Share of the time for which a rate cap may hold back a sender at full speed.
-const SENDER_BEARS: f64 = 0.01;
+const SENDER_TOLERANCE: f64 = 0.01;
 /// Longer than any deadline.
 const FOREVER: Duration = Duration::from_secs(30 * 86_400);
 /// The requested buffer size of each socket; the kernel limits it to net.core's maximum.
@@ -87,8 +87,8 @@ fn limiter(context: &Context, size: usize, depth_s: f64) -> Result<Arc<Limiter>,
     let demand =
         Demand { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).ceil()), burst_s: Some(duration_s) };
     // A stated rate stays below the caps; they only hold back the catching up after a stall.
-    let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_BEARS * duration_s };
-    context.limiter(Item { bytes: size as u64, packets: 1 }, demand, Bearing { held_s, warm_s: Some(0.0), depth_s })
+    let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_TOLERANCE * duration_s };
+    context.limiter(Item { bytes: size as u64, packets: 1 }, demand, Tolerance { held_s, warm_s: Some(0.0), depth_s })
 }
 
 fn serve(context: &Context, size: usize) -> Result<(), Fault> {
@@ -107,7 +107,7 @@ fn serve(context: &Context, size: usize) -> Result<(), Fault> {
     drop(sink);
     limiter.note(context.out)?;
     // The client reports the fault too; if that fails, it sees the connection close.
-    let tallies = tallies.map_err(|fault| control.part(fault))?;
+    let tallies = tallies.map_err(|fault| control.exchange_faults(fault))?;
     tallies.iter().try_for_each(|tally| control.send(&tally.message()))?;
     control.send(&json!({"done": true}))?;
     control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
@@ -152,7 +152,7 @@ fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     }
     let run = run.map(|source| (source.sent, source.refused, source.gso));
     limiter.note(context.out)?;
-    let (sent, refused, gso) = run.map_err(|fault| control.part(limiter.blame(fault)))?;
+    let (sent, refused, gso) = run.map_err(|fault| control.exchange_faults(limiter.blame(fault)))?;
     control.send(&json!({"sent": sent}))?;
     context.out.note("segmentation", if gso { "kernel" } else { "none" })?;
     context.out.note("datagrams_sent", sent)?;

@@ -45,8 +45,8 @@ impl Offset {
         let passed = after.seen.checked_sub(before.seen)?;
         let apart = (after.offset_ns() - before.offset_ns()).unsigned_abs() as f64;
         let error_ns = before.error_ns().max(after.error_ns());
-        let bears = SPEEDS_DIFFER * passed as f64 + 2.0 * error_ns as f64 + 1000.0;
-        (apart <= bears).then_some(Offset { before, after, error_ns })
+        let tolerance = SPEEDS_DIFFER * passed as f64 + 2.0 * error_ns as f64 + 1000.0;
+        (apart <= tolerance).then_some(Offset { before, after, error_ns })
     }
 
     /// Converts a time of their clock to ours.

@@ -65,7 +65,7 @@ impl<'a> Model<'a> {
             if self.place.steps == self.load.steps.len() {
                 self.slots.fill(Node::None);
                 self.place = Place { replays: self.place.replays + 1, steps: 0 };
-                self.sizes_of_the_living();
+                self.drop_deleted_sizes();
             } else {
                 self.apply(&self.load.steps[self.place.steps]);
                 self.place.steps += 1;
@@ -74,7 +74,7 @@ impl<'a> Model<'a> {
     }
 
     /// Drops the sizes of deleted files, so that many replays need no more memory than one.
-    fn sizes_of_the_living(&mut self) {
+    fn drop_deleted_sizes(&mut self) {
         let mut kept = Vec::new();
         for node in &mut self.live {
             if let Node::File(id) = node {

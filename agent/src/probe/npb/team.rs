@@ -81,7 +81,7 @@ pub fn with<T: Send>(place: &Place, lead: impl FnOnce(&Team) -> Result<T, Fault>
     thread::scope(|scope| {
         let leader = scope.spawn(move || {
             pinned(0);
-            let _home = SendHome(shared);
+            let _end = EndMembers(shared);
             lead(&Team { shared, _own: UnsafeCell::new(()) })
         });
         for index in 1..place.threads {
@@ -173,7 +173,7 @@ impl Member<'_> {
     }
 
     fn follow(&self) {
-        let _bomb = Bomb;
+        let _guard = AbortOnPanic;
         loop {
             self.shared.meet();
             let Some(job) = (unsafe { *self.shared.job.get() }) else { return };
@@ -213,9 +213,9 @@ const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 
 /// Ends the members' wait for work, also if the leader panics.
-struct SendHome<'a>(&'a Shared);
+struct EndMembers<'a>(&'a Shared);
 
-impl Drop for SendHome<'_> {
+impl Drop for EndMembers<'_> {
     fn drop(&mut self) {
         unsafe { *self.0.job.get() = None };
         self.0.meet();
@@ -223,9 +223,9 @@ impl Drop for SendHome<'_> {
 }
 
 /// Aborts the process if a member panics, because the others would wait for ever.
-struct Bomb;
+struct AbortOnPanic;
 
-impl Drop for Bomb {
+impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         if thread::panicking() {
             std::process::abort();

@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::caps::{Caps, Item};
-    use crate::traffic_limiter::Bearing;
+    use crate::traffic_limiter::Tolerance;
 
     /// A peer that delays each answer by 12 ms, and a pinger that sends every 5 ms for 30 ms.
     fn slow_line() -> Pinger {
@@ -201,7 +201,7 @@ mod tests {
                 server.write_all(&message).unwrap();
             }
         });
-        let bearing = Bearing { held_s: 1.0, warm_s: None, depth_s: 0.01 };
+        let tolerance = Tolerance { held_s: 1.0, warm_s: None, depth_s: 0.01 };
         Pinger {
             line: Line::Tcp(client),
             message: vec![0; 8],
@@ -216,7 +216,7 @@ mod tests {
             missed: 0,
             lost: 0,
             recorder: Recorder::new(),
-            limiter: Arc::new(Limiter::new(Caps::default(), Item { bytes: 16, packets: 2 }, bearing)),
+            limiter: Arc::new(Limiter::new(Caps::default(), Item { bytes: 16, packets: 2 }, tolerance)),
             granted: 0,
         }
     }

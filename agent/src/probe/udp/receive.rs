@@ -112,7 +112,7 @@ impl Sink {
                         }
                     }
                     let came = self.count.received - before;
-                    self.limiter.flooded(came).ok_or_else(|| self.limiter.refusal())?;
+                    self.limiter.check_flood(came).ok_or_else(|| self.limiter.refusal())?;
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && sent < u64::MAX => {
                     return self.count.close();
@@ -277,8 +277,8 @@ mod tests {
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.send_to(&[1; 9], socket.local_addr().unwrap()).unwrap();
         let item = crate::caps::Item { bytes: 9, packets: 1 };
-        let bearing = crate::traffic_limiter::Bearing { held_s: 1.0, warm_s: None, depth_s: 0.01 };
-        let limiter = Arc::new(Limiter::new(crate::caps::Caps::default(), item, bearing));
+        let tolerance = crate::traffic_limiter::Tolerance { held_s: 1.0, warm_s: None, depth_s: 0.01 };
+        let limiter = Arc::new(Limiter::new(crate::caps::Caps::default(), item, tolerance));
         let mut sink = Sink::new(socket, 9, (1.0, 1.0), Duration::from_millis(200), limiter).unwrap();
         let start = now_ns();
         let fault = sink.run(&AtomicU64::new(u64::MAX)).unwrap_err();

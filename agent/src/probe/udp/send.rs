@@ -169,11 +169,11 @@ impl Work for Source {
 mod tests {
     use super::*;
     use crate::caps::{Caps, Item};
-    use crate::traffic_limiter::Bearing;
+    use crate::traffic_limiter::Tolerance;
 
     fn limiter(caps: Caps, size: u64) -> Arc<Limiter> {
-        let bearing = Bearing { held_s: f64::INFINITY, warm_s: None, depth_s: 0.01 };
-        Arc::new(Limiter::new(caps, Item { bytes: size, packets: 1 }, bearing))
+        let tolerance = Tolerance { held_s: f64::INFINITY, warm_s: None, depth_s: 0.01 };
+        Arc::new(Limiter::new(caps, Item { bytes: size, packets: 1 }, tolerance))
     }
 
     #[test]
