@@ -97,7 +97,7 @@ fn machine() -> Value {
 
 /// Returns the network devices that have a link; excludes loopback and tunnels.
 fn nics() -> Value {
-    let mut found = Vec::new();
+    let mut devices = Vec::new();
     for name in names("/sys/class/net") {
         let base = format!("/sys/class/net/{name}");
         if !Path::new(&format!("{base}/device")).exists() {
@@ -107,17 +107,17 @@ fn nics() -> Value {
         let driver = driver.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
         // The kernel reports -1 for a virtual device without a speed.
         let speed = number::<i64>(&format!("{base}/speed")).filter(|&mbit| mbit > 0);
-        found.push(json!({
+        devices.push(json!({
             "name": name,
             "driver": driver,
             "speed_bit_per_s": speed.map(|mbit| mbit * 1_000_000),
             "mtu_bytes": number::<u64>(&format!("{base}/mtu")),
         }));
-        if found.len() == 8 {
+        if devices.len() == 8 {
             break;
         }
     }
-    Value::Array(found)
+    Value::Array(devices)
 }
 
 /// Reads a small file and trims it; `None` if it does not exist or is empty.
