@@ -1,4 +1,4 @@
-//! Tells the program which compiler made it: two of UnixBench's tests measure that as well.
+//! Passes the compiler's version to the program: two of UnixBench's tests also measure the compiler.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,10 +1,10 @@
-//! What a trial may put on the network: caps of the job, and those that hold between machines where it names none.
+//! Limits on a trial's network traffic: caps from the job, and defaults between machines for caps the job omits.
 
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 
-/// Between machines, unless the job says otherwise: a minute a burst, 5 Gbit/s, half a million datagrams a second.
+/// Default caps between machines: bursts of one minute, 5 Gbit/s, half a million datagrams a second.
 const BURST_S: f64 = 60.0;
 const BYTES_PER_S: f64 = 5e9 / 8.0;
 const PACKETS_PER_S: f64 = 5e5;
@@ -13,34 +13,34 @@ const FIELDS: [&str; 4] = ["bytes", "bytes_per_s", "packets_per_s", "burst_s"];
 const MOST_PER_S: f64 = 1e15;
 const WEEK_S: f64 = 7.0 * 86_400.0;
 
-/// Caps of one trial; payload of both directions counts, headers and retransmissions do not. `None`: no cap.
+/// Caps of one trial. The payload of both directions counts, headers and retransmissions do not. `None`: no cap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Caps {
     pub bytes: Option<u64>,
     pub bytes_per_s: Option<f64>,
-    /// Datagrams, and messages of a ping-pong; not the segments of a bulk TCP stream.
+    /// Counts datagrams and ping-pong messages, but not the segments of a bulk TCP stream.
     pub packets_per_s: Option<f64>,
-    /// The longest that `tcp` and `udp` may send at a stretch; a ping-pong is no bulk traffic.
+    /// The longest time that `tcp` and `udp` may send without a break. Does not apply to ping-pong traffic.
     pub burst_s: Option<f64>,
 }
 
-/// What a probe puts on the network at a time, both directions together.
+/// The unit of traffic that a probe sends, both directions together.
 #[derive(Clone, Copy, Debug)]
 pub struct Item {
     pub bytes: u64,
     pub packets: u64,
 }
 
-/// What the job's parameters ask for, as far as they say.
+/// The traffic that the job's parameters request, as far as they state it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ask {
+pub struct Demand {
     pub items_per_s: Option<f64>,
     pub items: Option<f64>,
     pub burst_s: Option<f64>,
 }
 
 impl Caps {
-    /// Reads the job's object strictly; says what is wrong with it.
+    /// Reads the job's `caps` object strictly; the error describes the first mistake.
     pub fn read(given: &Map<String, Value>) -> Result<Caps, String> {
         if let Some(unknown) = given.keys().find(|key| !FIELDS.contains(&key.as_str())) {
             return Err(format!("unknown field caps.{unknown:?}"));
@@ -62,7 +62,8 @@ impl Caps {
         })
     }
 
-    /// The caps between machines: where the job names none, the defaults; the bytes then follow from the others.
+    /// Returns the caps between machines: missing caps get defaults, and a missing byte cap follows from the other
+    /// caps.
     pub fn between_machines(self) -> Caps {
         let burst_s = self.burst_s.unwrap_or(BURST_S);
         let bytes_per_s = self.bytes_per_s.unwrap_or(BYTES_PER_S);
@@ -74,7 +75,7 @@ impl Caps {
         }
     }
 
-    /// The lesser of both rates for such items: items a second, with the cap's name and value.
+    /// Returns the stricter of both rate caps for this item: items per second, and the cap's name and value.
     pub fn rate(&self, item: Item) -> Option<(f64, &'static str, f64)> {
         let bytes = self.bytes_per_s.map(|cap| (cap / item.bytes as f64, "bytes_per_s", cap));
         let packets = self.packets_per_s.filter(|_| item.packets > 0);
@@ -82,34 +83,34 @@ impl Caps {
         bytes.into_iter().chain(packets).min_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// Refuses a job that asks for more than its caps allow, before a socket is opened.
-    pub fn admit(&self, item: Item, ask: Ask) -> Result<(), Fault> {
+    /// Refuses a job that requests more than its caps allow, before a socket is opened.
+    pub fn admit(&self, item: Item, demand: Demand) -> Result<(), Fault> {
         let refuse = |what: String, cap: &str| {
             let what = format!("bad job: its parameters ask for {what}");
             Err(Fault::bad_job(what, format!("ask for less, or raise caps.{cap}")))
         };
-        if let (Some(asked), Some(cap)) = (ask.burst_s, self.burst_s)
-            && asked > cap
+        if let (Some(wanted), Some(cap)) = (demand.burst_s, self.burst_s)
+            && wanted > cap
         {
-            let asked = short(asked);
-            return refuse(format!("a burst of {asked} s, and the cap is {cap} s"), "burst_s");
+            let wanted = short(wanted);
+            return refuse(format!("a burst of {wanted} s, and the cap is {cap} s"), "burst_s");
         }
-        if let (Some(asked), Some((most, name, cap))) = (ask.items_per_s, self.rate(item))
-            && asked > most * (1.0 + 1e-9)
+        if let (Some(wanted), Some((most, name, cap))) = (demand.items_per_s, self.rate(item))
+            && wanted > most * (1.0 + 1e-9)
         {
             let each = if name == "bytes_per_s" { item.bytes } else { item.packets };
-            return refuse(format!("{name} {}, and the cap is {cap}", short(asked * each as f64)), name);
+            return refuse(format!("{name} {}, and the cap is {cap}", short(wanted * each as f64)), name);
         }
-        if let (Some(asked), Some(cap)) = (ask.items, self.bytes)
-            && asked * item.bytes as f64 > cap as f64
+        if let (Some(wanted), Some(cap)) = (demand.items, self.bytes)
+            && wanted * item.bytes as f64 > cap as f64
         {
-            return refuse(format!("{} bytes, and the cap is {cap}", short(asked * item.bytes as f64)), "bytes");
+            return refuse(format!("{} bytes, and the cap is {cap}", short(wanted * item.bytes as f64)), "bytes");
         }
         Ok(())
     }
 }
 
-/// A number for a sentence: without the last digits that arithmetic leaves.
+/// Rounds a number for a sentence, to hide floating-point noise.
 fn short(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn p15_between_machines_what_is_not_named_has_its_default_and_bytes_follow() {
+    fn p15_between_machines_missing_caps_get_defaults_and_bytes_follow() {
         let caps = Caps::default().between_machines();
         assert_eq!((caps.burst_s, caps.bytes_per_s, caps.packets_per_s), (Some(60.0), Some(6.25e8), Some(5e5)));
         assert_eq!(caps.bytes, Some(37_500_000_000));
@@ -154,18 +155,18 @@ mod tests {
     }
 
     #[test]
-    fn p15_what_is_asked_for_beyond_a_cap_is_refused_with_both_numbers() {
+    fn p15_a_job_beyond_a_cap_is_refused_with_both_numbers() {
         let caps = Caps { bytes: Some(1000), bytes_per_s: Some(200.0), packets_per_s: Some(10.0), burst_s: Some(5.0) };
         let item = Item { bytes: 10, packets: 2 };
         assert_eq!(caps.rate(item), Some((5.0, "packets_per_s", 10.0)));
         assert_eq!(caps.rate(Item { bytes: 100, packets: 2 }), Some((2.0, "bytes_per_s", 200.0)));
         assert_eq!(caps.rate(Item { bytes: 1, packets: 0 }), Some((200.0, "bytes_per_s", 200.0)));
-        let most = Ask { items_per_s: Some(5.0), items: Some(100.0), burst_s: Some(5.0) };
+        let most = Demand { items_per_s: Some(5.0), items: Some(100.0), burst_s: Some(5.0) };
         caps.admit(item, most).unwrap();
         for (more, words) in [
-            (Ask { items_per_s: Some(5.1), ..most }, "packets_per_s 10.2, and the cap is 10"),
-            (Ask { items: Some(101.0), ..most }, "1010 bytes, and the cap is 1000"),
-            (Ask { burst_s: Some(5.5), ..most }, "a burst of 5.5 s, and the cap is 5 s"),
+            (Demand { items_per_s: Some(5.1), ..most }, "packets_per_s 10.2, and the cap is 10"),
+            (Demand { items: Some(101.0), ..most }, "1010 bytes, and the cap is 1000"),
+            (Demand { burst_s: Some(5.5), ..most }, "a burst of 5.5 s, and the cap is 5 s"),
         ] {
             let fault = caps.admit(item, more).unwrap_err();
             assert!(fault.exit_code == 2 && fault.what.contains(words), "{}", fault.what);

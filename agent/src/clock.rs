@@ -1,22 +1,23 @@
-//! Clocks, and what they cost.
+//! Clocks, and the cost of reading them.
 //!
-//! Every duration of the agent comes from `CLOCK_MONOTONIC_RAW` of one host: neither NTP nor a wall clock step moves it.
+//! Every duration in the agent comes from `CLOCK_MONOTONIC_RAW` of one host: neither NTP nor a wall-clock step changes
+//! it.
 
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Nanoseconds of `CLOCK_MONOTONIC_RAW`.
+/// Returns nanoseconds of `CLOCK_MONOTONIC_RAW`.
 #[inline]
 pub fn now_ns() -> u64 {
     read_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
-/// Nanoseconds of CPU time that the calling thread has used.
+/// Returns the CPU time of the calling thread, ns.
 pub fn thread_cpu_ns() -> u64 {
     read_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// Seconds since this machine booted, suspends included.
+/// Returns seconds since this machine booted, including suspends.
 pub fn since_boot_s() -> f64 {
     seconds(read_ns(libc::CLOCK_BOOTTIME))
 }
@@ -28,15 +29,15 @@ fn read_ns(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Seconds of a nanosecond count.
+/// Converts nanoseconds to seconds.
 pub fn seconds(ns: u64) -> f64 {
     ns as f64 * 1e-9
 }
 
-/// Waits longer than this sleep first; the rest is spun, for a sleep ends late.
+/// Longer waits sleep first and spin the rest, because a sleep ends late.
 const SPIN_NS: u64 = 100_000;
 
-/// Waits until the clock shows `due_ns`: sleeps the long part, spins the short one. Returns what it shows then.
+/// Waits until the clock reaches `due_ns`: sleeps the long part, spins the short one. Returns the time after the wait.
 pub fn wait_until(due_ns: u64) -> u64 {
     loop {
         let now = now_ns();
@@ -50,13 +51,13 @@ pub fn wait_until(due_ns: u64) -> u64 {
     }
 }
 
-/// What a clock read costs and the least step it shows, measured here and now.
+/// The measured cost of a clock read, and the smallest step of the clock.
 pub struct Calibration {
     pub resolution_s: f64,
     pub cost_s: f64,
 }
 
-/// Measures the clock: cost is the best of eight bursts, resolution the smallest step seen above zero.
+/// Measures the clock: the cost is the best of eight bursts, the resolution is the smallest step above zero.
 pub fn calibrate() -> Calibration {
     const READS: u64 = 256;
     let mut cost_ns = f64::INFINITY;
@@ -76,10 +77,10 @@ pub fn calibrate() -> Calibration {
     Calibration { resolution_s: seconds(step_ns), cost_s: cost_ns * 1e-9 }
 }
 
-/// The clock of the core that runs the calling thread, Hz: dependent register adds retire one a cycle.
+/// Measures the clock of the core that runs the calling thread, Hz: dependent register adds retire one per cycle.
 ///
-/// The best of several short bursts, so that an interrupt or a stolen slice does not lower it. `None` on an
-/// architecture whose chain is not written here.
+/// Takes the best of several short bursts, so that an interrupt or a stolen time slice does not lower it. `None` on an
+/// architecture for which no chain of adds is written here.
 pub fn core_hz() -> Option<f64> {
     const ROUNDS: u64 = 1_000;
     let mut best = 0.0_f64;
@@ -94,10 +95,11 @@ pub fn core_hz() -> Option<f64> {
     (best > 0.0).then_some(best)
 }
 
-/// Runs `rounds` times 64 dependent adds; the loop's own counter runs beside the chain. Returns the adds made.
+/// Runs `rounds` times 64 dependent adds; the loop counter runs in parallel with the chain. Returns the number of
+/// adds.
 #[cfg(target_arch = "x86_64")]
 fn dependent_adds(rounds: u64) -> Option<u64> {
-    // Register to register: newer cores fold chains of immediate adds in the renamer.
+    // Register to register, because newer cores fold chains of immediate adds in the renamer.
     unsafe {
         std::arch::asm!(
             "2:",
@@ -111,7 +113,8 @@ fn dependent_adds(rounds: u64) -> Option<u64> {
     Some(rounds * 64)
 }
 
-/// Runs `rounds` times 64 dependent adds; the loop's own counter runs beside the chain. Returns the adds made.
+/// Runs `rounds` times 64 dependent adds; the loop counter runs in parallel with the chain. Returns the number of
+/// adds.
 #[cfg(target_arch = "aarch64")]
 fn dependent_adds(rounds: u64) -> Option<u64> {
     unsafe {

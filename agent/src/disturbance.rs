@@ -1,8 +1,8 @@
-//! Is the guest quiet, before a trial and while it runs?
+//! Checks whether the guest is quiet before a trial and while it runs.
 //!
-//! Before: each CPU spins for a moment and adds up the time it lost, either waiting for other threads (the
-//! scheduler's run delay) or in holes between two clock reads (the hypervisor's theft). While it runs: stolen ticks,
-//! run delay of the workers, CPU pressure and what a quota of CPU time held back are read before and after, never in
+//! Before: each CPU spins for a moment and adds up the time it lost, either waiting for other threads (the scheduler's
+//! run delay) or in gaps between two clock reads (steal by the hypervisor). While the trial runs: stolen ticks, run
+//! delay of the workers, CPU pressure, and throttling by a quota of CPU time are read before and after, never in
 //! between.
 
 use std::thread;
@@ -15,10 +15,10 @@ use crate::{host, pin};
 const LOOK_NS: u64 = 3_000_000;
 const BOUND_NS: u64 = 250_000_000;
 const HOLE_NS: u64 = 20_000;
-/// A look is quiet when no CPU lost more than this share of it.
+/// A check counts as quiet if no CPU lost more than this share of it.
 const LOST_SHARE: f64 = 0.02;
 
-/// Waits until the CPUs are quiet, at most a quarter of a second; notes the wait and whether it was in vain.
+/// Waits until the CPUs are quiet, at most a quarter of a second; notes the wait and whether the CPUs became quiet.
 pub fn wait(out: &Out, cpus: &[usize]) -> Result<(), Fault> {
     let start = now_ns();
     let mut quiet = false;
@@ -32,7 +32,7 @@ pub fn wait(out: &Out, cpus: &[usize]) -> Result<(), Fault> {
     out.note("disturbed", !quiet)
 }
 
-/// Share of a short spin on `cpu` that something else took.
+/// Returns the share of a short spin on `cpu` that the spin lost.
 fn lost_share(cpu: usize) -> f64 {
     if pin::to(&[cpu]).is_err() {
         return 1.0;
@@ -51,26 +51,26 @@ fn lost_share(cpu: usize) -> f64 {
     holes.max(delay) as f64 / (last - start) as f64
 }
 
-/// Time the calling thread has waited on a run queue, ns.
+/// Returns the time that the calling thread has waited on a run queue, ns.
 pub fn run_delay_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// What the kernel counted at one moment.
+/// Kernel counters at one moment.
 pub struct Counts {
     steal_ticks: Option<u64>,
     pressure_us: Option<u64>,
     throttled: Option<(u64, f64)>,
 }
 
-/// Reads the counters of these CPUs; `None` where the kernel does not keep one.
+/// Reads the counters of these CPUs; `None` for a counter that the kernel does not keep.
 pub fn counts(cpus: &[usize]) -> Counts {
     Counts { steal_ticks: steal_ticks(cpus), pressure_us: pressure_us(), throttled: host::throttled() }
 }
 
 impl Counts {
-    /// Notes what changed since `before`.
+    /// Writes notes about the changes since `before`.
     pub fn note_since(&self, before: &Counts, out: &Out) -> Result<(), Fault> {
         if let (Some(after), Some(before)) = (self.steal_ticks, before.steal_ticks) {
             let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
@@ -98,7 +98,7 @@ fn steal_ticks(cpus: &[usize]) -> Option<u64> {
     Some(total)
 }
 
-/// Time in which some thread of the machine waited for a CPU, us.
+/// Returns the time in which some thread of the machine waited for a CPU, us.
 fn pressure_us() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/pressure/cpu").ok()?;
     let line = text.lines().find(|line| line.starts_with("some"))?;

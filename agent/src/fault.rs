@@ -1,8 +1,8 @@
-//! One fault: what happened, what to do next, and how the trial ends for it.
+//! A fault: the error, the advice for the user, and the outcome of the trial.
 
 use std::fmt::Display;
 
-/// How a trial ended.
+/// The outcome of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Ok,
@@ -34,23 +34,23 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// The trial could not be measured.
+    /// Creates a fault for a trial that could not be measured.
     pub fn failed(what: impl Into<String>, next: impl Into<String>) -> Fault {
         Fault { what: what.into(), next: next.into(), outcome: Outcome::Failed, exit_code: 0 }
     }
 
-    /// Something was measured, and a known answer shows that it is wrong.
+    /// Creates a fault for a trial whose measurement failed a known-answer check.
     pub fn invalid(what: impl Into<String>, next: impl Into<String>) -> Fault {
         Fault { outcome: Outcome::Invalid, ..Fault::failed(what, next) }
     }
 
-    /// The job itself is wrong.
+    /// Creates a fault for an invalid job.
     pub fn bad_job(what: impl Into<String>, next: impl Into<String>) -> Fault {
         Fault { exit_code: 2, ..Fault::failed(what, next) }
     }
 }
 
-/// Turns the error of a system call into a fault that says what was tried.
+/// Converts the error of a system call into a fault that names the attempted action.
 pub trait OrFault<T> {
     fn or_fault(self, tried: impl Display, next: &str) -> Result<T, Fault>;
 }
@@ -61,7 +61,7 @@ impl<T, E: Display> OrFault<T> for Result<T, E> {
     }
 }
 
-/// The error of the last system call when `code` is negative, else the code.
+/// Returns the error of the last system call if `code` is negative, otherwise the code.
 pub fn check(code: i64) -> std::io::Result<i64> {
     if code < 0 { Err(std::io::Error::last_os_error()) } else { Ok(code) }
 }

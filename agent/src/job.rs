@@ -1,4 +1,4 @@
-//! The one line in: a job, read strictly. Hostile bytes give a fault, never a panic.
+//! The job: the one line of input, read strictly. Hostile bytes cause a fault, never a panic.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::targets::{self, Link, Role};
 use crate::wire::{LINE_LIMIT, VERSION};
 
-/// A job as it was sent; the probe's table checks `params`.
+/// A job as it was sent. The probe's table checks `params`.
 #[derive(Debug)]
 pub struct Job {
     pub probe: String,
@@ -21,9 +21,9 @@ pub struct Job {
     pub link: Link,
     pub secret: Option<[u8; 32]>,
     pub deadline_s: f64,
-    /// How long the process may live, from its start on.
+    /// The longest lifetime of the process, counted from its start.
     pub lease_s: Option<f64>,
-    /// The caps that hold, defaults included.
+    /// The effective caps, including defaults.
     pub caps: Caps,
     pub seed: u64,
 }
@@ -45,12 +45,12 @@ const FIELDS: [&str; 15] = [
     "caps",
     "lease_s",
 ];
-/// The longest deadline, and the longest lease: a lease outlives many trials.
+/// The longest deadline and the longest lease: a lease covers many trials.
 const DEADLINE_S: f64 = 7.0 * 86_400.0;
 const LEASE_S: f64 = 366.0 * 86_400.0;
 const NEXT: &str = "send one job line of wire version 2";
 
-/// Reads one line, without its line feed.
+/// Parses one line without its line feed.
 pub fn parse(line: &[u8]) -> Result<Job, Fault> {
     if line.len() >= LINE_LIMIT {
         return Err(bad("a line of 64 KiB or more"));
@@ -138,7 +138,7 @@ fn cpus(fields: &Map<String, Value>) -> Result<Vec<usize>, Fault> {
     Ok(cpus)
 }
 
-/// The job's caps; between machines what it does not name has a default.
+/// Reads the job's caps; between machines, missing caps get defaults.
 fn caps(fields: &Map<String, Value>, link: &Link) -> Result<Caps, Fault> {
     let given = match fields.get("caps") {
         None | Some(Value::Null) => Caps::default(),
@@ -160,7 +160,7 @@ fn secret(text: &str) -> Result<[u8; 32], Fault> {
     Ok(bytes)
 }
 
-/// Seconds above 0; `None` where the field is missing or null.
+/// Reads a positive number of seconds; `None` if the field is missing or null.
 fn time(fields: &Map<String, Value>, key: &str, longest_s: f64) -> Result<Option<f64>, Fault> {
     match fields.get(key) {
         None | Some(Value::Null) => Ok(None),

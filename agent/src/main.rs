@@ -1,15 +1,15 @@
-//! The measuring agent of cloudcmp: a job on stdin, a probe, samples on stdout, nothing else.
+//! The measuring agent of cloudcmp: reads a job from stdin, runs a probe, writes samples to stdout, nothing else.
 //!
 //! # Layout
-//! - `wire` what is said, `job` what is asked, `targets` of whom, `fault` how things go wrong
-//! - `clock` clocks and their cost, `pace` workers side by side for a time, `record` latency histograms
-//! - `caps` what a trial may put on the network, `traffic_limiter` holds it to that
+//! - `wire` the output, `job` the input, `targets` the other machines, `fault` the errors
+//! - `clock` clocks and their cost, `pace` parallel workers for a fixed time, `record` latency histograms
+//! - `caps` limits on network traffic, `traffic_limiter` enforces them
 //! - `pin` CPUs of a thread, `disturbance` disturbance before and during a trial, `watchdog` deadline and controller
 //! - `host` facts of the machine, `memory_map` memory, `rng` seeded numbers, `solve` linear systems,
-//!   `scratch` a nameless file, `workdir` a folder of named ones, `net` admitted connections,
-//!   `supervisor` a shell line that nothing outlives
-//! - `simd` doubles side by side, `bt` the flow of the NAS benchmark BT
-//! - `probe` one file a probe, one table that lists them
+//!   `scratch` an unnamed file, `workdir` a folder of named files, `net` authenticated connections,
+//!   `supervisor` a shell command whose processes cannot outlive it
+//! - `simd` vectors of doubles, `bt` the flow of the NAS benchmark BT
+//! - `probe` one file per probe, one table that lists them
 
 use std::io::Write as _;
 use std::path::Path;
@@ -64,7 +64,7 @@ fn main() {
 }
 
 fn usage(hint: &str) -> i32 {
-    let _ = writeln!(std::io::stderr(), "{hint}"); // a closed stderr changes nothing
+    let _ = writeln!(std::io::stderr(), "{hint}"); // ignored: stderr may be closed
     2
 }
 
@@ -72,20 +72,20 @@ fn print(text: &str) -> i32 {
     i32::from(writeln!(std::io::stdout(), "{text}").is_err())
 }
 
-/// Reads the job, says hello, runs the probe, says how it ended. Returns the exit code.
+/// Reads the job, writes the hello record, runs the probe, writes the end record. Returns the exit code.
 fn measure() -> i32 {
     let born = Instant::now();
     let out = Arc::new(Out::new(Box::new(std::io::stdout())));
     end_on_panic(Arc::clone(&out));
-    // A limit on the size of files is an error of the write that meets it, not the end of the process.
+    // Exceeding a file size limit makes the write fail; it does not end the process.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
     let line = read_line();
-    let start = Instant::now(); // however long the controller took to ask
+    let start = Instant::now(); // excludes the time before the controller sent the job
     let job = line.and_then(|line| job::parse(&line));
     let lease_s = job.as_ref().ok().and_then(|job| job.lease_s);
     let lease = lease_s.map(|seconds| born + Duration::from_secs_f64(seconds));
     if let Some(lease) = lease {
-        // Whatever hangs: facts of a dead disk, a reader who does not read.
+        // Covers every hang, such as facts of a dead disk or a reader that does not read.
         watchdog::leave_at(lease + watchdog::LAST_WORDS);
     }
     let dir = job.as_ref().ok().and_then(|job| job.dir.as_deref());
@@ -105,7 +105,7 @@ fn run(job: &Job, out: &Out) -> Result<(), Fault> {
     (context.probe.run)(&context)
 }
 
-/// Removes what killed agents left in the directory of this trial.
+/// Removes leftovers of killed agents from the directory of this trial.
 fn tidy(dir: Option<&Path>, out: &Out) -> Result<(), Fault> {
     match dir.map_or(0, workdir::sweep) {
         0 => Ok(()),
@@ -113,7 +113,7 @@ fn tidy(dir: Option<&Path>, out: &Out) -> Result<(), Fault> {
     }
 }
 
-/// Who speaks, on what machine, by which clock.
+/// Returns the body of the hello record: the agent, the machine and the clock.
 fn hello(dir: Option<&Path>) -> Value {
     let env = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
     let clock = clock::calibrate();
@@ -125,7 +125,7 @@ fn hello(dir: Option<&Path>) -> Value {
     })
 }
 
-/// One line from stdin, without its line feed and without reading far beyond it.
+/// Reads one line from stdin, without its line feed and without reading far beyond it.
 fn read_line() -> Result<Vec<u8>, Fault> {
     let next = "send one job line and keep stdin open";
     let mut line = Vec::new();
@@ -144,7 +144,7 @@ fn read_line() -> Result<Vec<u8>, Fault> {
     Err(Fault::bad_job("bad job: a line of 64 KiB or more", next))
 }
 
-/// A panic ends the process at once, whichever thread it is in.
+/// Aborts the process when any thread panics.
 fn abort_on_panic() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -153,20 +153,20 @@ fn abort_on_panic() {
     }));
 }
 
-/// A panic ends the trial as failed, with its words on the wire, and never with a half-written stream.
+/// On a panic, ends the trial as failed and writes the panic message, so that the stream is never cut off.
 fn end_on_panic(out: Arc<Out>) {
     std::panic::set_hook(Box::new(move |info| {
         let place = info.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
         let words = info.payload_as_str().unwrap_or("a panic");
         let fault = Fault { outcome: Outcome::Failed, ..Fault::failed(format!("{words}{place}"), "report this") };
-        let said = out.finish_within(Duration::from_secs(1), &Err(fault));
+        let finished = out.finish_within(Duration::from_secs(1), &Err(fault));
         supervisor::end_own_and_wait();
         workdir::remove_own();
-        unsafe { libc::_exit(if said { 0 } else { 1 }) }
+        unsafe { libc::_exit(if finished { 0 } else { 1 }) }
     }));
 }
 
-/// Cases of a test with hostile input: ten thousand, or as many as the environment asks for.
+/// Number of cases of a test with hostile input: ten thousand, or the number that the environment sets.
 #[cfg(test)]
 fn hostile() -> proptest::prelude::ProptestConfig {
     let cases = std::env::var("CLOUDCMP_CASES").ok().and_then(|text| text.parse().ok());

@@ -1,4 +1,4 @@
-//! Memory straight from the kernel: page-aligned, of a stated page size, first touched by who uses it.
+//! Memory directly from the kernel: page-aligned, with a stated page size, first touched by its user.
 
 use crate::fault::{Fault, OrFault, check};
 
@@ -6,13 +6,13 @@ pub const HUGE_BYTES: usize = 2 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// The base page size, even where the kernel would give huge pages.
+    /// The base page size, even if the kernel would use huge pages.
     Base,
-    /// Transparent huge pages, as far as the kernel gives them.
+    /// Transparent huge pages, as far as the kernel provides them.
     Huge,
 }
 
-/// An anonymous mapping, aligned to a huge page, unmapped when dropped.
+/// An anonymous mapping, aligned to a huge page, unmapped on drop.
 pub struct MemoryMap {
     map: *mut u8,
     map_bytes: usize,
@@ -23,7 +23,7 @@ pub struct MemoryMap {
 unsafe impl Send for MemoryMap {}
 
 impl MemoryMap {
-    /// Maps `bytes` of zeroes without touching them.
+    /// Maps `bytes` zero bytes without touching them.
     pub fn new(bytes: usize, pages: Pages) -> Result<MemoryMap, Fault> {
         let next = "use a smaller size, or free memory";
         let map_bytes = bytes.next_multiple_of(HUGE_BYTES) + HUGE_BYTES;
@@ -38,7 +38,7 @@ impl MemoryMap {
         let start = unsafe { map.add(map.align_offset(HUGE_BYTES)) };
         let advice = if pages == Pages::Huge { libc::MADV_HUGEPAGE } else { libc::MADV_NOHUGEPAGE };
         let region = MemoryMap { map, map_bytes, start, bytes };
-        // A kernel without huge pages refuses both; how many there are is read afterwards.
+        // A kernel without huge pages rejects both; `huge_bytes` reads afterwards how many there are.
         let _ = check(unsafe { libc::madvise(start.cast(), bytes.next_multiple_of(HUGE_BYTES), advice) }.into());
         Ok(region)
     }
@@ -55,12 +55,12 @@ impl MemoryMap {
         unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
     }
 
-    /// As numbers; all bit patterns are valid ones.
+    /// Returns the memory as numbers; every bit pattern is valid.
     pub fn as_f64(&mut self) -> &mut [f64] {
         unsafe { std::slice::from_raw_parts_mut(self.start.cast(), self.bytes / 8) }
     }
 
-    /// Bytes of the mapping that huge pages hold, from `/proc/self/smaps`.
+    /// Returns the bytes of the mapping that huge pages hold, from `/proc/self/smaps`.
     pub fn huge_bytes(&self) -> Result<u64, Fault> {
         let text = std::fs::read_to_string("/proc/self/smaps").or_fault("cannot read smaps", "mount /proc")?;
         let (first, last) = (self.map as u64, self.map as u64 + self.map_bytes as u64);
@@ -77,7 +77,7 @@ impl MemoryMap {
     }
 }
 
-/// The addresses of a mapping's heading line.
+/// Parses the addresses in the header line of a mapping.
 fn bounds(line: &str) -> Option<(u64, u64)> {
     let (low, high) = line.split_whitespace().next()?.split_once('-')?;
     Some((u64::from_str_radix(low, 16).ok()?, u64::from_str_radix(high, 16).ok()?))

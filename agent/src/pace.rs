@@ -1,13 +1,14 @@
-//! Runs workers side by side for a time and turns what they did into one rate an interval.
+//! Runs parallel workers for a fixed time and computes one rate per interval from their work.
 //!
-//! All begin at one time, read once when every worker is ready, and all work on until each has passed the last
-//! interval's end: where there are more workers than CPUs, nobody's share grows because another has left. Work done
-//! before the start does not count. An interval's border is one time for all: the first at which any worker ended a
-//! batch after the interval's end; the others' batches that lie across it are shared out by time.
+//! All workers start at one time, read once when every worker is ready, and all work until each has passed the end of
+//! the last interval: with more workers than CPUs, no worker's share grows because another has stopped. Work before
+//! the start does not count. The border of an interval is one time for all workers: the first time at which any worker
+//! ended a batch after the interval's end. The batches of the other workers that span the border are split in
+//! proportion to time.
 //!
-//! A worker's hot loop holds its own work, one clock read a batch and a compare. At an interval's end it stores four
-//! numbers in a slot of its own; the last worker to do so wakes the main thread, which does the arithmetic and the
-//! writing.
+//! A worker's hot loop contains its own work, and per batch one clock read and one compare. At an interval's end it
+//! stores four numbers in its own slot; the last worker to do so wakes the main thread, which does the arithmetic and
+//! the writing.
 
 use std::sync::RwLock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,21 +25,22 @@ mod race;
 use board::{Board, Done};
 pub use race::{Finish, Race, Task, race};
 
-/// Workers cannot have used more CPU time than there was; clocks may differ by this share.
+/// Tolerance for the check that workers use no more CPU time than the wall time allows, as clocks may differ slightly.
 const CLOCKS_DIFFER: f64 = 0.02;
 
 /// One thread's share of a probe.
 pub trait Work: Send {
-    /// Whether the scheduler may move it among the job's CPUs, as it moves a program that waits for a device: a CPU
-    /// that is not the one which the device interrupts pays for each wake-up. Else thread i stays on CPU i.
+    /// Whether the scheduler may move the thread among the job's CPUs, as it moves a program that waits for a device:
+    /// a thread on a CPU other than the one that the device interrupts pays for each wake-up. Otherwise thread i stays
+    /// on CPU i.
     const ROAMS: bool = false;
 
-    /// Works, uncounted, while other workers get ready; `false` when it can as well wait.
+    /// Does uncounted work while other workers get ready; returns `false` if the worker may wait instead.
     fn lead_in(&mut self) -> Result<bool, Fault> {
         Ok(false)
     }
 
-    /// Does a piece of work, best 50 us to 1 ms, and says how much it was.
+    /// Does one piece of work, ideally 50 us to 1 ms long, and returns its amount.
     fn batch(&mut self) -> Result<f64, Fault>;
 
     /// Ends the work, in its own thread, after the measured phase.
@@ -47,21 +49,21 @@ pub trait Work: Send {
     }
 }
 
-/// How long, in which steps, where.
+/// The duration, the interval and the CPUs of a run.
 pub struct Pace<'a> {
     pub duration_s: f64,
     pub interval_s: f64,
     pub threads: usize,
-    /// Thread i stays on `cpus[i % cpus.len()]`; one that roams may run on all of them.
+    /// Thread i stays on `cpus[i % cpus.len()]`; a thread with `ROAMS` may run on all of them.
     pub cpus: &'a [usize],
-    /// Whether to wait for a quiet guest first: not where the peer is already at work on the same CPUs.
+    /// Whether to wait first until the guest is quiet; `false` if the peer already works on the same CPUs.
     pub wait: bool,
     pub out: &'a Out,
 }
 
-/// Makes `threads` workers, each in its own thread, runs them, and gives them back.
+/// Creates `threads` workers, each in its own thread, runs them, and returns them.
 ///
-/// `emit(t_s, rate)` is called from the calling thread for each interval, in order.
+/// Calls `emit(t_s, rate)` from the calling thread for each interval, in order.
 pub fn run<W: Work>(
     pace: &Pace,
     make: impl Fn(usize) -> Result<W, Fault> + Sync,
@@ -94,12 +96,12 @@ pub fn run<W: Work>(
         emitted?;
         let done: Vec<Done<W>> = joined.into_iter().filter_map(|worker| worker.ok().flatten()).collect();
         note_cpu_time(&done, pace.out)?;
-        believe(&done, most)?;
+        check_cpu_time(&done, most)?;
         Ok(done.into_iter().map(|done| done.work).collect())
     })
 }
 
-/// Refuses, with a way out, more threads than the system lets one process have: asked before anything waits for them.
+/// Refuses more threads than the system allows for one process, with advice, before any thread waits for the others.
 pub fn can_start(threads: usize) -> Result<(), Fault> {
     let gate = RwLock::new(());
     let closed = gate.write();
@@ -113,14 +115,14 @@ pub fn can_start(threads: usize) -> Result<(), Fault> {
     started.or_fault(format!("cannot start {threads} threads"), next)
 }
 
-/// How many threads share how many CPUs: with more threads than CPUs they wait by construction.
+/// Notes how many threads share how many CPUs: with more threads than CPUs, threads always wait.
 pub fn note_share(out: &Out, threads: usize, cpus_used: usize) -> Result<(), Fault> {
     out.note("threads", threads as u64)?;
     out.note("cpus_used", cpus_used as u64)
 }
 
-/// Refuses a trial whose clocks give its workers more CPU time than the time that divides their work holds.
-fn believe<W>(done: &[Done<W>], cpus: usize) -> Result<(), Fault> {
+/// Refuses a trial whose workers used more CPU time than the wall time on these CPUs allows.
+fn check_cpu_time<W>(done: &[Done<W>], cpus: usize) -> Result<(), Fault> {
     let used_s = seconds(done.iter().map(|done| done.cpu_ns).sum());
     let there_s = cpus as f64 * seconds(done.iter().map(|done| done.elapsed_ns).max().unwrap_or(0));
     if used_s <= there_s * (1.0 + CLOCKS_DIFFER) {
@@ -130,7 +132,7 @@ fn believe<W>(done: &[Done<W>], cpus: usize) -> Result<(), Fault> {
     Err(Fault::invalid(what, "do not trust this machine's clocks, or report this"))
 }
 
-/// The wall time from the start until the last worker left, its CPU-time twin, and what the workers waited for a CPU.
+/// Notes the wall time until the last worker ended, the CPU time over the same period, and the workers' run delay.
 fn note_cpu_time<W>(done: &[Done<W>], out: &Out) -> Result<(), Fault> {
     out.note("elapsed_s", finite(seconds(done.iter().map(|done| done.elapsed_ns).max().unwrap_or(0))))?;
     out.note("cpu_time_s", finite(seconds(done.iter().map(|done| done.cpu_ns).sum())))?;
@@ -140,12 +142,17 @@ fn note_cpu_time<W>(done: &[Done<W>], out: &Out) -> Result<(), Fault> {
     }
 }
 
-/// The same for members of a team that worked between two clock reads: each one's CPU time and run delay.
-pub fn note_and_believe(out: &Out, elapsed_ns: u64, used: &[(u64, Option<u64>)], cpus: usize) -> Result<(), Fault> {
+/// Does the same for members of a team that worked between two clock reads, from each one's CPU time and run delay.
+pub fn note_and_check_cpu_time(
+    out: &Out,
+    elapsed_ns: u64,
+    used: &[(u64, Option<u64>)],
+    cpus: usize,
+) -> Result<(), Fault> {
     let done = |&(cpu_ns, run_delay_ns): &(u64, Option<u64>)| Done { work: (), cpu_ns, run_delay_ns, elapsed_ns };
     let done: Vec<Done<()>> = used.iter().map(done).collect();
     note_cpu_time(&done, out)?;
-    believe(&done, cpus)
+    check_cpu_time(&done, cpus)
 }
 
 #[cfg(test)]
@@ -155,7 +162,7 @@ mod tests {
     use super::*;
     use crate::pin;
 
-    /// Works in steps of given lengths, one unit each, then in steps of a millisecond.
+    /// Works in steps of given lengths, one unit each, then in steps of one millisecond.
     struct Steps(Vec<u64>);
 
     impl Work for Steps {
@@ -195,7 +202,7 @@ mod tests {
             last = t_s;
         }
         assert!(last >= 0.04 && shown.len() <= 4);
-        // Three threads, a step in a millisecond or a little more.
+        // Three threads, one step per millisecond or slightly longer.
         assert!(work > 3.0 && work <= 3.0 * last * 1000.0 + 1e-6, "{work}");
     }
 
@@ -207,16 +214,16 @@ mod tests {
     }
 
     #[test]
-    fn more_cpu_time_than_there_was_is_not_believed() {
+    fn more_cpu_time_than_wall_time_is_refused() {
         let done = |cpu_ns| Done { work: (), cpu_ns, run_delay_ns: None, elapsed_ns: 1_000_000 };
-        assert!(believe(&[done(1_000_000), done(1_000_000)], 2).is_ok());
-        assert!(believe(&[done(500_000), done(519_000)], 1).is_ok());
-        let fault = believe(&[done(500_000), done(521_000)], 1).unwrap_err();
+        assert!(check_cpu_time(&[done(1_000_000), done(1_000_000)], 2).is_ok());
+        assert!(check_cpu_time(&[done(500_000), done(519_000)], 1).is_ok());
+        let fault = check_cpu_time(&[done(500_000), done(521_000)], 1).unwrap_err();
         assert!(fault.outcome.name() == "invalid" && fault.what.starts_with("more CPU time than there was"));
     }
 
     #[test]
-    fn a_fault_of_any_worker_ends_the_run_and_is_told() {
+    fn a_fault_of_any_worker_ends_the_run_and_is_returned() {
         assert_eq!(paced(2, &[0, 1, 1]).unwrap_err().what, "broken");
     }
 }

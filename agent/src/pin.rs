@@ -1,8 +1,8 @@
-//! Which CPUs a thread may run on.
+//! The CPUs on which a thread may run.
 
 use crate::fault::{Fault, OrFault, check};
 
-/// Lets the calling thread run on these CPUs only.
+/// Restricts the calling thread to these CPUs.
 pub fn to(cpus: &[usize]) -> Result<(), Fault> {
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     for &cpu in cpus {
@@ -13,7 +13,7 @@ pub fn to(cpus: &[usize]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The CPUs that the calling thread may run on.
+/// Returns the CPUs on which the calling thread may run.
 pub fn allowed() -> Vec<usize> {
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     if unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) } < 0 {

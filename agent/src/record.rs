@@ -6,7 +6,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 
 use crate::fault::{Fault, OrFault};
 
-/// The largest latency recorded, ns; longer ones are counted as this.
+/// The largest recorded latency, ns; longer latencies count as this value.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 

@@ -2,7 +2,7 @@
 
 pub struct Rng([u64; 4]);
 
-/// One step of splitmix64, also a good mixer of two numbers: `mix(seed ^ mix(index))`.
+/// One step of splitmix64. Also mixes two numbers well: `mix(seed ^ mix(index))`.
 pub fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -11,7 +11,7 @@ pub fn mix(seed: u64) -> u64 {
 }
 
 impl Rng {
-    /// Stream `stream` of `seed`: workers get streams of their own.
+    /// Creates stream `stream` of `seed`: each worker gets its own stream.
     pub fn new(seed: u64, stream: u64) -> Rng {
         let mut state = mix(seed ^ mix(stream));
         Rng(std::array::from_fn(|_| {
@@ -34,13 +34,13 @@ impl Rng {
         result
     }
 
-    /// A number below `bound` (Lemire's multiply, its bias below bound / 2^64).
+    /// Returns a number below `bound` (Lemire's multiply; its bias is below bound / 2^64).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number in [-0.5, 0.5).
+    /// Returns a number in [-0.5, 0.5).
     pub fn centred(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
     }

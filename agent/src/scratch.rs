@@ -1,4 +1,4 @@
-//! The file of a disk probe: nameless from the first moment, filled with incompressible data whose every word is known.
+//! The file of a disk probe: it never has a name, and holds incompressible data in which every word is known.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -14,7 +14,7 @@ use crate::memory_map::{MemoryMap, Pages};
 use crate::rng::mix;
 
 const PAGE_WORDS: u64 = 512;
-/// What is written at once; two writers keep the device busy.
+/// Bytes of one write; two writers keep the device busy.
 const PIECE_BYTES: usize = 1 << 20;
 const FILLERS: usize = 2;
 const FILL: &str = "cannot write the test file";
@@ -22,7 +22,7 @@ const FILL_NEXT: &str = "name a directory with room, or a smaller file_bytes";
 const TMPFS: i64 = 0x0102_1994;
 const RAMFS: i64 = 0x8584_58f6;
 
-/// Bytes that an unprivileged writer may still use in `dir`.
+/// Returns the bytes that an unprivileged writer may still use in `dir`.
 pub fn free_bytes(dir: &Path) -> Result<u64, Fault> {
     let path = c_path(dir)?;
     let mut facts: libc::statvfs = unsafe { std::mem::zeroed() };
@@ -31,7 +31,7 @@ pub fn free_bytes(dir: &Path) -> Result<u64, Fault> {
     Ok(facts.f_bavail.saturating_mul(facts.f_frsize))
 }
 
-/// Whether files in `dir` live in memory alone.
+/// Whether `dir` lies on a file system in memory.
 pub fn in_memory(dir: &Path) -> bool {
     let mut facts: libc::statfs = unsafe { std::mem::zeroed() };
     let Ok(path) = c_path(dir) else { return false };
@@ -43,12 +43,12 @@ fn c_path(dir: &Path) -> Result<CString, Fault> {
     CString::new(dir.as_os_str().as_bytes()).or_fault("a directory name with a NUL", "name another directory")
 }
 
-/// A read-write file in `dir` that has no name: nothing is left of it, however the process ends.
+/// Opens a read-write file in `dir` without a name: nothing remains of it, however the process ends.
 pub fn open(dir: &Path, flags: i32) -> io::Result<File> {
     let nameless =
         OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE | flags).open(dir);
     match nameless {
-        // A file system without O_TMPFILE: create, then unlink at once.
+        // For a file system without O_TMPFILE: create the file, then unlink it at once.
         Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR)) => {
             let path = dir.join(format!(".cloudcmp-{}-{:x}", std::process::id(), crate::clock::now_ns()));
             let file =
@@ -60,15 +60,16 @@ pub fn open(dir: &Path, flags: i32) -> io::Result<File> {
     }
 }
 
-/// Another handle of the same file, opened with other flags.
+/// Opens another handle of the same file with other flags.
 pub fn reopen(file: &File, flags: i32) -> io::Result<File> {
     let path = format!("/proc/self/fd/{}", file.as_raw_fd());
     OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)
 }
 
-/// Data that no device can shrink or fold, and of which every word can be told again.
+/// Data that no device can compress or deduplicate, and in which every word can be computed again.
 ///
-/// A page of random words, each page of the file exclusive-ored with a key of its own: as fast as memory.
+/// One page of random words; each page of the file is this page exclusive-ored with a key of its own. As fast as
+/// memory.
 #[derive(Clone)]
 pub struct Pattern {
     seed: u64,
@@ -80,7 +81,7 @@ impl Pattern {
         Pattern { seed, page: Box::new(std::array::from_fn(|i| mix(seed ^ mix(i as u64)))) }
     }
 
-    /// Word `index` of the file.
+    /// Returns word `index` of the file.
     #[inline]
     pub fn word(&self, index: u64) -> u64 {
         self.page[(index % PAGE_WORDS) as usize] ^ self.key(index / PAGE_WORDS)
@@ -91,7 +92,8 @@ impl Pattern {
         mix(self.seed.wrapping_add(page))
     }
 
-    /// Makes a buffer that holds the pattern's beginning the one for `offset`: each piece begins with a word of its own.
+    /// Turns a buffer with the pattern's beginning into the one for `offset`: each piece starts with a word of its
+    /// own.
     #[inline]
     pub fn stamp(&self, offset: u64, buffer: &mut [u8]) {
         for (i, piece) in buffer.chunks_mut(STAMPED_BYTES).enumerate() {
@@ -101,7 +103,7 @@ impl Pattern {
         }
     }
 
-    /// Fills `buffer` with what the file holds at `offset`, a multiple of 8.
+    /// Fills `buffer` with the file's content at `offset`, a multiple of 8.
     pub fn write(&self, offset: u64, buffer: &mut [u8]) {
         let (mut index, end) = (offset / 8, offset / 8 + (buffer.len() / 8) as u64);
         let (words, rest) = buffer.as_chunks_mut::<8>();
@@ -121,12 +123,12 @@ impl Pattern {
     }
 }
 
-/// Written data differ in every such piece, so that no device can fold them into one.
+/// Written data differ in every piece of this size, so that no device can deduplicate them.
 const STAMPED_BYTES: usize = 4096;
 
-/// Writes `bytes` of the pattern and sees them to the device.
+/// Writes `bytes` of the pattern and flushes them to the device.
 pub fn fill(file: &File, bytes: u64, pattern: &Pattern) -> Result<(), Fault> {
-    // Room is taken at once where the file system can; elsewhere the writes find out.
+    // Reserves the space at once if the file system can; otherwise the writes fail when it is full.
     unsafe { libc::fallocate(file.as_raw_fd(), 0, 0, bytes as i64) };
     let next = AtomicU64::new(0);
     let filled = std::thread::scope(|scope| {
@@ -137,7 +139,7 @@ pub fn fill(file: &File, bytes: u64, pattern: &Pattern) -> Result<(), Fault> {
     filled.and_then(|()| file.sync_all().or_fault(FILL, FILL_NEXT))
 }
 
-/// Takes piece after piece until none is left.
+/// Writes one piece after another until none is left.
 fn fill_pieces(file: &File, bytes: u64, pattern: &Pattern, next: &AtomicU64) -> Result<(), Fault> {
     let mut region = MemoryMap::new(PIECE_BYTES.min(bytes as usize), Pages::Base)?;
     loop {
@@ -157,7 +159,7 @@ pub fn drop_cache(file: &File) {
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
 }
 
-/// The share of the first `bytes` of a file of ours that the page cache holds now.
+/// Returns the share of the first `bytes` of our file that the page cache holds now.
 pub fn resident_share(file: &File, bytes: u64) -> io::Result<f64> {
     let length = bytes as usize;
     let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
@@ -167,13 +169,13 @@ pub fn resident_share(file: &File, bytes: u64) -> io::Result<f64> {
     }
     let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     let mut pages = vec![0_u8; length.div_ceil(page_bytes)];
-    let told = check(unsafe { libc::mincore(map, length, pages.as_mut_ptr()) }.into());
+    let status = check(unsafe { libc::mincore(map, length, pages.as_mut_ptr()) }.into());
     unsafe { libc::munmap(map, length) };
-    told?;
+    status?;
     Ok(pages.iter().filter(|&&page| page & 1 == 1).count() as f64 / pages.len() as f64)
 }
 
-/// A second descriptor of the same open file, for one worker.
+/// Duplicates the descriptor of the open file, for one worker.
 pub fn duplicate(file: &File) -> Result<File, Fault> {
     let fd = check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 0) }.into());
     let fd = fd.or_fault("cannot duplicate a descriptor", "raise the limit of open files")?;
@@ -185,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_is_nameless_and_holds_the_pattern() {
+    fn file_has_no_name_and_holds_the_pattern() {
         let dir = std::env::temp_dir().join(format!("cloudcmp-scratch-{}", std::process::id()));
         std::fs::create_dir(&dir).unwrap();
         let file = open(&dir, 0).unwrap();

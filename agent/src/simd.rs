@@ -1,12 +1,12 @@
-//! Several f64 side by side, as wide as the processor has them, for loops that a compiler does not make so by itself.
+//! Vectors of f64, as wide as the processor supports, for loops that a compiler does not vectorise itself.
 //!
-//! Code is written once over `Lanes` and inlined into one function for each set of instructions, which the caller
-//! chooses at run time.
+//! Code is written once, generic over `Lanes`, and inlined into one function for each instruction set. The caller
+//! chooses the function at run time.
 
-/// Doubles that are worked on together.
+/// A vector of doubles.
 ///
 /// # Safety
-/// Every method needs the instructions of its implementor; pointers are to `WIDTH` doubles, of any alignment.
+/// Every method needs the instructions of its implementor; pointers are to `WIDTH` doubles, with any alignment.
 pub trait Lanes: Copy {
     const WIDTH: usize;
     unsafe fn splat(value: f64) -> Self;
@@ -16,16 +16,16 @@ pub trait Lanes: Copy {
     unsafe fn minus(self, other: Self) -> Self;
     unsafe fn times(self, other: Self) -> Self;
     unsafe fn over(self, other: Self) -> Self;
-    /// `self * other + term`, rounded once where the processor can.
+    /// Returns `self * other + term`, rounded once if the processor supports it.
     unsafe fn times_plus(self, other: Self, term: Self) -> Self;
-    /// `term - self * other`, likewise.
+    /// Returns `term - self * other`, rounded in the same way.
     unsafe fn times_from(self, other: Self, term: Self) -> Self;
 }
 
-/// Lanes from N places that lie `step` doubles apart.
+/// Loads N vectors that lie `step` doubles apart.
 ///
-/// A plain loop, here and wherever lanes are worked on: closures that take them by value are not inlined across sets of
-/// instructions.
+/// Uses a plain loop, as does all code with lanes: closures that take lanes by value are not inlined across
+/// instruction sets.
 #[inline(always)]
 pub unsafe fn load_each<V: Lanes, const N: usize>(from: *const f64, step: usize) -> [V; N] {
     let mut all = [V::splat(0.0); N];
@@ -35,7 +35,7 @@ pub unsafe fn load_each<V: Lanes, const N: usize>(from: *const f64, step: usize)
     all
 }
 
-/// And lanes to N places.
+/// Stores N vectors `step` doubles apart.
 #[inline(always)]
 pub unsafe fn store_each<V: Lanes, const N: usize>(all: &[V; N], to: *mut f64, step: usize) {
     for (m, one) in all.iter().enumerate() {
@@ -43,7 +43,7 @@ pub unsafe fn store_each<V: Lanes, const N: usize>(all: &[V; N], to: *mut f64, s
     }
 }
 
-/// All of them times one.
+/// Multiplies all vectors by one.
 #[inline(always)]
 pub unsafe fn times_each<V: Lanes, const N: usize>(all: &[V; N], factor: V) -> [V; N] {
     let mut product = *all;
@@ -53,7 +53,7 @@ pub unsafe fn times_each<V: Lanes, const N: usize>(all: &[V; N], factor: V) -> [
     product
 }
 
-/// The widest lanes that this processor has.
+/// An instruction set for lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isa {
     #[cfg(target_arch = "x86_64")]
@@ -77,7 +77,7 @@ impl Isa {
         Isa::Base
     }
 
-    /// Those that this processor has, the widest first.
+    /// Returns the instruction sets that this processor supports, the widest first.
     #[cfg(test)]
     pub fn all() -> Vec<Isa> {
         #[cfg(target_arch = "x86_64")]
@@ -100,7 +100,7 @@ impl Isa {
     }
 }
 
-/// Lanes of the baseline: the compiler's own choice of instructions.
+/// Lanes of the baseline: the compiler chooses the instructions.
 #[derive(Clone, Copy)]
 pub struct Pair([f64; 2]);
 
@@ -159,7 +159,7 @@ mod x86 {
 
     use super::Lanes;
 
-    /// One register type and the names of its instructions.
+    /// Implements `Lanes` for one register type, by the names of its instructions.
     macro_rules! lanes {
         ($register:ty, $width:literal, $splat:ident, $load:ident, $store:ident, $plus:ident, $minus:ident, $times:ident,
          $over:ident, $times_plus:ident, $times_from:ident) => {

@@ -1,7 +1,7 @@
-//! Dense linear systems: LU with partial pivoting, recursive (Toledo 1997), its products by the `gemm` crate.
+//! Dense linear systems: recursive LU with partial pivoting (Toledo 1997); the `gemm` crate computes its products.
 //!
-//! Matrices are column-major. Recursion keeps nearly all work in products of large blocks; columns right of a factored
-//! half are independent, so threads share them.
+//! Matrices are column-major. Recursion puts nearly all work into products of large blocks. The columns to the right
+//! of a factored half are independent, so threads share them.
 
 use gemm_common::Parallelism;
 
@@ -15,9 +15,9 @@ struct Block {
 unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
-/// Columns factored without recursion, and rows solved without it.
+/// The number of columns factored, and of rows solved, without recursion.
 const LEAF: usize = 16;
-/// Fewer columns than this are not worth a second thread.
+/// Fewer columns than this do not justify a second thread.
 const SHARE: usize = 32;
 
 impl Block {
@@ -25,7 +25,7 @@ impl Block {
         Block { start: unsafe { self.start.add(row + column * self.stride) }, ..self }
     }
 
-    /// `length` elements of a column. The caller holds no other slice of them.
+    /// Returns `length` elements of a column. The caller holds no other slice of them.
     #[inline(always)]
     unsafe fn column<'a>(self, column: usize, length: usize) -> &'a mut [f64] {
         std::slice::from_raw_parts_mut(self.start.add(column * self.stride), length)
@@ -34,7 +34,7 @@ impl Block {
 
 /// Factors the `n` x `n` matrix in place, `P A = L U`; returns the row exchanges in order.
 ///
-/// With `threads` > 1 it must run inside a rayon pool of as many.
+/// With `threads` > 1 it must run inside a rayon pool with that many threads.
 pub fn factor(matrix: &mut [f64], n: usize, threads: usize) -> Vec<usize> {
     assert_eq!(matrix.len(), n * n);
     let mut swaps = vec![0; n];
@@ -60,7 +60,7 @@ pub fn solve(factors: &[f64], swaps: &[usize], x: &mut [f64]) {
     }
 }
 
-/// HPL's scaled residual, ||A x - b|| / (eps (||A|| ||x|| + ||b||) n), maximum norms; below 16 passes.
+/// Returns HPL's scaled residual, ||A x - b|| / (eps (||A|| ||x|| + ||b||) n), with maximum norms; below 16 passes.
 ///
 /// `make_column` writes a column of A.
 pub fn scaled_residual(make_column: impl Fn(usize, &mut [f64]), x: &[f64], b: &[f64]) -> f64 {
@@ -74,7 +74,7 @@ pub fn scaled_residual(make_column: impl Fn(usize, &mut [f64]), x: &[f64], b: &[
         }
     }
     let largest = |values: &[f64]| values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
-    // `max` drops NaN: a sum does not.
+    // `max` ignores NaN, but a sum does not.
     if !error.iter().sum::<f64>().is_finite() {
         return f64::INFINITY;
     }
@@ -98,7 +98,7 @@ unsafe fn factor_block(a: Block, rows: usize, columns: usize, swaps: &mut [usize
     }
 }
 
-/// Cuts columns `first..last` into a share for each thread.
+/// Splits columns `first..last` into one share per thread.
 fn share(first: usize, last: usize, threads: usize, work: &(dyn Fn(usize, usize) + Sync)) {
     if threads == 1 || last - first < 2 * SHARE {
         return work(first, last);
@@ -115,7 +115,7 @@ pub struct Square {
     pub n: usize,
 }
 
-/// `c = a b`; with `threads` > 1 it must run inside a rayon pool of as many.
+/// Computes `c = a b`; with `threads` > 1 it must run inside a rayon pool with that many threads.
 pub fn multiply(c: Square, a: Square, b: Square, threads: usize) {
     let block = |square: Square| Block { start: square.start, stride: square.n };
     let (n, a, b, c) = (a.n, block(a), block(b), block(c));
@@ -124,7 +124,7 @@ pub fn multiply(c: Square, a: Square, b: Square, threads: usize) {
     });
 }
 
-/// The vectors that the products run on, as the `gemm` crate chooses them.
+/// Returns the instruction set of the products, as the `gemm` crate chooses it.
 pub fn isa() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
@@ -143,7 +143,7 @@ pub fn isa() -> &'static str {
     if cfg!(target_arch = "aarch64") { "neon" } else { "scalar" }
 }
 
-/// The kernel of the products and its vectors: what a BLAS would be called where one is linked.
+/// Returns the kernel and instruction set of the products, the counterpart of a BLAS's name.
 pub fn kernel() -> &'static str {
     match isa() {
         "avx512f" => "gemm-f64 x86-v4",
@@ -153,7 +153,7 @@ pub fn kernel() -> &'static str {
     }
 }
 
-/// Brings columns `first..last` up to date with the factored `left` ones: exchanges, triangle, product.
+/// Updates columns `first..last` with the `left` factored ones: exchanges, triangle, product.
 fn update(a: Block, rows: usize, left: usize, first: usize, last: usize, swaps: &[usize]) {
     let columns = last - first;
     if columns == 0 {
@@ -193,12 +193,12 @@ fn triangle(lower: Block, b: Block, n: usize, columns: usize) {
     triangle(lower.at(top, top), b.at(top, 0), n - top, columns);
 }
 
-/// `c -= a b`, c of `rows` x `columns`, inner dimension `inner`.
+/// Computes `c -= a b`; c has `rows` x `columns`, the inner dimension is `inner`.
 fn subtract_product(c: Block, a: Block, b: Block, rows: usize, columns: usize, inner: usize) {
     product(c, a, b, (rows, columns, inner), true);
 }
 
-/// `c = a b`, or `c -= a b`.
+/// Computes `c = a b`, or `c -= a b`.
 fn product(c: Block, a: Block, b: Block, (rows, columns, inner): (usize, usize, usize), subtract: bool) {
     let (cs, as_, bs) = (c.stride as isize, a.stride as isize, b.stride as isize);
     unsafe {
@@ -226,7 +226,7 @@ fn product(c: Block, a: Block, b: Block, (rows, columns, inner): (usize, usize, 
     }
 }
 
-/// Factors a narrow block, one column after the other.
+/// Factors a narrow block, one column after another.
 fn factor_leaf(a: Block, rows: usize, columns: usize, swaps: &mut [usize]) {
     for j in 0..columns {
         let column = unsafe { a.column(j, rows) };
@@ -246,7 +246,7 @@ fn factor_leaf(a: Block, rows: usize, columns: usize, swaps: &mut [usize]) {
     }
 }
 
-/// `y -= f x`, with the widest vectors there are.
+/// Computes `y -= f x`, with the widest vectors available.
 #[inline]
 fn subtract(y: &mut [f64], f: f64, x: &[f64]) {
     #[cfg(target_arch = "x86_64")]

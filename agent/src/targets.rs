@@ -1,13 +1,14 @@
-//! A trial's cast as its job tells it: the part of this agent, the other targets, and so whom it admits or connects to.
+//! The roles of a trial in its job: this agent's role, the other targets, and whom it therefore admits or connects to.
 //!
-//! A target is one machine, or a URL. No name, range or list stands for a machine, nor any address that means many. The
-//! broadcast address of a subnet looks like a machine's here; the kernel refuses it, as no socket asks to send there.
+//! A target is one machine, or a URL. A machine is never a name, a range, a list, or an address of many machines. The
+//! broadcast address of a subnet cannot be recognised here; the kernel refuses it, because no socket enables
+//! broadcasts.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use serde_json::{Map, Value};
 
-/// The part of an agent or of another target in a trial.
+/// The role of an agent or of another target in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     Solo,
@@ -22,9 +23,9 @@ pub enum Role {
 }
 
 impl Role {
-    /// The parts that an agent plays.
+    /// The roles that an agent can have.
     pub const PLAYED: [Role; 4] = [Role::Solo, Role::Server, Role::Client, Role::Peer];
-    /// The parts of other targets.
+    /// The roles of other targets.
     const OTHERS: [Role; 8] = [
         Role::Server,
         Role::Client,
@@ -63,11 +64,11 @@ impl Role {
     }
 }
 
-/// How this agent meets the other targets of its trial.
+/// The connection of this agent to the other targets of its trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
     Alone,
-    /// Binds the address (port 0: any) and admits one agent from each of the others; an address may return.
+    /// Binds the address (port 0: any) and admits one agent from each other target; an address may occur twice.
     Listens {
         at: SocketAddr,
         admits: Vec<IpAddr>,
@@ -80,7 +81,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// Whether all traffic of the trial stays in this machine.
+    /// Whether all traffic of the trial stays on this machine.
     pub fn stays(&self) -> bool {
         match self {
             Link::Alone => true,
@@ -91,7 +92,7 @@ impl Link {
     }
 }
 
-/// Where a target is.
+/// The location of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Machine(IpAddr),
@@ -103,7 +104,7 @@ const MOST_TARGETS: usize = 64;
 const FIELDS: [&str; 4] = ["role", "address", "endpoint", "credential_ref"];
 const LONGEST_URL: usize = 2048;
 
-/// Reads `listen` and `targets` of a job; says what is wrong with them.
+/// Reads `listen` and `targets` of a job; the error describes the first mistake.
 pub fn read(role: Role, listen: Option<&str>, targets: Option<&Value>) -> Result<Link, String> {
     let listen = listen.map(|text| bound(text).ok_or_else(|| format!("listen {text:?} is not ip:port of one machine")));
     let listen = listen.transpose()?;
@@ -147,7 +148,7 @@ fn target((i, value): (usize, &Value)) -> Result<(Role, Place), String> {
     let name = text(i, fields, "role")?.unwrap_or_default();
     let role = Role::OTHERS.into_iter().find(|role| role.name() == name);
     let role = role.ok_or_else(|| format!("targets[{i}] has an unknown role {name:?}"))?;
-    // Never echoed: it may be the credential itself.
+    // Never echoed, because it may be the credential itself.
     if text(i, fields, "credential_ref")?.is_some_and(|text| !is_word(text)) {
         return Err(format!("credential_ref of targets[{i}] is not a plain word"));
     }
@@ -167,10 +168,10 @@ fn text<'a>(i: usize, fields: &'a Map<String, Value>, key: &str) -> Result<Optio
     value.map(|value| value.as_str().ok_or_else(|| format!("{key} of targets[{i}] is not a string"))).transpose()
 }
 
-/// An address to bind, whose port may be 0.
+/// Parses an address to bind; its port may be 0.
 fn bound(text: &str) -> Option<SocketAddr> {
     let address: SocketAddr = text.parse().ok()?;
-    // An IPv4 address in IPv6 clothes would pass for another one.
+    // An IPv4-mapped IPv6 address would not be recognised as the IPv4 address.
     let plain = address.ip().to_canonical();
     let address = if plain == address.ip() { address } else { SocketAddr::new(plain, address.port()) };
     one_machine(plain).then_some(address)
@@ -184,13 +185,14 @@ fn place(text: &str) -> Option<Place> {
     one_machine(ip).then_some(Place::Machine(ip))
 }
 
-/// Whether an address stands for one machine: not for any, all, many, or "this network" (RFC 1122, 3.2.1.3).
+/// Whether an address means one machine: not any, all, many, or "this network" (RFC 1122, 3.2.1.3).
 fn one_machine(ip: IpAddr) -> bool {
     let many = ip.is_unspecified() || ip.is_multicast();
     !many && !matches!(ip, IpAddr::V4(ip) if ip.is_broadcast() || ip.octets()[0] == 0)
 }
 
-/// `http` or `https`, a host, perhaps a port and a path: no user, query or fragment, which could carry a secret.
+/// Whether a text is `http` or `https`, a host, and optionally a port and a path. A user, query or fragment could
+/// carry a secret.
 fn is_url(text: &str) -> bool {
     let Some(rest) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else { return false };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_that_no_probe_measures_are_read_and_told_apart() {
+    fn targets_without_a_probe_are_read_and_distinguished() {
         let url = "https://blobs.example.org:8443/a/b.c";
         for role in [Role::Service, Role::Endpoint, Role::Victim, Role::Neighbour, Role::Vantage] {
             for place in [json!({"endpoint": url, "credential_ref": "reader-1"}), json!({"address": "10.0.0.5"})] {
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_of_another_shape_is_refused_without_its_secret() {
+    fn a_malformed_target_is_refused_without_echoing_its_secret() {
         let good = json!({"role": "service", "endpoint": "https://example.org/"});
         for (key, value) in [
             ("role", json!("solo")),

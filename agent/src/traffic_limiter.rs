@@ -1,8 +1,9 @@
-//! Holds a trial's traffic to its caps.
+//! Enforces the caps on a trial's traffic.
 //!
-//! Who sends takes a grant of many items first and pays with one clock read and two atomic operations for all of them;
-//! without caps a grant has no end. A rate cap is a bucket that is small at the sender. Traffic that the bucket held back, and
-//! not the network, was not measured as it was asked for: such a trial ends as `aborted`, as soon as that is sure.
+//! A sender first takes a grant of many items and pays for all of them with one clock read and two atomic operations;
+//! without caps, a grant has no end. A rate cap is a token bucket, which is small at the sender. If the bucket, and
+//! not the network, held traffic back, the measurement does not match the job: such a trial ends as `aborted`, as soon
+//! as this is certain.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -12,22 +13,22 @@ use crate::clock::{now_ns, seconds, wait_until};
 use crate::fault::{Fault, Outcome};
 use crate::wire::{Out, finite};
 
-/// What a rate cap lets through at once after a pause, as time at that rate: little where traffic begins, more where
-/// it arrives, for what comes in time must not wait twice.
+/// Burst that a rate cap allows after a pause, as time at that rate: small at a sender, larger at a receiver, so that
+/// items that arrive in time do not wait twice.
 pub const SENDER_DEPTH_S: f64 = 0.01;
 pub const RECEIVER_DEPTH_S: f64 = 1.0;
-/// A grant is worth no more time than this where a rate cap holds.
+/// Under a rate cap, a grant covers at most this much time.
 const GRANT_S: f64 = 1e-3;
 const GRANT_BYTES: u64 = 256 * 1024;
-/// A waiting sender looks this often whether it is still wanted.
+/// A waiting sender checks at this interval whether it may go on.
 const LOOK_NS: u64 = 20_000_000;
-/// A burst that its job allows may end late by its start-up; then it is cut.
+/// A burst within the job's limit may end this late because of its start-up; after that it is cut.
 const BURST_GRACE_NS: u64 = 1_000_000_000;
 
-/// Which cap ended a trial.
+/// The cap that ended a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Over {
-    /// All bytes are spent, after so many nanoseconds.
+pub enum ReachedCap {
+    /// All bytes are spent, after this many nanoseconds.
     Bytes(u64),
     Burst,
     /// The rate cap held the traffic back.
@@ -36,12 +37,12 @@ pub enum Over {
     Flood,
 }
 
-/// How much holding back a measurement bears, and how strictly.
+/// The amount of holding back that a measurement tolerates.
 #[derive(Clone, Copy, Debug)]
-pub struct Bearing {
-    /// Worker-seconds after which the trial is given up; infinite where the schedule keeps to the cap by itself.
+pub struct Tolerance {
+    /// Worker-seconds held back after which the trial is aborted; infinite if the schedule itself stays below the cap.
     pub held_s: f64,
-    /// Being held back counts from so long after the first grant; `None`: from `begin` on.
+    /// Time after the first grant from which holding back counts; `None`: from the call of `begin`.
     pub warm_s: Option<f64>,
     pub depth_s: f64,
 }
@@ -53,22 +54,22 @@ pub struct Limiter {
     /// Time of an item at the rate cap, ns; 0 without one.
     gap_ns: f64,
     grant: u64,
-    bearing: Bearing,
+    tolerance: Tolerance,
     taken: AtomicU64,
-    /// When all that was taken is paid for.
+    /// Time at which everything taken is paid for.
     due_ns: AtomicU64,
     start_ns: OnceLock<u64>,
-    /// Being held back counts from here on.
+    /// Time from which holding back counts.
     count_ns: AtomicU64,
     held_ns: AtomicU64,
     stopped: AtomicBool,
-    over: OnceLock<Over>,
+    over: OnceLock<ReachedCap>,
     used_bytes: AtomicU64,
     rate_cap: Option<(&'static str, f64)>,
 }
 
 impl Limiter {
-    pub fn new(caps: Caps, item: Item, bearing: Bearing) -> Limiter {
+    pub fn new(caps: Caps, item: Item, tolerance: Tolerance) -> Limiter {
         let rate = caps.rate(item);
         let most_grant = (GRANT_BYTES / item.bytes).max(1);
         let grant = rate.map_or(most_grant, |(rate, ..)| ((rate * GRANT_S) as u64).clamp(1, most_grant));
@@ -78,7 +79,7 @@ impl Limiter {
             most: caps.bytes.map_or(u64::MAX, |bytes| bytes / item.bytes),
             gap_ns: rate.map_or(0.0, |(rate, ..)| 1e9 / rate),
             grant,
-            bearing,
+            tolerance,
             taken: AtomicU64::new(0),
             due_ns: AtomicU64::new(0),
             start_ns: OnceLock::new(),
@@ -91,7 +92,7 @@ impl Limiter {
         }
     }
 
-    /// Items of a grant that costs little and overshoots little.
+    /// Returns the items of a grant that costs little and overshoots little.
     pub fn grant(&self) -> u64 {
         self.grant
     }
@@ -101,19 +102,19 @@ impl Limiter {
         self.free
     }
 
-    /// From now on being held back counts.
+    /// Starts to count holding back.
     pub fn begin(&self) {
         self.count_ns.store(now_ns(), Relaxed);
     }
 
-    /// Nobody needs to wait for a grant any more.
+    /// Ends all waits for a grant.
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
 
-    /// Grants at most `want` items, once they may be sent; `None` when nothing more may be.
+    /// Grants at most `want` items, once they may be sent; `None` if nothing more may be sent.
     ///
-    /// `starved` is asked after a wait: whether the network had nothing left to do meanwhile.
+    /// Calls `starved` after a wait, to learn whether the network had nothing left to send meanwhile.
     pub fn take(&self, want: u64, starved: impl Fn() -> bool) -> Option<u64> {
         if self.free {
             return Some(u64::MAX);
@@ -125,12 +126,12 @@ impl Limiter {
                 let granted = want.min(self.most - before);
                 self.pay(granted, now, starved).map(|()| granted)
             }
-            Err(_) => self.end(Over::Bytes(now - self.start_ns.get().unwrap_or(&now))),
+            Err(_) => self.end(ReachedCap::Bytes(now - self.start_ns.get().unwrap_or(&now))),
         }
     }
 
-    /// Counts items that have come, and slows their reader down to the rate cap; `None` when they were too many.
-    pub fn came(&self, items: u64) -> Option<()> {
+    /// Counts received items, and slows their reader down to the rate cap; `None` if there were too many.
+    pub fn count_received(&self, items: u64) -> Option<()> {
         if self.free {
             return Some(());
         }
@@ -139,51 +140,51 @@ impl Limiter {
         self.pay(items, now, || true)
     }
 
-    /// As `came`, where reading slower would not slow the sender.
-    pub fn flooded(&self, items: u64) -> Option<()> {
+    /// Counts received items as `count_received` does, for protocols where a slow reader does not slow the sender.
+    pub fn check_flood(&self, items: u64) -> Option<()> {
         if self.free {
             return Some(());
         }
         let now = self.open()?;
         let total = self.count(items, now)?;
         let elapsed_ns = now - self.start_ns.get().unwrap_or(&now);
-        if total as f64 * self.gap_ns > elapsed_ns as f64 + self.bearing.depth_s * 1e9 {
-            return self.end(Over::Flood);
+        if total as f64 * self.gap_ns > elapsed_ns as f64 + self.tolerance.depth_s * 1e9 {
+            return self.end(ReachedCap::Flood);
         }
         Some(())
     }
 
-    /// The fault of a probe that is not granted anything more.
+    /// Returns the fault of a probe that gets no further grant.
     pub fn refusal(&self) -> Fault {
         self.blame(Fault::failed("the trial was stopped", "report this"))
     }
 
-    /// The fault of the cap that ended the trial.
+    /// Returns the fault of the cap that ended the trial.
     pub fn fault(&self) -> Option<Fault> {
         let over = *self.over.get()?;
         let (name, cap) = self.rate_cap.unwrap_or(("bytes_per_s", 0.0));
         let (what, next) = match over {
-            Over::Bytes(ns) => {
+            ReachedCap::Bytes(ns) => {
                 let cap = self.caps.bytes.unwrap_or(0);
                 let what = format!("the byte cap of {cap} was reached after {:.3} s", seconds(ns));
                 (what, "raise caps.bytes, or ask for less time".into())
             }
-            Over::Burst => {
+            ReachedCap::Burst => {
                 let cap = self.caps.burst_s.unwrap_or(0.0);
                 (format!("the traffic outlasted its burst cap of {cap} s"), "raise caps.burst_s".into())
             }
-            Over::Rate => {
+            ReachedCap::Rate => {
                 let what = format!("the cap of {cap} {name} held the traffic back: the network was not measured");
                 (what, format!("raise caps.{name}, or ask for a lower rate where the probe has one"))
             }
-            Over::Flood => {
+            ReachedCap::Flood => {
                 (format!("more came than the cap of {cap} {name}"), "give both sides of a trial the same caps".into())
             }
         };
         Some(Fault { outcome: Outcome::Aborted, ..Fault::failed(what, next) })
     }
 
-    /// Adds payload that a worker has put on the network, or has had from it.
+    /// Adds payload that a worker has sent or received.
     pub fn used(&self, bytes: u64) {
         self.used_bytes.fetch_add(bytes, Relaxed);
     }
@@ -193,33 +194,33 @@ impl Limiter {
         self.free || self.open().is_some()
     }
 
-    /// The fault of a trial that this limiter ended, else the one given: whatever broke, a cap broke it.
+    /// Returns the fault of the cap that ended the trial, otherwise the given fault: the cap is the root cause.
     pub fn blame(&self, fault: Fault) -> Fault {
         self.fault().unwrap_or(fault)
     }
 
-    /// Whether the whole measured phase was spoilt, even if it came to its end.
+    /// Returns a fault if the cap spoilt the whole measured phase, even if the phase ran to its end.
     pub fn spoilt(&self) -> Option<Fault> {
-        self.over.get().filter(|over| matches!(over, Over::Rate | Over::Flood)).and_then(|_| self.fault())
+        self.over.get().filter(|over| matches!(over, ReachedCap::Rate | ReachedCap::Flood)).and_then(|_| self.fault())
     }
 
-    /// Notes which cap was reached, if one was, and the payload of the trial in both directions together.
+    /// Notes the cap that was reached, if any, and the payload of the trial in both directions together.
     pub fn note(&self, out: &Out) -> Result<(), Fault> {
         out.note("payload_bytes", self.used_bytes.load(Relaxed))?;
         match (self.over.get(), self.rate_cap) {
-            (Some(Over::Bytes(_)), _) => out.note("capped", "bytes"),
-            (Some(Over::Burst), _) => out.note("capped", "burst_s"),
-            (Some(Over::Flood), Some((name, _))) => out.note("capped", name),
-            (Some(Over::Rate), Some((name, cap))) => out.note(&format!("paced_to_{name}"), finite(cap)),
+            (Some(ReachedCap::Bytes(_)), _) => out.note("capped", "bytes"),
+            (Some(ReachedCap::Burst), _) => out.note("capped", "burst_s"),
+            (Some(ReachedCap::Flood), Some((name, _))) => out.note("capped", name),
+            (Some(ReachedCap::Rate), Some((name, cap))) => out.note(&format!("paced_to_{name}"), finite(cap)),
             _ => Ok(()),
         }
     }
 
-    /// The time, if the trial may still send.
+    /// Returns the current time if the trial may still send.
     fn open(&self) -> Option<u64> {
         let now = now_ns();
         let start = *self.start_ns.get_or_init(|| {
-            if let Some(warm_s) = self.bearing.warm_s {
+            if let Some(warm_s) = self.tolerance.warm_s {
                 self.count_ns.store(now + (warm_s * 1e9) as u64, Relaxed);
             }
             now
@@ -227,26 +228,26 @@ impl Limiter {
         if let Some(burst_s) = self.caps.burst_s
             && now.saturating_sub(start) > (burst_s * 1e9) as u64 + BURST_GRACE_NS
         {
-            return self.end(Over::Burst);
+            return self.end(ReachedCap::Burst);
         }
-        // Another thread's start may be a moment ahead of this one's reading.
+        // The start time of another thread may be slightly later than this thread's reading.
         (self.over.get().is_none() && !self.stopped.load(Relaxed)).then(|| now.max(start))
     }
 
     fn count(&self, items: u64, now: u64) -> Option<u64> {
         let total = self.taken.fetch_add(items, Relaxed).saturating_add(items);
         if total > self.most {
-            return self.end(Over::Bytes(now - self.start_ns.get().unwrap_or(&now)));
+            return self.end(ReachedCap::Bytes(now - self.start_ns.get().unwrap_or(&now)));
         }
         Some(total)
     }
 
-    /// Waits until the rate cap allows these items; `None` when the trial ends meanwhile.
+    /// Waits until the rate cap allows these items; `None` if the trial ends meanwhile.
     fn pay(&self, items: u64, mut now: u64, starved: impl Fn() -> bool) -> Option<()> {
         if self.gap_ns == 0.0 {
             return Some(());
         }
-        let floor = now.saturating_sub((self.bearing.depth_s * 1e9) as u64);
+        let floor = now.saturating_sub((self.tolerance.depth_s * 1e9) as u64);
         let cost = (items as f64 * self.gap_ns) as u64;
         let add = |due: u64| Some(due.max(floor).saturating_add(cost));
         let due = self.due_ns.fetch_update(Relaxed, Relaxed, add).unwrap_or(floor).max(floor);
@@ -257,20 +258,20 @@ impl Limiter {
             let from = now.max(self.count_ns.load(Relaxed));
             now = wait_until(due.min(now + LOOK_NS));
             let held = now.saturating_sub(from);
-            if held > 0 && starved() && !self.bears(held) {
-                return self.end(Over::Rate);
+            if held > 0 && starved() && !self.tolerates(held) {
+                return self.end(ReachedCap::Rate);
             }
         }
         Some(())
     }
 
-    fn bears(&self, held_ns: u64) -> bool {
+    fn tolerates(&self, held_ns: u64) -> bool {
         let all = self.held_ns.fetch_add(held_ns, Relaxed) + held_ns;
-        seconds(all) <= self.bearing.held_s
+        seconds(all) <= self.tolerance.held_s
     }
 
-    fn end<T>(&self, over: Over) -> Option<T> {
-        let _ = self.over.set(over); // the first reason stands
+    fn end<T>(&self, over: ReachedCap) -> Option<T> {
+        let _ = self.over.set(over); // keeps the first reason
         None
     }
 }
@@ -280,7 +281,7 @@ mod tests {
     use super::*;
 
     const BYTE: Item = Item { bytes: 1, packets: 0 };
-    const PATIENT: Bearing = Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S };
+    const PATIENT: Tolerance = Tolerance { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S };
 
     fn sent(limiter: &Limiter, want: u64, for_ns: u64) -> u64 {
         let start = now_ns();
@@ -329,14 +330,14 @@ mod tests {
     #[test]
     fn p15_traffic_that_the_cap_held_back_is_aborted_and_traffic_that_the_network_held_back_is_not() {
         let caps = Caps { bytes_per_s: Some(1e6), ..Caps::default() };
-        let bearing = Bearing { held_s: 0.01, warm_s: Some(0.02), depth_s: SENDER_DEPTH_S };
-        let limiter = Limiter::new(caps, BYTE, bearing);
+        let tolerance = Tolerance { held_s: 0.01, warm_s: Some(0.02), depth_s: SENDER_DEPTH_S };
+        let limiter = Limiter::new(caps, BYTE, tolerance);
         let start = now_ns();
         sent(&limiter, 1000, 5_000_000_000);
         let took_s = seconds(now_ns() - start);
         assert!((0.03..1.0).contains(&took_s), "the warm-up does not count, then it is soon sure: {took_s}");
         assert!(limiter.fault().unwrap().what.contains("the cap of 1000000 bytes_per_s held the traffic back"));
-        let limiter = Limiter::new(caps, BYTE, bearing);
+        let limiter = Limiter::new(caps, BYTE, tolerance);
         for _ in 0..100 {
             limiter.take(1000, || false).unwrap();
         }
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn p15_a_burst_is_cut_soon_after_its_cap_and_a_reader_stops_what_a_sender_should_have() {
+    fn p15_a_burst_is_cut_soon_after_its_cap_and_a_reader_stops_a_sender_that_does_not() {
         let limiter = Limiter::new(Caps { burst_s: Some(0.05), ..Caps::default() }, BYTE, PATIENT);
         let start = now_ns();
         sent(&limiter, 1, 5_000_000_000);
@@ -352,15 +353,15 @@ mod tests {
         assert!(limiter.fault().unwrap().what.contains("burst cap of 0.05 s"));
         let caps = Caps { bytes: Some(1000), bytes_per_s: Some(500.0), ..Caps::default() };
         let limiter = Limiter::new(caps, BYTE, PATIENT);
-        assert!(limiter.came(5).is_some() && limiter.came(996).is_none());
+        assert!(limiter.count_received(5).is_some() && limiter.count_received(996).is_none());
         assert!(limiter.fault().unwrap().what.contains("byte cap of 1000"));
-        let limiter = Limiter::new(caps, BYTE, Bearing { depth_s: RECEIVER_DEPTH_S, ..PATIENT });
-        assert!(limiter.flooded(500).is_some() && limiter.flooded(500).is_none());
+        let limiter = Limiter::new(caps, BYTE, Tolerance { depth_s: RECEIVER_DEPTH_S, ..PATIENT });
+        assert!(limiter.check_flood(500).is_some() && limiter.check_flood(500).is_none());
         assert!(limiter.fault().unwrap().what.contains("more came than the cap of 500 bytes_per_s"));
     }
 
     #[test]
-    fn without_caps_one_grant_is_for_ever_and_a_stop_wakes_who_waits() {
+    fn without_caps_a_grant_has_no_end_and_a_stop_wakes_waiting_threads() {
         let limiter = Limiter::new(Caps::default(), BYTE, PATIENT);
         assert_eq!(limiter.take(1, || true), Some(u64::MAX));
         let limiter = Limiter::new(Caps { bytes_per_s: Some(1.0), ..Caps::default() }, BYTE, PATIENT);

@@ -1,4 +1,4 @@
-//! The guard beside the probe: a deadline, a lease, and a controller that must stay.
+//! The guard thread: ends the process at the deadline, at the end of the lease, or when the controller is gone.
 
 use std::sync::Arc;
 use std::thread;
@@ -9,27 +9,27 @@ use crate::supervisor;
 use crate::wire::Out;
 use crate::workdir;
 
-/// How long the last words may take; then the process ends without them.
+/// Time for the last frames; after it, the process ends without them.
 pub const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Ends the process with `timeout` when the deadline passes, with `aborted` when the lease or stdin ends.
 ///
-/// Nothing is left behind by such an end: files are nameless or in a folder that is removed, commands end with their supervisor,
-/// sockets die with the process.
+/// Nothing remains after such an end: files have no name or are in a folder that is removed, commands end with their
+/// supervisor, and sockets close with the process.
 pub fn start(out: Arc<Out>, deadline: Instant, lease: Option<Instant>) {
     let guard = move || {
         let fault = wait(deadline, lease);
-        leave_at(Instant::now() + LAST_WORDS); // a reader who does not read must not keep us
-        let said = out.finish_within(Duration::from_secs(1), &Err(fault));
+        leave_at(Instant::now() + LAST_WORDS); // a reader that does not read must not keep the process alive
+        let finished = out.finish_within(Duration::from_secs(1), &Err(fault));
         supervisor::end_own_and_wait();
         workdir::remove_own();
-        // Skips destructors: a probe thread may be anywhere.
-        unsafe { libc::_exit(if said { 0 } else { 1 }) }
+        // Skips destructors, because a probe thread may be anywhere.
+        unsafe { libc::_exit(if finished { 0 } else { 1 }) }
     };
     thread::Builder::new().name("watch".into()).spawn(guard).expect("a thread for the deadline");
 }
 
-/// Ends the process at that time, without a word.
+/// Ends the process at that time, without any output.
 pub fn leave_at(time: Instant) {
     let leave = move || {
         while let Some(left) = time.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
@@ -62,7 +62,7 @@ fn wait(deadline: Instant, lease: Option<Instant>) -> Fault {
     }
 }
 
-/// Drops what comes after the job; says whether stdin is at its end.
+/// Discards input after the job; returns whether stdin is at its end.
 fn ended(stdin: &libc::pollfd) -> bool {
     let mut scrap = [0_u8; 512];
     if stdin.revents & libc::POLLIN != 0 {

@@ -1,6 +1,7 @@
-//! What the agent says: NDJSON frames on stdout, numbered from 0, closed by an end record with count and digest.
+//! The agent's output: NDJSON frames on stdout, numbered from 0, closed by an end record with count and digest.
 //!
-//! Only finite numbers can be written: `sample` and `note` refuse the others before a byte leaves.
+//! Only finite numbers can be written: `sample` refuses other numbers before a byte is written, and `note` leaves them
+//! out.
 
 use std::io::Write;
 use std::sync::{Mutex, MutexGuard};
@@ -11,14 +12,14 @@ use sha2::{Digest, Sha256};
 
 use crate::fault::{Fault, Outcome};
 
-/// The version that both sides say in every line.
+/// The protocol version that both sides write in every line.
 pub const VERSION: u64 = 2;
-/// The longest line either side may write, its line feed included, bytes.
+/// The longest line that either side may write, including its line feed, bytes.
 pub const LINE_LIMIT: usize = 64 * 1024;
-/// A stream with more frames than this is refused by the reader.
+/// The reader refuses a stream with more frames than this.
 pub const FRAME_LIMIT: u64 = 1_000_000;
 
-/// The one writer of stdout.
+/// The only writer of stdout.
 pub struct Out {
     stream: Mutex<Stream>,
 }
@@ -36,7 +37,7 @@ impl Out {
         Out { stream: Mutex::new(Stream { sink, digest: Sha256::new(), seq: 0, count: 0, ended: false }) }
     }
 
-    /// Who speaks, on what machine, by which clock.
+    /// Writes the hello record: the agent, the machine and the clock.
     pub fn hello(&self, body: Value) -> Result<(), Fault> {
         self.lock().frame("hello", body)
     }
@@ -45,7 +46,7 @@ impl Out {
         self.lock().frame("ready", json!({"addr": addr}))
     }
 
-    /// One fact about this trial; a number that is not finite is left out, as unknown facts are.
+    /// Writes one fact about this trial; omits a number that is not finite, like an unknown fact.
     pub fn note(&self, key: &str, value: impl Into<Value>) -> Result<(), Fault> {
         match value.into() {
             Value::Null => Ok(()),
@@ -71,7 +72,7 @@ impl Out {
         Ok(())
     }
 
-    /// A piece of what a command printed.
+    /// Writes a piece of a command's output.
     pub fn text(&self, name: &str, text: &str) -> Result<(), Fault> {
         self.lock().frame("text", json!({"name": name, "text": text}))
     }
@@ -81,7 +82,8 @@ impl Out {
         self.lock().finish(result);
     }
 
-    /// As `finish`, for a thread that may not wait on a writer who is stuck; `false` when the lock was not to be had.
+    /// Does the same as `finish`, for a thread that may not wait for a stuck writer; `false` if the lock was
+    /// unavailable.
     pub fn finish_within(&self, patience: Duration, result: &Result<(), Fault>) -> bool {
         let until = Instant::now() + patience;
         loop {
@@ -139,17 +141,17 @@ impl Stream {
         }
         let digest: String = self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         let body = json!({"outcome": outcome.name(), "count": self.count, "sha256": digest});
-        let _ = self.frame("end", body); // nobody left to tell
+        let _ = self.frame("end", body); // ignored: nobody may be listening
         self.ended = true;
     }
 }
 
-/// At most 2,000 characters, on one line.
+/// Returns at most 2,000 characters, on one line.
 fn one_line(text: &str) -> String {
     text.chars().take(2000).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A number for a note: `Null`, which `note` drops, when it is not finite.
+/// Returns a number for a note: `Null`, which `note` omits, if it is not finite.
 pub fn finite(value: f64) -> Value {
     serde_json::Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
@@ -180,7 +182,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// The bytes that the agent writes for known frames are those of the golden stream.
+    /// Compares the bytes that the agent writes for known frames with the golden stream.
     #[test]
     fn writes_the_golden_stream() {
         let clock = json!({"source": "CLOCK_MONOTONIC_RAW", "resolution_s": 1e-9, "cost_s": 2.5e-8});
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn never_writes_what_is_not_a_number() {
+    fn non_finite_numbers_are_never_written() {
         let text = written(|out| {
             for (t_s, value) in [(1.0, f64::NAN), (1.0, f64::INFINITY), (-1.0, 1.0), (f64::NAN, 1.0)] {
                 let fault = out.sample("rate", &Map::new(), t_s, value).unwrap_err();

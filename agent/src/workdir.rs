@@ -1,8 +1,8 @@
-//! A probe's own folder of named files, gone afterwards in every case.
+//! A probe's own folder of named files, removed in every case.
 //!
 //! `scratch` serves probes whose file needs no name. A probe that creates, renames and lists files works in a folder
-//! instead: removed when its probe ends, by the guard when a trial is cut, and at the next start of any agent in the
-//! same directory when its own process was killed. A lock on the folder tells the dead from the living.
+//! instead. The folder is removed when its probe ends, by the guard when a trial is cut off, and, if its process was
+//! killed, at the next start of any agent in the same directory. A lock on the folder marks it as in use.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -19,21 +19,21 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The folders of this process, for a guard that cannot wait for destructors.
 static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A private folder that is removed with all that is in it.
+/// A private folder that is removed with its content.
 pub struct Workdir {
     path: PathBuf,
     _lock: File,
 }
 
 impl Workdir {
-    /// Makes one in `dir`.
+    /// Creates a folder in `dir`.
     pub fn new(dir: &Path) -> Result<Workdir, Fault> {
         let next = "name a directory that you may write to";
         let tried = || format!("cannot create a folder in {}", dir.display());
         loop {
             let path = dir.join(format!("{PREFIX}{}-{:x}", std::process::id(), crate::clock::now_ns()));
             DirBuilder::new().mode(0o700).create(&path).or_fault(tried(), next)?;
-            // Between the two calls another agent may take it for a dead one's.
+            // Between the two calls another agent may mistake the folder for one of a killed agent.
             if let Some(lock) = lock(&path) {
                 OWN.lock().map(|mut own| own.push(path.clone())).or_fault(tried(), "report this")?;
                 return Ok(Workdir { path, _lock: lock });
@@ -55,13 +55,13 @@ impl Drop for Workdir {
     }
 }
 
-/// Removes what this process made, while its threads may still be at work in it.
+/// Removes the folders of this process, while its threads may still use them.
 pub fn remove_own() {
     let paths = OWN.lock().map(|own| own.clone()).unwrap_or_default();
     paths.iter().for_each(|path| remove(path, Instant::now() + PATIENCE));
 }
 
-/// Removes the folders that killed agents left in `dir`; says how many there were.
+/// Removes the folders that killed agents left in `dir`; returns their number.
 pub fn sweep(dir: &Path) -> usize {
     let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
     let ours = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
@@ -75,7 +75,7 @@ pub fn sweep(dir: &Path) -> usize {
     removed
 }
 
-/// The lock of a folder of our user's that nobody holds, if it is still there once it is ours.
+/// Locks a folder of this user that nobody holds; `None` if the folder is gone by then.
 fn lock(path: &Path) -> Option<File> {
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
@@ -85,7 +85,7 @@ fn lock(path: &Path) -> Option<File> {
     (locked && held.uid() == mine && (there.dev(), there.ino()) == (held.dev(), held.ino())).then_some(file)
 }
 
-/// Removes a folder into which somebody may still write.
+/// Removes a folder into which another process may still write.
 fn remove(path: &Path, until: Instant) {
     while std::fs::remove_dir_all(path).is_err() && path.exists() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_goes_with_its_owner_and_the_living_are_left_alone() {
+    fn a_folder_is_removed_with_its_owner_and_folders_in_use_stay() {
         let dir = fresh("workdir");
         let (first, second) = (Workdir::new(&dir).unwrap(), Workdir::new(&dir).unwrap());
         std::fs::create_dir(first.path().join("sub")).unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_is_swept_and_nothing_else() {
+    fn sweep_removes_only_folders_of_killed_processes() {
         let dir = fresh("sweep");
         let dead = dir.join(format!("{PREFIX}1-dead"));
         std::fs::create_dir_all(dead.join("deep")).unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use common::{Agent, SECRET, Stream, job, listening, sockets};
 use serde_json::{Value, json};
 
-/// The job of the peer that listens for so many others of this machine.
+/// Returns the job of the listening peer for `others` other peers on this machine.
 fn first(others: usize, params: &[(&str, &str)]) -> Value {
     listening(job("barrier", params), "peer", "127.0.0.1:0", ("peer", &vec!["127.0.0.1"; others]))
 }
@@ -20,7 +20,7 @@ fn other(address: &str, params: &[(&str, &str)]) -> Value {
     job
 }
 
-/// A group of which the first has said where it listens; the others have begun.
+/// Starts a group: the first agent has announced its address; the others have begun.
 fn start(count: usize, params: &[(&str, &str)], more: &Value) -> (Agent, Vec<Agent>, String) {
     let with = |mut job: Value| {
         more.as_object().unwrap().iter().for_each(|(key, value)| job[key] = value.clone());
@@ -39,7 +39,7 @@ fn end(lead: Agent, others: Vec<Agent>) -> (Stream, Vec<Stream>) {
 }
 
 #[test]
-fn four_agents_start_together_and_the_one_that_listens_tells_how_far_apart() {
+fn four_agents_start_together_and_the_listening_one_reports_the_skew() {
     for (count, rounds) in [("4", "50"), ("2", "1")] {
         let (lead, others, _) = start(count.parse().unwrap(), &[("peers", count), ("rounds", rounds)], &json!({}));
         let (lead, others) = end(lead, others);
@@ -78,18 +78,18 @@ fn jobs_that_do_not_fit_a_group_are_refused_before_a_port_is_open() {
 }
 
 #[test]
-fn p15_a_group_holds_to_its_packets_a_second_and_measures_all_the_same() {
+fn p15_a_group_keeps_its_packet_rate_cap_and_still_measures() {
     let caps = json!({"caps": {"packets_per_s": 1000}});
     let begun = Instant::now();
     let (lead, others, _) = start(3, &[("peers", "3"), ("rounds", "100")], &caps);
     let (lead, _) = end(lead, others);
     assert_eq!((lead.outcome.as_str(), lead.count()), ("ok", 100), "{:#?}", lead.frames);
-    // Four packets a round and a comparison; ten milliseconds' worth may go at once.
+    // Four packets per round and comparison; ten milliseconds' worth may be sent at once.
     assert!(begun.elapsed().as_secs_f64() > 4.0 * 164.0 / 1000.0 - 0.05);
 }
 
 #[test]
-fn p25_a_group_closes_its_door_and_admits_no_more_than_are_named() {
+fn p25_a_group_closes_its_port_and_admits_only_the_named_agents() {
     let slow = json!({"caps": {"packets_per_s": 500}});
     let (lead, mut others, address) = start(3, &[("peers", "3"), ("rounds", "300")], &slow);
     std::thread::sleep(Duration::from_millis(700));
@@ -97,7 +97,7 @@ fn p25_a_group_closes_its_door_and_admits_no_more_than_are_named() {
     assert_eq!(sockets(lead.child.id()).len(), 4, "a control and a data connection of each");
     let (_, stream) = Agent::run(&other(&address, &[("peers", "3"), ("rounds", "300")])).end();
     assert!(stream.error().contains("cannot connect"), "{}", stream.error());
-    // One that dies ends the trial of all, and soon.
+    // An agent that dies ends the trial of all others soon.
     let mut dies = others.pop().unwrap();
     dies.child.kill().unwrap();
     dies.child.wait().unwrap();

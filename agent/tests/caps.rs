@@ -1,4 +1,4 @@
-//! Caps on bytes, rate, packets and time hold in the agent itself, whatever its client does or asks for.
+//! Caps on bytes, rate, packets and time hold in the agent itself, whatever its client does or requests.
 
 mod common;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 const MIB: u64 = 1 << 20;
 const LONG: (&str, &str) = ("duration_s", "20");
 
-/// Runs a pair with the same caps; the client's stream, the server's, and how long the client ran.
+/// Runs a pair with the same caps; returns both streams, the client's first, and the client's run time.
 fn capped(probe: &str, params: &[(&str, &str)], caps: &Value) -> (Stream, Stream, Duration) {
     let more = json!({"caps": caps});
     let (server, client) = start_pair(probe, params, &more, &more);
@@ -85,7 +85,7 @@ fn p15_caps_that_hold_nothing_back_leave_a_trial_as_it_is() {
         assert_eq!((client.outcome.as_str(), server.outcome.as_str()), ("ok", "ok"), "{about}");
         assert!(client.count() > 0 && client.note("capped").is_none() && payload(&client) > 0);
     }
-    // A spaced loop and a stated rate below their caps keep to them without being held back.
+    // A spaced loop and a stated rate below their caps are not held back.
     let params = [("duration_s", "0.3"), ("interval_s", "0.02")];
     let (client, ..) = capped("rtt", &params, &json!({"packets_per_s": 101, "bytes": 2 * 64 * (15 + 50)}));
     assert_eq!(client.outcome, "ok", "{:#?}", client.frames);
@@ -95,7 +95,7 @@ fn p15_caps_that_hold_nothing_back_leave_a_trial_as_it_is() {
 }
 
 #[test]
-fn p15_what_is_asked_for_beyond_the_caps_is_refused_before_a_port_is_open() {
+fn p15_a_job_beyond_the_caps_is_refused_before_a_port_is_open() {
     let refused = |probe: &str, params: &[(&str, &str)], at: &str, caps: &Value, words: &str| {
         let own = job(probe, params);
         let ip = at.rsplit_once(':').unwrap().0;
@@ -114,7 +114,8 @@ fn p15_what_is_asked_for_beyond_the_caps_is_refused_before_a_port_is_open() {
     refused("udp", &[LONG], own, &json!({"burst_s": 19}), "a burst of 20 s, and the cap is 19 s");
     refused("tcp", &[LONG], own, &json!({"burst_s": 20}), "a burst of 20.1 s, and the cap is 20 s");
     refused("rtt", &[("interval_s", "0.001")], own, &json!({"packets_per_s": 1999}), "packets_per_s 2000");
-    // Between machines the defaults hold: a minute, 5 Gbit/s, 500,000 datagrams a second, and the bytes of that.
+    // Between machines the defaults hold: a minute, 5 Gbit/s, 500,000 datagrams a second, and the product of the first
+    // two.
     let other = "192.0.2.1:9";
     let none = json!({});
     refused("tcp", &[("duration_s", "60")], other, &none, "a burst of 60.1 s, and the cap is 60 s");
@@ -126,7 +127,7 @@ fn p15_what_is_asked_for_beyond_the_caps_is_refused_before_a_port_is_open() {
 
 #[test]
 fn p15_defaults_between_machines_are_raised_by_name_only() {
-    // Nothing listens there and the address is not ours: what is not refused fails at the socket, and at once.
+    // Nothing listens there and the address is not ours: a job that is not refused fails at the socket at once.
     let outcome = |params: &[(&str, &str)], at: &str, caps: Option<Value>| {
         let ip = at.rsplit_once(':').unwrap().0;
         let mut job = listening(job("tcp", params), "server", at, ("client", &[ip]));
@@ -182,7 +183,7 @@ fn p15_the_wire_itself_shows_no_more_than_the_caps() {
         let about = format!("{probe} {:#?} {:#?}", client.frames, server.frames);
         assert_eq!((client.outcome.as_str(), server.outcome.as_str()), (outcome, outcome), "{about}");
         let sent = first.sent("va").0 - before.0 + second.sent("vb").0 - before.1;
-        // Headers: 66 B of at least 1400, answers 66 B of every second segment; handshakes a few kB.
+        // Headers: 66 B per at least 1400 B, answers of 66 B per second segment; handshakes of a few kB.
         assert!(sent > payload(&server) && payload(&server) <= payload(&client), "{sent} {about}");
         let most = caps["bytes"].as_u64().unwrap() as f64 * 1.12 + MIB as f64;
         assert!((sent as f64) < most, "{sent} of {most} {about}");
@@ -190,7 +191,7 @@ fn p15_the_wire_itself_shows_no_more_than_the_caps() {
 }
 
 #[test]
-fn p15_between_machines_the_default_caps_are_there_unasked() {
+fn p15_between_machines_the_default_caps_hold_without_a_request() {
     let Some((first, second)) = Space::pair() else { return };
     let server = json!({"listen": "10.9.0.1:0", "targets": [{"role": "client", "address": "10.9.0.2"}]});
     let params = [("duration_s", "0.3"), ("size_bytes", "1")];
@@ -200,7 +201,7 @@ fn p15_between_machines_the_default_caps_are_there_unasked() {
     let packets = second.sent("vb").1;
     let most = 5e5 * start.elapsed().as_secs_f64() * 1.01 + 20_000.0;
     assert!((packets as f64) < most, "{packets} of {most}");
-    // Where this machine does not reach the rate nothing was held back, and the trial is whole.
+    // If this machine does not reach the rate, nothing is held back, and the trial is complete.
     let held = client.note("paced_to_packets_per_s").is_some();
     assert_eq!(client.outcome, if held { "aborted" } else { "ok" }, "{:#?} {:#?}", client.frames, server.frames);
 }
@@ -230,7 +231,7 @@ fn p15_when_the_controller_goes_both_sides_stop_in_their_burst() {
         std::thread::sleep(Duration::from_millis(300));
         let start = Instant::now();
         drop((server.child.stdin.take(), client.child.stdin.take()));
-        // Which of the two hears of the other's end first is chance.
+        // Either of the two may notice the other's end first.
         for (_, stream) in [client.end(), server.end()] {
             assert!(["aborted", "failed"].contains(&stream.outcome.as_str()), "{probe}");
         }
@@ -239,7 +240,7 @@ fn p15_when_the_controller_goes_both_sides_stop_in_their_burst() {
 }
 
 #[test]
-fn what_a_trial_put_on_the_network_is_noted() {
+fn traffic_of_a_trial_is_noted() {
     let (client, server) = measure_pair("rtt", &[("duration_s", "0.1"), ("size_bytes", "500")]);
     let trips = client.note("round_trips").unwrap().as_u64().unwrap();
     assert_eq!(payload(&client), 2 * 500 * (trips + 50), "warm-up included, both directions");

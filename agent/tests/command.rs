@@ -1,4 +1,4 @@
-//! Commands of the user's own: what is timed, what is said, and that nothing outlives them.
+//! User-defined commands: their timing, their output, and that no process outlives them.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn text(stream: &Stream, name: &str) -> String {
     pieces.map(|frame| frame["text"].as_str().unwrap()).collect()
 }
 
-/// The processes whose command line holds this word.
+/// Returns the processes whose command line contains this word.
 fn alive(word: &str) -> Vec<String> {
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let holds = |pid: &String| {
@@ -43,13 +43,13 @@ fn gone_soon(word: &str) {
     }
 }
 
-/// A word that no other process of the machine bears: it is a number of seconds to sleep.
+/// Returns a word that no other process of the machine uses: a number of seconds to sleep.
 fn word(n: u32) -> String {
     format!("7{:07}.{n}", std::process::id())
 }
 
 #[test]
-fn the_time_is_that_of_the_run_and_of_nothing_else() {
+fn the_time_covers_the_run_only() {
     let folder = Folder::new("command");
     let slow = "sleep 0.3";
     let stream = measure(&command(
@@ -66,7 +66,7 @@ fn the_time_is_that_of_the_run_and_of_nothing_else() {
 }
 
 #[test]
-fn the_setup_runs_once_a_launch_and_what_it_makes_stays() {
+fn the_setup_runs_once_per_launch_and_its_files_stay() {
     let folder = Folder::new("setup");
     let params = [
         ("setup", "echo once >> made; echo tool > tool"),
@@ -81,18 +81,18 @@ fn the_setup_runs_once_a_launch_and_what_it_makes_stays() {
 }
 
 #[test]
-fn the_environment_is_clean_and_says_what_the_study_gives() {
+fn the_environment_is_clean_and_contains_the_values_of_the_study() {
     let folder = Folder::new("environ");
     let line = "env | cut -d= -f1 | sort | tr '\\n' ' '; echo; cat; pwd; echo $CLOUDCMP_THREADS $CLOUDCMP_SEED";
-    let said = text(&measure(&command(&folder, &[("run", line), ("threads", "3")])), "stdout");
-    let lines: Vec<&str> = said.lines().collect();
+    let output = text(&measure(&command(&folder, &[("run", line), ("threads", "3")])), "stdout");
+    let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines[0], "CLOUDCMP_FILES CLOUDCMP_SEED CLOUDCMP_THREADS HOME LANG PATH PWD ");
     assert!(lines[1].ends_with("/run") && !Path::new(lines[1]).exists());
     assert_eq!(lines[2], "3 7");
 }
 
 #[test]
-fn ends_that_are_not_well_are_failures_with_the_last_line_of_the_errors() {
+fn bad_ends_are_failures_with_the_last_line_of_the_errors() {
     let folder = Folder::new("ends");
     for (line, outcome, words) in [
         ("echo first >&2; echo 'out of luck' >&2; exit 3", "failed", "run ended with exit 3: out of luck"),
@@ -111,7 +111,7 @@ fn ends_that_are_not_well_are_failures_with_the_last_line_of_the_errors() {
 }
 
 #[test]
-fn a_check_sees_the_output_and_what_it_refuses_is_invalid() {
+fn a_check_reads_the_output_and_a_refused_one_is_invalid() {
     let folder = Folder::new("check");
     let right = [("run", "echo 42; echo x > made"), ("check", "grep -qx 42 $CLOUDCMP_OUTPUT && test -s made")];
     assert_eq!(measure(&command(&folder, &right)).count(), 1);
@@ -121,7 +121,7 @@ fn a_check_sees_the_output_and_what_it_refuses_is_invalid() {
 }
 
 #[test]
-fn outputs_are_bounded_and_what_is_cut_or_not_utf8_is_said() {
+fn outputs_are_limited_and_truncated_or_non_utf8_ones_are_noted() {
     let folder = Folder::new("bounds");
     let flood = "head -c 3000000 /dev/zero | tr '\\0' '\\001'; head -c 200000 /dev/zero | tr '\\0' e >&2; echo end >&2";
     let stream = measure(&command(&folder, &[("run", flood)]));
@@ -137,7 +137,7 @@ fn outputs_are_bounded_and_what_is_cut_or_not_utf8_is_said() {
 }
 
 #[test]
-fn a_grandchild_that_made_itself_a_daemon_ends_with_its_run() {
+fn a_daemonised_grandchild_ends_with_its_run() {
     let folder = Folder::new("daemon");
     let (nap, line) =
         (word(1), |nap: &str| format!("setsid sh -c 'trap \"\" TERM HUP; sleep {nap} & sleep {nap}' & echo up"));
@@ -148,7 +148,7 @@ fn a_grandchild_that_made_itself_a_daemon_ends_with_its_run() {
 }
 
 #[test]
-fn a_run_beyond_its_limit_or_its_deadline_ends_with_all_that_it_started() {
+fn a_run_beyond_its_limit_or_its_deadline_ends_with_all_its_processes() {
     let folder = Folder::new("limit");
     let nap = word(2);
     let line = format!("setsid sleep {nap} & sleep {nap}");
@@ -172,7 +172,8 @@ fn nothing_outlives_an_agent_that_is_killed_or_left_alone() {
         let mut agent = Agent::run(&command(&folder, &[("run", &line)]));
         assert_eq!(agent.frame()["type"], "hello");
         let until = Instant::now() + Duration::from_secs(5);
-        // Three that sleep, and the shells, the agent's supervisor among them, whose lines hold the word too.
+        // Three sleeping processes, and the shells and the agent's supervisor, whose command lines also contain the
+        // word.
         while alive(&nap).len() < 5 {
             assert!(Instant::now() < until, "{:?}", alive(&nap));
             std::thread::sleep(Duration::from_millis(5));
@@ -187,7 +188,7 @@ fn nothing_outlives_an_agent_that_is_killed_or_left_alone() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_installed_only_where_the_study_says_so() {
+fn a_missing_program_is_installed_only_if_the_study_allows_it() {
     let folder = Folder::new("program");
     let needs = [("run", "true"), ("program", "no-such-tool"), ("packages", "pacman=no-such-tool")];
     let stream = ended(&folder, &needs);
@@ -201,7 +202,7 @@ fn a_program_that_is_not_there_is_installed_only_where_the_study_says_so() {
 }
 
 #[test]
-fn an_image_that_is_not_there_or_can_not_be_run_is_a_failure() {
+fn a_missing_or_unusable_image_is_a_failure() {
     let folder = Folder::new("image");
     let job = command(&folder, &[("run", "echo in"), ("image", "yes")]);
     let (_, stream) = Agent::run(&job).end();

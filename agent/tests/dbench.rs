@@ -14,7 +14,7 @@ fn dbench(folder: &Path, params: &[(&str, &str)]) -> Value {
     job
 }
 
-/// The operations that gave a value of a metric, and the values' sum.
+/// Returns the operations with a value of a metric, and the sum of the values.
 fn of_ops(stream: &Stream, metric: &str) -> (BTreeSet<String>, f64) {
     let samples: Vec<&Value> = stream.of("sample").filter(|sample| sample["metric"] == metric).collect();
     let ops = samples.iter().map(|sample| sample["params"]["op"].as_str().unwrap().to_owned()).collect();
@@ -34,7 +34,7 @@ fn check(clients: &str, mode: &str) -> Stream {
     let (count, seconds) = (stream.note("operations").unwrap(), stream.note("measured_s").unwrap());
     let expected = count.as_f64().unwrap() / seconds.as_f64().unwrap();
     assert!((per_s / expected - 1.0).abs() < 1e-9, "the operations add up: {per_s} {expected}");
-    // The load removes its own tree before it begins anew: a client that stops there leaves nothing to look at.
+    // The load removes its own tree before it starts again: a client that stops there leaves nothing to check.
     let files = stream.note("verified_files").unwrap().as_u64().expect("files were looked at");
     assert!(files > 0 || clients == "1", "{clients} clients left files");
     assert!(stream.note("loadfile").unwrap().as_str().unwrap().starts_with("own 1: "));
@@ -59,13 +59,13 @@ fn one_client_replays_every_operation_of_our_own_load() {
 }
 
 #[test]
-fn many_clients_and_synchronous_ones_run_whatever_the_number_of_cpus() {
+fn many_and_synchronous_clients_run_with_any_number_of_cpus() {
     check("2", "sync");
     check("25", "fsync");
     check("100", "async");
 }
 
-/// A loadfile in a folder of its own.
+/// Runs a loadfile in its own folder.
 fn with_load(text: &str, params: &[(&str, &str)]) -> (i32, Stream) {
     let (folder, place) = (Folder::new("dbench"), Folder::new("load"));
     let path = place.0.join("client.txt");
@@ -81,7 +81,7 @@ const SMALL: &str = "Deltree \"\\clients\\client1\" NT_STATUS_OK\nMkdir \"\\clie
     QUERY_PATH_INFORMATION \"\\clients\\client1\\a.dat\" 1004 NT_STATUS_OK\n";
 
 #[test]
-fn a_loadfile_that_was_named_is_replayed_again_and_again() {
+fn a_named_loadfile_is_replayed_repeatedly() {
     let (code, stream) = with_load(SMALL, &[("clients", "3")]);
     assert_eq!((code, stream.outcome.as_str()), (0, "ok"), "{:?}", stream.frames);
     assert!(stream.note("replays").unwrap().as_u64().unwrap() > 10);
@@ -92,7 +92,7 @@ fn a_loadfile_that_was_named_is_replayed_again_and_again() {
 
 #[test]
 fn operations_with_times_wait_for_them() {
-    // 7 operations at once, then 4 a replay of 0.02 s and more: at most 10 replays in 0.2 s and the warm-up.
+    // 7 operations at once, then 4 per replay of at least 0.02 s: at most 10 replays in 0.2 s and the warm-up.
     let paced = SMALL.replace("WriteX 2", "0.02 WriteX 2");
     let (_, stream) = with_load(&paced, &[]);
     assert_eq!(stream.outcome, "ok", "{:?}", stream.frames);
@@ -101,7 +101,7 @@ fn operations_with_times_wait_for_them() {
 }
 
 #[test]
-fn what_does_not_go_as_the_loadfile_says_is_told_with_its_line() {
+fn a_deviation_from_the_loadfile_is_reported_with_its_line() {
     for (more, line, says) in [
         ("Frobnicate 1 NT_STATUS_OK", 8, "no operation"),
         ("Close 9 NT_STATUS_OK", 8, "not open"),
@@ -120,7 +120,7 @@ fn what_does_not_go_as_the_loadfile_says_is_told_with_its_line() {
 }
 
 #[test]
-fn what_is_no_loadfile_fails_in_words() {
+fn an_invalid_loadfile_fails_with_a_reason() {
     let folder = Folder::new("dbench");
     for (path, says) in [("/no/such/file", "cannot read"), ("/dev/zero", "it is no file"), ("/", "it is no file")] {
         let (code, stream) = Agent::run(&dbench(&folder.0, &[("loadfile", path)])).end();
@@ -132,7 +132,7 @@ fn what_is_no_loadfile_fails_in_words() {
 }
 
 #[test]
-fn too_few_open_files_are_told_with_what_to_do() {
+fn too_few_open_files_are_reported_with_advice() {
     let folder = Folder::new("dbench");
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -n 24 && exec \"$0\""]);
@@ -143,7 +143,7 @@ fn too_few_open_files_are_told_with_what_to_do() {
 }
 
 #[test]
-fn what_a_killed_agent_left_is_removed_at_the_next_start() {
+fn leftovers_of_a_killed_agent_are_removed_at_the_next_start() {
     let folder = Folder::new("dbench");
     let mut agent = Agent::run(&dbench(&folder.0, &[("duration_s", "20"), ("clients", "2")]));
     let until = Instant::now() + Duration::from_secs(10);

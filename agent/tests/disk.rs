@@ -47,11 +47,11 @@ fn cached_reads_and_writes_anywhere() {
 }
 
 #[test]
-fn synchronous_writes_and_deep_queues_where_the_disk_has_them() {
+fn synchronous_writes_and_deep_queues_if_the_disk_supports_them() {
     let folder = Folder::new("probe");
     let (_, stream) = Agent::run(&disk(&folder.0, &[])).end();
     if stream.outcome == "failed" {
-        // tmpfs, or a file system without O_DIRECT: refused in words, never passed off.
+        // tmpfs, or a file system without O_DIRECT: must be refused with a reason, not measured as a disk.
         assert!(stream.error().contains("O_DIRECT") || stream.error().contains("memory"), "{}", stream.error());
         return;
     }
@@ -75,7 +75,7 @@ fn synchronous_writes_and_deep_queues_where_the_disk_has_them() {
 }
 
 #[test]
-fn what_is_no_disk_is_not_passed_off_as_one() {
+fn a_file_system_without_a_disk_is_not_measured_as_one() {
     let shm = Path::new("/dev/shm");
     if !shm.is_dir() {
         eprintln!("skipped: no /dev/shm here");
@@ -88,7 +88,7 @@ fn what_is_no_disk_is_not_passed_off_as_one() {
 }
 
 #[test]
-fn files_that_do_not_fit_and_folders_that_are_not_there_fail_in_words() {
+fn files_that_do_not_fit_and_missing_folders_fail_with_a_reason() {
     let folder = Folder::new("full");
     let refused = |job: Value, word: &str| {
         let (_, stream) = Agent::run(&job).end();

@@ -4,7 +4,7 @@ use common::{job, measure};
 use serde_json::json;
 
 #[test]
-fn one_value_an_interval_for_one_thread_and_for_all() {
+fn one_value_per_interval_for_one_thread_and_for_all() {
     for (threads, precision) in [("one", "f64"), ("all", "f32"), ("3", "f64")] {
         let params = [("threads", threads), ("precision", precision), ("duration_s", "0.06"), ("interval_s", "0.02")];
         let stream = measure(&job("fma", &params));
@@ -17,9 +17,9 @@ fn one_value_an_interval_for_one_thread_and_for_all() {
     }
 }
 
-/// The rate cannot be above what two of the widest units could do, by the clock measured right after.
+/// The rate cannot exceed that of two of the widest units, by the clock measured right after.
 #[test]
-fn rate_is_believable_beside_the_clock() {
+fn rate_is_plausible_for_the_clock() {
     let stream = measure(&job("fma", &[("duration_s", "0.1")]));
     let Some(clock_hz) = stream.note("clock_hz").and_then(|hz| hz.as_f64()) else { return };
     let lanes = match stream.note("isa").unwrap().as_str().unwrap() {
@@ -28,6 +28,6 @@ fn rate_is_believable_beside_the_clock() {
         _ => 2.0,
     };
     let per_cycle = stream.values("fma_flop_per_s", &json!({"precision": "f64", "threads": "one"}))[0] / clock_hz;
-    // Two operations a lane; four units at most; a clock that was a little higher during the run.
+    // Two operations per lane; at most four units; a slightly higher clock during the run.
     assert!(per_cycle < 2.0 * lanes * 4.0 * 1.2, "{per_cycle} flop a cycle");
 }

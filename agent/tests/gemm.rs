@@ -4,7 +4,7 @@ use common::{Agent, job, measure};
 use serde_json::json;
 
 #[test]
-fn a_rate_for_each_product_and_the_kernel_that_made_it() {
+fn each_product_has_a_rate_and_the_kernel_is_noted() {
     for threads in ["one", "2"] {
         let stream = measure(&job("gemm", &[("n", "150"), ("threads", threads), ("duration_s", "0.05")]));
         let values = stream.values("gemm_flop_per_s", &json!({"n": "150", "threads": threads}));
@@ -17,6 +17,6 @@ fn a_rate_for_each_product_and_the_kernel_that_made_it() {
 fn matrices_larger_than_memory_are_refused() {
     let (code, stream) = Agent::run(&job("gemm", &[("n", "65536"), ("duration_s", "0.01")])).end();
     assert_eq!(code, 0);
-    // 96 GiB: a machine that has them meets the deadline in place of the refusal.
+    // 96 GiB: a machine with that much memory reaches the deadline instead of the refusal.
     assert!(["failed", "timeout"].contains(&stream.outcome.as_str()));
 }

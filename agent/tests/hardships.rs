@@ -1,6 +1,6 @@
-//! What machines do to probes with files: no room, no permission, no direct I/O, no io_uring, few CPUs, death.
+//! Adverse conditions for probes with files: no space, no permission, no direct I/O, no io_uring, few CPUs, death.
 //!
-//! Each is an outcome with words, or a fallback that is noted; and nothing is left behind.
+//! Each leads to an outcome with a reason, or to a fallback with a note; and nothing is left behind.
 
 mod common;
 
@@ -35,11 +35,12 @@ fn run_by(command: Command, job: &Value) -> Stream {
     stream
 }
 
-/// Every probe with files fails in `dir` when `start` starts it, in one line with one of some words.
+/// Asserts that every probe with files fails in `dir` when started by `start`, in one line that contains one of the
+/// words.
 fn all_fail(dir: &Path, words: &[&str], start: impl Fn() -> Command) {
     for (probe, params) in WITH_FILES {
         let stream = run_by(start(), &of(probe, dir, params));
-        // UnixBench's tests before the first with files have their values; there is no index.
+        // UnixBench's tests before the first one with files have values; there is no index.
         let values = stream.of("sample").filter(|sample| sample["metric"] != "unixbench_test_index").count();
         assert_eq!((stream.outcome.as_str(), values), ("failed", 0), "{probe}");
         assert!(words.iter().any(|word| stream.error().contains(word)), "{probe}: {}", stream.error());
@@ -54,7 +55,7 @@ fn command(words: &[&str]) -> Command {
     command
 }
 
-/// Whether a command can be run here; the reason is printed where not.
+/// Whether a command can run here; prints the reason if not.
 fn can(words: &[&str]) -> bool {
     let done = command(words).output();
     let well = done.as_ref().is_ok_and(|output| output.status.success());
@@ -66,7 +67,7 @@ fn can(words: &[&str]) -> bool {
     well
 }
 
-/// A command under which system call `call` fails with `errno`, where the bits `mask` of its argument `at` are set.
+/// Returns a command in which system call `call` fails with `errno` if the bits `mask` of its argument `at` are set.
 fn forbidden(call: libc::c_long, at: u32, mask: u32, errno: i32) -> Command {
     let load = |offset: u32| libc::sock_filter { code: 0x20, jt: 0, jf: 0, k: offset };
     let give = |value: u32| libc::sock_filter { code: 0x06, jt: 0, jf: 0, k: value };
@@ -93,7 +94,7 @@ fn forbidden(call: libc::c_long, at: u32, mask: u32, errno: i32) -> Command {
 }
 
 #[test]
-fn a_full_disk_is_told_before_anything_is_written() {
+fn a_full_disk_is_reported_before_anything_is_written() {
     let folder = Folder::new("full");
     let mount = format!("mount -t tmpfs -o size=1m none {} && exec \"$@\"", folder.0.display());
     let inside = ["unshare", "-Urm", "sh", "-c", &mount, "sh"];
@@ -107,9 +108,9 @@ fn a_full_disk_is_told_before_anything_is_written() {
 }
 
 #[test]
-fn room_that_ends_in_the_middle_is_an_outcome_and_not_the_end_of_the_agent() {
+fn running_out_of_space_is_an_outcome_and_does_not_crash_the_agent() {
     let folder = Folder::new("limit");
-    // A limit on the size of files stands for a quota: the write that meets it fails, those before did not.
+    // A limit on the size of files stands for a quota: the write that reaches it fails, earlier ones succeed.
     if !can(&["prlimit", "--fsize=16384", "true"]) {
         return;
     }
@@ -123,7 +124,7 @@ fn room_that_ends_in_the_middle_is_an_outcome_and_not_the_end_of_the_agent() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to_or_is_a_file_is_told() {
+fn a_folder_that_is_not_writable_or_is_a_file_is_reported() {
     let folder = Folder::new("closed");
     let file = folder.0.join("file");
     std::fs::write(&file, "precious").unwrap();
@@ -132,7 +133,7 @@ fn a_folder_that_may_not_be_written_to_or_is_a_file_is_told() {
     let closed = folder.0.join("closed");
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o500)).unwrap();
-    // Root writes anywhere, until it has lost its capabilities.
+    // Root may write anywhere, unless it has lost its capabilities.
     let powerless = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"];
     if unsafe { libc::geteuid() } != 0 {
         all_fail(&closed, &["ermission denied"], || Command::new("env"));
@@ -143,15 +144,15 @@ fn a_folder_that_may_not_be_written_to_or_is_a_file_is_told() {
 }
 
 #[test]
-fn where_direct_io_is_refused_it_is_said_and_never_replaced_by_the_page_cache() {
+fn refused_direct_io_is_reported_and_never_replaced_by_the_page_cache() {
     let folder = Folder::new("indirect");
     let start = || forbidden(libc::SYS_openat, 2, libc::O_DIRECT as u32, libc::EINVAL);
     for (probe, op) in [("disk", "read"), ("disk", "write"), ("iozone", "read"), ("iozone", "write")] {
         let job = of(probe, &folder.0, &[("op", op), ("durability", "direct"), ("file_bytes", "1048576")]);
         let stream = run_by(start(), &job);
         assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0), "{probe} {op}");
-        let said = stream.error();
-        assert!(said.contains("O_DIRECT") || said.contains("in memory"), "{probe} {op}: {said}");
+        let error = stream.error();
+        assert!(error.contains("O_DIRECT") || error.contains("in memory"), "{probe} {op}: {error}");
     }
     for (probe, params) in WITH_FILES {
         let stream = run_by(start(), &of(probe, &folder.0, params));
@@ -160,17 +161,17 @@ fn where_direct_io_is_refused_it_is_said_and_never_replaced_by_the_page_cache() 
 }
 
 #[test]
-fn reads_that_a_page_cache_would_serve_are_no_disk_and_are_not_measured_as_one() {
+fn reads_from_the_page_cache_are_not_measured_as_a_disk() {
     let folder = Folder::new("sticky");
-    // The call that drops the file from the cache says that it has, and has not.
+    // The call that should drop the file from the cache reports success without doing so.
     let start = || forbidden(libc::SYS_fadvise64, 0, 0, 0);
     for durability in ["osync", "fsync"] {
         let file = [("durability", durability), ("file_bytes", "1048576")];
         let stream = run_by(start(), &of("iozone", &folder.0, &[&file[..], &[("op", "read")]].concat()));
         assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
-        let said = stream.error();
-        assert!(said.contains("the page cache keeps 100 % of the file") || said.contains("in memory"), "{said}");
-        if said.contains("page cache") {
+        let error = stream.error();
+        assert!(error.contains("the page cache keeps 100 % of the file") || error.contains("in memory"), "{error}");
+        if error.contains("page cache") {
             let stream = run_by(start(), &of("iozone", &folder.0, &[&file[..], &[("op", "rewrite")]].concat()));
             assert_eq!((stream.outcome.as_str(), stream.note("page_cache")), ("ok", Some(&json!("warm"))));
         }
@@ -178,7 +179,7 @@ fn reads_that_a_page_cache_would_serve_are_no_disk_and_are_not_measured_as_one()
 }
 
 #[test]
-fn a_disk_task_whose_reads_the_page_cache_serves_says_so() {
+fn a_disk_task_notes_reads_from_the_page_cache() {
     let folder = Folder::new("kept");
     let params = [("task", "disk"), ("size", "small")];
     let sticky = run_by(forbidden(libc::SYS_fadvise64, 0, 0, 0), &of("task", &folder.0, &params));
@@ -197,8 +198,8 @@ fn a_disk_task_whose_reads_the_page_cache_serves_says_so() {
 }
 
 #[test]
-fn threads_that_can_not_be_started_are_told_with_a_way_out() {
-    // A user that nobody else is, with few processes: the limit does not hold for root.
+fn threads_that_cannot_be_started_are_reported_with_advice() {
+    // An otherwise unused user, with few processes: the limit does not apply to root.
     let user = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "--inh-caps=-all"];
     let limited = [&user[..], &["--bounding-set=-all", "prlimit", "--nproc=60"]].concat();
     if !can(&[&limited[..], &["test", "-x", env!("CARGO_BIN_EXE_cloudcmp-agent")]].concat()) {
@@ -217,7 +218,7 @@ fn threads_that_can_not_be_started_are_told_with_a_way_out() {
 }
 
 #[test]
-fn where_io_uring_is_forbidden_another_engine_runs_and_is_named() {
+fn without_io_uring_another_engine_runs_and_is_named() {
     let folder = Folder::new("ringless");
     let start = || forbidden(libc::SYS_io_uring_setup, 0, 0, libc::EPERM);
     let deep = [("durability", "cached"), ("file_bytes", "1048576"), ("duration_s", "0.05"), ("depth", "4")];
@@ -229,7 +230,7 @@ fn where_io_uring_is_forbidden_another_engine_runs_and_is_named() {
 }
 
 #[test]
-fn where_threads_may_not_have_files_of_their_own_clients_share_them_and_the_trial_says_so() {
+fn without_their_own_file_tables_clients_share_one_and_a_note_says_so() {
     let folder = Folder::new("shared");
     let start = || forbidden(libc::SYS_unshare, 0, 0, libc::EPERM);
     let params = [("clients", "30"), ("loadfile", "own"), ("duration_s", "0.1")];
@@ -239,7 +240,7 @@ fn where_threads_may_not_have_files_of_their_own_clients_share_them_and_the_tria
 }
 
 #[test]
-fn one_cpu_serves_several_threads_and_the_trial_says_so() {
+fn several_threads_on_one_cpu_are_noted() {
     let folder = Folder::new("one");
     let cpu = cpus()[0];
     let taskset = ["taskset", "-c", &cpu.to_string()].map(str::to_owned);
@@ -249,9 +250,9 @@ fn one_cpu_serves_several_threads_and_the_trial_says_so() {
     }
     for (probe, params) in WITH_FILES {
         let (many, count) = match probe {
-            "postmark" => (None, 1), // one thread by its nature
+            "postmark" => (None, 1), // always uses one thread
             "dbench" => (Some(("clients", "3")), 3),
-            "unixbench" => continue, // its copies are processes, and never fitted to the CPUs
+            "unixbench" => continue, // its copies are processes, and are not adapted to the CPUs
             _ => (Some(("threads", "3")), 3),
         };
         let mut job = of(probe, &folder.0, &[params, many.as_slice()].concat());
@@ -263,7 +264,7 @@ fn one_cpu_serves_several_threads_and_the_trial_says_so() {
     }
 }
 
-/// A control group of ours with a twentieth of a CPU; `None`, with the reason printed, where we may not make one.
+/// A control group with a twentieth of a CPU; `None`, with the reason printed, if it cannot be created here.
 struct Quota(PathBuf);
 
 impl Quota {
@@ -283,7 +284,7 @@ impl Quota {
         None
     }
 
-    /// A command that begins by entering the group.
+    /// Returns a command that first enters the group.
     fn enter(&self) -> Command {
         let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
         command(&["sh", "-c", &script, "sh"])
@@ -297,7 +298,7 @@ impl Drop for Quota {
 }
 
 #[test]
-fn a_quota_of_cpu_time_is_a_fact_of_the_host_and_what_it_held_back_is_noted() {
+fn a_cpu_quota_is_a_host_fact_and_its_throttling_is_noted() {
     let Some(quota) = Quota::new() else { return };
     let stream = run_by(quota.enter(), &job("fma", &[("duration_s", "0.6")]));
     assert_eq!(stream.outcome, "ok");
@@ -309,7 +310,7 @@ fn a_quota_of_cpu_time_is_a_fact_of_the_host_and_what_it_held_back_is_noted() {
 }
 
 #[test]
-fn a_killed_agent_leaves_nothing_after_the_next_one_which_begins_as_if_it_had_not_been() {
+fn the_next_agent_removes_all_leftovers_of_a_killed_one() {
     let folder = Folder::new("killed");
     let much = [
         ("duration_s", "20"),
@@ -318,7 +319,7 @@ fn a_killed_agent_leaves_nothing_after_the_next_one_which_begins_as_if_it_had_no
         ("size", "full"),
         ("transactions", "1000000"),
     ];
-    // What becomes of UnixBench's copies is asked in a test of its own.
+    // Another test covers UnixBench's copies.
     for ((probe, params), much) in WITH_FILES.into_iter().zip(much) {
         let longer: Vec<_> = params.iter().filter(|(key, _)| *key != much.0).copied().chain([much]).collect();
         let mut agent = Agent::run(&of(probe, &folder.0, &longer));
@@ -337,7 +338,7 @@ fn a_killed_agent_leaves_nothing_after_the_next_one_which_begins_as_if_it_had_no
     }
 }
 
-/// Whether a process has a file open in a folder, with a name or without.
+/// Whether a process has a file open in a folder, with or without a name.
 fn has_a_file(pid: u32, folder: &Path) -> bool {
     let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     entries.filter_map(|entry| std::fs::read_link(entry.path()).ok()).any(|path| path.starts_with(folder))

@@ -22,7 +22,7 @@ fn note(stream: &Stream, key: &str) -> f64 {
     stream.note(key).unwrap().as_f64().unwrap()
 }
 
-/// Runs a trial that must be ok; checks its one sample against what its notes tell.
+/// Runs a trial that must be ok; checks its one sample against its notes.
 fn check(folder: &Folder, params: &[(&str, &str)]) -> Stream {
     let stream = measure(&iozone(&folder.0, params));
     let mut cell = json!({
@@ -72,7 +72,7 @@ fn every_operation_moves_the_whole_file_within_the_page_cache() {
 }
 
 #[test]
-fn every_durability_reads_and_writes_and_says_what_the_page_cache_held() {
+fn every_durability_reads_and_writes_and_notes_the_page_cache() {
     let folder = Folder::new("durability");
     if !on_a_disk(&folder) {
         return;
@@ -92,19 +92,19 @@ fn every_durability_reads_and_writes_and_says_what_the_page_cache_held() {
 }
 
 #[test]
-fn threads_have_files_of_their_own_and_mixed_ones_read_and_write_by_turns() {
+fn threads_have_their_own_files_and_mixed_ones_alternate_reads_and_writes() {
     let folder = Folder::new("threads");
     for op in ["write", "backward_read"] {
         let stream = check(&folder, &[("op", op), ("durability", "cached"), ("threads", "3")]);
         assert_eq!(note(&stream, "records") as u64, 3 * FILE_BYTES / 8192);
     }
-    // Two readers look at a word of each record, and of what the writer wrote all records are read back.
+    // Two readers check a word of each record, and all records of the writer are read back.
     let stream = check(&folder, &[("op", "mixed"), ("durability", "cached"), ("threads", "3")]);
     assert_eq!(note(&stream, "verified_records") as u64, 3 * FILE_BYTES / 8192);
 }
 
 #[test]
-fn a_pass_that_takes_too_long_is_ended_and_its_rate_is_of_what_it_did() {
+fn a_pass_that_takes_too_long_is_ended_and_its_rate_covers_the_work_done() {
     let folder = Folder::new("cut");
     let large = [("file_bytes", "67108864"), ("record_bytes", "512"), ("durability", "cached"), ("op", "read")];
     let stream = check(&folder, &[&large[..], &[("most_s", "0.001")]].concat());
@@ -114,7 +114,7 @@ fn a_pass_that_takes_too_long_is_ended_and_its_rate_is_of_what_it_did() {
 }
 
 #[test]
-fn what_can_not_be_measured_is_refused_in_words() {
+fn requests_that_cannot_be_measured_are_refused_with_a_reason() {
     let folder = Folder::new("refused");
     let refused = |dir: &Path, params: &[(&str, &str)], word: &str| {
         let (_, stream) = Agent::run(&iozone(dir, params)).end();
@@ -139,7 +139,7 @@ fn what_can_not_be_measured_is_refused_in_words() {
 }
 
 #[test]
-fn the_machines_caches_are_dropped_by_root_alone_and_no_other_is_told_that_they_were() {
+fn only_root_drops_the_caches_of_the_machine_and_others_get_a_fault() {
     let folder = Folder::new("drop");
     std::fs::set_permissions(&folder.0, PermissionsExt::from_mode(0o777)).unwrap();
     let mut nobody = Command::new("env");
@@ -156,6 +156,6 @@ fn the_machines_caches_are_dropped_by_root_alone_and_no_other_is_told_that_they_
     let job = iozone(&folder.0, &[("op", "read"), ("drop", "all")]);
     let (_, stream) = Agent::start_by(nobody, format!("{job}\n").as_bytes()).end();
     assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
-    let said = stream.error();
-    assert!(said.contains("/proc/sys/vm/drop_caches") || said.contains("in memory"), "{said}");
+    let error = stream.error();
+    assert!(error.contains("/proc/sys/vm/drop_caches") || error.contains("in memory"), "{error}");
 }

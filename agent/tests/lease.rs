@@ -1,4 +1,4 @@
-//! The lease: the process leaves when it ends, and its port with it, whatever else happens.
+//! The lease: the process ends with it and closes its port, whatever else happens.
 
 mod common;
 
@@ -9,7 +9,7 @@ use common::{Agent, job, server_of, start_pair};
 use serde_json::json;
 
 #[test]
-fn p30_at_the_lease_end_a_waiting_server_leaves_and_its_port_closes() {
+fn p30_at_the_lease_end_a_waiting_server_ends_and_its_port_closes() {
     let mut server = server_of(job("tcp", &[]));
     server["lease_s"] = 0.6.into();
     let start = Instant::now();
@@ -34,7 +34,7 @@ fn p30_a_burst_under_way_ends_with_the_lease() {
 }
 
 #[test]
-fn p30_a_reader_who_does_not_read_keeps_nobody_alive() {
+fn p30_a_reader_that_does_not_read_keeps_no_agent_alive() {
     let mut busy = job("fma", &[("duration_s", "20"), ("interval_s", "0.001")]);
     busy["lease_s"] = 1.0.into();
     let mut agent = Agent::run(&busy);
@@ -46,7 +46,7 @@ fn p30_a_reader_who_does_not_read_keeps_nobody_alive() {
 }
 
 #[test]
-fn p30_a_lease_ends_a_solo_probe_and_one_that_is_over_ends_it_at_once() {
+fn p30_a_lease_ends_a_solo_probe_and_an_expired_one_ends_it_at_once() {
     for (lease_s, most_s) in [(0.5, 2.5), (1e-6, 2.0)] {
         let mut job = job("fma", &[("duration_s", "20")]);
         job["lease_s"] = lease_s.into();

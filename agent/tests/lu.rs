@@ -4,7 +4,7 @@ use common::{Agent, job, measure};
 use serde_json::json;
 
 #[test]
-fn one_sample_a_solve_and_a_small_residual() {
+fn one_sample_per_solve_and_a_small_residual() {
     for threads in ["one", "2"] {
         let stream = measure(&job("lu", &[("n", "200"), ("threads", threads), ("duration_s", "0.05")]));
         let values = stream.values("lu_flop_per_s", &json!({"n": "200", "threads": threads}));
@@ -26,7 +26,7 @@ fn at_least_one_solve_however_short_the_time() {
 fn a_system_larger_than_memory_is_refused_before_it_is_made() {
     let vast = job("lu", &[("n", "65536")]);
     let (code, stream) = Agent::run(&with_deadline(vast)).end();
-    // 64 GiB: a machine that has them meets the deadline in place of the refusal.
+    // 64 GiB: a machine with that much memory reaches the deadline instead of the refusal.
     assert_eq!(code, 0);
     assert!(["failed", "timeout"].contains(&stream.outcome.as_str()));
 }

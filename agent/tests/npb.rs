@@ -4,7 +4,7 @@ use common::{Agent, job, measure};
 use serde_json::json;
 
 #[test]
-fn a_small_flow_is_verified_alone_and_by_two() {
+fn a_small_flow_is_verified_with_one_and_two_threads() {
     for threads in ["one", "2"] {
         let job = job("npb", &[("benchmark", "bt"), ("class", "S"), ("threads", threads)]);
         let stream = measure(&job);
@@ -20,7 +20,7 @@ fn a_small_flow_is_verified_alone_and_by_two() {
 }
 
 #[test]
-fn a_benchmark_that_is_not_there_is_refused_in_one_line() {
+fn an_unknown_benchmark_is_refused_in_one_line() {
     let (code, stream) = Agent::run(&job("npb", &[("benchmark", "xx")])).end();
     assert_eq!((code, stream.outcome.as_str(), stream.count()), (2, "failed", 0));
     assert_eq!(stream.error(), "bad job: npb.benchmark can not be \"xx\"");

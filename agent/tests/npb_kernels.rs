@@ -17,7 +17,7 @@ fn kernels() -> [(&'static str, f64); 5] {
 }
 
 #[test]
-fn every_kernel_is_verified_alone_and_by_two_and_counts_as_published() {
+fn every_kernel_is_verified_with_one_and_two_threads_and_its_published_count() {
     for (name, operations) in kernels() {
         for threads in ["one", "2"] {
             let stream = measure(&job("npb", &[("benchmark", name), ("class", "S"), ("threads", threads)]));
@@ -31,7 +31,7 @@ fn every_kernel_is_verified_alone_and_by_two_and_counts_as_published() {
 }
 
 #[test]
-fn a_class_that_is_not_there_is_refused_in_one_line() {
+fn an_unknown_class_is_refused_in_one_line() {
     let (code, stream) = Agent::run(&job("npb", &[("benchmark", "cg"), ("class", "Z")])).end();
     assert_eq!((code, stream.outcome.as_str(), stream.count()), (2, "failed", 0));
     assert_eq!(stream.error(), "bad job: npb.class can not be \"Z\"");

@@ -4,7 +4,7 @@ use common::{job, measure};
 use serde_json::json;
 
 #[test]
-fn a_share_of_the_peak_that_can_not_be_passed() {
+fn the_share_of_the_peak_is_bounded() {
     let stream = measure(&job("peak", &[("duration_s", "0.05")]));
     let cell = json!({"clock_hz": "measured", "per_cycle": "auto", "precision": "f64", "threads": "one"});
     let values = stream.values("peak_ratio", &cell);
@@ -13,11 +13,11 @@ fn a_share_of_the_peak_that_can_not_be_passed() {
 }
 
 #[test]
-fn a_told_clock_divides_and_threads_beyond_the_processors_do_not_raise_the_peak() {
+fn a_stated_clock_divides_and_threads_beyond_the_processors_do_not_raise_the_peak() {
     let share = |clock: &'static str, threads: &'static str| {
-        let told = [("clock_hz", clock), ("threads", threads), ("per_cycle", "1"), ("duration_s", "0.1")];
+        let params = [("clock_hz", clock), ("threads", threads), ("per_cycle", "1"), ("duration_s", "0.1")];
         let cell = json!({"clock_hz": clock, "per_cycle": "1", "precision": "f64", "threads": threads});
-        measure(&job("peak", &told)).values("peak_ratio", &cell)[0]
+        measure(&job("peak", &params)).values("peak_ratio", &cell)[0]
     };
     let (slow, fast) = (share("1000000", "1"), share("1000000000", "1"));
     assert!((300.0..3000.0).contains(&(slow / fast)), "{slow} {fast}");

@@ -4,7 +4,7 @@ use common::{Agent, job, measure};
 use serde_json::json;
 
 #[test]
-fn a_time_for_digits_that_were_verified() {
+fn verified_digits_have_a_time() {
     for (digits, by) in [("10000", "digest"), ("2345", "hexadecimal_digits")] {
         let stream = measure(&job("pi", &[("digits", digits)]));
         let values = stream.values("pi_time_s", &json!({"digits": digits}));

@@ -30,14 +30,14 @@ fn check(params: &[(&str, &str)]) -> Stream {
 }
 
 #[test]
-fn transactions_and_what_they_did_add_up() {
+fn transactions_and_their_operations_add_up() {
     let stream = check(&[]);
     let cell = json!({
         "buffered": "yes", "files": "100", "folders": "1", "size_bytes": "500-10000", "transactions": "400"
     });
     let per_s = stream.values("postmark_op_per_s", &cell)[0];
     let file = |op: &str| value(&stream, "postmark_file_op_per_s", op).unwrap();
-    // Each transaction creates or deletes, and reads or appends unless the file is full.
+    // Each transaction creates or deletes a file, and reads one or appends to one unless that file is full.
     assert!(((file("create") + file("delete")) / per_s - 1.0).abs() < 1e-9);
     let either = (file("read") + file("append")) / per_s;
     assert!(either > 0.98 && either < 1.0 + 1e-9, "{either}");
@@ -45,13 +45,13 @@ fn transactions_and_what_they_did_add_up() {
     let made_s = 400.0 / per_s + 100.0 / file("create_alone");
     assert!(whole_s > made_s && whole_s < 10.0, "{whole_s} {made_s}");
     let bytes = |op: &str| value(&stream, "postmark_bytes_per_s", op).unwrap() * whole_s;
-    // 100 files and some 200 more of 5250 B on average, and some 200 appends; some 200 reads.
+    // 100 files and about 200 more of 5250 B on average, and about 200 appends; about 200 reads.
     assert!((1.2e6..3.5e6).contains(&bytes("write")) && (5e5..2.5e6).contains(&bytes("read")));
     assert!(stream.note("page_cache").unwrap().as_str().unwrap().contains("fit into memory"));
 }
 
 #[test]
-fn the_same_seed_does_the_same_work_however_it_is_moved() {
+fn the_same_seed_does_the_same_work_with_any_block_size() {
     let work = |params: &[(&str, &str)]| {
         let stream = check(params);
         let whole_s = value(&stream, "postmark_time_s", "").unwrap();
@@ -72,12 +72,12 @@ fn folders_biases_and_ends_of_ranges() {
     assert!(value(&stream, "postmark_file_op_per_s", "delete").is_none());
     assert_eq!(stream.note("verified_files"), Some(&json!(500)));
     let folder = Folder::new("postmark");
-    // More deletions than files: the pool runs dry, and nothing is made of it.
+    // More deletions than files: when the pool is empty, a deletion does nothing.
     measure(&postmark(&folder.0, &[("files", "1"), ("transactions", "50"), ("bias_create", "1")]));
 }
 
 #[test]
-fn what_can_not_be_done_fails_in_words() {
+fn impossible_requests_fail_with_a_reason() {
     let folder = Folder::new("postmark");
     let refused = |job: Value, code: i32, says: &str| {
         let (ended, stream) = Agent::run(&job).end();
@@ -91,7 +91,7 @@ fn what_can_not_be_done_fails_in_words() {
 }
 
 #[test]
-fn what_a_killed_agent_left_is_removed_at_the_next_start() {
+fn leftovers_of_a_killed_agent_are_removed_at_the_next_start() {
     let folder = Folder::new("postmark");
     let mut agent = Agent::run(&postmark(&folder.0, &[("transactions", "1000000")]));
     let until = Instant::now() + Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Alone in its file: nothing else of these tests runs beside it.
+//! A separate file, so that no other test runs at the same time.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn run(threads: &str) -> Stream {
     measure(&job)
 }
 
-/// The rate, and the share of the CPU that the threads had in all: a neighbour's work is not the agent's error.
+/// Returns the rate, and the threads' total share of the CPU: another process's work is not the agent's error.
 fn rate_and_share(stream: &Stream, threads: &str) -> (f64, f64) {
     let rate = stream.values("fma_flop_per_s", &json!({"precision": "f64", "threads": threads}))[0];
     let note = |key| stream.note(key).unwrap().as_f64().unwrap();

@@ -1,4 +1,4 @@
-//! Strangers get nothing from the agent, and it talks to nobody but the one peer that its job names.
+//! The agent sends nothing to strangers, and contacts only the peer named in its job.
 
 mod common;
 
@@ -28,11 +28,11 @@ fn wait_for(address: &str) -> TcpStream {
     stream
 }
 
-/// Bytes that a stranger hears until the connection ends, and after how long it does.
+/// Returns the number of bytes a stranger receives until the connection ends, and the time until then.
 fn heard(mut stream: TcpStream) -> (usize, Duration) {
     let start = Instant::now();
     let mut bytes = Vec::new();
-    let _ = stream.read_to_end(&mut bytes); // a reset is an end, too
+    let _ = stream.read_to_end(&mut bytes); // ignored: a reset is an end, too
     (bytes.len(), start.elapsed())
 }
 
@@ -45,7 +45,7 @@ fn p25_no_port_is_open_outside_a_network_trial() {
 }
 
 #[test]
-fn p25_a_server_is_bound_to_one_address_and_closes_its_door_behind_the_client() {
+fn p25_a_server_is_bound_to_one_address_and_closes_its_port_after_the_client() {
     for probe in ["tcp", "udp", "rtt"] {
         let mut server = serve(probe, &[]);
         let address = server.frame()["addr"].as_str().unwrap().to_owned();
@@ -82,14 +82,14 @@ fn p25_only_the_named_address_is_admitted_even_with_the_secret() {
 }
 
 #[test]
-fn p25_a_handshake_has_five_seconds_however_it_dawdles() {
+fn p25_a_slow_handshake_ends_after_five_seconds() {
     let mut server = serve("tcp", &[]);
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
     let silent = wait_for(&address);
     let mut dripping = wait_for(&address);
     let mut drip = dripping.try_clone().unwrap();
     std::thread::spawn(move || {
-        // A length that fits, then a byte at a time.
+        // A valid length, then one byte at a time.
         while drip.write_all(&[0x00]).is_ok() {
             std::thread::sleep(Duration::from_millis(700));
             if drip.write_all(&[0x30]).is_err() {
@@ -105,7 +105,7 @@ fn p25_a_handshake_has_five_seconds_however_it_dawdles() {
     drop(server);
 }
 
-/// Attempts without the secret: none is answered by a byte, none starts anything.
+/// Makes attempts without the secret: none is answered with a byte, none starts anything.
 fn bad_attempts(address: &str, n: usize) {
     for attempt in 0..n {
         let mut stream = wait_for(address);
@@ -116,21 +116,21 @@ fn bad_attempts(address: &str, n: usize) {
             3 => vec![0x16, 0x03, 0x01, 0x02, 0x00, 0x01], // how TLS begins
             _ => Vec::new(),
         };
-        let _ = stream.write_all(&message); // the agent may hang up first
+        let _ = stream.write_all(&message); // ignored: the agent may hang up first
         let _ = stream.shutdown(Shutdown::Write);
         assert_eq!(heard(stream).0, 0, "attempt {attempt}");
     }
 }
 
 #[test]
-fn p25_no_bad_attempt_is_answered_and_the_client_comes_through_a_thousand_who_dawdle() {
+fn p25_no_bad_attempt_is_answered_and_the_client_connects_despite_a_thousand_slow_ones() {
     let attempts = std::env::var("CLOUDCMP_CASES").ok().and_then(|text| text.parse().ok()).unwrap_or(500);
-    // It ends at its deadline, whoever still tries: there must be time for all of them.
+    // The server ends at its deadline, even if attempts continue: the deadline must allow all of them.
     let mut server = serve_for(30.0 + attempts as f64 / 500.0, "tcp", &[("duration_s", "0.05")]);
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
     bad_attempts(&address, attempts);
     assert_eq!(sockets(server.child.id()).iter().filter(|socket| socket.2 == "01").count(), 0);
-    // As many as we may open here; the agent holds far fewer of them.
+    // As many as may be opened here; the agent holds far fewer of them.
     let dawdlers: Vec<TcpStream> = (0..1000).map_while(|_| TcpStream::connect(&address).ok()).collect();
     assert!(dawdlers.len() > 300, "{}", dawdlers.len());
     std::thread::sleep(Duration::from_millis(100));
@@ -151,7 +151,7 @@ fn p25_the_secret_of_another_trial_opens_nothing() {
         let (_, stream) = Agent::run(&tcp_client(&address, &old.repeat(64), &[("duration_s", "0.05")])).end();
         assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
     }
-    // What a client said once, said again by another: recorded on its way through.
+    // A relay records a client's messages; another sender replays them.
     let relay = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let own = relay.local_addr().unwrap();
     let to: SocketAddr = address.parse().unwrap();
@@ -185,7 +185,7 @@ fn p27_a_peer_that_is_not_one_address_is_refused_before_a_socket_is_made() {
     }
 }
 
-/// Addresses of all system calls that name one, in a trace of strace.
+/// Returns the addresses of all system calls with an address, in a trace of strace.
 fn named(trace: &str) -> Vec<String> {
     let field = |line: &str, key: &str, end: char| {
         line.split_once(key).and_then(|(_, rest)| rest.split_once(end)).map(|(value, _)| value.to_owned())
@@ -242,8 +242,8 @@ fn p27_the_system_calls_of_a_trial_name_its_peer_and_nobody_else() {
 }
 
 #[test]
-fn p27_a_machine_with_a_way_out_sends_no_packet_there() {
-    // A second machine that would answer for anybody, behind the default route.
+fn p27_a_machine_with_a_default_route_sends_no_packet_there() {
+    // A second machine that answers for every address, behind the default route.
     let script = "ip link add out type veth peer name far && sysctl -qw net.ipv6.conf.all.disable_ipv6=1 \
                   && ip addr add 198.51.100.1/24 dev out && ip link set out up && ip link set far up \
                   && ip route add default via 198.51.100.2";
@@ -255,7 +255,7 @@ fn p27_a_machine_with_a_way_out_sends_no_packet_there() {
         assert_eq!((client.end().1.outcome, server.end().1.outcome), ("ok".into(), "ok".into()));
     }
     assert_eq!(space.sent("out").1, before, "packets went where nobody was asked to send any");
-    // The counter counts.
+    // Shows that the counter works.
     let (_, stream) = {
         let mut client = tcp_client("198.51.100.2:9", SECRET, &[("duration_s", "0.1")]);
         client["deadline_s"] = 1.0.into();

@@ -17,7 +17,7 @@ fn triad_with_both_stores_and_a_warning_for_small_arrays() {
 }
 
 #[test]
-fn arrays_that_do_not_fit_or_can_not_be_shared_fail() {
+fn arrays_that_do_not_fit_or_cannot_be_shared_fail() {
     for (bytes, word) in [("17592186044416", "fit"), ("16384", "small")] {
         let (_, stream) = Agent::run(&job("stream", &[("array_bytes", bytes), ("threads", "64")])).end();
         assert_eq!(stream.outcome, "failed");

@@ -12,7 +12,7 @@ fn task(name: &str, threads: &str) -> Value {
     job("task", &[("task", name), ("size", "small"), ("threads", threads)])
 }
 
-/// One value, the threads' own times around it, and the path taken.
+/// Checks for one value, the threads' own times around it, and the code path.
 fn check(stream: &Stream, name: &str, threads: &str) {
     let values = stream.values("task_time_s", &json!({"size": "small", "task": name, "threads": threads}));
     let count = stream.note("threads").unwrap().as_f64().unwrap();
@@ -63,7 +63,7 @@ fn the_seed_of_a_trial_changes_nothing() {
 }
 
 #[test]
-fn files_are_written_read_back_and_gone() {
+fn files_are_written_read_back_and_removed() {
     let folder = Folder::new("task");
     for threads in ["one", "all"] {
         let mut disk = task("disk", threads);
@@ -98,7 +98,7 @@ fn a_disk_task_needs_a_disk() {
 }
 
 #[test]
-fn what_does_not_fit_into_memory_or_is_no_task_is_refused() {
+fn an_oversized_or_unknown_task_is_refused() {
     let (_, stream) = Agent::run(&task("nonsense", "one")).end();
     assert!(stream.error().contains("task.task can not be \"nonsense\""), "{}", stream.error());
     let bytes = std::fs::read_to_string("/proc/meminfo").unwrap();

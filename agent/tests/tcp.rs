@@ -27,7 +27,7 @@ fn a_client_with_another_secret_gets_nothing() {
     client["secret"] = SECRET.replace('0', "1").into();
     let (_, stream) = Agent::run(&client).end();
     assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0));
-    // Strangers who say something, or nothing, do not hold the server back from its client.
+    // Strangers, silent or not, do not keep the server from its client.
     let mut stranger = TcpStream::connect(&address).unwrap();
     stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     stranger.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -41,7 +41,7 @@ fn a_client_with_another_secret_gets_nothing() {
 }
 
 #[test]
-fn a_server_whose_controller_goes_closes_its_port() {
+fn a_server_that_loses_its_controller_closes_its_port() {
     let mut server = serve("tcp", &[]);
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
     drop(server.child.stdin.take());
@@ -51,7 +51,7 @@ fn a_server_whose_controller_goes_closes_its_port() {
 }
 
 #[test]
-fn nobody_at_the_other_end_is_a_failure_in_words() {
+fn a_missing_server_is_a_failure_with_a_reason() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut client = client_of(job("tcp", &[]), &port.to_string());
     client["deadline_s"] = 8.0.into();

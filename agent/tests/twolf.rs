@@ -4,7 +4,7 @@ use common::{job, measure};
 use serde_json::json;
 
 #[test]
-fn every_thread_places_the_circuit_in_the_known_way() {
+fn every_thread_finds_the_known_placement() {
     let mut lengths = Vec::new();
     for threads in ["one", "all", "3"] {
         let stream = measure(&job("twolf", &[("cells", "300"), ("threads", threads)]));

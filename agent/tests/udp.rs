@@ -4,7 +4,7 @@ use common::measure_pair;
 use serde_json::json;
 
 #[test]
-fn a_gentle_rate_arrives_whole_and_in_every_interval() {
+fn a_low_rate_arrives_completely_in_every_interval() {
     let params = [("rate_bytes_per_s", "2000000"), ("duration_s", "0.2"), ("interval_s", "0.1")];
     let (client, _) = measure_pair("udp", &params);
     let cell = json!({"path": "loopback", "rate_bytes_per_s": "2000000", "size_bytes": "1448"});

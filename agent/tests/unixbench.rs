@@ -29,7 +29,7 @@ fn unixbench(folder: &Path, copies: &str, duration_s: &str) -> Value {
     job
 }
 
-/// Processes whose current folder is in this one, or was.
+/// Returns the number of processes whose current folder is or was in this one.
 fn at_work_in(folder: &Path) -> usize {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     entries
@@ -76,7 +76,7 @@ fn twelve_tests_make_an_index() {
 }
 
 #[test]
-fn copies_die_with_an_agent_that_is_killed_and_the_next_one_tidies_up() {
+fn copies_end_with_a_killed_agent_and_the_next_one_cleans_up() {
     let folder = Folder::new("unixbench");
     let mut agent = Agent::run(&unixbench(&folder.0, "3", "30"));
     wait_for("three copies are at work", || at_work_in(&folder.0) >= 3);
@@ -91,10 +91,10 @@ fn copies_die_with_an_agent_that_is_killed_and_the_next_one_tidies_up() {
 }
 
 #[test]
-fn a_deadline_ends_shells_and_all() {
+fn a_deadline_ends_all_processes() {
     let folder = Folder::new("unixbench");
     let mut job = unixbench(&folder.0, "2", "0.1");
-    job["deadline_s"] = 2.6.into(); // somewhere in it
+    job["deadline_s"] = 2.6.into(); // in the middle of it
     let (_, stream) = Agent::run(&job).end();
     assert_eq!(stream.outcome, "timeout");
     wait_for("nothing is left", || at_work_in(&folder.0) == 0 && folder.files() == 0);
@@ -121,18 +121,18 @@ fn shells_end_with_their_copy() {
     wait_for("the shell is gone", || {
         std::fs::read_to_string(format!("/proc/{shell}/stat")).map_or(true, |stat| stat.contains(") Z "))
     });
-    // What our own scripts start lasts a moment; this test's sleep does not, and is ours to end.
+    // Processes of our scripts end soon; this test's own sleep does not, so the test ends it.
     child.iter().for_each(|&child| assert_eq!(unsafe { libc::kill(child, libc::SIGKILL) }, 0));
 }
 
 #[test]
-fn wrong_answers_of_the_tools_are_seen() {
+fn wrong_results_of_the_tools_are_detected() {
     let folder = Folder::new("unixbench");
     let scripts = [("many.sh", "true\n"), ("keep.sh", "echo wrong > sorted.$$\n")];
     scripts.iter().for_each(|(name, text)| std::fs::write(folder.0.join(name), text).unwrap());
-    let said = copy_says(&["shell1", "0.01"], &folder.0);
+    let text = copy_says(&["shell1", "0.01"], &folder.0);
     assert_eq!(
-        said,
+        text,
         "ready\ninvalid the shell's tools gave wrong answers\tlook at this machine's sort, od, grep, tee and wc\n"
     );
     std::fs::write(folder.0.join("many.sh"), "exit 3\n").unwrap();
@@ -143,12 +143,12 @@ fn wrong_answers_of_the_tools_are_seen() {
 }
 
 #[test]
-fn without_a_shell_there_is_no_index_and_no_long_wait_for_it() {
+fn without_a_shell_the_trial_fails_soon() {
     let folder = Folder::new("unixbench");
-    for (hidden, said) in
+    for (hidden, error) in
         [("/bin/sh", "the shell tests have no /bin/sh here"), ("/usr/bin/od", "the shell tests have no od here")]
     {
-        // What cannot be executed stands in its place, in a namespace of this command's own.
+        // Hides it behind a file that cannot be executed, in a namespace of this command alone.
         let hide = format!("mount --bind /dev/null $(readlink -f {hidden}) && exec \"$@\"");
         let inside = |words: &[&str]| {
             let mut command = Command::new("unshare");
@@ -162,7 +162,7 @@ fn without_a_shell_there_is_no_index_and_no_long_wait_for_it() {
         }
         let job = unixbench(&folder.0, "1", "10");
         let (code, stream) = Agent::start_by(inside(&[]), format!("{job}\n").as_bytes()).end();
-        assert_eq!((code, stream.outcome.as_str(), stream.count(), stream.error()), (0, "failed", 0, said));
+        assert_eq!((code, stream.outcome.as_str(), stream.count(), stream.error()), (0, "failed", 0, error));
         let next = stream.of("error").next().unwrap()["next"].as_str().unwrap();
         assert!(next.contains("install a shell"), "{next}");
         assert_eq!(folder.files(), 0);
@@ -170,7 +170,7 @@ fn without_a_shell_there_is_no_index_and_no_long_wait_for_it() {
 }
 
 #[test]
-fn a_copy_believes_no_other_arguments() {
+fn a_copy_refuses_other_arguments() {
     let folder = Folder::new("unixbench");
     for arguments in
         [&[][..], &["pipe"], &["pipe", "0"], &["pipe", "nan"], &["execl", "1", "x", "2"], &["pipe", "1", "2", "3"]]
@@ -194,8 +194,8 @@ fn copy_says(arguments: &[&str], folder: &Path) -> String {
     let mut copy = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent"));
     copy.arg("--unixbench-copy").args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut copy = copy.spawn().unwrap();
-    let mut said = String::new();
-    copy.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    let mut text = String::new();
+    copy.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     copy.wait().unwrap();
-    said
+    text
 }

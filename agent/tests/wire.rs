@@ -1,4 +1,4 @@
-//! The wire: golden streams, bad jobs, a controller that goes, a deadline that passes.
+//! The wire: golden streams, bad jobs, a lost controller, an expired deadline.
 
 mod common;
 
@@ -30,13 +30,13 @@ fn golden_streams_hold_and_hostile_ones_do_not() {
 }
 
 #[test]
-fn a_bad_job_still_gets_a_whole_stream_and_exit_code_2() {
+fn a_bad_job_still_gets_a_complete_stream_and_exit_code_2() {
     let golden = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/job-bad.ndjson")).unwrap();
     let hostile = [vec![b'x'; 70_000], b"no line feed".to_vec(), vec![]];
     for line in golden.split_inclusive(|&byte| byte == b'\n').step_by(5).map(<[u8]>::to_vec).chain(hostile) {
         let mut agent = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent"));
         let mut agent = agent.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        // An agent that refuses a long line closes its end before all is written.
+        // An agent that refuses a long line closes its end before everything is written.
         let _ = agent.stdin.take().unwrap().write_all(&line);
         let output = agent.wait_with_output().unwrap();
         let stream = decode(&output.stdout).unwrap();
@@ -46,7 +46,7 @@ fn a_bad_job_still_gets_a_whole_stream_and_exit_code_2() {
 }
 
 #[test]
-fn jobs_that_the_table_does_not_know_are_refused() {
+fn jobs_unknown_to_the_table_are_refused() {
     let refused = |job: Value, word: &str| {
         let (code, stream) = Agent::run(&job).end();
         assert_eq!(code, 2);
@@ -79,7 +79,7 @@ fn jobs_that_the_table_does_not_know_are_refused() {
 }
 
 #[test]
-fn cpus_that_are_not_there_fail_with_a_word_about_them() {
+fn missing_cpus_fail_with_a_reason() {
     let mut job = job("fma", &[]);
     job["cpus"] = Value::from(vec![1023]);
     let (code, stream) = Agent::run(&job).end();
@@ -121,7 +121,7 @@ fn a_killed_agent_leaves_no_file() {
 }
 
 #[test]
-fn the_table_and_the_version_are_for_machines() {
+fn the_table_and_the_version_are_machine_readable() {
     let say = |flag: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent")).arg(flag).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
@@ -135,7 +135,7 @@ fn the_table_and_the_version_are_for_machines() {
     for probe in table["probes"].as_array().unwrap() {
         let params: Vec<&Value> = probe["params"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
         for metric in probe["metrics"].as_array().unwrap() {
-            // One trial of these gives a cell for each test of an index, and for each operation of a load.
+            // One trial of these has a cell for each test of an index, and for each operation of a load.
             let known = |name: &Value| params.contains(&name) || name == "test" || name == "op";
             assert!(metric["params"].as_array().unwrap().iter().all(known), "{metric}");
             assert!(metric["unit"].is_string());
@@ -146,26 +146,26 @@ fn the_table_and_the_version_are_for_machines() {
 }
 
 #[test]
-fn hello_tells_the_uptime_at_hello_finely() {
+fn hello_contains_the_uptime_in_fine_steps() {
     let uptime_s = || {
         let text = std::fs::read_to_string("/proc/uptime").unwrap();
         text.split_whitespace().next().unwrap().parse::<f64>().unwrap()
     };
-    let told: Vec<f64> = (0..3)
+    let uptimes: Vec<f64> = (0..3)
         .map(|_| {
             let before = uptime_s();
             let hello = Agent::run(&job("fma", &[("duration_s", "0.01")])).frame();
-            let told = hello["host"]["uptime_s"].as_f64().unwrap();
-            // The kernel's file shows hundredths, cut off.
-            assert!(before <= told && told <= uptime_s() + 0.01, "{told}");
-            told
+            let uptime = hello["host"]["uptime_s"].as_f64().unwrap();
+            // The kernel's file shows hundredths, truncated.
+            assert!(before <= uptime && uptime <= uptime_s() + 0.01, "{uptime}");
+            uptime
         })
         .collect();
-    assert!(told.iter().any(|told| (told * 100.0).fract() > 1e-4), "finer than the file: {told:?}");
+    assert!(uptimes.iter().any(|uptime| (uptime * 100.0).fract() > 1e-4), "finer than the file: {uptimes:?}");
 }
 
 #[test]
-fn hello_comes_first_and_soon_and_tells_of_the_machine() {
+fn hello_comes_first_and_soon_and_describes_the_machine() {
     let start = Instant::now();
     let mut agent = Agent::run(&job("fma", &[("duration_s", "0.01")]));
     let hello = agent.frame();

@@ -1,10 +1,10 @@
-//! The exact solution, a polynomial in each coordinate, and what follows from it: first values, forcing, errors.
+//! The exact solution, a polynomial in each coordinate, and values computed from it: initial values, forcing, errors.
 
 use std::ops::Range;
 
 use super::{DERIVED, Flow, UNKNOWNS};
 
-/// Coefficients of each unknown: the constant, then x, y, z to the first power, to the second, to the third, the fourth.
+/// Coefficients of each unknown: the constant, then x, y, z to the first, second, third and fourth power.
 const CE: [[f64; 13]; UNKNOWNS] = [
     [2.0, 0.0, 0.0, 4.0, 5.0, 3.0, 0.5, 0.02, 0.01, 0.03, 0.5, 0.4, 0.3],
     [1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.01, 0.03, 0.02, 0.4, 0.3, 0.5],
@@ -13,7 +13,7 @@ const CE: [[f64; 13]; UNKNOWNS] = [
     [5.0, 4.0, 3.0, 2.0, 0.1, 0.4, 0.3, 0.05, 0.04, 0.03, 0.1, 0.3, 0.2],
 ];
 
-/// The solution at a place of the unit cube.
+/// Returns the solution at a point of the unit cube.
 pub fn exact(place: [f64; 3]) -> [f64; UNKNOWNS] {
     CE.map(|ce| {
         let along = |axis: usize| {
@@ -24,7 +24,7 @@ pub fn exact(place: [f64; 3]) -> [f64; UNKNOWNS] {
     })
 }
 
-/// First values inside: blended from the exact ones on the six faces (transfinite interpolation).
+/// Returns initial values inside: blended from the exact values on the six faces (transfinite interpolation).
 fn blended(place: [f64; 3]) -> [f64; UNKNOWNS] {
     let between = |axis: usize| {
         let face = |at: f64| {
@@ -39,7 +39,7 @@ fn blended(place: [f64; 3]) -> [f64; UNKNOWNS] {
     std::array::from_fn(|m| x[m] + y[m] + z[m] - x[m] * y[m] - x[m] * z[m] - y[m] * z[m] + x[m] * y[m] * z[m])
 }
 
-/// What is kept of a point beside its unknowns.
+/// Computes the stored derived values of a point from its unknowns.
 fn derived(u: [f64; UNKNOWNS]) -> [f64; DERIVED] {
     let per_density = 1.0 / u[0];
     let energy = 0.5 * (u[1] * u[1] + u[2] * u[2] + u[3] * u[3]) * per_density;
@@ -52,15 +52,16 @@ impl Flow {
         [i as f64 * step, j as f64 * step, k as f64 * step]
     }
 
-    /// The exact solution in planes of the flow.
+    /// Sets planes of the flow to the exact solution.
     ///
     /// # Safety
-    /// Of this and what follows: planes lie within the cube, and each belongs to one thread meanwhile.
+    /// For this function and the following ones: planes lie within the cube, and each belongs to one thread during the
+    /// call.
     pub unsafe fn set_exact(&self, planes: Range<usize>) {
         self.set_planes(planes, |place, _| exact(place));
     }
 
-    /// First values in planes of the flow.
+    /// Sets planes of the flow to the initial values.
     pub unsafe fn set_first(&self, planes: Range<usize>) {
         self.set_planes(planes, |place, face| if face { exact(place) } else { blended(place) });
     }
@@ -71,7 +72,7 @@ impl Flow {
         for k in planes {
             for j in 0..n {
                 for i in 0..self.u.number {
-                    // What fills up a row is computed with, and never used: any gas will do.
+                    // The padding of a row takes part in the computation but is never used: any valid gas works.
                     let inside = i < n;
                     let face = end(k) || end(j) || end(i);
                     let u = if inside { value(self.place(k, j, i), face) } else { [1.0; UNKNOWNS] };
@@ -82,7 +83,7 @@ impl Flow {
         }
     }
 
-    /// Takes the right-hand side of what is set now, without its dt, away from all later ones.
+    /// Subtracts the right-hand side of the current values, without its dt, from all later right-hand sides.
     pub unsafe fn set_forcing(&self, planes: Range<usize>) {
         for k in planes {
             for j in 0..self.size.n {
@@ -93,7 +94,7 @@ impl Flow {
         }
     }
 
-    /// Squared differences from the exact solution, summed over planes.
+    /// Returns the squared differences from the exact solution, summed over planes.
     pub unsafe fn squared_errors(&self, planes: Range<usize>) -> [f64; UNKNOWNS] {
         let mut sums = [0.0; UNKNOWNS];
         for k in planes {
@@ -107,7 +108,7 @@ impl Flow {
         sums
     }
 
-    /// Squares of the right-hand side, without its dt, summed over planes.
+    /// Returns the squares of the right-hand side, without its dt, summed over planes.
     pub unsafe fn squared_residuals(&self, planes: Range<usize>) -> [f64; UNKNOWNS] {
         let mut sums = [0.0; UNKNOWNS];
         for k in planes {

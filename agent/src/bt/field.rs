@@ -1,21 +1,23 @@
-//! C numbers at each point of a cube, stored `[k][j][number][i]`: rows along x are contiguous, and begin on cache lines.
+//! C numbers at each point of a cube, stored `[k][j][number][i]`: rows along x are contiguous and start on cache
+//! lines.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
-/// Rows are as long as whole cache lines, for every width of lanes.
+/// Rows are padded to whole cache lines, for every width of lanes.
 const LANES: usize = 8;
-/// Readable doubles before and after: a stencil looks two points past the ends of a row.
+/// Readable doubles before and after: a stencil reads two points past the ends of a row.
 const MARGIN: usize = 16;
 
-/// Threads write to planes, or to sheets, that are theirs alone: it is for the caller to see to that.
+/// A field. The caller ensures that each thread writes only to its own planes or sheets.
 pub struct Field<const C: usize> {
     memory: *mut f64,
     layout: Layout,
-    /// Doubles from one of a point's numbers to the next: a row with what fills up its last cache line.
+    /// Doubles between two numbers of a point: a row padded to whole cache lines.
     pub number: usize,
     /// Doubles from one point to its neighbour along y.
     pub row: usize,
-    /// Doubles from one point to its neighbour along z: no multiple of a page, or all planes would meet in one set.
+    /// Doubles from one point to its neighbour along z: not a multiple of a page, or all planes would share one cache
+    /// set.
     pub plane: usize,
 }
 
@@ -34,7 +36,7 @@ impl<const C: usize> Field<C> {
         Field::<C>::layout(n).2.size()
     }
 
-    /// All zero; pages belong to whom writes them first.
+    /// Creates a field of zeros; a page belongs to the thread that first writes to it.
     pub fn new(n: usize) -> Field<C> {
         let (row, plane, layout) = Field::<C>::layout(n);
         let memory = unsafe { alloc_zeroed(layout) }.cast::<f64>();
@@ -44,16 +46,17 @@ impl<const C: usize> Field<C> {
         Field { memory, layout, number: row / C, row, plane }
     }
 
-    /// The first number of the first point of row j in plane k.
+    /// Returns the first number of the first point of row j in plane k.
     ///
     /// # Safety
-    /// Of this and what follows: the point lies within the cube, and nobody writes to it meanwhile.
+    /// For this function and the following ones: the point lies within the cube, and nobody writes to it during the
+    /// call.
     #[inline(always)]
     pub unsafe fn at(&self, k: usize, j: usize) -> *mut f64 {
         self.memory.add(MARGIN + k * self.plane + j * self.row)
     }
 
-    /// All numbers of a point.
+    /// Returns all numbers of a point.
     pub unsafe fn get(&self, k: usize, j: usize, i: usize) -> [f64; C] {
         let point = self.at(k, j).add(i);
         std::array::from_fn(|m| *point.add(m * self.number))

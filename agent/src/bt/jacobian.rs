@@ -5,13 +5,13 @@ use crate::simd::{Lanes, times_each};
 
 pub type Block<V> = [[V; UNKNOWNS]; UNKNOWNS];
 
-/// What the blocks of one axis are made of.
+/// The factors of the blocks of one axis.
 pub struct Axis<V> {
-    /// dt over twice the distance of two points.
+    /// dt over twice the distance between two points.
     half: V,
-    /// dt over its square, times the second-order dissipation.
+    /// dt over the square of the distance, times the second-order dissipation.
     second: V,
-    /// And times the viscosity: across the axis, along it, and of heat.
+    /// dt over the square of the distance, times the viscosity: across the axis, along it, and of heat.
     across: V,
     along: V,
     heat: V,
@@ -32,7 +32,7 @@ impl<V: Lanes> Axis<V> {
     }
 }
 
-/// The gas at a point: 1/density, velocities, half their square, energy over density.
+/// The gas at a point: 1/density, velocities, half of their squares, energy over density.
 #[derive(Clone, Copy)]
 pub struct Gas<V> {
     per_density: V,
@@ -50,7 +50,7 @@ impl<V: Lanes> Gas<V> {
         Gas { per_density, velocity: [x, y, z], half_square, energy }
     }
 
-    /// dt/2h times the flux's derivatives, along axis D.
+    /// Returns dt/2h times the derivatives of the flux, along axis D.
     #[inline(always)]
     unsafe fn flux<const D: usize>(&self, axis: &Axis<V>) -> Block<V> {
         let (zero, t, c2) = (V::splat(0.0), axis.half, V::splat(C2).times(axis.half));
@@ -75,7 +75,7 @@ impl<V: Lanes> Gas<V> {
         f
     }
 
-    /// dt/h^2 times the viscosity's derivatives, along axis D, and the dissipation's on the diagonal.
+    /// Returns dt/h^2 times the derivatives of the viscosity, along axis D, with the dissipation's on the diagonal.
     #[inline(always)]
     unsafe fn viscosity<const D: usize>(&self, axis: &Axis<V>) -> Viscosity<V> {
         let zero = V::splat(0.0);
@@ -94,7 +94,7 @@ impl<V: Lanes> Gas<V> {
         Viscosity { first, own, last }
     }
 
-    /// The block that couples a point to this one, the one before it.
+    /// Returns the block that couples a point to this one, the point before it.
     #[inline(always)]
     pub unsafe fn lower<const D: usize>(&self, axis: &Axis<V>) -> Block<V> {
         let mut flux = self.flux::<D>(axis);
@@ -104,13 +104,13 @@ impl<V: Lanes> Gas<V> {
         self.viscosity::<D>(axis).taken_from(flux)
     }
 
-    /// The block that couples a point to this one, the one after it.
+    /// Returns the block that couples a point to this one, the point after it.
     #[inline(always)]
     pub unsafe fn upper<const D: usize>(&self, axis: &Axis<V>) -> Block<V> {
         self.viscosity::<D>(axis).taken_from(self.flux::<D>(axis))
     }
 
-    /// The block of the point itself.
+    /// Returns the block of the point itself.
     #[inline(always)]
     pub unsafe fn middle<const D: usize>(&self, axis: &Axis<V>) -> Block<V> {
         let Viscosity { first, own, last } = self.viscosity::<D>(axis);
@@ -128,7 +128,7 @@ impl<V: Lanes> Gas<V> {
     }
 }
 
-/// Where the viscosity's derivatives are not 0: the first column, the diagonal and the last row.
+/// The nonzero derivatives of the viscosity: the first column, the diagonal and the last row.
 struct Viscosity<V> {
     first: [V; UNKNOWNS],
     own: [V; UNKNOWNS],

@@ -1,12 +1,12 @@
-//! Block tridiagonal systems, as many lines side by side as there are lanes: elimination forwards, substitution back.
+//! Block tridiagonal systems, one line per lane: forward elimination, back substitution.
 //!
-//! Only inner points are unknown: at both ends of a line the blocks are the unit and 0, and so is the solution.
+//! Only inner points are unknown: at both ends of a line the blocks are the identity and 0, and the solution is 0.
 
 use super::jacobian::{Axis, Block, Gas};
 use super::{Size, UNKNOWNS};
 use crate::simd::{Lanes, load_each, store_each};
 
-/// Where a line's numbers are: from one to the next of a point, and from point to point.
+/// The memory layout of a line: the distance between numbers of a point, and between points.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub start: *mut f64,
@@ -14,7 +14,7 @@ pub struct Place {
     pub step: usize,
 }
 
-/// Doubles of a block, all lanes of it.
+/// Returns the doubles of a block, for all lanes.
 pub const fn block_len(width: usize) -> usize {
     UNKNOWNS * UNKNOWNS * width
 }
@@ -31,9 +31,10 @@ impl Place {
     }
 }
 
-/// Solves the lines along axis D (1, 2, 3) through `u`: `r` holds the right-hand side and then the solution.
+/// Solves the lines along axis D (1, 2, 3) through `u`: `r` holds the right-hand side on entry, the solution on
+/// return.
 ///
-/// `blocks` has room for a block of each point.
+/// `blocks` has room for one block per point.
 #[inline(always)]
 pub unsafe fn solve<V: Lanes, const D: usize>(u: Place, r: Place, blocks: *mut f64, size: Size) {
     let axis = Axis::<V>::new(size, D - 1);
@@ -81,7 +82,7 @@ pub unsafe fn solve<V: Lanes, const D: usize>(u: Place, r: Place, blocks: *mut f
     }
 }
 
-/// Takes the product of `lower` and a stored block, which is kept by columns, from `middle`.
+/// Subtracts the product of `lower` and a stored block, which is stored by columns, from `middle`.
 #[inline(always)]
 unsafe fn subtract<V: Lanes>(middle: &mut Block<V>, lower: &Block<V>, stored: *const f64) {
     for column in 0..UNKNOWNS {
@@ -104,7 +105,7 @@ unsafe fn subtract_column<V: Lanes>(own: &mut [V; UNKNOWNS], lower: &Block<V>, o
     }
 }
 
-/// Factors a block in place, L U without exchanges of rows; gives the inverse of U's diagonal.
+/// Factors a block in place, L U without row exchanges; returns the inverse of U's diagonal.
 #[inline(always)]
 unsafe fn factor<V: Lanes>(block: &mut Block<V>) -> [V; UNKNOWNS] {
     let mut inverse = [V::splat(1.0); UNKNOWNS];

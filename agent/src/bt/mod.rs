@@ -1,9 +1,9 @@
-//! The flow that the benchmark BT computes: compressible Navier-Stokes equations on a cube, implicit in time, each step
-//! split into block tridiagonal systems along the three axes (Bailey et al., RNR-94-007, section 3).
+//! The flow that the benchmark BT computes: compressible Navier-Stokes equations on a cube, implicit in time; each
+//! step is split into block tridiagonal systems along the three axes (Bailey et al., RNR-94-007, section 3).
 //!
-//! Rows of points lie side by side, so that lines of a system are solved several at a time. A step is two passes:
-//! planes of constant k (right-hand side, lines along x and y), then sheets of constant j (lines along z, and the
-//! update). What a pass writes nobody else reads in it, so threads share its planes freely.
+//! Rows of points are adjacent in memory, so that several lines of a system are solved at a time. A step has two
+//! passes: planes of constant k (right-hand side, lines along x and y), then sheets of constant j (lines along z, and
+//! the update). During a pass no thread reads another thread's writes, so threads can share its planes in any way.
 
 #![allow(clippy::needless_range_loop)] // blocks are read by row and column
 
@@ -19,10 +19,10 @@ pub use step::Scratch;
 
 /// The unknowns of a point: density, three momenta, energy.
 pub const UNKNOWNS: usize = 5;
-/// What is kept of a point beside them: 1/density, three velocities, half their square, and the same times density.
+/// Derived values stored with a point: 1/density, three velocities, half of their squares, and the same times density.
 const DERIVED: usize = 6;
 
-/// Gas constants: ratio of specific heats, that less 1, and products of the specification's c1 to c5.
+/// Gas constants: ratio of specific heats, that ratio less 1, and products of the specification's c1 to c5.
 const C1: f64 = 1.4;
 const C2: f64 = 0.4;
 const C3C4: f64 = 0.1;
@@ -33,14 +33,14 @@ const FOUR_THIRDS: f64 = 4.0 / 3.0;
 const SECOND_ORDER: [f64; 3] = [0.75, 0.75, 1.0];
 const FOURTH_ORDER: f64 = 0.25;
 
-/// A problem's size: points along an edge, length of a step.
+/// The size of a problem: points along an edge, length of a step.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub n: usize,
     pub dt: f64,
 }
 
-/// The state of the flow and what drives it.
+/// The state of the flow and its forcing.
 pub struct Flow {
     size: Size,
     u: Field<UNKNOWNS>,
@@ -53,7 +53,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Memory that a cube of `n` points an edge takes, bytes.
+    /// Returns the memory of a cube with `n` points per edge, bytes.
     pub fn bytes(n: usize) -> u64 {
         (3 * Field::<UNKNOWNS>::bytes(n) + Field::<DERIVED>::bytes(n)) as u64
     }

@@ -3,7 +3,7 @@
 use super::{C1, C1C5, C2, C3C4, FOUR_THIRDS, FOURTH_ORDER, Flow, SECOND_ORDER, UNKNOWNS};
 use crate::simd::{Lanes, load_each, store_each, times_each};
 
-/// Weights of the fourth difference at each point of a line, times the dissipation; at its ends they are one-sided.
+/// Weights of the fourth difference at each point of a line, times the dissipation; one-sided at the ends of the line.
 pub fn stencil(n: usize) -> [Vec<f64>; 5] {
     let mut weights: [Vec<f64>; 5] = std::array::from_fn(|_| vec![0.0; n.next_multiple_of(8)]);
     for i in 1..n - 1 {
@@ -36,7 +36,7 @@ struct Axis<V> {
     c2: V,
 }
 
-/// Where a point's numbers are, and how far its neighbours.
+/// The memory layout of a point: the distance between its numbers, and to its neighbours.
 #[derive(Clone, Copy)]
 struct Place {
     u: *const f64,
@@ -66,7 +66,7 @@ impl<V: Lanes> Axis<V> {
 }
 
 impl Place {
-    /// Unknown m of the point before, the point, and the point after.
+    /// Returns unknown m of the point before, the point, and the point after.
     #[inline(always)]
     unsafe fn u<V: Lanes>(&self, m: usize) -> [V; 3] {
         load_each(self.u.add(m * self.u_number).sub(self.u_step), self.u_step)
@@ -77,7 +77,7 @@ impl Place {
         load_each(self.derived.add(m * self.derived_number).sub(self.derived_step), self.derived_step)
     }
 
-    /// Takes the fourth difference of all unknowns; a weight of 0 stands for a point that there may not be.
+    /// Subtracts the fourth difference of all unknowns; a weight of 0 covers a neighbour that does not exist.
     #[inline(always)]
     unsafe fn dissipate<V: Lanes>(&self, r: &mut [V; UNKNOWNS], weight: V, offset: isize) {
         for (m, r) in r.iter_mut().enumerate() {
@@ -91,7 +91,7 @@ unsafe fn second_difference<V: Lanes>([low, middle, high]: [V; 3]) -> V {
     low.plus(high).minus(middle.plus(middle))
 }
 
-/// Adds what the differences along axis D (1, 2, 3: its momentum) make of the right-hand side.
+/// Adds the contribution of the differences along axis D (1, 2, 3: its momentum) to the right-hand side.
 #[inline(always)]
 unsafe fn flux<V: Lanes, const D: usize>(r: &mut [V; UNKNOWNS], at: Place, axis: &Axis<V>) {
     let [along_low, along, along_high] = at.derived::<V>(D);
@@ -124,7 +124,7 @@ unsafe fn flux<V: Lanes, const D: usize>(r: &mut [V; UNKNOWNS], at: Place, axis:
     r[4] = axis.half.times_from(carried, sum);
 }
 
-/// The right-hand side, times dt, of the inner points of plane k.
+/// Computes the right-hand side, times dt, of the inner points of plane k.
 #[inline(always)]
 pub unsafe fn plane<V: Lanes>(flow: &Flow, k: usize) {
     let n = flow.size.n;
@@ -156,7 +156,7 @@ pub unsafe fn plane<V: Lanes>(flow: &Flow, k: usize) {
             r = times_each(&r, V::splat(flow.size.dt));
             store_each(&r, rhs.add(i), flow.rhs.number);
         }
-        // The faces keep their values, and so does what fills up a row.
+        // The faces and the padding of a row keep their values.
         for m in 0..UNKNOWNS {
             let row = rhs.add(m * flow.rhs.number);
             *row = 0.0;

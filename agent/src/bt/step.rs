@@ -1,4 +1,4 @@
-//! A step of the flow in two passes, compiled once for each set of instructions.
+//! A step of the flow in two passes, compiled once for each instruction set.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use super::lines::{self, Place, block_len};
 use super::{Flow, UNKNOWNS, rhs};
 use crate::simd::{Isa, Lanes, Pair, load_each, store_each, times_each};
 
-/// The widest lanes there are.
+/// The width of the widest lanes.
 const WIDEST: usize = 8;
 
-/// One thread's own memory: the blocks of some lines, and lines along x with their lanes side by side.
+/// One thread's own memory: the blocks of some lines, and interleaved lines along x.
 pub struct Scratch {
     blocks: Vec<f64>,
     u: Vec<f64>,
@@ -28,7 +28,7 @@ impl Scratch {
 }
 
 impl Flow {
-    /// First pass, for inner planes: right-hand side, lines along x, lines along y.
+    /// Runs the first pass, for inner planes: right-hand side, lines along x, lines along y.
     ///
     /// # Safety
     /// Each plane belongs to one thread, and no thread is in the second pass.
@@ -42,7 +42,7 @@ impl Flow {
         }
     }
 
-    /// Second pass, for inner sheets: lines along z, and the update.
+    /// Runs the second pass, for inner sheets: lines along z, and the update.
     ///
     /// # Safety
     /// Each sheet belongs to one thread, and no thread is in the first pass.
@@ -56,10 +56,10 @@ impl Flow {
         }
     }
 
-    /// The right-hand side alone, for inner planes.
+    /// Computes the right-hand side alone, for inner planes.
     ///
     /// # Safety
-    /// As `planes`.
+    /// The same as for `planes`.
     pub unsafe fn right_hand_side(&self, planes: Range<usize>) {
         for k in planes {
             rhs::plane::<Pair>(self, k);
@@ -105,7 +105,8 @@ unsafe fn each_plane<V: Lanes>(flow: &Flow, planes: Range<usize>, own: &mut Scra
             let u = Place { start: own.u.as_mut_ptr(), number: V::WIDTH, step: UNKNOWNS * V::WIDTH };
             let r = Place { start: own.rhs.as_mut_ptr(), ..u };
             for lane in 0..V::WIDTH {
-                // Where lines run out, the last one is worked on again, in vain.
+                // If there are fewer lines than lanes, the extra lanes repeat the last line; their results are not
+                // used.
                 let row = (j + lane).min(n - 2);
                 gather(flow.u.at(k, row), flow.u.number, u.start.add(lane), V::WIDTH, n);
                 gather(flow.rhs.at(k, row), flow.rhs.number, r.start.add(lane), V::WIDTH, n);
@@ -123,7 +124,7 @@ unsafe fn each_plane<V: Lanes>(flow: &Flow, planes: Range<usize>, own: &mut Scra
     }
 }
 
-/// One row's numbers into one lane of lines that lie side by side.
+/// Copies one row into one lane of interleaved lines.
 #[inline(always)]
 unsafe fn gather(row: *const f64, number: usize, lane: *mut f64, width: usize, n: usize) {
     for m in 0..UNKNOWNS {
@@ -133,7 +134,7 @@ unsafe fn gather(row: *const f64, number: usize, lane: *mut f64, width: usize, n
     }
 }
 
-/// And the inner ones back.
+/// Copies the inner points of one lane back into its row.
 #[inline(always)]
 unsafe fn scatter(row: *mut f64, number: usize, lane: *const f64, width: usize, n: usize) {
     for m in 0..UNKNOWNS {
@@ -158,7 +159,7 @@ unsafe fn each_sheet<V: Lanes>(flow: &Flow, sheets: Range<usize>, own: &mut Scra
     }
 }
 
-/// Adds the step to the unknowns, and brings what is derived from them up to date.
+/// Adds the step to the unknowns, and updates the derived values.
 #[inline(always)]
 unsafe fn update<V: Lanes>(flow: &Flow, k: usize, j: usize, i: usize) {
     let (to, step) = (flow.u.at(k, j).add(i), flow.rhs.at(k, j).add(i));

@@ -1,4 +1,4 @@
-//! The processor: model, flags, cores, caches, NUMA, and who virtualises it.
+//! The processor: model, flags, cores, caches, NUMA, and the hypervisor.
 
 use std::fs;
 use std::io::Read;
@@ -37,7 +37,7 @@ pub fn facts() -> Value {
     })
 }
 
-/// The head of /proc/cpuinfo: the kernel makes the rest up only when asked, which takes long where there are many CPUs.
+/// Reads the head of /proc/cpuinfo: the kernel generates the rest only on demand, which takes long with many CPUs.
 fn first_cpus() -> Option<String> {
     let mut head = Vec::new();
     fs::File::open("/proc/cpuinfo").ok()?.take(16_384).read_to_end(&mut head).ok()?;
@@ -53,7 +53,7 @@ fn cpu_dirs() -> impl Iterator<Item = String> {
     names(CPUS).into_iter().filter(is_cpu).map(|name| format!("{CPUS}/{name}"))
 }
 
-/// How many groups of CPUs a topology file tells of.
+/// Returns the number of groups of CPUs in a topology file.
 fn groups(file: &str) -> Option<usize> {
     let mut lists: Vec<String> = cpu_dirs().filter_map(|dir| read(&format!("{dir}/topology/{file}"))).collect();
     lists.sort();
@@ -66,7 +66,7 @@ fn numa_nodes() -> Option<usize> {
     Some(names("/sys/devices/system/node").into_iter().filter(is_node).count()).filter(|&n| n > 0)
 }
 
-/// The caches that the first CPU sees.
+/// Returns the caches of the first CPU.
 fn caches() -> Value {
     let one = |name: String| {
         let base = format!("{CPUS}/cpu0/cache/{name}");
@@ -79,21 +79,21 @@ fn caches() -> Value {
             "shared_cpus": read(&format!("{base}/shared_cpu_list")),
         }))
     };
-    let found = names(&format!("{CPUS}/cpu0/cache")).into_iter().filter(|name| name.starts_with("index"));
-    match found.filter_map(one).collect::<Vec<_>>() {
+    let folders = names(&format!("{CPUS}/cpu0/cache")).into_iter().filter(|name| name.starts_with("index"));
+    match folders.filter_map(one).collect::<Vec<_>>() {
         caches if caches.is_empty() => Value::Null,
         caches => Value::Array(caches),
     }
 }
 
-/// The largest cache that holds data, bytes.
+/// Returns the size of the largest cache that holds data, bytes.
 pub fn last_level_cache_bytes() -> Option<u64> {
     let caches = caches();
     let data = caches.as_array()?.iter().filter(|cache| cache["type"] != "Instruction");
     data.filter_map(|cache| cache["bytes"].as_u64()).max()
 }
 
-/// Bytes of a size such as `48K` or `2M`.
+/// Parses a size such as `48K` or `2M`, bytes.
 fn size_bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let unit = &text[digits.len()..];
@@ -107,7 +107,7 @@ fn size_bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(factor)
 }
 
-/// The hypervisor's own name from CPUID, else from sysfs; `None` on bare metal or where nothing tells.
+/// Returns the hypervisor's name from CPUID, otherwise from sysfs; `None` on bare metal or if neither states it.
 pub fn hypervisor() -> Option<String> {
     cpuid_hypervisor().or_else(|| chosen("/sys/hypervisor/type"))
 }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_of_sysfs() {
+    fn sizes_of_sysfs_are_parsed() {
         assert_eq!(size_bytes("48K"), Some(49_152));
         assert_eq!(size_bytes("2M"), Some(2 << 20));
         assert_eq!(size_bytes("512"), Some(512));

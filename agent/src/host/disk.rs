@@ -29,7 +29,7 @@ pub fn facts(dir: &Path) -> Value {
     })
 }
 
-/// The type of the file system that holds `dir`.
+/// Returns the type of the file system that holds `dir`.
 pub fn file_system(dir: &Path) -> Option<String> {
     Mount::of(dir).map(|mount| mount.kind)
 }
@@ -41,7 +41,7 @@ struct Mount {
 }
 
 impl Mount {
-    /// The mount that holds `dir`: the longest mount point above it, the last one if several lie there.
+    /// Finds the mount that holds `dir`: the longest mount point above it; of several at the same place, the last one.
     fn of(dir: &Path) -> Option<Mount> {
         let dir = fs::canonicalize(dir).ok()?;
         let table = fs::read_to_string("/proc/self/mountinfo").ok()?;
@@ -52,13 +52,13 @@ impl Mount {
     }
 }
 
-/// The mount point of a line; the kernel writes blanks and backslashes as octal escapes.
+/// Parses the mount point in a line; the kernel writes blanks and backslashes as octal escapes.
 fn point(line: &str) -> Option<String> {
     let text = line.split_whitespace().nth(4)?;
     Some(text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\"))
 }
 
-/// The sysfs folder of the whole device under `dir`; `None` where no block device is known.
+/// Returns the sysfs folder of the whole device under `dir`; `None` if no block device is known.
 fn device_folder(dir: &Path) -> Option<String> {
     let device = fs::metadata(dir).ok()?.dev();
     let link = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));

@@ -1,4 +1,4 @@
-//! What holds this process back: control groups, pressure, stolen time.
+//! Limits on this process: control groups, pressure, stolen time.
 
 use std::fs;
 
@@ -15,10 +15,10 @@ pub fn facts() -> Value {
     })
 }
 
-/// The folders of this process' groups that hold a file of the name, the closest first, up to the top.
+/// Returns the files of this name in the folders of this process's groups, from the closest group up to the top.
 fn group_files(file: &str, controller: &str) -> Vec<String> {
     let Some(groups) = read("/proc/self/cgroup") else { return Vec::new() };
-    let mut found = Vec::new();
+    let mut result = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':');
         let (Some(_), Some(names), Some(path)) = (fields.next(), fields.next(), fields.next()) else { continue };
@@ -33,17 +33,17 @@ fn group_files(file: &str, controller: &str) -> Vec<String> {
             loop {
                 let candidate = format!("{root}{path}/{file}");
                 if fs::metadata(&candidate).is_ok() {
-                    found.push(candidate);
+                    result.push(candidate);
                 }
                 let Some((parent, _)) = path.rsplit_once('/') else { break };
                 path = parent;
             }
         }
     }
-    found
+    result
 }
 
-/// CPUs' worth of time that the groups allow; `None` without a quota.
+/// Returns the number of CPUs that the groups' quotas allow; `None` without a quota.
 fn cpu_quota() -> Option<f64> {
     let two = |path: &String| {
         let text = read(path)?;
@@ -61,14 +61,15 @@ fn cpu_quota() -> Option<f64> {
     least.is_finite().then_some(least)
 }
 
-/// The least memory that a group of this process allows, bytes; `None` without a limit.
+/// Returns the smallest memory limit among the groups of this process, bytes; `None` without a limit.
 pub fn memory_max_bytes() -> Option<u64> {
     let paths = [group_files("memory.max", "memory"), group_files("memory.limit_in_bytes", "memory")].concat();
-    // The old interface says "no limit" by a number close to 2^63.
+    // The old interface writes "no limit" as a number close to 2^63.
     paths.iter().filter_map(|path| number::<u64>(path)).filter(|&bytes| bytes < 1 << 60).min()
 }
 
-/// The least memory that a group of this process still allows, file pages that can be dropped left out; bytes.
+/// Returns the least free memory among the groups of this process, bytes; file pages that can be dropped count as
+/// free.
 pub fn memory_free_bytes() -> Option<u64> {
     let files = [
         ("memory.max", "memory.current", "inactive_file "),
@@ -86,9 +87,9 @@ pub fn memory_free_bytes() -> Option<u64> {
     files.into_iter().flat_map(of).min()
 }
 
-/// Periods in which the quota of a group of this process held it back, and for how long, s; `None` where nobody counts.
+/// Returns the periods in which group quotas throttled this process, and the time, s; `None` if nothing counts them.
 ///
-/// A group counts for all that run in it. Groups of several levels are added up: each has a quota of its own.
+/// A group counts all processes in it. Groups of several levels are added up, because each has its own quota.
 pub fn throttled() -> Option<(u64, f64)> {
     let one = |path: &String| {
         let text = read(path)?;
@@ -107,16 +108,16 @@ fn status_field(key: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-/// Memory that may be locked, bytes; `None` without a limit.
+/// Returns the memory that may be locked, bytes; `None` without a limit.
 fn locked_bytes() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     let code = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) };
     (code == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// Share of the last ten seconds in which some task waited, by resource.
+/// Returns the share of the last ten seconds in which some task waited, by resource.
 pub fn pressure() -> Value {
-    let mut found = Map::new();
+    let mut result = Map::new();
     for resource in ["cpu", "memory", "io"] {
         let some = |text: String| {
             let line = text.lines().find(|line| line.starts_with("some"))?;
@@ -124,12 +125,12 @@ pub fn pressure() -> Value {
             Some(percent / 100.0)
         };
         let share = read(&format!("/proc/pressure/{resource}")).and_then(some);
-        found.insert(format!("{resource}_share_10s"), json!(share));
+        result.insert(format!("{resource}_share_10s"), json!(share));
     }
-    Value::Object(found)
+    Value::Object(result)
 }
 
-/// CPU time stolen from all CPUs since boot, s.
+/// Returns the CPU time stolen from all CPUs since boot, s.
 pub fn steal_s() -> Option<f64> {
     let text = read("/proc/stat")?;
     let ticks: u64 = text.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;

@@ -1,6 +1,6 @@
-//! Facts of the machine that a result depends on. What cannot be read is null, never made up.
+//! Facts of the machine that a result depends on. A fact that cannot be read is null, never guessed.
 //!
-//! Read once, before the trial, from small files of /proc and /sys: well under a millisecond each.
+//! Reads all facts once, before the trial, from small files of /proc and /sys: well under a millisecond each.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub use disk::file_system;
 pub use limits::throttled;
 pub use units::multiply_add_bits;
 
-/// The facts, with those of the disk under `dir` if one is named.
+/// Returns the facts, including those of the disk under `dir` if given.
 pub fn facts(dir: Option<&Path>) -> Value {
     json!({
         "cpu": cpu::facts(),
@@ -37,7 +37,7 @@ pub fn facts(dir: Option<&Path>) -> Value {
         "steal_s": limits::steal_s(),
         "disk": dir.map(disk::facts),
         "nics": nics(),
-        // Last, for it is to be that of the hello: the kernel's own time since boot, suspends included.
+        // Last, because it must be the time of the hello: the kernel's own time since boot, including suspends.
         "uptime_s": clock::since_boot_s(),
     })
 }
@@ -58,14 +58,14 @@ fn memory() -> Value {
     })
 }
 
-/// Memory that a new program could have, bytes.
+/// Returns the memory available to a new program, bytes.
 pub fn available_memory_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// Memory that this process may use in all: the machine's, or its control group's if that is less.
+/// Returns the total memory this process may use: the machine's, or its control group's limit if that is smaller.
 pub fn memory_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -73,7 +73,8 @@ pub fn memory_bytes() -> Option<u64> {
     Some(limits::memory_max_bytes().map_or(total, |limit| limit.min(total)))
 }
 
-/// Memory that this process could still get without the machine swapping; `None` where the kernel does not tell.
+/// Returns the memory this process could still get without the machine swapping; `None` if the kernel does not state
+/// it.
 pub fn free_memory_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -94,9 +95,9 @@ fn machine() -> Value {
     })
 }
 
-/// Network devices that stand for a link; loopback and tunnels stay out.
+/// Returns the network devices that have a link; excludes loopback and tunnels.
 fn nics() -> Value {
-    let mut found = Vec::new();
+    let mut devices = Vec::new();
     for name in names("/sys/class/net") {
         let base = format!("/sys/class/net/{name}");
         if !Path::new(&format!("{base}/device")).exists() {
@@ -104,39 +105,39 @@ fn nics() -> Value {
         }
         let driver = fs::read_link(format!("{base}/device/driver")).ok();
         let driver = driver.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-        // The kernel says -1 where a virtual device has no speed.
+        // The kernel reports -1 for a virtual device without a speed.
         let speed = number::<i64>(&format!("{base}/speed")).filter(|&mbit| mbit > 0);
-        found.push(json!({
+        devices.push(json!({
             "name": name,
             "driver": driver,
             "speed_bit_per_s": speed.map(|mbit| mbit * 1_000_000),
             "mtu_bytes": number::<u64>(&format!("{base}/mtu")),
         }));
-        if found.len() == 8 {
+        if devices.len() == 8 {
             break;
         }
     }
-    Value::Array(found)
+    Value::Array(devices)
 }
 
-/// A small file, trimmed; `None` when it is not there or empty.
+/// Reads a small file and trims it; `None` if it does not exist or is empty.
 fn read(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// A small file that holds one number.
+/// Reads a small file that contains one number.
 fn number<T: std::str::FromStr>(path: &str) -> Option<T> {
     read(path)?.parse().ok()
 }
 
-/// The first of the numbers in a small file.
+/// Reads the first of the numbers in a small file.
 fn first_number(path: &str) -> Option<f64> {
     read(path)?.split_whitespace().next()?.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// The word in brackets, as sysfs marks the chosen one.
+/// Reads the word in brackets, which sysfs uses to mark the selected value.
 fn chosen(path: &str) -> Option<String> {
     let text = read(path)?;
     match text.split_once('[') {
@@ -145,7 +146,7 @@ fn chosen(path: &str) -> Option<String> {
     }
 }
 
-/// The names in a directory, sorted; none when it is not there.
+/// Returns the names in a directory, sorted; empty if the directory does not exist.
 fn names(dir: &str) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

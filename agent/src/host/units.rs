@@ -1,10 +1,11 @@
-//! How many bits of fused multiply-adds a core can begin in one cycle, for processors whose makers publish it.
+//! The number of bits of fused multiply-adds that a core can start in one cycle, for processors with published data.
 //!
-//! An instruction of 512 bits says nothing of that: AMD's family 25 (Zen 4) takes it in two halves of 256.
+//! The width of the instructions does not give this number: AMD's family 25 (Zen 4) splits 512 bits into two halves of
+//! 256.
 
 use serde_json::Value;
 
-/// What the units of one core begin in a cycle together, bits; None where the processor is not in the table.
+/// Returns the bits that all units of one core start per cycle; `None` if the processor is not in the table.
 pub fn multiply_add_bits() -> Option<u32> {
     let facts = super::cpu::facts();
     let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -16,7 +17,7 @@ pub fn multiply_add_bits() -> Option<u32> {
     }
 }
 
-/// By family and model; "Software Optimization Guide" of each family, chapter on the floating-point unit.
+/// By family and model; from the "Software Optimization Guide" of each family, chapter on the floating-point unit.
 fn amd(family: u32, model: u32) -> Option<u32> {
     match (family, model) {
         (23 | 24, 0..=0x2f) => Some(2 * 128),             // Zen, Zen+
@@ -27,7 +28,7 @@ fn amd(family: u32, model: u32) -> Option<u32> {
     }
 }
 
-/// By part number; the "Software Optimization Guide" of each core, section on ASIMD multiply-adds.
+/// By part number; from the "Software Optimization Guide" of each core, section on ASIMD multiply-adds.
 fn arm(part: &str) -> Option<u32> {
     match part {
         "0xd0c" | "0xd49" | "0xd8e" | "0xac3" => Some(2 * 128), // Neoverse N1, N2, N3; AmpereOne
@@ -41,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processors_of_the_clouds_are_told_apart() {
+    fn processors_of_the_clouds_are_distinguished() {
         assert_eq!([amd(23, 1), amd(23, 49), amd(25, 17), amd(26, 2)], [256, 512, 512, 1024].map(Some));
         assert_eq!([arm("0xd0c"), arm("0xd40"), arm("0xd4f")], [256, 512, 512].map(Some));
         assert_eq!((amd(21, 2), arm("0xd08")), (None, None));

@@ -11,9 +11,9 @@ use crate::fault::{Fault, OrFault, check};
 const COOKIE_BYTES: usize = 32;
 const TRY_AGAIN: Duration = Duration::from_millis(20);
 
-/// The server's socket, tied to the client once its address has echoed the cookie.
+/// Opens the server's socket and connects it to the client once the client's address has echoed the cookie.
 pub fn admit_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
-    let (socket, admitted) = (beside(control)?, control.remote()?.ip().to_canonical());
+    let (socket, admitted) = (bind_local(control)?, control.remote()?.ip().to_canonical());
     let port = socket.local_addr().or_fault("cannot read the address", NEXT)?.port();
     let cookie = cookie()?;
     let hex: String = cookie.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -26,7 +26,7 @@ pub fn admit_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
         let (length, from) = socket.recv_from(&mut buffer).or_fault("no datagram brought the cookie", NEXT)?;
         if from.ip().to_canonical() == admitted && buffer[..length] == cookie {
             socket.connect(from).or_fault("cannot tie the datagram socket", NEXT)?;
-            drain(&socket)?; // what came from elsewhere before that
+            drain(&socket)?; // discards datagrams that arrived from other addresses before
             break;
         }
         if Instant::now() >= until {
@@ -38,11 +38,11 @@ pub fn admit_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
     Ok(socket)
 }
 
-/// The client's socket: sends the cookie until the server says that it came.
+/// Opens the client's socket: sends the cookie until the server confirms its arrival.
 pub fn open_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
     let offer = offer(&control.receive()?);
     let (port, cookie) = offer.ok_or_else(|| Fault::failed("the server offered no datagram port", NEXT))?;
-    let (socket, mut server) = (beside(control)?, control.remote()?);
+    let (socket, mut server) = (bind_local(control)?, control.remote()?);
     server.set_port(port);
     socket.connect(server).or_fault("cannot tie the datagram socket", NEXT)?;
     let until = Instant::now() + HANDSHAKE;
@@ -63,14 +63,14 @@ pub fn open_datagrams(control: &mut Control) -> Result<UdpSocket, Fault> {
     Ok(socket)
 }
 
-/// A socket of the same address as this end of the control connection.
-fn beside(control: &Control) -> Result<UdpSocket, Fault> {
+/// Binds a socket to the address of this end of the control connection.
+fn bind_local(control: &Control) -> Result<UdpSocket, Fault> {
     let mut local = control.local()?;
     local.set_port(0);
     UdpSocket::bind(local).or_fault("cannot bind a datagram socket", NEXT)
 }
 
-/// The port and the cookie that a server offers.
+/// Parses the port and the cookie in a server's offer.
 pub fn offer(message: &Value) -> Option<(u16, Vec<u8>)> {
     let port = message.get("port")?.as_u64().and_then(|port| u16::try_from(port).ok())?;
     let hex = message.get("cookie")?.as_str()?;
@@ -78,14 +78,14 @@ pub fn offer(message: &Value) -> Option<(u16, Vec<u8>)> {
     Some((port, (0..COOKIE_BYTES).map(digit).collect::<Option<Vec<u8>>>()?))
 }
 
-/// Throws away what a socket holds.
+/// Discards all datagrams in a socket.
 pub fn drain(socket: &UdpSocket) -> Result<(), Fault> {
     socket.set_nonblocking(true).or_fault("cannot set a socket's limits", NEXT)?;
     while socket.recv(&mut [0]).is_ok() {}
     socket.set_nonblocking(false).or_fault("cannot set a socket's limits", NEXT)
 }
 
-/// Bytes that nobody can guess.
+/// Returns unpredictable bytes.
 fn cookie() -> Result<[u8; COOKIE_BYTES], Fault> {
     let mut bytes = [0_u8; COOKIE_BYTES];
     let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
@@ -99,14 +99,14 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::net::{Door, connect};
+    use crate::net::{AgentListener, connect};
     use crate::rng::Rng;
 
     const SECRET: [u8; 32] = [9; 32];
     const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-    /// What came to sockets that did not bring the right cookie from the right address.
-    fn heard(strangers: &[UdpSocket]) -> usize {
+    /// Returns the bytes received by sockets that did not send the right cookie from the right address.
+    fn received_bytes(strangers: &[UdpSocket]) -> usize {
         let one = |socket: &UdpSocket| {
             socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
             (0..).map_while(|_| socket.recv(&mut [0; 2048]).ok()).sum::<usize>()
@@ -114,12 +114,13 @@ mod tests {
         strangers.iter().map(one).sum()
     }
 
-    /// A server's socket behind hostile datagrams: nobody hears a byte until the cookie came from the client's address.
-    fn besieged(attempts: usize, seed: u64) -> (usize, usize) {
-        let door = Door::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
-        let address = door.address().unwrap();
+    /// Sends hostile datagrams to a server's socket; nobody may receive a byte until the client's address sent the
+    /// cookie.
+    fn attack(attempts: usize, seed: u64) -> (usize, usize) {
+        let listener = AgentListener::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
+        let address = listener.address().unwrap();
         let server = thread::spawn(move || {
-            let (mut control, _) = door.admit_client(0).unwrap();
+            let (mut control, _) = listener.admit_client(0).unwrap();
             admit_datagrams(&mut control).map(|socket| (socket, control))
         });
         let (mut control, _) = connect(address, &SECRET, 0).unwrap();
@@ -135,31 +136,31 @@ mod tests {
                 message[rng.next() as usize % COOKIE_BYTES] ^= 1 + (rng.next() % 255) as u8;
             }
             sent += strangers[attempt % 2].send_to(&message, ("127.0.0.1", port)).unwrap();
-            // The right cookie from another address, as one who spoofs would send it.
+            // The right cookie from another address, as an attacker with a spoofed address would send it.
             strangers[1].send_to(&cookie, ("127.0.0.1", port)).unwrap();
         }
-        let heard = heard(&strangers);
+        let received_bytes = received_bytes(&strangers);
         assert!(!server.is_finished(), "none of that admits anybody");
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.send_to(&cookie, ("127.0.0.1", port)).unwrap();
         let (socket, _control) = server.join().unwrap().unwrap();
         assert_eq!(socket.peer_addr().unwrap(), client.local_addr().unwrap());
         assert_eq!(control.receive().unwrap()["admitted"], true);
-        (sent, heard)
+        (sent, received_bytes)
     }
 
     #[test]
     fn p26_p28_no_datagram_is_answered_before_its_address_is_known() {
-        let (sent, heard) = besieged(crate::hostile().cases as usize, 5);
-        assert!(sent > 0 && heard == 0, "{heard} bytes answered to {sent}");
+        let (sent, received_bytes) = attack(crate::hostile().cases as usize, 5);
+        assert!(sent > 0 && received_bytes == 0, "{received_bytes} bytes answered to {sent}");
     }
 
     #[test]
     fn p25_both_ends_of_the_datagrams_are_bound_to_one_address() {
-        let door = Door::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
-        let address = door.address().unwrap();
+        let listener = AgentListener::open("127.0.0.1:0".parse().unwrap(), vec![LOCALHOST], &SECRET).unwrap();
+        let address = listener.address().unwrap();
         let server = thread::spawn(move || {
-            let (mut control, _) = door.admit_client(0).unwrap();
+            let (mut control, _) = listener.admit_client(0).unwrap();
             admit_datagrams(&mut control).unwrap().local_addr().unwrap()
         });
         let (mut control, _) = connect(address, &SECRET, 0).unwrap();

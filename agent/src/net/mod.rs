@@ -1,8 +1,8 @@
-//! Connections between two agents: none carries a byte of the trial before both ends have shown the trial's secret.
+//! Connections between two agents: no connection carries a byte of the trial before both ends have proved the secret.
 //!
-//! A server binds one address and admits one. Each TCP connection begins with Noise NNpsk0; then a control connection
-//! goes on encrypted, and a data connection carries the plain bytes that are measured. A datagram is answered only
-//! once its sender has echoed a cookie that went over the control connection.
+//! A server binds one address and admits one peer. Each TCP connection begins with Noise NNpsk0; after that, a control
+//! connection stays encrypted, and a data connection carries the plain bytes to measure. A datagram is answered only
+//! after its sender has echoed a cookie that was sent over the control connection.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,51 +20,54 @@ mod datagram;
 mod noise;
 
 pub use datagram::{admit_datagrams, drain, open_datagrams};
-pub use noise::{Control, number, told};
+pub use noise::{Control, number, parse_fault};
 
-/// A handshake takes no longer than this.
+/// The longest duration of a handshake.
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
-/// Handshakes that may be under way at once; one more ends the oldest, for an honest one takes no time.
+/// The maximum number of concurrent handshakes; a further one ends the oldest, since an honest handshake takes no
+/// time.
 const PENDING: usize = 64;
-/// A handshake holds a few messages of 4 KiB.
+/// Stack of a handshake's thread: a handshake holds a few messages of 4 KiB.
 const STACK_BYTES: usize = 256 * 1024;
-/// An admitted connection that says nothing for so long is given up.
+/// An admitted connection that is silent for this long is closed.
 pub const IDLE: Duration = Duration::from_secs(30);
 const NEXT: &str = "see that both agents run, hold the same secret and can reach each other";
 
-/// What a connection is for; told under encryption, as the last step of the handshake.
+/// The purpose of a connection; sent encrypted, as the last step of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Control,
     Data(u16),
 }
 
-/// The door of an agent that listens: bound to one address, open to those that are named.
-pub struct Door {
+/// The listening socket of an agent: bound to one address, open to the admitted addresses.
+pub struct AgentListener {
     listener: TcpListener,
     admits: Vec<IpAddr>,
     secret: [u8; 32],
 }
 
-impl Door {
-    pub fn open(at: SocketAddr, admits: Vec<IpAddr>, secret: &[u8; 32]) -> Result<Door, Fault> {
+impl AgentListener {
+    pub fn open(at: SocketAddr, admits: Vec<IpAddr>, secret: &[u8; 32]) -> Result<AgentListener, Fault> {
         let listener =
             TcpListener::bind(at).or_fault(format!("cannot listen on {at}"), "name an address of this machine")?;
-        Ok(Door { listener, admits, secret: *secret })
+        Ok(AgentListener { listener, admits, secret: *secret })
     }
 
     pub fn address(&self) -> Result<SocketAddr, Fault> {
         self.listener.local_addr().or_fault("cannot read the address", NEXT)
     }
 
-    /// The control connection of the one client and its `count` data connections; then the door closes.
+    /// Admits the control connection and the `count` data connections of the one client, then closes the port.
     ///
-    /// Strangers are dropped unanswered, and peers without the secret with them; none can hold the others up.
+    /// Strangers are dropped without an answer, and so are peers without the secret; none of them can delay the
+    /// others.
     pub fn admit_client(self, count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
         self.admit(|admitted, _| gather(admitted, count))
     }
 
-    /// A control and a data connection of each agent that is named; then the door closes. Strangers fare as above.
+    /// Admits a control and a data connection of each admitted agent, then closes the port. Drops strangers in the
+    /// same way.
     pub fn admit_group(self) -> Result<Vec<(Control, TcpStream)>, Fault> {
         self.admit(gather_group)
     }
@@ -75,20 +78,20 @@ impl Door {
         let named = self.admits.clone();
         std::thread::spawn(move || self.guard(&tell));
         let gathered = gather(&admitted, named);
-        // Wakes the guard, which then ends; the port is closed with its last owner.
+        // Wakes the guard, which then ends; the port closes with its last owner.
         unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
         gathered
     }
 
-    /// Gives each caller from the admitted address a handshake of its own.
+    /// Runs a separate handshake for each caller from an admitted address.
     fn guard(self, tell: &Sender<Admitted>) {
         let mut pending: VecDeque<(TcpStream, JoinHandle<()>)> = VecDeque::new();
         loop {
             let (stream, from) = match self.listener.accept() {
                 Ok(caller) => caller,
-                // What `admit_client` does when all are in.
+                // `admit` shuts the socket down when all peers are in.
                 Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return,
-                // Out of descriptors, or a caller who hung up: others may come.
+                // Out of descriptors, or the caller hung up: accept the next one.
                 Err(_) => {
                     std::thread::sleep(Duration::from_millis(1));
                     continue;
@@ -101,15 +104,15 @@ impl Door {
             if pending.len() >= PENDING
                 && let Some((oldest, _)) = pending.pop_front()
             {
-                let _ = oldest.shutdown(Shutdown::Both); // it may have ended just now
+                let _ = oldest.shutdown(Shutdown::Both); // ignored: it may have ended just now
             }
             let Ok(twin) = stream.try_clone() else { continue };
             let (tell, secret) = (tell.clone(), self.secret);
             let handshake = move || {
-                match noise::answer(&stream, &secret) {
-                    // Nobody listens once the client is whole.
+                match noise::respond(&stream, &secret) {
+                    // Nobody receives this after the last expected connection.
                     Ok((purpose, control)) => drop(tell.send((stream, purpose, control))),
-                    // Its twin would keep it open.
+                    // A duplicate of the descriptor would keep the connection open.
                     Err(_) => drop(stream.shutdown(Shutdown::Both)),
                 }
             };
@@ -122,13 +125,13 @@ impl Door {
 
 type Admitted = (TcpStream, Purpose, Control);
 
-/// Waits until the control connection and every data connection are there, in whatever order.
+/// Waits until the control connection and every data connection have arrived, in any order.
 fn gather(admitted: &Receiver<Admitted>, count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
     let mut control = None;
     let mut data: Vec<Option<TcpStream>> = (0..count).map(|_| None).collect();
     while control.is_none() || data.iter().any(Option::is_none) {
         let (stream, purpose, noise) = admitted.recv().or_fault("the port does not accept any more", NEXT)?;
-        settle(&stream)?;
+        set_limits(&stream)?;
         let place = match purpose {
             Purpose::Control => control.replace(noise).map(drop),
             Purpose::Data(i) => match data.get_mut(usize::from(i)) {
@@ -144,12 +147,12 @@ fn gather(admitted: &Receiver<Admitted>, count: u16) -> Result<(Control, Vec<Tcp
     Ok((control, data.into_iter().flatten().collect()))
 }
 
-/// Waits until every agent is there: each gets a number over its control connection, and comes back with it for data.
+/// Waits until every agent has arrived: each gets a number over its control connection, and sends it for its data one.
 fn gather_group(admitted: &Receiver<Admitted>, mut named: Vec<IpAddr>) -> Result<Vec<(Control, TcpStream)>, Fault> {
     let mut group: Vec<(Control, Option<TcpStream>)> = Vec::new();
     while !named.is_empty() || group.iter().any(|(_, data)| data.is_none()) {
         let (stream, purpose, mut noise) = admitted.recv().or_fault("the port does not accept any more", NEXT)?;
-        settle(&stream)?;
+        set_limits(&stream)?;
         let from = noise.remote()?.ip().to_canonical();
         let expected = match purpose {
             Purpose::Control => named.iter().position(|ip| *ip == from).map(|place| {
@@ -171,14 +174,14 @@ fn gather_group(admitted: &Receiver<Admitted>, mut named: Vec<IpAddr>) -> Result
     Ok(group.into_iter().filter_map(|(control, data)| Some((control, data?))).collect())
 }
 
-/// A client's control connection, and `count` data connections.
+/// Opens a client's control connection, and `count` data connections.
 pub fn connect(to: SocketAddr, secret: &[u8; 32], count: u16) -> Result<(Control, Vec<TcpStream>), Fault> {
     let (_, control) = reach(to, secret, Purpose::Control)?;
     let data = (0..count).map(|i| Ok(reach(to, secret, Purpose::Data(i))?.0));
     Ok((control, data.collect::<Result<Vec<TcpStream>, Fault>>()?))
 }
 
-/// The control and the data connection of one of a group.
+/// Opens the control and the data connection of one member of a group.
 pub fn join(to: SocketAddr, secret: &[u8; 32]) -> Result<(Control, TcpStream), Fault> {
     let (_, mut control) = reach(to, secret, Purpose::Control)?;
     let i = number(&control.receive()?, "number")?;
@@ -187,12 +190,12 @@ pub fn join(to: SocketAddr, secret: &[u8; 32]) -> Result<(Control, TcpStream), F
 
 fn reach(to: SocketAddr, secret: &[u8; 32], purpose: Purpose) -> Result<(TcpStream, Control), Fault> {
     let stream = connect_soon(to).or_fault(format!("cannot connect to {to}"), NEXT)?;
-    let control = noise::ask(&stream, secret, purpose)?;
-    settle(&stream)?;
+    let control = noise::initiate(&stream, secret, purpose)?;
+    set_limits(&stream)?;
     Ok((stream, control))
 }
 
-/// Connects within the handshake's time; a server that refuses gets a few more tries.
+/// Connects within the time of the handshake; retries a few times if the server refuses.
 fn connect_soon(address: SocketAddr) -> io::Result<TcpStream> {
     let until = Instant::now() + Duration::from_millis(300);
     loop {
@@ -205,8 +208,8 @@ fn connect_soon(address: SocketAddr) -> io::Result<TcpStream> {
     }
 }
 
-/// The limits of an admitted connection.
-fn settle(stream: &TcpStream) -> Result<(), Fault> {
+/// Sets the limits of an admitted connection.
+fn set_limits(stream: &TcpStream) -> Result<(), Fault> {
     let set = stream.set_read_timeout(Some(IDLE)).and_then(|()| stream.set_write_timeout(Some(IDLE)));
     set.or_fault("cannot set a socket's limits", NEXT)
 }

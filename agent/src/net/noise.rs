@@ -1,7 +1,7 @@
 //! The handshake, and the encrypted control connection that may follow it.
 //!
-//! Noise_NNpsk0: the client proves that it holds the secret with its first message, the server with its answer. A third
-//! message, which tells the connection's purpose, keeps a replayed first message out.
+//! Noise_NNpsk0: the client proves with its first message that it holds the secret, the server with its answer. A
+//! third message contains the connection's purpose; it makes a replay of the first message useless.
 
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{self, Read, Write};
@@ -16,12 +16,12 @@ use crate::fault::{Fault, OrFault, Outcome};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"cloudcmp-agent data 1";
-/// The longest message, and thus what a stranger can make us hold.
+/// The longest message, and thus the memory that a stranger can make the agent hold.
 const LIMIT: usize = 4096;
 const TAG: usize = 16;
-/// A waiting end looks this often whether it still should.
+/// A waiting end checks at this interval whether to go on.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long a side that stops listens for the other's reason.
+/// Time for which a side that stops waits for the other side's reason.
 const PARTING: Duration = Duration::from_secs(1);
 
 /// An encrypted connection that carries small JSON messages.
@@ -46,42 +46,43 @@ impl Control {
         serde_json::from_slice(&plain[..length]).or_fault("a control message is no JSON", NEXT)
     }
 
-    /// Waits so long for a message from now on.
-    pub fn patience(&mut self, longest: Duration) -> Result<(), Fault> {
+    /// Sets the longest wait for a message from now on.
+    pub fn set_timeout(&mut self, longest: Duration) -> Result<(), Fault> {
         self.stream.set_read_timeout(Some(longest)).or_fault("cannot set a socket's limits", NEXT)
     }
 
-    /// Waits until a message, or the connection's end, is there to be received; a fault when it no longer goes on.
+    /// Waits until a message or the connection's end is ready to receive; a fault if `goes_on` turns false.
     pub fn wait(&mut self, longest: Duration, mut goes_on: impl FnMut() -> bool) -> Result<(), Fault> {
         let until = Instant::now() + longest;
-        self.patience(LOOK)?;
+        self.set_timeout(LOOK)?;
         while Instant::now() < until && goes_on() {
             match self.stream.peek(&mut [0]) {
                 Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => {}
-                _ => return self.patience(IDLE),
+                _ => return self.set_timeout(IDLE),
             }
         }
-        self.patience(IDLE)?;
+        self.set_timeout(IDLE)?;
         Err(Fault::failed("the peer says nothing", NEXT))
     }
 
-    /// Tells the peer why this side stops, and hears whether it has the better reason: a cap that was reached there.
-    pub fn part(&mut self, fault: Fault) -> Fault {
+    /// Sends the peer the reason for the stop; returns the peer's reason if it is a reached cap, otherwise the given
+    /// fault.
+    pub fn exchange_faults(&mut self, fault: Fault) -> Fault {
         let what: String = fault.what.chars().take(500).collect();
-        let said = self.send(&json!({"fault": what, "outcome": fault.outcome.name()}));
-        if fault.outcome == Outcome::Aborted || said.is_err() || self.patience(PARTING).is_err() {
+        let sent = self.send(&json!({"fault": what, "outcome": fault.outcome.name()}));
+        if fault.outcome == Outcome::Aborted || sent.is_err() || self.set_timeout(PARTING).is_err() {
             return fault;
         }
-        let word = self.receive().ok().and_then(|message| told(&message));
-        word.filter(|theirs| theirs.outcome == Outcome::Aborted).unwrap_or(fault)
+        let reply = self.receive().ok().and_then(|message| parse_fault(&message));
+        reply.filter(|theirs| theirs.outcome == Outcome::Aborted).unwrap_or(fault)
     }
 
-    /// The address of this end.
+    /// Returns the address of this end.
     pub fn local(&self) -> Result<SocketAddr, Fault> {
         self.stream.local_addr().or_fault("cannot read the address", NEXT)
     }
 
-    /// The address of the other end.
+    /// Returns the address of the other end.
     pub fn remote(&self) -> Result<SocketAddr, Fault> {
         self.stream.peer_addr().or_fault("cannot read the peer's address", NEXT)
     }
@@ -91,22 +92,22 @@ impl Control {
     }
 }
 
-/// The fault that a message of the peer tells of.
-pub fn told(message: &Value) -> Option<Fault> {
+/// Parses the fault in a message of the peer.
+pub fn parse_fault(message: &Value) -> Option<Fault> {
     let what = message.get("fault")?.as_str()?;
     let aborted = message.get("outcome").and_then(Value::as_str) == Some(Outcome::Aborted.name());
     let outcome = if aborted { Outcome::Aborted } else { Outcome::Failed };
     Some(Fault { outcome, ..Fault::failed(format!("the peer says: {what}"), NEXT) })
 }
 
-/// A finite number of a control message.
+/// Returns a finite number from a control message.
 pub fn number(message: &Value, key: &str) -> Result<f64, Fault> {
     let found = message.get(key).and_then(Value::as_f64);
     found.ok_or_else(|| Fault::failed(format!("a control message lacks {key:?}"), "run the same agent on both sides"))
 }
 
-/// The client's side.
-pub fn ask(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Control, Fault> {
+/// Runs the client's side of the handshake.
+pub fn initiate(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Control, Fault> {
     let run = || -> Result<Control, Fault> {
         let limits = Limits::begin(stream)?;
         let mut noise = state(secret, true)?;
@@ -126,8 +127,8 @@ pub fn ask(stream: &TcpStream, secret: &[u8; 32], purpose: Purpose) -> Result<Co
     run().map_err(|fault| Fault { what: format!("handshake: {}", fault.what), ..fault })
 }
 
-/// The server's side.
-pub fn answer(stream: &TcpStream, secret: &[u8; 32]) -> Result<(Purpose, Control), Fault> {
+/// Runs the server's side of the handshake.
+pub fn respond(stream: &TcpStream, secret: &[u8; 32]) -> Result<(Purpose, Control), Fault> {
     let limits = Limits::begin(stream)?;
     let mut noise = state(secret, false)?;
     let (mut buffer, mut plain) = ([0_u8; LIMIT], [0_u8; LIMIT]);
@@ -160,7 +161,7 @@ fn send_step(limits: &Limits, noise: &mut HandshakeState) -> Result<(), Fault> {
     limits.send(&buffer[..length])
 }
 
-/// A handshake's connection: every read gets what is left of the whole handshake's time, and no more.
+/// The connection of a handshake: every read gets only the remaining time of the whole handshake.
 struct Limits<'a> {
     stream: &'a TcpStream,
     until: Instant,
@@ -227,24 +228,24 @@ mod tests {
     #[test]
     fn same_secret_is_admitted_and_messages_pass() {
         let (client, server) = pair();
-        let asked = thread::spawn(move || ask(&client, &[7; 32], Purpose::Data(300)).unwrap());
-        let (purpose, mut control) = answer(&server, &[7; 32]).unwrap();
+        let client_side = thread::spawn(move || initiate(&client, &[7; 32], Purpose::Data(300)).unwrap());
+        let (purpose, mut control) = respond(&server, &[7; 32]).unwrap();
         assert_eq!(purpose, Purpose::Data(300));
         control.send(&json!({"t_s": 1.5})).unwrap();
-        assert_eq!(number(&asked.join().unwrap().receive().unwrap(), "t_s").unwrap(), 1.5);
+        assert_eq!(number(&client_side.join().unwrap().receive().unwrap(), "t_s").unwrap(), 1.5);
     }
 
     #[test]
-    fn another_secret_or_noise_on_the_line_is_refused_without_a_byte() {
+    fn another_secret_or_random_bytes_are_refused_without_an_answer() {
         let (client, server) = pair();
-        let asked = thread::spawn(move || ask(&client, &[8; 32], Purpose::Control).is_err());
-        assert!(answer(&server, &[7; 32]).is_err());
+        let client_side = thread::spawn(move || initiate(&client, &[8; 32], Purpose::Control).is_err());
+        assert!(respond(&server, &[7; 32]).is_err());
         drop(server);
-        assert!(asked.join().unwrap());
+        assert!(client_side.join().unwrap());
         let (mut client, server) = pair();
         client.write_all(&[0, 64]).unwrap();
         client.write_all(&[1; 64]).unwrap();
-        assert!(answer(&server, &[7; 32]).is_err());
+        assert!(respond(&server, &[7; 32]).is_err());
         drop(server);
         assert_eq!(client.read(&mut [0; 8]).unwrap_or(0), 0);
     }
@@ -258,11 +259,11 @@ mod tests {
             let (client, server) = pair();
             write_framed(&client, &first[..length]).unwrap();
             write_framed(&client, &[0; 19]).unwrap();
-            assert!(answer(&server, &secret).is_err());
+            assert!(respond(&server, &secret).is_err());
         }
     }
 
-    /// Bytes as a stranger sends them, in frames of the right length or not, after a first message that may be right.
+    /// Generates a stranger's bytes, in frames with right or wrong lengths, after a first message that may be right.
     fn hostile_stream() -> impl Strategy<Value = (u8, Vec<Vec<u8>>, usize, u8)> {
         let message = proptest::collection::vec(any::<u8>(), 0..200);
         (0..4_u8, proptest::collection::vec(message, 0..4), any::<usize>(), 1..=255_u8)
@@ -292,12 +293,12 @@ mod tests {
             }
             client.write_all(&bytes).unwrap();
             client.shutdown(std::net::Shutdown::Write).unwrap();
-            prop_assert!(answer(&server, &[7; 32]).is_err());
+            prop_assert!(respond(&server, &[7; 32]).is_err());
             drop(server);
-            let mut heard = Vec::new();
-            let _ = client.read_to_end(&mut heard); // a reset is an end, too
+            let mut received = Vec::new();
+            let _ = client.read_to_end(&mut received); // ignored: a reset is an end, too
             let most = if kind == 0 { 2 + length } else { 0 };
-            prop_assert!(heard.len() <= most, "{} bytes for {} of kind {}", heard.len(), bytes.len(), kind);
+            prop_assert!(received.len() <= most, "{} bytes for {} of kind {}", received.len(), bytes.len(), kind);
         }
 
         #[test]
@@ -308,13 +309,13 @@ mod tests {
                 server.write_all(&[framed, message.clone()].concat()).unwrap();
             }
             server.shutdown(std::net::Shutdown::Write).unwrap();
-            prop_assert!(ask(&client, &[7; 32], Purpose::Control).is_err());
+            prop_assert!(initiate(&client, &[7; 32], Purpose::Control).is_err());
         }
 
         #[test]
-        fn p28_what_a_peer_says_never_panics(text in r#"\{("(fault|outcome|port|cookie|end_s|received|jitter_s)":("[a-z0-9\u{e9}]{0,70}"|-?[0-9]{1,20}|1e400|null),?){0,4}\}"#) {
+        fn p28_control_messages_of_a_peer_never_panic(text in r#"\{("(fault|outcome|port|cookie|end_s|received|jitter_s)":("[a-z0-9\u{e9}]{0,70}"|-?[0-9]{1,20}|1e400|null),?){0,4}\}"#) {
             if let Ok(message) = serde_json::from_str::<Value>(&text) {
-                let _ = (told(&message), number(&message, "end_s"), crate::net::datagram::offer(&message));
+                let _ = (parse_fault(&message), number(&message, "end_s"), crate::net::datagram::offer(&message));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! One start, common borders: what workers post at an interval's end, and what the main thread makes of it.
+//! A common start and common borders: workers post their progress at interval ends, the main thread computes rates.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Mutex, OnceLock};
@@ -10,10 +10,10 @@ use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::Fault;
 use crate::{disturbance, pin};
 
-/// A stream holds a million frames at most, and an interval may give three.
+/// A stream holds at most a million frames, and an interval may need three.
 const MOST_INTERVALS: usize = 100_000;
 
-/// A worker's batch across an interval's end: when it began and ended since the start, and all work until each.
+/// A worker's batch that spans an interval's end: its begin and end since the start, and the total work at each.
 #[derive(Default)]
 struct Slot {
     before: Mark,
@@ -38,7 +38,7 @@ impl Mark {
 }
 
 impl Slot {
-    /// The work done until `t_ns`, which lies within the batch; the batch's own work is shared out by time.
+    /// Returns the work done until `t_ns`, which lies within the batch; splits the batch in proportion to time.
     fn until(&self, t_ns: u64) -> f64 {
         let ((from_ns, from), (to_ns, to)) = (self.before.get(), self.after.get());
         if t_ns >= to_ns {
@@ -48,13 +48,13 @@ impl Slot {
     }
 }
 
-/// What the workers and the main thread tell each other.
+/// The state shared by the workers and the main thread.
 pub struct Board {
     ends_ns: Vec<u64>,
     /// `slots[worker][interval]`
     slots: Vec<Vec<Slot>>,
     missing: Vec<AtomicUsize>,
-    /// Workers that are not ready yet.
+    /// The number of workers that are not ready yet.
     unready: AtomicUsize,
     start_ns: OnceLock<u64>,
     pub stop: AtomicBool,
@@ -62,12 +62,12 @@ pub struct Board {
     main: Thread,
 }
 
-/// A worker that has come to its end.
+/// A worker that has ended.
 pub struct Done<W> {
     pub work: W,
     pub cpu_ns: u64,
     pub run_delay_ns: Option<u64>,
-    /// From the common start until this worker left.
+    /// Time from the common start until this worker ended.
     pub elapsed_ns: u64,
 }
 
@@ -93,7 +93,7 @@ impl Board {
         })
     }
 
-    /// Waits until all workers are ready, then starts them all at once; the kernel's counts just before.
+    /// Waits until all workers are ready, then starts them all at once; returns the kernel's counters just before.
     pub fn begin(&self, used: &[usize]) -> disturbance::Counts {
         while self.unready.load(Acquire) > 0 {
             thread::park_timeout(Duration::from_secs(1));
@@ -136,7 +136,7 @@ impl Board {
         }
     }
 
-    /// Works until every worker, not this one alone, has passed the last interval's end.
+    /// Works until every worker, not only this one, has passed the end of the last interval.
     fn measure(&self, i: usize, start: u64, work: &mut impl Work) -> Result<(), Fault> {
         let (mut before, mut next) = ((0, 0.0), 0);
         let last = self.ends_ns.len() - 1;
@@ -169,7 +169,7 @@ impl Board {
         self.main.unpark();
     }
 
-    /// Waits for each interval and emits its rate; stops early when a worker gave up.
+    /// Waits for each interval and emits its rate; stops early if a worker gave up.
     pub fn follow(&self, emit: &mut impl FnMut(f64, f64) -> Result<(), Fault>) -> Result<(), Fault> {
         let (mut t_last, mut work_last) = (0.0, 0.0);
         for k in 0..self.ends_ns.len() {
@@ -182,7 +182,7 @@ impl Board {
             let (t_s, work) = self.total(k);
             let wanted_s = seconds(self.ends_ns[k] - if k == 0 { 0 } else { self.ends_ns[k - 1] });
             let last = k + 1 == self.ends_ns.len();
-            // One piece of work that outlived several intervals makes one longer interval of them.
+            // If one piece of work spans several intervals, they become one longer interval.
             if work > work_last && (t_s - t_last > 0.25 * wanted_s || (last && t_s > t_last)) {
                 emit(t_s, (work - work_last) / (t_s - t_last))?;
                 (t_last, work_last) = (t_s, work);
@@ -191,7 +191,7 @@ impl Board {
         Ok(())
     }
 
-    /// The border of interval `k`, and all work until then; both only ever grow.
+    /// Returns the border of interval `k`, and the total work until then; both increase with `k`.
     fn total(&self, k: usize) -> (f64, f64) {
         let slots = || self.slots.iter().map(|slots| &slots[k]);
         let border_ns = slots().map(|slot| slot.after.get().0).min().unwrap_or(0);
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_across_the_border_is_shared_out_by_time() {
+    fn a_batch_across_the_border_is_split_by_time() {
         let slot = Slot::default();
         slot.before.set((100, 4.0));
         slot.after.set((200, 6.0));

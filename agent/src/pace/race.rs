@@ -1,53 +1,53 @@
-//! Fixed work instead of a fixed time: threads that begin together, each with a task of its own, to their ends.
+//! Fixed work instead of a fixed time: threads start together, and each runs its own task to the end.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 
-use super::{believe, can_start, note_cpu_time, note_share};
+use super::{can_start, check_cpu_time, note_cpu_time, note_share};
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::Fault;
 use crate::pace::board::Done;
 use crate::wire::Out;
 use crate::{disturbance, pin};
 
-/// One thread's task. Memory and files are made before the race, and looked at after it.
+/// One thread's task. Memory and files are created before the race, and checked after it.
 pub trait Task: Send {
-    /// As of `Work`: whether the scheduler may move it among the job's CPUs.
+    /// The same as in `Work`: whether the scheduler may move the thread among the job's CPUs.
     const ROAMS: bool = false;
 
-    /// The task itself, once: all that is timed.
+    /// Runs the task once; only this is timed.
     fn run(&mut self) -> Result<(), Fault>;
 
     /// Refuses a wrong result, after the race.
     fn verify(&mut self) -> Result<(), Fault>;
 }
 
-/// Where the threads run.
+/// The threads of a race and their CPUs.
 pub struct Race<'a> {
     pub threads: usize,
-    /// Thread i stays on `cpus[i % cpus.len()]`; one that roams may run on all of them.
+    /// Thread i stays on `cpus[i % cpus.len()]`; a thread with `ROAMS` may run on all of them.
     pub cpus: &'a [usize],
     pub out: &'a Out,
 }
 
-/// What came of it.
+/// The result of a race.
 pub struct Finish<T> {
     pub tasks: Vec<T>,
-    /// Each task's own finishing time, s.
+    /// The finishing time of each task, s.
     pub each_s: Vec<f64>,
-    /// From the common start until the last task was done, s.
+    /// Time from the common start until the last task ended, s.
     pub all_s: f64,
 }
 
 impl<T> Finish<T> {
-    /// The time of one task, amortised over those that ran at once, s.
+    /// Returns the time per task, amortised over the concurrent tasks, s.
     pub fn amortised_s(&self) -> f64 {
         self.all_s / self.each_s.len() as f64
     }
 }
 
-/// Makes a task for each thread, runs them all at once, and gives them back verified.
+/// Creates one task per thread, runs them all at once, verifies them, and returns them.
 pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Sync) -> Result<Finish<T>, Fault> {
     let most = race.cpus.len().min(race.threads);
     let used = if T::ROAMS { race.cpus } else { &race.cpus[..most] };
@@ -71,7 +71,7 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
         task.run()?;
         let took_ns = now_ns() - start_ns.load(Relaxed);
         let cpu_ns = thread_cpu_ns() - cpu_ns;
-        // Read anew, after the CPU time: an interrupt between the two reads counts as CPU time of this thread.
+        // Read again, after the CPU time: an interrupt between the two reads counts as CPU time of this thread.
         let elapsed_ns = now_ns() - start_ns.load(Relaxed);
         let run_delay_ns = disturbance::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
         Ok((Done { work: task, cpu_ns, run_delay_ns, elapsed_ns }, took_ns))
@@ -89,14 +89,14 @@ pub fn race<T: Task>(race: &Race, make: impl Fn(usize) -> Result<T, Fault> + Syn
     disturbance::counts(used).note_since(&before, race.out)?;
     let (done, took_ns): (Vec<_>, Vec<_>) = all_or_first_fault(done)?.into_iter().unzip();
     note_cpu_time(&done, race.out)?;
-    believe(&done, most)?;
+    check_cpu_time(&done, most)?;
     let each_s: Vec<f64> = took_ns.into_iter().map(seconds).collect();
     let mut tasks: Vec<T> = done.into_iter().map(|done| done.work).collect();
     tasks.iter_mut().try_for_each(Task::verify)?;
     Ok(Finish { all_s: each_s.iter().copied().fold(0.0, f64::max), tasks, each_s })
 }
 
-/// The fault of the thread that began it, not of those that stopped for it.
+/// Returns the fault of the thread that failed first, not of those that stopped because of it.
 fn all_or_first_fault<T>(done: Vec<Result<T, Fault>>) -> Result<Vec<T>, Fault> {
     let (done, mut faults): (Vec<_>, Vec<_>) = done.into_iter().partition(Result::is_ok);
     faults.sort_by_key(|fault| fault.as_ref().is_err_and(|fault| fault.what.starts_with("another thread")));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn each_has_its_own_time_and_all_have_the_last_one() {
+    fn each_task_has_its_own_time_and_the_last_one_is_the_total() {
         let finish = raced(|i| Ok(Sleep(5 * (i as u64 + 1), true))).unwrap();
         assert_eq!(finish.tasks.len(), 3);
         assert!(finish.each_s[0] >= 0.005 && finish.each_s[2] >= 0.015 && finish.all_s == finish.each_s[2]);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_result_or_a_task_that_can_not_be_made_is_a_fault_and_nobody_waits_for_ever() {
+    fn a_wrong_result_or_a_failed_creation_is_a_fault_and_no_thread_waits_for_ever() {
         assert_eq!(raced(|i| Ok(Sleep(1, i != 1))).err().unwrap().what, "wrong");
         let made = |i| if i == 2 { Err(Fault::failed("no room", "free some")) } else { Ok(Sleep(1, true)) };
         assert_eq!(raced(made).err().unwrap().what, "no room");

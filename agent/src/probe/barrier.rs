@@ -1,11 +1,11 @@
-//! Start skew: how far apart the machines of a group start that leave one barrier together.
+//! Start skew: the time between the first and the last start of a group of machines that leave one barrier together.
 //!
-//! The peer that listens waits in each round for all others and releases them one after the other, as a central barrier
-//! does; each notes when it goes on, and the one that listens goes on when it has released the last. The skew of a round
-//! is the latest start less the earliest, by the clock of the peer that listens; a skew of 0 is reported as the
-//! resolution of that clock. The clocks are compared over the same connections before and after the rounds (`skew.rs`);
-//! the note `clock_error_s` bounds the error of that, and a skew below it cannot be distinguished from none. Excludes
-//! the time that a barrier takes, and how far apart the peers arrive.
+//! In each round the listening peer waits for all others and releases them one after another, as a central barrier
+//! does. Each peer records the time when it goes on; the listening peer goes on after it has released the last one.
+//! The skew of a round is the latest start minus the earliest, by the clock of the listening peer; a skew of 0 is
+//! reported as the resolution of that clock. The clocks are compared over the same connections before and after the
+//! rounds (`skew.rs`). The note `clock_error_s` bounds the error of this comparison; a smaller skew cannot be
+//! distinguished from none. Excludes the time that a barrier takes, and the time between the arrivals of the peers.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -15,13 +15,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Context, Kind, Metric, PATH, Param, Probe};
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::clock::{self, now_ns, seconds};
 use crate::disturbance;
 use crate::fault::{Fault, OrFault};
 use crate::net::{self, Control};
 use crate::targets::{Link, Role};
-use crate::traffic_limiter::{Bearing, Limiter, SENDER_DEPTH_S};
+use crate::traffic_limiter::{Limiter, SENDER_DEPTH_S, Tolerance};
 use crate::wire::finite;
 
 mod skew;
@@ -41,13 +41,13 @@ pub const PROBE: Probe = Probe {
 };
 
 const NEXT: &str = "see that all peers run and can be reached";
-/// Comparisons of two clocks before the rounds, and as many after them: the fastest counts.
+/// Clock comparisons before the rounds, and as many after them; the fastest one counts.
 const EXCHANGES: usize = 32;
-/// What is sent either way: to arrive, to release, to ask for the time, to answer.
+/// The message of both directions, for all purposes: arrival, release, a request for the time, and its answer.
 const TICK: [u8; 8] = *b"ccmp bar";
-/// Times that fit a control message.
+/// The number of times that fit into a control message.
 const PIECE: usize = 128;
-/// Longer than any deadline: the last peer may come late.
+/// Longer than any deadline, because the last peer may arrive late.
 const FOREVER: Duration = Duration::from_secs(30 * 86_400);
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -58,14 +58,15 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-/// The limiter of one who exchanges ticks with so many. A pause between rounds that a cap makes is in no skew.
+/// Creates the limiter of an agent that exchanges ticks with `others` peers. The skew excludes a cap's pauses, which
+/// occur between rounds.
 fn limiter(context: &Context, rounds: usize, others: usize) -> Result<Arc<Limiter>, Fault> {
     let item = Item { bytes: (2 * TICK.len() * others) as u64, packets: 2 * others as u64 };
-    let ask = Ask { items: Some((rounds + 2 * EXCHANGES) as f64), ..Ask::default() };
-    context.limiter(item, ask, Bearing { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
+    let demand = Demand { items: Some((rounds + 2 * EXCHANGES) as f64), ..Demand::default() };
+    context.limiter(item, demand, Tolerance { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S })
 }
 
-/// Pays for one item.
+/// Takes a grant for one item, and counts its bytes.
 fn pay(limiter: &Limiter, bytes: usize) -> Result<(), Fault> {
     limiter.take(1, || true).ok_or_else(|| limiter.refusal())?;
     limiter.used(bytes as u64);
@@ -82,7 +83,7 @@ fn receive(mut data: &TcpStream) -> Result<(), Fault> {
     if tick == TICK { Ok(()) } else { Err(Fault::failed("a peer sends something else", NEXT)) }
 }
 
-/// The part of the peer that listens.
+/// Runs the part of the listening peer.
 fn lead(context: &Context, rounds: usize, others: usize) -> Result<(), Fault> {
     if context.whole("peers") != Some(others as u64 + 1) {
         let what = format!("bad job: {} peers, and {others} others are named", context.text("peers"));
@@ -94,9 +95,9 @@ fn lead(context: &Context, rounds: usize, others: usize) -> Result<(), Fault> {
     limiter.note(context.out)?;
     let reported = measured.and_then(|group| group.report(context));
     reported.map_err(|fault| {
-        // Whoever waits for a tick sees that none comes any more, and reads why.
+        // Peers that wait for a tick see the connection close, and then read the reason.
         data.iter().for_each(|data| drop(data.shutdown(Shutdown::Both)));
-        controls.iter_mut().fold(limiter.blame(fault), |fault, control| control.part(fault))
+        controls.iter_mut().fold(limiter.blame(fault), |fault, control| control.exchange_faults(fault))
     })?;
     controls.iter_mut().try_for_each(|control| control.send(&json!({"done": true})))
 }
@@ -118,12 +119,12 @@ fn measure(
     Ok(group)
 }
 
-/// The times that a peer noted, in order.
+/// Receives the times that a peer recorded, in order.
 fn collect(control: &mut Control, rounds: usize) -> Result<Vec<u64>, Fault> {
     let mut times = Vec::new();
     while times.len() < rounds + 2 * EXCHANGES {
         let message = control.receive()?;
-        if let Some(fault) = net::told(&message) {
+        if let Some(fault) = net::parse_fault(&message) {
             return Err(fault);
         }
         let piece = message.get("times").and_then(Value::as_array).filter(|piece| !piece.is_empty());
@@ -133,14 +134,14 @@ fn collect(control: &mut Control, rounds: usize) -> Result<Vec<u64>, Fault> {
     Ok(times)
 }
 
-/// What the peer that listens noted, by its own clock, and what the others did, by theirs.
+/// The times recorded by the listening peer, on its clock, and by the others, on theirs.
 struct Group {
     begun_ns: u64,
-    /// For each other peer, when each question after its time was sent, and answered.
-    asked: Vec<Vec<(u64, u64)>>,
-    /// For each round, when the first was released and when all were.
+    /// For each other peer, the times when each time request was sent and answered.
+    requests: Vec<Vec<(u64, u64)>>,
+    /// For each round, the times of the first and of the last release.
     released: Vec<(u64, u64)>,
-    /// For each round, when all had arrived again at the next barrier.
+    /// For each round, the time when all peers had arrived at the next barrier.
     arrived: Vec<u64>,
     theirs: Vec<Vec<u64>>,
 }
@@ -149,9 +150,9 @@ impl Group {
     fn run(data: &[TcpStream], rounds: usize, limiter: &Limiter) -> Result<Group, Fault> {
         let bytes = 2 * TICK.len() * data.len();
         let room = || Vec::with_capacity(2 * EXCHANGES);
-        let mut asked: Vec<Vec<(u64, u64)>> = data.iter().map(|_| room()).collect();
+        let mut requests: Vec<Vec<(u64, u64)>> = data.iter().map(|_| room()).collect();
         let (mut released, mut arrived) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
-        ask(data, &mut asked, limiter)?;
+        request_times(data, &mut requests, limiter)?;
         let begun_ns = now_ns();
         for round in 0..rounds {
             pay(limiter, bytes)?;
@@ -163,12 +164,12 @@ impl Group {
                 arrived.push(first);
             }
         }
-        ask(data, &mut asked, limiter)?;
+        request_times(data, &mut requests, limiter)?;
         arrived.push(now_ns());
-        Ok(Group { begun_ns, asked, released, arrived, theirs: Vec::new() })
+        Ok(Group { begun_ns, requests, released, arrived, theirs: Vec::new() })
     }
 
-    /// The skew of each round, and how far off the clocks may be.
+    /// Reports the skew of each round, and the error bound of the clocks.
     fn report(&self, context: &Context) -> Result<(), Fault> {
         let offsets = self.offsets()?;
         let error_ns = offsets.iter().map(|offset| offset.error_ns).max().unwrap_or(0);
@@ -182,25 +183,26 @@ impl Group {
     }
 
     fn offsets(&self) -> Result<Vec<Offset>, Fault> {
-        let one = |(asked, theirs): (&Vec<(u64, u64)>, &Vec<u64>)| {
+        let one = |(requests, theirs): (&Vec<(u64, u64)>, &Vec<u64>)| {
             let seen = theirs[..EXCHANGES].iter().chain(&theirs[theirs.len() - EXCHANGES..]);
             let exchanges: Vec<Exchange> =
-                asked.iter().zip(seen).map(|(&(sent, back), &seen)| Exchange { sent, back, seen }).collect();
+                requests.iter().zip(seen).map(|(&(sent, back), &seen)| Exchange { sent, back, seen }).collect();
             let (before, after) = exchanges.split_at(EXCHANGES);
             let offset = Offset::between(before, after).filter(|_| theirs.is_sorted());
             offset.ok_or_else(|| Fault::invalid("the clock of a peer moved", "do not trust that machine's clock"))
         };
-        self.asked.iter().zip(&self.theirs).map(one).collect()
+        self.requests.iter().zip(&self.theirs).map(one).collect()
     }
 
-    /// The latest start of a round less the earliest. Nobody starts before the release, or after it arrived again.
+    /// Returns the latest start of a round minus the earliest. Every start lies between the release and the next
+    /// arrival.
     fn skew_ns(&self, round: usize, offsets: &[Offset]) -> Result<u64, Fault> {
         let (first, own) = self.released[round];
         let (mut earliest, mut latest) = (i128::from(own), i128::from(own));
         for (offset, theirs) in offsets.iter().zip(&self.theirs) {
             let start = offset.ours(theirs[EXCHANGES + round]);
-            let bears = 2 * i128::from(offset.error_ns) + 1000;
-            if start < i128::from(first) - bears || start > i128::from(self.arrived[round]) + bears {
+            let tolerance_ns = 2 * i128::from(offset.error_ns) + 1000;
+            if start < i128::from(first) - tolerance_ns || start > i128::from(self.arrived[round]) + tolerance_ns {
                 let what = format!("a peer started round {round} outside of it");
                 return Err(Fault::invalid(what, "do not trust that machine's clock"));
             }
@@ -210,41 +212,42 @@ impl Group {
     }
 }
 
-/// Asks each peer in turn for its time, often.
-fn ask(data: &[TcpStream], asked: &mut [Vec<(u64, u64)>], limiter: &Limiter) -> Result<(), Fault> {
+/// Requests the time of each peer in turn, many times.
+fn request_times(data: &[TcpStream], requests: &mut [Vec<(u64, u64)>], limiter: &Limiter) -> Result<(), Fault> {
     for _ in 0..EXCHANGES {
         pay(limiter, 2 * TICK.len() * data.len())?;
-        for (data, asked) in data.iter().zip(asked.iter_mut()) {
+        for (data, requests) in data.iter().zip(requests.iter_mut()) {
             let sent = now_ns();
             send(data)?;
             receive(data)?;
-            asked.push((sent, now_ns()));
+            requests.push((sent, now_ns()));
         }
     }
     Ok(())
 }
 
-/// The part of every other peer.
+/// Runs the part of every other peer.
 fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
     let limiter = limiter(context, rounds, 1)?;
     let (mut control, data) = context.join()?;
     control.wait(FOREVER, || true)?;
     let word = control.receive()?;
-    if let Some(fault) = net::told(&word) {
+    if let Some(fault) = net::parse_fault(&word) {
         return Err(fault);
     }
     if word.get("rounds").and_then(Value::as_u64) != Some(rounds as u64) {
         let fault = Fault::failed("the peers were asked for different rounds", "give all peers the same parameters");
-        return Err(control.part(fault));
+        return Err(control.exchange_faults(fault));
     }
     let times = take_part(&data, rounds, &limiter, now_ns, || {});
     limiter.note(context.out)?;
-    let times = times.map_err(|fault| control.part(limiter.blame(fault)))?;
+    let times = times.map_err(|fault| control.exchange_faults(limiter.blame(fault)))?;
     times.chunks(PIECE).try_for_each(|piece| control.send(&json!({"times": piece})))?;
-    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
+    control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
 
-/// Answers and arrives; the times by `now` of all that came, in order. `start` is the first act after a release.
+/// Answers time requests and arrives at barriers; returns the times by `now` of all received ticks, in order. Calls
+/// `start` first after each release.
 fn take_part(
     data: &TcpStream,
     rounds: usize,
@@ -284,11 +287,12 @@ mod tests {
     const ROUNDS: usize = 40;
 
     fn free() -> Limiter {
-        let bearing = Bearing { held_s: f64::INFINITY, warm_s: None, depth_s: SENDER_DEPTH_S };
-        Limiter::new(Caps::default(), Item { bytes: 1, packets: 1 }, bearing)
+        let tolerance = Tolerance { held_s: f64::INFINITY, warm_s: None, depth_s: SENDER_DEPTH_S };
+        Limiter::new(Caps::default(), Item { bytes: 1, packets: 1 }, tolerance)
     }
 
-    /// A group of four whose last peer has another clock and does something at each start; the median skew, in ns.
+    /// Returns the median skew of a group of four, ns; the last peer uses another clock and calls `start` at each
+    /// start.
     fn median_skew_ns(now: fn() -> u64, start: fn()) -> Result<u64, Fault> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -315,14 +319,14 @@ mod tests {
         thread::sleep(Duration::from_millis(5));
     }
 
-    /// An hour ahead and 50 millionths too fast.
+    /// A clock that is an hour ahead and 50 millionths too fast.
     fn another_clock() -> u64 {
         let now = now_ns();
         now + 3_600_000_000_000 + now / 20_000
     }
 
     #[test]
-    fn a_planted_delay_is_found_whatever_the_clock() {
+    fn an_injected_delay_is_measured_with_any_clock() {
         for clock in [now_ns, another_clock] {
             let late = median_skew_ns(clock, five_ms_late).unwrap();
             assert!((4_500_000..20_000_000).contains(&late), "{late} ns");
@@ -332,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_runs_at_another_speed_or_back_is_not_believed() {
+    fn a_clock_with_a_wrong_speed_or_direction_is_refused() {
         for wrong in [|| 2 * now_ns(), || u64::MAX - now_ns(), || 0] {
             let fault = median_skew_ns(wrong, five_ms_late).unwrap_err();
             assert_eq!(fault.outcome.name(), "invalid", "{}", fault.what);

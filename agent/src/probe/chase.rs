@@ -1,7 +1,7 @@
-//! Latency of a load that depends on the one before: one random cycle through all cache lines of a size.
+//! Latency of a load that depends on the previous one: one random cycle through all cache lines of a given size.
 //!
-//! The cycle is Sattolo's (1986): every line is visited once a round, and no prefetcher knows the next. `pages` tells
-//! whether translations are part of it. Says nothing of bandwidth, or of several loads in flight.
+//! The cycle is Sattolo's (1986): it visits every line once per round, and no prefetcher can predict the next. `pages`
+//! states whether address translation is included. Does not measure bandwidth, or several loads in flight.
 
 use std::hint::black_box;
 
@@ -25,16 +25,16 @@ pub const PROBE: Probe = Probe {
 };
 
 const LINE_BYTES: usize = 64;
-/// Line numbers are kept in 32 bits.
+/// Line numbers are stored in 32 bits.
 const MOST_BYTES: u64 = (LINE_BYTES as u64) << 31;
-/// Loads between two clock reads, before the worker knows how fast they are.
+/// Loads between two clock reads, before the worker knows their speed.
 const FIRST_LOADS: usize = 4096;
 const WARM_LOADS: usize = 1 << 20;
 const CHECKED_LOADS: usize = 1 << 16;
 const WARM_NS: u64 = 40_000_000;
-/// A batch takes about this long, so that a clock read is nothing beside it.
+/// The approximate duration of a batch, long enough to make the cost of a clock read negligible.
 const BATCH_NS: u64 = 500_000;
-/// How many samples a trial is cut into.
+/// The number of samples of a trial.
 const SAMPLES: f64 = 20.0;
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -62,7 +62,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     for worker in &workers {
         worker.verify()?;
     }
-    // Said only once the chain is known to have been whole.
+    // Noted only after the chain is verified.
     context.out.note("lines", (bytes / LINE_BYTES) as u64)?;
     samples.into_iter().try_for_each(|(t_s, latency_s)| context.sample("chase_latency_s", t_s, latency_s))
 }
@@ -78,7 +78,7 @@ struct Chase {
 
 impl Chase {
     fn new(bytes: usize, pages: Pages, seed: u64) -> Result<Chase, Fault> {
-        // A huge page cannot be smaller; the chain uses the first bytes of it.
+        // A huge page cannot be smaller; the chain uses its first bytes.
         let mapped = if pages == Pages::Huge { bytes.next_multiple_of(HUGE_BYTES) } else { bytes };
         let region = MemoryMap::new(mapped, pages)?;
         let lines = bytes / LINE_BYTES;
@@ -96,7 +96,7 @@ impl Chase {
 
     /// Links the lines into one random cycle.
     ///
-    /// It is drawn among indices, which are small enough for caches, and then written once, in order.
+    /// Draws the cycle among indices, which are small enough for the caches, and then writes it once, in order.
     fn link(&mut self, seed: u64) {
         let mut rng = Rng::new(seed, 0);
         let mut next: Vec<u32> = (0..self.lines as u32).collect();
@@ -132,14 +132,14 @@ impl Chase {
         self.loads / 16 * 16
     }
 
-    /// Known answer: from anywhere, the chain comes back after exactly as many loads as there are lines.
+    /// Checks the known answer: from any line, the chain returns after exactly as many loads as there are lines.
     fn verify(&self) -> Result<(), Fault> {
         let missing = self.region.len() as u64 - self.huge_bytes;
         if self.pages == Pages::Huge && missing > 0 {
             let what = format!("the kernel gave base pages for {missing} of {} B", self.region.len());
             return Err(Fault::failed(what, "allow transparent huge pages (madvise), free memory, or use pages=base"));
         }
-        // Whole rounds of large chains take long; a part of one shows at least that it does not close early.
+        // Whole rounds of large chains take long; part of a round shows at least that the chain does not close early.
         let most = self.lines.min(CHECKED_LOADS);
         let (mut at, mut loads) = (self.address(0), 0);
         while loads < most {

@@ -1,8 +1,9 @@
-//! Reads or writes of one size against a file of known content: operations, bytes and latency.
+//! Reads or writes of one size on a file with known content: operations, bytes and latency.
 //!
 //! A worker is one submitter. With io_uring it keeps `depth` operations in flight; with preadv2/pwritev2 a depth of n
-//! is n threads of one operation each. `osync` and `fsync` say when a write is done; a read is never synchronous, so
-//! that theirs, as those of `direct`, go past the page cache (O_DIRECT) or the trial fails. Says nothing of metadata, of small files, or of a device that is nearly full.
+//! is n threads of one operation each. `osync` and `fsync` define when a write is done. A read is never synchronous,
+//! so the reads of these modes, like those of `direct`, bypass the page cache (O_DIRECT) or the trial fails. Does not
+//! measure metadata, small files, or a nearly full device.
 
 use std::fs::File;
 use std::io;
@@ -52,13 +53,13 @@ pub const PROBE: Probe = Probe {
 const AUTO_BYTES: u64 = 256 << 20;
 const SECTOR_BYTES: usize = 512;
 
-/// What each worker is to do.
+/// The work of each worker.
 pub struct Task {
     pub file: File,
     pub block_bytes: usize,
     pub write: bool,
     pub random: bool,
-    /// An fdatasync follows each write.
+    /// Call fdatasync after each write.
     pub sync: bool,
     pub depth: usize,
     pub seed: u64,
@@ -82,7 +83,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-/// A disk worker shows what it recorded and checks what it moved.
+/// A disk worker exposes its recorded latencies and the blocks to verify.
 pub trait Worker: Work {
     fn recorder(&self) -> &Recorder;
     fn blocks(&self) -> &Blocks;
@@ -111,7 +112,7 @@ fn measure<W: Worker>(
     context.hist("disk_latency_s", t_end, &all)
 }
 
-/// Depth one gains nothing from a ring; deeper queues take it where the kernel lets them.
+/// A depth of one gains nothing from a ring; deeper queues use it if the kernel allows this.
 fn choose_ring(context: &Context, task: &Task) -> Result<bool, Fault> {
     match context.text("engine") {
         "preadv2" => Ok(false),
@@ -125,7 +126,7 @@ fn file_blocks(task: &Task) -> Result<u64, Fault> {
     Ok(bytes / task.block_bytes as u64)
 }
 
-/// Opens, sizes and fills the file; notes how far direct I/O is real.
+/// Opens, sizes and fills the file; notes whether direct I/O works.
 fn prepare(context: &Context) -> Result<Task, Fault> {
     let dir = context.dir()?;
     let durability = context.text("durability");
@@ -140,7 +141,7 @@ fn prepare(context: &Context) -> Result<Task, Fault> {
     let base = scratch::open(dir, 0).or_fault(format!("cannot create a file in {}", dir.display()), next)?;
     let direct_file = scratch::reopen(&base, libc::O_DIRECT);
     context.out.note("o_direct", direct && direct_file.is_ok())?;
-    // Filled past the page cache where that can be, so that it is cold; a cached file must be warm.
+    // Filled past the page cache if possible, so that the file is cold; a cached file must be warm.
     let fill = if cached || !bytes.is_multiple_of(4096) { &base } else { direct_file.as_ref().unwrap_or(&base) };
     let pattern = Pattern::new(context.job.seed);
     scratch::fill(fill, bytes, &pattern)?;
@@ -166,7 +167,7 @@ fn prepare(context: &Context) -> Result<Task, Fault> {
     })
 }
 
-/// Refuses what is no device, and blocks that cannot go past the page cache.
+/// Refuses a directory without a device, and blocks that cannot bypass the page cache.
 fn check(dir: &Path, durability: &str, direct: bool, block_bytes: usize) -> Result<(), Fault> {
     if direct && !block_bytes.is_multiple_of(SECTOR_BYTES) {
         let what = format!("bad job: {}O_DIRECT can not move blocks of {block_bytes} B", not_synchronous(durability));
@@ -179,12 +180,12 @@ fn check(dir: &Path, durability: &str, direct: bool, block_bytes: usize) -> Resu
     Ok(())
 }
 
-/// Why a read needs O_DIRECT although its durability does not name it.
+/// Explains why a read needs O_DIRECT although its durability does not name it.
 fn not_synchronous(durability: &str) -> String {
     if durability == "direct" { String::new() } else { format!("a read is not synchronous ({durability}), and ") }
 }
 
-/// The direct file, once a block has been read through it: some file systems open, and then refuse to move.
+/// Returns the direct file after reading a block through it: some file systems open a file and then refuse to read it.
 fn past_the_cache(file: io::Result<File>, dir: &Path, durability: &str, block_bytes: usize) -> Result<File, Fault> {
     let mut block = MemoryMap::new(block_bytes, Pages::Base)?;
     let tried = file.and_then(|file| file.read_exact_at(block.as_slice(), 0).map(|()| file));
@@ -194,7 +195,7 @@ fn past_the_cache(file: io::Result<File>, dir: &Path, durability: &str, block_by
     tried.or_fault(what, if why.is_empty() { next } else { "use durability=direct elsewhere, or durability=cached" })
 }
 
-/// The file's size: as given, or what fits; always whole blocks, and one for each operation in flight.
+/// Returns the file's size: as given, or what fits; whole blocks, at least one for each operation in flight.
 fn file_bytes(context: &Context, block_bytes: usize, depth: usize) -> Result<u64, Fault> {
     let free = scratch::free_bytes(context.dir()?)?;
     let block = block_bytes as u64;

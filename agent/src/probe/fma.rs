@@ -1,6 +1,6 @@
-//! Peak of fused multiply-adds: independent chains held in registers, the widest vectors that the CPU has.
+//! Peak rate of fused multiply-adds: independent chains in registers, with the widest vectors that the CPU supports.
 //!
-//! Counts two operations a lane and step. Says nothing of memory, of divisions, or of code that a compiler wrote.
+//! Counts two operations per lane and step. Does not measure memory, divisions, or compiler-generated code.
 
 use std::hint::black_box;
 
@@ -25,11 +25,11 @@ pub const PROBE: Probe = Probe {
 
 /// Steps of a batch: about 0.1 ms.
 const STEPS: usize = 1 << 14;
-/// Every chain runs towards 1: no overflow, no denormals.
+/// Every chain converges to 1: no overflow, no denormals.
 const FACTOR: f64 = 0.999;
 const TERM: f64 = 0.001;
 
-/// Runs `STEPS` steps from a start value and returns the sum of all lanes and the operations made.
+/// Runs `STEPS` steps from a start value; returns the sum of all lanes and the number of operations.
 pub type Kernel = unsafe fn(f64) -> (f64, f64);
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -43,7 +43,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     note_clock(context, workers.iter().map(|worker| worker.clock_hz).collect())
 }
 
-/// The clock of the cores right after the run, by dependent adds, the mean over the workers.
+/// Notes the clock of the cores right after the run: measured by dependent adds, the mean over the workers.
 pub fn note_clock(context: &Context, clocks: Option<Vec<f64>>) -> Result<(), Fault> {
     match clocks {
         Some(clocks) => context.out.note("clock_hz", finite(clocks.iter().sum::<f64>() / clocks.len() as f64)),
@@ -77,7 +77,7 @@ impl Fma {
         Ok(warm)
     }
 
-    /// Known answer: after many steps each chain stands at its fixed point, 1.
+    /// Checks the known answer: after many steps each chain has reached its fixed point, 1.
     pub fn verify(&self) -> Result<(), Fault> {
         let error = (self.lanes_mean - 1.0).abs();
         if error < 1e-3 {
@@ -107,7 +107,7 @@ pub fn dispatch(precision: &str) -> (Kernel, &'static str) {
     (if wide { scalar_f64 } else { scalar_f32 }, "scalar")
 }
 
-/// One kernel: `$chains` chains of `$vector`, which holds `$lanes` lanes of `$scalar`.
+/// Defines one kernel: `$chains` chains of `$vector`, which holds `$lanes` lanes of `$scalar`.
 macro_rules! kernel {
     ($name:ident, $($feature:literal,)? $scalar:ty, $vector:ty, $chains:literal, $splat:expr, $fma:expr) => {
         $(#[target_feature(enable = $feature)])?
@@ -133,7 +133,8 @@ mod x86 {
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
-    // 4 to 5 cycles of latency on two ports need at least 10 chains; the registers hold 14 and 28 beside the constants.
+    // 4 to 5 cycles of latency on two ports need at least 10 chains; the registers hold 14 and 28 besides the
+    // constants.
     kernel!(avx512_f64, "avx512f", f64, __m512d, 24, _mm512_set1_pd, _mm512_fmadd_pd);
     kernel!(avx512_f32, "avx512f", f32, __m512, 24, _mm512_set1_ps, _mm512_fmadd_ps);
     kernel!(avx2_f64, "avx2,fma", f64, __m256d, 12, _mm256_set1_pd, _mm256_fmadd_pd);
@@ -146,7 +147,7 @@ mod arm {
     use std::arch::aarch64::*;
     use std::hint::black_box;
 
-    // Four pipes of four cycles need 16 chains.
+    // Four pipes with four cycles each need 16 chains.
     kernel!(neon_f64, "neon", f64, float64x2_t, 24, vdupq_n_f64, |chain, factor, term| vfmaq_f64(term, chain, factor));
     kernel!(neon_f32, "neon", f32, float32x4_t, 24, vdupq_n_f32, |chain, factor, term| vfmaq_f32(term, chain, factor));
 }

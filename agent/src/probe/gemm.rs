@@ -1,9 +1,9 @@
-//! Product of two dense square matrices of doubles, as DGEMM counts it: 2 n^3 operations.
+//! Product of two dense square matrices of doubles, counted as DGEMM counts it: 2 n^3 operations.
 //!
-//! One sample a product, or as many short products as make 10 ms. With threads, each makes a share of the columns of one
-//! product. The answer is checked by Freivalds' test: C v = A (B v) for a random v. Compares machines, not libraries:
-//! the products are those of the `gemm` crate, and the facts say which kernel ran. Says nothing of memory beyond the
-//! caches, which a product hides.
+//! One sample per product, or per group of short products that takes 10 ms. With threads, each computes a share of the
+//! columns of one product. The answer is checked by Freivalds' test: C v = A (B v) for a random v. Compares machines,
+//! not libraries: the `gemm` crate computes the products, and the facts name the kernel that ran. Does not measure
+//! memory beyond the caches, because a product hides it.
 
 use rayon::ThreadPoolBuilder;
 
@@ -24,7 +24,7 @@ pub const PROBE: Probe = Probe {
 };
 
 const SAMPLE_NS: u64 = 10_000_000;
-/// Rounding of a product of numbers of order 1 grows with n; a wrong product is off by far more.
+/// The rounding error of a product of numbers of order 1 grows with n; a wrong product is off by far more.
 const TOLERANCE_A_TERM: f64 = 8.0 * f64::EPSILON;
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -37,7 +37,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     let used = &context.job.cpus[..threads.min(context.job.cpus.len())];
     let cpus = context.job.cpus.clone();
     let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(move |i| {
-        // The same CPUs already hold the whole process; a failure here would have shown there.
+        // The whole process already runs on the same CPUs; a failure here would have shown there.
         let _ = pin::to(&[cpus[i % cpus.len()]]);
     });
     let pool = pool.build().or_fault("cannot start threads", "lower threads")?;
@@ -88,7 +88,7 @@ impl Product {
         }
     }
 
-    /// One product, ns.
+    /// Computes one product; returns its time, ns.
     fn multiply(&mut self, threads: usize) -> u64 {
         let square = |region: &MemoryMap| Square { start: region.as_ptr().cast(), n: self.n };
         let (a, b, c) = (square(&self.a), square(&self.b), square(&self.c));
@@ -97,7 +97,7 @@ impl Product {
         now_ns() - start
     }
 
-    /// Known answer: both ways of multiplying a random vector agree.
+    /// Checks the known answer: both ways to multiply by a random vector agree.
     fn verify(&mut self, seed: u64) -> Result<(), Fault> {
         let n = self.n;
         let mut rng = Rng::new(seed, 3);
@@ -105,7 +105,7 @@ impl Product {
         let once = apply(self.c.as_f64(), &v);
         let twice = apply(self.a.as_f64(), &apply(self.b.as_f64(), &v));
         let error = once.iter().zip(&twice).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-        // A NaN is no error above a limit: ask for one below it.
+        // The error of a NaN is not above a limit, so test for an error below it.
         if once.iter().sum::<f64>().is_finite() && error < TOLERANCE_A_TERM * n as f64 {
             return Ok(());
         }
@@ -114,7 +114,7 @@ impl Product {
     }
 }
 
-/// A column-major matrix times a vector.
+/// Multiplies a column-major matrix by a vector.
 fn apply(matrix: &[f64], v: &[f64]) -> Vec<f64> {
     let mut result = vec![0.0; v.len()];
     for (column, factor) in matrix.chunks(v.len()).zip(v) {

@@ -1,7 +1,7 @@
-//! Peak of 64-bit integer arithmetic: adds and xors in independent vector chains, multiplies in scalar ones.
+//! Peak rate of 64-bit integer arithmetic: adds and xors in independent vector chains, multiplies in scalar chains.
 //!
-//! A step makes one add and one xor in each lane of eight chains, and four scalar multiplies, which no x86 before
-//! AVX-512 has as vectors. One lane operation counts as one. Says nothing of divisions, branches or memory.
+//! A step makes one add and one xor in each lane of eight chains, and four scalar multiplies, because no x86 before
+//! AVX-512 has vector ones. One lane operation counts as one. Does not measure divisions, branches or memory.
 
 use std::hint::black_box;
 
@@ -27,7 +27,7 @@ const TERM: u64 = 0x9e37_79b9_7f4a_7c15;
 const MASK: u64 = 0x5555_5555_5555_5555;
 const FACTOR: u64 = 0xd134_2543_de82_ef95;
 
-/// What a kernel is left with: one lane of its vectors, one of its products, and the operations made.
+/// The result of a kernel: one lane of its vectors, one of its products, and the number of operations.
 type Answer = (u64, u64, f64);
 
 type Kernel = unsafe fn(u64) -> Answer;
@@ -68,7 +68,7 @@ impl Work for Int {
 }
 
 impl Int {
-    /// Known answer: the same chains, one step at a time.
+    /// Checks the known answer: the same chains, one step at a time.
     fn verify(&self) -> Result<(), Fault> {
         let (mut lane, mut product) = (1_u64, 1_u64);
         for _ in 0..STEPS {
@@ -100,7 +100,7 @@ fn dispatch() -> (Kernel, &'static str) {
     (scalar, "scalar")
 }
 
-/// One kernel over chains of `$vector`.
+/// Defines one kernel over chains of `$vector`.
 macro_rules! kernel {
     ($name:ident, $($feature:literal,)? $vector:ty, $splat:expr, $add:expr, $xor:expr) => {
         $(#[target_feature(enable = $feature)])?
@@ -121,7 +121,7 @@ macro_rules! kernel {
             let chains = black_box(chains);
             let lanes: &[u64] = std::slice::from_raw_parts((&raw const chains).cast(), CHAINS * LANES);
             let products = black_box(products);
-            // A wrong lane anywhere shows in the first.
+            // Makes a wrong lane anywhere visible in the first one.
             let odd = lanes.iter().any(|lane| *lane != lanes[0]) || products.iter().any(|one| *one != products[0]);
             let made = STEPS * (CHAINS * LANES * 2 + MULTIPLIES);
             (if odd { !lanes[0] } else { lanes[0] }, products[0], made as f64)

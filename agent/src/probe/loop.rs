@@ -1,10 +1,11 @@
-//! Rodamilans' N: loops of one floating-point calculation, timed and set against the processor's clock.
+//! Rodamilans' N: loops of one floating-point calculation, timed and related to the processor's clock.
 //!
 //! An iteration is ten thousand dependent steps of a multiplication, two additions, a division and a square root. N is
-//! a hundred times the operations that were completed in a clock cycle, the clock being measured by dependent additions
-//! right after the loops. The paper (section 4.2) says that its Perl program timed 200 iterations in each of 10 loops and
-//! that N "takes into account the processor clock", but prints no formula and no calculation: this one is ours, and
-//! its figures must not be set beside the paper's. One value a loop; one thread. Says nothing of memory or vectors.
+//! a hundred times the operations completed per clock cycle; the clock is measured by dependent additions right after
+//! the loops. The paper (section 4.2) says that its Perl program timed 200 iterations in each of 10 loops and that N
+//! "takes into account the processor clock", but prints no formula and no calculation: this calculation is ours, and
+//! its results must not be compared with the paper's. One value per loop; one thread. Does not measure memory or
+//! vectors.
 
 use std::hint::black_box;
 
@@ -51,7 +52,7 @@ fn run(context: &Context) -> Result<(), Fault> {
 
 struct Loops {
     iterations: u64,
-    /// When the first loop began, and when each ended.
+    /// The time when the first loop began, and the time when each loop ended.
     ends_ns: Vec<u64>,
     x: f64,
     clock_hz: Option<f64>,
@@ -59,7 +60,7 @@ struct Loops {
 
 impl Task for Loops {
     fn run(&mut self) -> Result<(), Fault> {
-        iterate(&mut self.x, 1); // warms up
+        iterate(&mut self.x, 1); // warm-up
         self.ends_ns[0] = now_ns();
         for end_ns in &mut self.ends_ns[1..] {
             iterate(&mut self.x, self.iterations);
@@ -69,7 +70,7 @@ impl Task for Loops {
         Ok(())
     }
 
-    /// Known answer: the calculation runs to its fixed point.
+    /// Checks the known answer: the calculation converges to its fixed point.
     fn verify(&mut self) -> Result<(), Fault> {
         let error = (self.x - step(self.x)).abs();
         // x (x^2 + 1.5 x - 3) = 2 has one solution above 0.
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_calculation_has_a_known_end_and_a_wrong_one_is_seen() {
+    fn the_calculation_has_a_known_result_and_a_wrong_one_is_detected() {
         let mut loops = Loops { iterations: 1, ends_ns: vec![0; 3], x: 1.0, clock_hz: None };
         loops.run().unwrap();
         loops.verify().unwrap();

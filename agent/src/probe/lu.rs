@@ -1,7 +1,8 @@
-//! Solve of a dense linear system, as Linpack counts it: LU with partial pivoting, one right-hand side.
+//! Solution of a dense linear system, counted as Linpack counts it: LU with partial pivoting, one right-hand side.
 //!
-//! One sample a solve, (2/3 n^3 + 2 n^2) / time, or of as many short solves as make 10 ms; building the system is
-//! outside. Every answer is checked by HPL's scaled residual. Compares machines, not libraries: see `benchmarks/` for how far this solver is from the best.
+//! One sample per solve, (2/3 n^3 + 2 n^2) / time, or per group of short solves that takes 10 ms; excludes building
+//! the system. Every answer is checked by HPL's scaled residual. Compares machines, not libraries: `benchmarks/` shows
+//! how far this solver is from the best.
 
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -21,9 +22,9 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// Results of other solvers are of other cells' kind: whoever compares must see which one ran.
+/// Results of other solvers are not comparable, so the facts name the solver that ran.
 const SOLVER: &str = "recursive LU, products by gemm 0.19";
-/// In place of an order: as large as 80 % of the memory that is free.
+/// Used instead of an order: as large as 80 % of the free memory.
 const MEMORY: &str = "memory";
 const FILL: f64 = 0.8;
 const SAMPLE_NS: u64 = 10_000_000;
@@ -35,7 +36,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     let cpus = context.job.cpus.clone();
     let used = &context.job.cpus[..threads.min(context.job.cpus.len())];
     let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(move |i| {
-        // The same CPUs already hold the whole process; a failure here would have shown there.
+        // The whole process already runs on the same CPUs; a failure here would have shown there.
         let _ = pin::to(&[cpus[i % cpus.len()]]);
     });
     let pool = pool.build().or_fault("cannot start threads", "lower threads")?;
@@ -50,7 +51,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     context.out.note("scaled_residual", finite(residual))
 }
 
-/// The order that the job names, or that of the largest matrix which leaves a fifth of the free memory free.
+/// Returns the order in the job, or the order of the largest matrix that leaves a fifth of the free memory free.
 fn order(context: &Context) -> Result<usize, Fault> {
     let free = host::free_memory_bytes();
     let n = match (context.whole("n"), free) {
@@ -65,8 +66,8 @@ fn order(context: &Context) -> Result<usize, Fault> {
     Ok(n)
 }
 
-/// A system of which only the factored form is kept: its columns are made again from the seed wherever they are needed,
-/// so that a matrix may fill the memory.
+/// A system that stores only the factored form: its columns are generated from the seed wherever they are needed, so
+/// that a matrix may fill the memory.
 struct System {
     seed: u64,
     b: Vec<f64>,
@@ -106,7 +107,7 @@ impl System {
         }
     }
 
-    /// The scaled residual of the last answer, which must be small.
+    /// Returns the scaled residual of the last answer, which must be small.
     fn residual(&self) -> Result<f64, Fault> {
         let residual = solve::scaled_residual(|j, values| column(self.seed, j, values), &self.x, &self.b);
         if residual < RESIDUAL_LIMIT {
@@ -116,7 +117,7 @@ impl System {
         Err(Fault::invalid(what, "do not trust this CPU's arithmetic, or report this"))
     }
 
-    /// One solve, ns.
+    /// Solves once; returns the time, ns.
     fn solve(&mut self, threads: usize) -> u64 {
         let n = self.b.len();
         self.factors.par_chunks_mut(n).enumerate().for_each(|(j, values)| column(self.seed, j, values));
@@ -128,7 +129,7 @@ impl System {
     }
 }
 
-/// Column `j` of the matrix; that behind the last is the right-hand side.
+/// Generates column `j` of the matrix; the column after the last one is the right-hand side.
 fn column(seed: u64, j: usize, values: &mut [f64]) {
     let mut rng = Rng::new(seed, j as u64);
     values.iter_mut().for_each(|value| *value = rng.centred());

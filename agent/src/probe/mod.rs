@@ -1,4 +1,4 @@
-//! The one table of probes. A new probe is one file here, one line in `PROBES`, one doc section, one test.
+//! The only table of probes. A new probe needs one file here, one line in `PROBES`, one doc section, one test.
 
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::fault::Fault;
 use crate::job::Job;
-use crate::net::{self, Control, Door};
+use crate::net::{self, AgentListener, Control};
 use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::targets::{Link, Role};
-use crate::traffic_limiter::{Bearing, Limiter};
+use crate::traffic_limiter::{Limiter, Tolerance};
 use crate::wire::Out;
 
 mod barrier;
@@ -40,8 +40,8 @@ mod twolf;
 mod udp;
 pub mod unixbench;
 
-/// All that the agent can measure.
-#[rustfmt::skip] // a line a probe, so that two that are added at once do not meet
+/// All probes of the agent.
+#[rustfmt::skip] // one line per probe, so that concurrent additions do not conflict
 pub static PROBES: &[Probe] = &[
     fma::PROBE,
     int::PROBE,
@@ -67,7 +67,7 @@ pub static PROBES: &[Probe] = &[
     command::PROBE,
 ];
 
-/// One way to measure.
+/// One kind of measurement.
 pub struct Probe {
     pub name: &'static str,
     pub roles: &'static [Role],
@@ -76,7 +76,7 @@ pub struct Probe {
     pub run: fn(&Context) -> Result<(), Fault>,
 }
 
-/// A parameter: its default, as text, and what it may be.
+/// A parameter: its name, its default as text, and its allowed values.
 pub struct Param {
     pub name: &'static str,
     pub default: &'static str,
@@ -93,13 +93,13 @@ pub enum Kind {
     /// `one`, `all`, or a number of threads.
     Threads,
     Choice(&'static [&'static str]),
-    /// A short word that is only carried along.
+    /// A short word that is only passed through.
     Label,
-    /// Any text up to so many bytes, without NUL.
+    /// Any text up to this many bytes, without NUL.
     Text(usize),
 }
 
-/// A measured quantity, and the parameters that make it a cell.
+/// A measured quantity, and the parameters that identify its cell.
 pub struct Metric {
     pub name: &'static str,
     pub unit: &'static str,
@@ -153,7 +153,7 @@ impl Kind {
     }
 }
 
-/// The table as the document of `--probes`.
+/// Returns the table as the document of `--probes`.
 pub fn table() -> Value {
     let param =
         |p: &Param| json!({"name": p.name, "default": p.default, "kind": p.kind.name(), "choices": p.kind.choices()});
@@ -167,7 +167,7 @@ pub fn table() -> Value {
     json!({"version": env!("CARGO_PKG_VERSION"), "probes": PROBES.iter().map(probe).collect::<Vec<_>>()})
 }
 
-/// A checked job: every parameter is there and within its bounds.
+/// A checked job: every parameter is present and within its bounds.
 pub struct Context<'a> {
     pub probe: &'static Probe,
     pub job: &'a Job,
@@ -198,7 +198,7 @@ impl<'a> Context<'a> {
         self.params.get(name).map_or("", String::as_str)
     }
 
-    /// A whole number; `None` when the word of a `WholeOr` stands in its place.
+    /// Returns a whole number; `None` if the parameter has the word of a `WholeOr` instead.
     pub fn whole(&self, name: &str) -> Option<u64> {
         self.text(name).parse().ok()
     }
@@ -214,24 +214,25 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The pace of a probe with the parameters `duration_s`, `interval_s` and `threads`.
+    /// Returns the pace of a probe with the parameters `duration_s`, `interval_s` and `threads`.
     pub fn pace(&self) -> Pace<'_> {
         let duration_s = self.seconds("duration_s");
         let interval_s = if self.params.contains_key("interval_s") { self.seconds("interval_s") } else { duration_s };
         Pace { duration_s, interval_s, threads: self.threads(), cpus: &self.job.cpus, wait: true, out: self.out }
     }
 
-    /// The limiter of a network probe; a fault when its parameters ask for more than the job's caps allow.
-    pub fn limiter(&self, item: Item, ask: Ask, bearing: Bearing) -> Result<Arc<Limiter>, Fault> {
-        self.job.caps.admit(item, ask)?;
-        Ok(Arc::new(Limiter::new(self.job.caps, item, bearing)))
+    /// Returns the limiter of a network probe; a fault if its parameters request more than the job's caps allow.
+    pub fn limiter(&self, item: Item, demand: Demand, tolerance: Tolerance) -> Result<Arc<Limiter>, Fault> {
+        self.job.caps.admit(item, demand)?;
+        Ok(Arc::new(Limiter::new(self.job.caps, item, tolerance)))
     }
 
     pub fn sample(&self, metric: &str, t_s: f64, value: f64) -> Result<(), Fault> {
         self.sample_of(metric, &[], t_s, value)
     }
 
-    /// A sample of one of several cells of a metric, which parameters tell apart that the job does not have.
+    /// Writes a sample of one of several cells of a metric; the parameters in `free` identify the cell and are not in
+    /// the job.
     pub fn sample_of(&self, metric: &str, free: &[(&str, &str)], t_s: f64, value: f64) -> Result<(), Fault> {
         self.out.sample(metric, &self.cell(metric, free)?, t_s, value)
     }
@@ -240,13 +241,13 @@ impl<'a> Context<'a> {
         self.out.hist(metric, &self.cell(metric, &[])?, t_s, &recorder.encode()?)
     }
 
-    /// The canonical parameters of one of the probe's metrics.
+    /// Returns the canonical parameters of one of the probe's metrics.
     fn cell(&self, metric: &str, free: &[(&str, &str)]) -> Result<Map<String, Value>, Fault> {
-        let Some(found) = self.probe.metrics.iter().find(|found| found.name == metric) else {
+        let Some(known) = self.probe.metrics.iter().find(|known| known.name == metric) else {
             return Err(Fault::failed(format!("{metric} is not in the table"), "report this"));
         };
         let text = |name| free.iter().find(|(key, _)| *key == name).map_or_else(|| self.text(name), |(_, text)| text);
-        Ok(found.params.iter().map(|&name| (name.to_owned(), text(name).into())).collect())
+        Ok(known.params.iter().map(|&name| (name.to_owned(), text(name).into())).collect())
     }
 
     pub fn dir(&self) -> Result<&Path, Fault> {
@@ -254,14 +255,14 @@ impl<'a> Context<'a> {
         self.job.dir.as_deref().ok_or_else(|| Fault::bad_job("bad job: dir is null", next))
     }
 
-    /// Opens the port of an agent that listens, and says where.
-    pub fn listen(&self) -> Result<Door, Fault> {
+    /// Opens the port of a listening agent, and announces its address.
+    pub fn listen(&self) -> Result<AgentListener, Fault> {
         let Link::Listens { at, admits } = &self.job.link else {
             return Err(Fault::bad_job("bad job: listen is null", "say where to listen, and name who may come"));
         };
-        let door = Door::open(*at, admits.clone(), self.secret()?)?;
-        self.out.ready(&door.address()?.to_string())?;
-        Ok(door)
+        let listener = AgentListener::open(*at, admits.clone(), self.secret()?)?;
+        self.out.ready(&listener.address()?.to_string())?;
+        Ok(listener)
     }
 
     /// Connects to the server: a control connection and `count` data connections.
@@ -269,7 +270,7 @@ impl<'a> Context<'a> {
         net::connect(self.listener()?, self.secret()?, count)
     }
 
-    /// Connects to the peer that listens: a control and a data connection.
+    /// Connects to the listening peer: a control and a data connection.
     pub fn join(&self) -> Result<(Control, TcpStream), Fault> {
         net::join(self.listener()?, self.secret()?)
     }
@@ -286,7 +287,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The given parameters, checked, with the defaults of the others.
+/// Checks the given parameters, and adds the defaults of the others.
 fn fill(probe: &'static Probe, given: &BTreeMap<String, String>) -> Result<BTreeMap<&'static str, String>, Fault> {
     if let Some(unknown) = given.keys().find(|name| probe.params.iter().all(|param| param.name != name.as_str())) {
         let what = format!("bad job: {} has no parameter {unknown:?}", probe.name);

@@ -1,10 +1,11 @@
 //! The share of the theoretical peak that independent arithmetic in registers reaches (Shah, "CPU Benchmarking" c, d).
 //!
-//! The peak is clock x processors x operations per cycle. The clock is what the cores show by dependent additions right
-//! after the run, unless the job names one, such as the base clock that Shah took from a data sheet. The operations per
-//! cycle follow from the units of the processor where they are published, else from the instructions used, two units of
-//! them on each core; a note says which. The job may name another number. With more threads than processors the
-//! processors count. Says nothing of memory, and nothing of how near ordinary code comes.
+//! The peak is clock x processors x operations per cycle. The clock is the cores' clock, measured by dependent
+//! additions right after the run, unless the job states one, such as the base clock that Shah took from a data sheet.
+//! The operations per cycle follow from the units of the processor if they are published, otherwise from the
+//! instructions used, with two units per core assumed; a note states which. The job may state another number. With
+//! more threads than processors the number of processors counts. Does not measure memory, or how close ordinary code
+//! comes to the peak.
 
 use super::fma::{Fma, dispatch};
 use super::{Context, DURATION, INTERVAL, Kind, Metric, Param, Probe, SOLO, THREADS};
@@ -32,14 +33,14 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// Units of fused multiply-adds that a core is taken to have where nothing else is known.
+/// The number of multiply-add units that a core is assumed to have if nothing else is known.
 const UNITS: f64 = 2.0;
 
 fn run(context: &Context) -> Result<(), Fault> {
     let precision = context.text("precision");
     let (kernel, isa) = dispatch(precision);
     let per_cycle = match context.whole("per_cycle") {
-        Some(told) => told as f64,
+        Some(stated) => stated as f64,
         None => {
             let bits = host::multiply_add_bits();
             context.out.note("per_cycle_from", if bits.is_some() { "processor" } else { "two units assumed" })?;
@@ -57,7 +58,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     workers.iter().try_for_each(Fma::verify)?;
     let measured = workers.iter().map(|worker| worker.clock_hz).collect::<Option<Vec<f64>>>();
     let clock_hz = match (context.whole("clock_hz"), measured) {
-        (Some(told), _) => told as f64,
+        (Some(stated), _) => stated as f64,
         (None, Some(clocks)) => clocks.iter().sum::<f64>() / clocks.len() as f64,
         (None, None) => {
             return Err(Fault::failed("the clock of this processor can not be measured", "name it: clock_hz"));
@@ -70,7 +71,7 @@ fn run(context: &Context) -> Result<(), Fault> {
         .try_for_each(|(t_s, rate)| context.sample("peak_ratio", t_s, rate / (clock_hz * cpus * per_cycle)))
 }
 
-/// Operations that a core can make in a cycle: as its units allow, and no more than the instructions used can feed.
+/// Returns the operations of a core per cycle: limited by its units, and by the width of the instructions used.
 fn per_cycle(units_bits: Option<u32>, isa: &str, precision: &str) -> f64 {
     let register_bits = match isa {
         "avx512f" => 512.0,
@@ -91,10 +92,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_of_a_cycle_follow_from_the_units_and_the_instructions() {
+    fn operations_per_cycle_follow_from_the_units_and_the_instructions() {
         assert_eq!([per_cycle(None, "avx512f", "f64"), per_cycle(None, "avx2+fma", "f32")], [32.0, 32.0]);
         assert_eq!([per_cycle(None, "neon", "f64"), per_cycle(Some(512), "scalar", "f64")], [8.0, 4.0]);
-        // Zen 4 takes 512 bits in two halves; Zen 5 without AVX-512 is held by its registers; Neoverse V1 has four units.
+        // Zen 4 splits 512 bits into two halves; registers limit Zen 5 without AVX-512; Neoverse V1 has four units.
         assert_eq!([per_cycle(Some(512), "avx512f", "f64"), per_cycle(Some(1024), "avx2+fma", "f64")], [16.0, 16.0]);
         assert_eq!([per_cycle(Some(512), "neon", "f64"), per_cycle(Some(256), "neon", "f32")], [16.0, 16.0]);
     }

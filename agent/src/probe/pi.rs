@@ -1,9 +1,9 @@
-//! Decimal digits of pi: one task of integer arithmetic on numbers of many words, from nothing to the text.
+//! Decimal digits of pi: one task of integer arithmetic on multi-word numbers, from nothing to the text.
 //!
-//! Chudnovsky's series by binary splitting, one square root, one division, one conversion to decimal. The time holds the
-//! allocation of the numbers, which is part of such arithmetic. Says nothing of floating point, of threads, or of
-//! memory beyond the caches. Delgado (2010, section 3.5.1) timed another program for as many digits: times of the two
-//! must not be set side by side.
+//! Chudnovsky's series by binary splitting, one square root, one division, one conversion to decimal. The time
+//! includes the allocation of the numbers, which is part of such arithmetic. Does not measure floating point, threads,
+//! or memory beyond the caches. Delgado (2010, section 3.5.1) timed another program for the same number of digits:
+//! times of the two programs must not be compared.
 
 use dashu_int::ops::SquareRoot;
 use dashu_int::{IBig, UBig};
@@ -21,11 +21,11 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// Digits beyond those that are wanted, which rounding may spoil.
+/// Extra digits beyond the wanted ones, which rounding may spoil.
 const GUARD: usize = 16;
-/// Digits of a term of the series: log10(640320^3 / (24 * 6 * 2 * 6)).
+/// Digits per term of the series: log10(640320^3 / (24 * 6 * 2 * 6)).
 const DIGITS_A_TERM: f64 = 14.181_647_462_725_477;
-/// SHA-256 of so many digits, the leading 3 among them; from mpmath 1.3 on GMP.
+/// SHA-256 by number of digits, including the leading 3; from mpmath 1.3 on GMP.
 const KNOWN: [(usize, &str); 5] = [
     (1000, "2f77ba99f311974f0d188c0b19710260c11c70d6f4d96d78570d4a59c3b0dbe0"),
     (10_000, "2a32257c1b63c17b152835a29b8f832c1beb4d04d1594e18632104cf29243309"),
@@ -53,7 +53,8 @@ impl Task for Pi {
         Ok(())
     }
 
-    /// Known answer: a digest where there is one; else hexadecimal digits by another formula, and those of the prefix.
+    /// Checks the known answer: a digest if there is one; else hexadecimal digits by another formula, and the
+    /// prefix's.
     fn verify(&mut self) -> Result<(), Fault> {
         let right = match known(self.digits) {
             Some(digest) => hex(&self.text) == digest,
@@ -72,7 +73,7 @@ fn hex(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The first `digits` digits of pi, cut, not rounded.
+/// Returns the first `digits` digits of pi, truncated, not rounded.
 fn digits_of_pi(digits: usize) -> String {
     let wanted = digits + GUARD;
     let terms = (wanted as f64 / DIGITS_A_TERM) as u64 + 2;
@@ -106,20 +107,20 @@ fn split(from: u64, to: u64) -> (UBig, UBig, IBig) {
     (p1 * p2, q1 * q2, t)
 }
 
-/// Whether hexadecimal digits far into the number are those that Bailey, Borwein and Plouffe's formula gives there.
+/// Whether distant hexadecimal digits of the number match Bailey, Borwein and Plouffe's formula.
 fn agrees_with_series_of_its_own(text: &str) -> bool {
-    // Not beyond what takes a moment; the rest of the digits come from the same three operations.
+    // No farther than a moment's work; the other digits come from the same three operations.
     const FARTHEST: usize = 40_000;
     let decimals = text.len() - 1;
     let at = (decimals * 4 / 5).saturating_sub(10).min(FARTHEST);
     let Ok(number) = UBig::from_str_radix(text, 10) else { return false };
     let shifted = (number << (4 * (at + 8))) / UBig::from(10_u8).pow(decimals);
     let ours = u64::try_from(shifted & UBig::from(0xffff_ffff_u64)).unwrap_or(0);
-    // The last of the eight may be off by rounding of the short series.
+    // Rounding of the short series may change the last of the eight digits.
     ours >> 8 == hexadecimal_digits(at as u64) >> 8
 }
 
-/// Eight hexadecimal digits of pi after the first `at` behind the point (Bailey, Borwein, Plouffe 1997).
+/// Returns eight hexadecimal digits of pi after the first `at` fractional ones (Bailey, Borwein, Plouffe 1997).
 fn hexadecimal_digits(at: u64) -> u64 {
     let series = |j: u64| -> f64 {
         let head: f64 = (0..=at).map(|k| power_of_16(at - k, 8 * k + j) as f64 / (8 * k + j) as f64).sum();
@@ -130,7 +131,7 @@ fn hexadecimal_digits(at: u64) -> u64 {
     (fraction.rem_euclid(1.0) * 4_294_967_296.0) as u64
 }
 
-/// `16^power` modulo a number below 2^32.
+/// Returns `16^power` modulo a number below 2^32.
 fn power_of_16(mut power: u64, modulus: u64) -> u64 {
     let (mut result, mut base) = (1 % modulus, 16 % modulus);
     while power > 0 {
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_those_of_other_programs_and_formulas() {
+    fn digits_match_other_programs_and_formulas() {
         assert!(digits_of_pi(100).starts_with("31415926535897932384626433832795028841971693993751"));
         assert_eq!(hexadecimal_digits(0) >> 8, 0x24_3f6a);
         for (digits, digest) in &KNOWN[..3] {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_digit_is_seen() {
+    fn a_wrong_digit_is_detected() {
         for digits in [150, 1000] {
             let mut pi = Pi { digits, text: digits_of_pi(digits) };
             pi.verify().unwrap();

@@ -1,10 +1,11 @@
 //! Round-trip time of a small message, one in flight, blocking calls on both sides.
 //!
-//! `interval_s` is the spacing of the messages; 0 sends the next as soon as the last came back (a closed loop). The idle
-//! round trip (a spaced one) and the busy one are different things of a network: a spaced one pays for sleeping CPUs.
-//! A spaced loop is open: each time counts from when its message was to leave, so that an answer which outlasts the
-//! spacing also lengthens those that had to wait for it. Excludes connecting. A lost datagram is counted in a note, not
-//! as a time, and so are the slots that passed while it was waited for.
+//! `interval_s` is the spacing of the messages; 0 sends the next as soon as the last came back (a closed loop). The
+//! idle round trip (spaced) and the busy one are different properties of a network: a spaced one includes the wake-up
+//! of sleeping CPUs. A spaced loop is open: each time counts from the scheduled send time of its message, so that an
+//! answer which takes longer than the spacing also lengthens the times of the messages that had to wait for it.
+//! Excludes connecting. A lost datagram is counted in a note, not as a time, and so are the slots that passed during
+//! the wait for it.
 
 use std::io::ErrorKind::{TimedOut, UnexpectedEof, WouldBlock};
 use std::io::{Read, Write};
@@ -16,12 +17,12 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Context, DURATION, Kind, Metric, PAIR, PATH, Param, Probe};
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::fault::{Fault, OrFault};
 use crate::net::Control;
 use crate::pace::{self, Pace};
 use crate::targets::Role;
-use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
+use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
 use crate::{net, pin};
 
 mod ping;
@@ -43,11 +44,11 @@ pub const PROBE: Probe = Probe {
 };
 
 const NEXT: &str = "see that the peer runs and can be reached";
-/// A datagram that has not come back by then is lost.
+/// A datagram that has not come back after this time is lost.
 const LOST_AFTER: Duration = Duration::from_secs(1);
-/// A closed loop bears to be held back by the client's caps for this share of the time, by the server's for that one.
-const CLIENT_BEARS: f64 = 0.01;
-const SERVER_BEARS: f64 = 0.1;
+/// Share of the time for which caps may hold a closed loop back: by the client's caps, and by the server's.
+const CLIENT_TOLERANCE: f64 = 0.01;
+const SERVER_TOLERANCE: f64 = 0.1;
 
 fn run(context: &Context) -> Result<(), Fault> {
     match context.job.role {
@@ -56,22 +57,23 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-/// A round trip is two messages of the size. A spaced loop keeps to the caps by itself, or is refused.
+/// Creates the limiter: a round trip is two messages of the size. A spaced loop stays below the caps, or is refused.
 fn limiter(context: &Context) -> Result<Arc<Limiter>, Fault> {
     let (size, spacing_s) = (context.whole("size_bytes").unwrap_or(1), context.seconds("interval_s"));
     let duration_s = context.seconds("duration_s");
     let spaced = (spacing_s > 0.0).then_some(1.0 / spacing_s);
     let items = spaced.map(|rate| (rate * duration_s).ceil() + WARM_UP as f64);
     let serves = context.job.role == Role::Server;
-    let (bears, depth_s) = if serves { (SERVER_BEARS, RECEIVER_DEPTH_S) } else { (CLIENT_BEARS, SENDER_DEPTH_S) };
-    let held_s = if spaced.is_some() { f64::INFINITY } else { bears * duration_s };
-    // The client's limiter is told when its warm-up is over.
-    let bearing = Bearing { held_s, warm_s: serves.then_some(0.0), depth_s };
-    let ask = Ask { items_per_s: spaced, items, burst_s: None };
-    context.limiter(Item { bytes: 2 * size, packets: 2 }, ask, bearing)
+    let (share, depth_s) =
+        if serves { (SERVER_TOLERANCE, RECEIVER_DEPTH_S) } else { (CLIENT_TOLERANCE, SENDER_DEPTH_S) };
+    let held_s = if spaced.is_some() { f64::INFINITY } else { share * duration_s };
+    // The client's limiter starts to count when the warm-up is over.
+    let tolerance = Tolerance { held_s, warm_s: serves.then_some(0.0), depth_s };
+    let demand = Demand { items_per_s: spaced, items, burst_s: None };
+    context.limiter(Item { bytes: 2 * size, packets: 2 }, demand, tolerance)
 }
 
-/// One kind of connection for both protocols: whole messages of one size.
+/// A connection for both protocols: whole messages of one size.
 enum Line {
     Tcp(TcpStream),
     Udp(UdpSocket),
@@ -92,7 +94,7 @@ impl Line {
         }
     }
 
-    /// Receives a message into `buffer`; returns its length, 0 when the peer is gone.
+    /// Receives a message into `buffer`; returns its length, 0 if the peer is gone.
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         match self {
@@ -106,15 +108,15 @@ impl Line {
     }
 }
 
-/// Sends every message back until the client says that it is done.
+/// Sends every message back until the client reports the end.
 fn serve(context: &Context) -> Result<(), Fault> {
     let limiter = limiter(context)?;
-    let door = context.listen()?;
+    let listener = context.listen()?;
     let tcp = context.text("protocol") == "tcp";
-    let (mut control, data) = door.admit_client(u16::from(tcp))?;
+    let (mut control, data) = listener.admit_client(u16::from(tcp))?;
     let line = if tcp { Line::tcp(data.into_iter().next())? } else { Line::Udp(net::admit_datagrams(&mut control)?) };
     let size = context.whole("size_bytes").unwrap_or(1) as usize;
-    // The server's CPU is the last one, the client's the first: two cores where there are two.
+    // The server uses the last CPU, the client the first: two cores if there are two.
     let cpu = context.job.cpus[context.job.cpus.len() - 1];
     let (tell, ended) = channel();
     let twin = Arc::clone(&limiter);
@@ -124,11 +126,11 @@ fn serve(context: &Context) -> Result<(), Fault> {
     let word = await_word(&mut control, &ended, longest);
     limiter.stop();
     limiter.note(context.out)?;
-    word.map_err(|fault| control.part(limiter.blame(fault)))?;
+    word.map_err(|fault| control.exchange_faults(limiter.blame(fault)))?;
     control.send(&json!({"done": true}))
 }
 
-/// Waits for the client's last word, but not long once nobody is left to answer its messages.
+/// Waits for the client's last message, but only briefly after the echo thread has ended.
 fn await_word(control: &mut Control, ended: &Receiver<Result<(), Fault>>, longest: Duration) -> Result<(), Fault> {
     let (mut left, mut why) = (None, None);
     let goes_on = || {
@@ -142,11 +144,11 @@ fn await_word(control: &mut Control, ended: &Receiver<Result<(), Fault>>, longes
     let word = control.wait(longest, goes_on);
     match why {
         Some(fault) => Err(fault),
-        None => word.and_then(|()| control.receive()).map(|message| net::told(&message))?.map_or(Ok(()), Err),
+        None => word.and_then(|()| control.receive()).map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err),
     }
 }
 
-/// Answers until the client closes the line; a fault when a cap ends it, or silence.
+/// Answers until the client closes the line; a fault if a cap or silence ends it.
 fn echo(mut line: Line, cpu: usize, size: usize, limiter: &Limiter) -> Result<(), Fault> {
     let mut buffer = vec![0_u8; size];
     pin::to(&[cpu])?;
@@ -157,7 +159,7 @@ fn echo(mut line: Line, cpu: usize, size: usize, limiter: &Limiter) -> Result<()
             Err(error) if matches!(error.kind(), WouldBlock | TimedOut) => {
                 return Err(Fault::failed("the client has gone silent", NEXT));
             }
-            // The client is done, or reports what it sees of it.
+            // The client has finished, or reports its own error.
             _ => return Ok(()),
         };
         if granted == 0 {
@@ -186,19 +188,19 @@ fn measure(context: &Context) -> Result<(), Fault> {
         Ok(looped) => looped,
         Err(fault) => {
             limiter.note(context.out)?;
-            return Err(control.part(limiter.blame(fault)));
+            return Err(control.exchange_faults(limiter.blame(fault)));
         }
     };
     control.send(&json!({"done": true}))?;
-    // A server that stopped answering on the way says why.
+    // A server that stopped answering early reports the reason.
     let word = control.receive()?;
-    let reported = net::told(&word).map_or_else(|| pinger.report(context, t_end), Err);
+    let reported = net::parse_fault(&word).map_or_else(|| pinger.report(context, t_end), Err);
     drop(pinger);
     limiter.note(context.out)?;
     reported
 }
 
-/// Sends messages to and fro for the time asked for.
+/// Sends messages back and forth for the requested time.
 fn loops(context: &Context, line: Line, limiter: &Arc<Limiter>) -> Result<(Pinger, f64), Fault> {
     let line = Mutex::new(Some(line));
     let make = |_| {

@@ -1,9 +1,9 @@
-//! STREAM triad, `a = b + 3 c`: bytes a second as McCalpin (1995) counts them, 24 an element.
+//! STREAM triad, `a = b + 3 c`: bytes per second as McCalpin (1995) counts them, 24 per element.
 //!
-//! Non-temporal stores write past the caches; a plain store first reads the line that it writes, which the count
-//! leaves out. A worker walks its arrays from end to end, as STREAM does: the same walk on every machine and in every
-//! trial, even where another would do better. Says nothing of latency, nor of caches while the arrays are four times
-//! the last one.
+//! Non-temporal stores bypass the caches; a plain store first reads the line that it writes, which the count omits. A
+//! worker walks its arrays from end to end, as STREAM does: the same walk on every machine and in every trial, even if
+//! another walk would be faster. Does not measure latency, or caches as long as the arrays are four times as large as
+//! the last-level cache.
 
 use std::hint::black_box;
 
@@ -33,7 +33,7 @@ pub const PROBE: Probe = Probe {
 };
 
 const AUTO_LIMIT_BYTES: u64 = 512 << 20;
-/// Elements of a batch: well under a millisecond, far above a clock read.
+/// Elements of a batch: well under a millisecond, far longer than a clock read.
 const BATCH: usize = 1 << 18;
 const WARM_SCALAR: f64 = 1.0;
 const SCALAR: f64 = 3.0;
@@ -54,7 +54,8 @@ fn run(context: &Context) -> Result<(), Fault> {
     context.out.note("huge_bytes", workers.iter().map(|worker| worker.huge_bytes).sum::<u64>())
 }
 
-/// The size of each array: as given, or large beside the caches and small beside the memory. Says what is too small.
+/// Returns the size of each array: as given, or large relative to the caches and small relative to the memory. Notes a
+/// size that is too small.
 fn array_bytes(context: &Context) -> Result<u64, Fault> {
     let cache = host::last_level_cache_bytes();
     let memory = host::memory_bytes().unwrap_or(u64::MAX);
@@ -80,22 +81,22 @@ struct Triad {
     b: MemoryMap,
     c: MemoryMap,
     elements: usize,
-    /// Elements that this pass has done.
+    /// Elements that this pass has processed.
     at: usize,
     wrapped: bool,
     huge_bytes: u64,
 }
 
 impl Triad {
-    /// Maps, fills (first touch, in this thread), and makes two warm passes.
+    /// Maps the arrays, fills them (first touch, in this thread), and makes two warm passes.
     fn new(kernel: Kernel, elements: usize) -> Result<Triad, Fault> {
         let map = || MemoryMap::new(elements * 8, Pages::Huge);
         let mut triad =
             Triad { kernel, a: map()?, b: map()?, c: map()?, elements, at: 0, wrapped: false, huge_bytes: 0 };
-        // Whole numbers: the triad of them is exact, fused or not.
+        // Whole numbers, so that their triad is exact, fused or not.
         fill(triad.b.as_f64(), 7);
         fill(triad.c.as_f64(), 5);
-        // The first touches `a`.
+        // The first pass touches `a`.
         triad.pass();
         triad.pass();
         triad.wrapped = false;
@@ -113,7 +114,7 @@ impl Triad {
         }
     }
 
-    /// The next batch; returns the elements done.
+    /// Processes the next batch; returns the number of elements.
     #[inline]
     fn step(&mut self, scalar: f64) -> usize {
         let length = BATCH.min(self.elements - self.at);
@@ -133,7 +134,8 @@ impl Triad {
         length
     }
 
-    /// Known answer: what the run has passed holds `b + 3 c`, the rest what the warm pass left.
+    /// Checks the known answer: the elements that the run has passed hold `b + 3 c`, the others the warm pass's
+    /// results.
     fn verify(&mut self) -> Result<(), Fault> {
         let done = if self.wrapped { self.elements } else { self.at };
         let (a, b, c) = (self.a.as_f64(), self.b.as_f64(), self.c.as_f64());
@@ -151,7 +153,7 @@ impl Triad {
     }
 }
 
-/// 1, 2 .. `period`, over and over; small whole numbers.
+/// Fills with 1, 2 .. `period`, repeatedly: small whole numbers.
 fn fill(values: &mut [f64], period: usize) {
     for group in values.chunks_mut(period) {
         for (i, value) in group.iter_mut().enumerate() {

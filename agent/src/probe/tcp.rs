@@ -1,7 +1,7 @@
-//! Bulk TCP: payload bytes received a second, over one or more connections, client to server.
+//! Bulk TCP: payload bytes received per second, over one or more connections, from client to server.
 //!
-//! The server counts what its reads return and tells the client over the control connection; the client keeps its
-//! sockets full. Headers and retransmissions are not counted. Says nothing of latency or of many short connections.
+//! The server counts the bytes that its reads return and reports them over the control connection; the client keeps
+//! its sockets full. Headers and retransmissions are not counted. Does not measure latency or many short connections.
 
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{Read, Write};
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace, Work};
 use crate::targets::Role;
-use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
+use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
 use crate::{disturbance, pin};
 
 pub const PROBE: Probe = Probe {
@@ -38,22 +38,22 @@ pub const PROBE: Probe = Probe {
 };
 
 const NEXT: &str = "see that the peer runs and can be reached";
-/// Reads between two clock reads; with large reads the kernel's copy dwarfs both.
+/// Reads between two clock reads; with large reads, the kernel's copy takes far longer than both.
 const READS: usize = 4;
 
-/// Of <linux/sockios.h>.
+/// From <linux/sockios.h>.
 const SIOCOUTQNSD: libc::Ioctl = 0x894b;
-/// Senders bear to be held back by a rate cap for this share of the measured time, receivers for that one.
-const SENDER_BEARS: f64 = 0.01;
-const RECEIVER_BEARS: f64 = 0.1;
-/// A sender takes no less than this at a time; longer writes are cut where caps hold.
+/// Share of the measured time for which a rate cap may hold traffic back: for senders, and for receivers.
+const SENDER_TOLERANCE: f64 = 0.01;
+const RECEIVER_TOLERANCE: f64 = 0.1;
+/// The smallest grant of a sender; writes longer than a piece are split if there are caps.
 const GRANT_BYTES: usize = 256 * 1024;
 const PIECE_BYTES: usize = 1 << 20;
-/// A receiver pays for no less than this at a time.
+/// The smallest number of bytes that a receiver pays for.
 const PAY_BYTES: u64 = 4096;
-/// A writer whose network takes nothing looks this often whether it may still send.
+/// A writer whose network accepts nothing checks at this interval whether it may still send.
 const LOOK: Duration = Duration::from_millis(500);
-/// What a cap has ended gets so long to come to an end at the other side too.
+/// Time for the other side to finish after a cap has ended the trial here.
 const LEAVE: Duration = Duration::from_secs(1);
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -63,19 +63,19 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-fn limiter(context: &Context, bears: f64, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
+fn limiter(context: &Context, share: f64, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
     let (duration_s, warmup_s) = (context.seconds("duration_s"), context.seconds("warmup_s"));
     let streams = context.whole("streams").unwrap_or(1) as f64;
-    let bearing = Bearing { held_s: bears * duration_s * streams, warm_s: Some(warmup_s), depth_s };
-    let ask = Ask { burst_s: Some(duration_s + warmup_s), ..Ask::default() };
-    context.limiter(Item { bytes: 1, packets: 0 }, ask, bearing)
+    let tolerance = Tolerance { held_s: share * duration_s * streams, warm_s: Some(warmup_s), depth_s };
+    let demand = Demand { burst_s: Some(duration_s + warmup_s), ..Demand::default() };
+    context.limiter(Item { bytes: 1, packets: 0 }, demand, tolerance)
 }
 
 fn serve(context: &Context) -> Result<(), Fault> {
-    let limiter = limiter(context, RECEIVER_BEARS, RECEIVER_DEPTH_S)?;
-    let door = context.listen()?;
+    let limiter = limiter(context, RECEIVER_TOLERANCE, RECEIVER_DEPTH_S)?;
+    let listener = context.listen()?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
-    let (mut control, data) = door.admit_client(streams as u16)?;
+    let (mut control, data) = listener.admit_client(streams as u16)?;
     control.receive()?; // the client's writers are about to start
     let data = Mutex::new(data.into_iter().map(Some).collect::<Vec<_>>());
     let make = |i: usize| {
@@ -83,19 +83,19 @@ fn serve(context: &Context) -> Result<(), Fault> {
         let stream = stream.ok_or_else(|| Fault::failed("no data connection", NEXT))?;
         Sink::new(stream, context, Arc::clone(&limiter))
     };
-    // From the last CPU down, the client from the first up: two cores where there are two.
+    // The server uses the last CPUs first, the client the first ones: two cores if there are two.
     let cpus: Vec<usize> = context.job.cpus.iter().rev().copied().collect();
     let (duration_s, interval_s) = (context.seconds("duration_s"), context.seconds("interval_s"));
     let pace = Pace { duration_s, interval_s, threads: streams, cpus: &cpus, wait: false, out: context.out };
     let run = pace::run(&pace, make, |t_s, rate| control.send(&json!({"t_s": t_s, "rate": rate}))).map(drop);
     limiter.note(context.out)?;
-    // The client reports it too; if even that fails it sees the connection close.
-    run.map_err(|fault| control.part(fault))?;
+    // The client reports the fault too; if that fails, it sees the connection close.
+    run.map_err(|fault| control.exchange_faults(fault))?;
     control.send(&json!({"done": true}))?;
-    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
+    control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
 
-/// Reads and drops.
+/// Reads data and discards them.
 struct Sink {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -134,7 +134,7 @@ impl Sink {
     fn pay(&mut self) -> Result<(), Fault> {
         let bytes = std::mem::take(&mut self.unpaid);
         self.came += bytes;
-        self.limiter.came(bytes).ok_or_else(|| self.limiter.refusal())
+        self.limiter.count_received(bytes).ok_or_else(|| self.limiter.refusal())
     }
 }
 
@@ -145,7 +145,7 @@ impl Drop for Sink {
 }
 
 impl Work for Sink {
-    /// Buffers that fill while other streams warm up would count as received in no time.
+    /// Keeps reading, because buffers that fill while other streams warm up would later count as received in no time.
     fn lead_in(&mut self) -> Result<bool, Fault> {
         self.read().map(|_| true)
     }
@@ -156,7 +156,7 @@ impl Work for Sink {
 }
 
 fn measure(context: &Context) -> Result<(), Fault> {
-    let limiter = limiter(context, SENDER_BEARS, SENDER_DEPTH_S)?;
+    let limiter = limiter(context, SENDER_TOLERANCE, SENDER_DEPTH_S)?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = context.connect(streams as u16)?;
     let cpus = &context.job.cpus;
@@ -175,18 +175,18 @@ fn measure(context: &Context) -> Result<(), Fault> {
         }
         let collected = collect(context, &mut control, &limiter);
         limiter.stop();
-        // Writers end by the error that this gives them.
+        // The error that this causes ends the writers.
         ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
         collected
     });
     limiter.note(context.out)?;
     let collected = collected.map_err(|fault| limiter.blame(fault)).and_then(|()| limiter.spoilt().map_or(Ok(()), Err));
-    collected.map_err(|fault| control.part(fault))?;
+    collected.map_err(|fault| control.exchange_faults(fault))?;
     disturbance::counts(used).note_since(&before, context.out)?;
     control.send(&json!({"done": true}))
 }
 
-/// Writes until the connection ends, or a cap does.
+/// Writes until the connection closes or a cap is reached.
 fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
     let message = vec![0x5a_u8; if limiter.free() { size } else { size.min(PIECE_BYTES) }];
     if pin::to(&[cpu]).is_err() || stream.set_write_timeout(Some(LOOK)).is_err() {
@@ -213,19 +213,19 @@ fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
         }
     }
     limiter.used(sent);
-    let _ = stream.shutdown(Shutdown::Write); // the connection may have ended before
+    let _ = stream.shutdown(Shutdown::Write); // ignored: the connection may have ended before
 }
 
-/// Bytes that wait in the socket for the network to take them.
+/// Returns the bytes in the socket that the network has not accepted yet.
 fn unsent(stream: &TcpStream) -> i32 {
     let mut bytes = 0_i32;
     unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) };
     bytes
 }
 
-/// Turns the server's counters into samples until it says that it is done.
+/// Turns the server's counters into samples until the server reports the end.
 fn collect(context: &Context, control: &mut Control, limiter: &Limiter) -> Result<(), Fault> {
-    // The longest silence there may be: the warm-up and one interval, and then some.
+    // The longest possible silence: the warm-up and one interval, plus a margin.
     let interval_s = context.seconds("interval_s").min(context.seconds("duration_s"));
     let longest = net::IDLE + Duration::from_secs_f64(interval_s + context.seconds("warmup_s"));
     loop {
@@ -236,7 +236,7 @@ fn collect(context: &Context, control: &mut Control, limiter: &Limiter) -> Resul
         if message.get("done").is_some() {
             return Ok(());
         }
-        if let Some(fault) = net::told(&message) {
+        if let Some(fault) = net::parse_fault(&message) {
             return Err(fault);
         }
         context.sample("tcp_bytes_per_s", number(&message, "t_s")?, number(&message, "rate")?)?;

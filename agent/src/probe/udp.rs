@@ -1,10 +1,10 @@
-//! Datagrams one way, client to server: goodput, loss and jitter.
+//! Datagrams in one direction, from client to server: goodput, loss and jitter.
 //!
-//! Loss is one value for the whole run: what the sender's kernel took less what the receiver got, by counters at both
-//! ends. Goodput is counted by the receiver's clock, which starts with the first datagram; an interval in which nothing
-//! came makes a longer one with its neighbour. Jitter is RFC 3550's (6.4.1, A.8), of one-way transit differences, at
-//! the interval's end. Headers are not counted. At `rate_bytes_per_s=max` loss tells of the receiver, not of the path,
-//! and jitter of next to nothing, because datagrams leave and arrive in bursts that share a time.
+//! Loss is one value for the whole run: the datagrams that the sender's kernel accepted minus those that the receiver
+//! got, by counters at both ends. Goodput uses the receiver's clock, which starts with the first datagram; an interval
+//! without datagrams is merged with a neighbour. Jitter is RFC 3550's (6.4.1, A.8), of one-way transit differences, at
+//! the interval's end. Headers are not counted. At `rate_bytes_per_s=max`, loss describes the receiver rather than the
+//! path, and jitter has almost no meaning, because datagrams leave and arrive in bursts with a common time.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::Release};
@@ -15,13 +15,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
-use crate::caps::{Ask, Item};
+use crate::caps::{Demand, Item};
 use crate::fault::Fault;
 use crate::net::{self, Control, number};
 use crate::pace::{self, Pace};
 use crate::pin;
 use crate::targets::Role;
-use crate::traffic_limiter::{Bearing, Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S};
+use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
 
 mod receive;
 mod send;
@@ -50,16 +50,16 @@ pub const PROBE: Probe = Probe {
 };
 
 const NEXT: &str = "see that the peer runs and can be reached";
-/// Mark, number and time of a datagram; smaller ones carry none of them, and give no jitter.
+/// The mark, number and time of a datagram; smaller datagrams have none of them, and give no jitter.
 pub const HEAD_BYTES: usize = 20;
 pub const MARK: [u8; 4] = *b"ccmp";
-/// A stated interval gives one, and no run has more than a hundred thousand.
+/// Each interval gives one tally, and no run has more than a hundred thousand intervals.
 const MOST_TALLIES: usize = 100_001;
-/// A sender at full speed bears to be held back by a rate cap for this share of the time.
-const SENDER_BEARS: f64 = 0.01;
+/// Share of the time for which a rate cap may hold back a sender at full speed.
+const SENDER_TOLERANCE: f64 = 0.01;
 /// Longer than any deadline.
 const FOREVER: Duration = Duration::from_secs(30 * 86_400);
-/// What is asked of the kernel for each socket; it gives what net.core allows.
+/// The requested buffer size of each socket; the kernel limits it to net.core's maximum.
 static SOCKET_BYTES: i32 = 8 << 20;
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -70,7 +70,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
 }
 
-/// Asks for large buffers; returns what the receive buffer came to.
+/// Requests large buffers; returns the actual size of the receive buffer.
 fn widen(socket: &UdpSocket) -> i32 {
     use std::os::fd::AsRawFd;
     let (fd, mut got, mut length) = (socket.as_raw_fd(), 0_i32, size_of::<i32>() as u32);
@@ -84,10 +84,11 @@ fn widen(socket: &UdpSocket) -> i32 {
 fn limiter(context: &Context, size: usize, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
     let duration_s = context.seconds("duration_s");
     let items_per_s = context.whole("rate_bytes_per_s").map(|rate| rate as f64 / size as f64);
-    let ask = Ask { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).ceil()), burst_s: Some(duration_s) };
-    // A stated rate keeps to the caps by itself; what is held back then is the catching up after a stall.
-    let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_BEARS * duration_s };
-    context.limiter(Item { bytes: size as u64, packets: 1 }, ask, Bearing { held_s, warm_s: Some(0.0), depth_s })
+    let demand =
+        Demand { items_per_s, items: items_per_s.map(|rate| (rate * duration_s).ceil()), burst_s: Some(duration_s) };
+    // A stated rate stays below the caps; they only hold back the catching up after a stall.
+    let held_s = if items_per_s.is_some() { f64::INFINITY } else { SENDER_TOLERANCE * duration_s };
+    context.limiter(Item { bytes: size as u64, packets: 1 }, demand, Tolerance { held_s, warm_s: Some(0.0), depth_s })
 }
 
 fn serve(context: &Context, size: usize) -> Result<(), Fault> {
@@ -99,22 +100,22 @@ fn serve(context: &Context, size: usize) -> Result<(), Fault> {
     let gap_s = context.whole("rate_bytes_per_s").map_or(0.0, |rate| size as f64 / rate as f64);
     let idle = net::IDLE + Duration::from_secs_f64(gap_s.min(duration_s));
     let mut sink = Sink::new(socket, size, (duration_s, interval_s), idle, Arc::clone(&limiter))?;
-    control.receive()?; // no cookie is on its way any more
+    control.receive()?; // all cookies have been sent
     sink.discard()?;
     control.send(&json!({"ready": true}))?;
     let tallies = receive(context, &mut control, &mut sink);
     drop(sink);
     limiter.note(context.out)?;
-    // The client reports it too; if even that fails it sees the connection close.
-    let tallies = tallies.map_err(|fault| control.part(fault))?;
+    // The client reports the fault too; if that fails, it sees the connection close.
+    let tallies = tallies.map_err(|fault| control.exchange_faults(fault))?;
     tallies.iter().try_for_each(|tally| control.send(&tally.message()))?;
     control.send(&json!({"done": true}))?;
-    control.receive().map(|message| net::told(&message))?.map_or(Ok(()), Err)
+    control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
 
-/// Receives until the client has said how many it sent, or one side has a reason to stop.
+/// Receives until the client reports the number of sent datagrams, or one side has a reason to stop.
 fn receive(context: &Context, control: &mut Control, sink: &mut Sink) -> Result<Vec<Tally>, Fault> {
-    // The server's CPU is the last one, the client's the first: two cores where there are two.
+    // The server uses the last CPU, the client the first: two cores if there are two.
     let cpu = context.job.cpus[context.job.cpus.len() - 1];
     let longest = net::IDLE + Duration::from_secs_f64(context.seconds("duration_s"));
     let sent = AtomicU64::new(u64::MAX);
@@ -122,14 +123,14 @@ fn receive(context: &Context, control: &mut Control, sink: &mut Sink) -> Result<
         let receiver = scope.spawn(|| pin::to(&[cpu]).and_then(|()| sink.run(&sent)));
         let word = control.wait(longest, || !receiver.is_finished()).and_then(|()| control.receive());
         let early = receiver.is_finished();
-        let told = word.and_then(|message| match net::told(&message) {
+        let reported = word.and_then(|message| match net::parse_fault(&message) {
             Some(fault) => Err(fault),
             None => number(&message, "sent"),
         });
-        // Without a word of the client there is nobody to count for.
-        sent.store(told.as_ref().map_or(0, |&sent| sent as u64), Release);
+        // If the client sends no message, stop counting.
+        sent.store(reported.as_ref().map_or(0, |&sent| sent as u64), Release);
         let received = receiver.join().unwrap_or_else(|_| Err(Fault::failed("the receiver died", "report this")));
-        if early { received } else { told.and(received) }
+        if early { received } else { reported.and(received) }
     })
 }
 
@@ -145,13 +146,13 @@ fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     let unwanted = Arc::clone(&source.unwanted);
     let mut run = send(context, &mut control, source);
     if unwanted.load(Relaxed)
-        && let Some(theirs) = control.receive().ok().and_then(|message| net::told(&message))
+        && let Some(theirs) = control.receive().ok().and_then(|message| net::parse_fault(&message))
     {
         run = Err(theirs);
     }
     let run = run.map(|source| (source.sent, source.refused, source.gso));
     limiter.note(context.out)?;
-    let (sent, refused, gso) = run.map_err(|fault| control.part(limiter.blame(fault)))?;
+    let (sent, refused, gso) = run.map_err(|fault| control.exchange_faults(limiter.blame(fault)))?;
     control.send(&json!({"sent": sent}))?;
     context.out.note("segmentation", if gso { "kernel" } else { "none" })?;
     context.out.note("datagrams_sent", sent)?;
@@ -161,7 +162,7 @@ fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     report(context, &tallies, size, sent)
 }
 
-/// Sends for the time asked for, and no longer than the server is there.
+/// Sends for the requested time, but no longer than the server is there.
 fn send(context: &Context, control: &mut Control, source: Source) -> Result<Source, Fault> {
     let duration_s = context.seconds("duration_s");
     let (unwanted, ended) = (Arc::clone(&source.unwanted), AtomicBool::new(false));
@@ -173,7 +174,7 @@ fn send(context: &Context, control: &mut Control, source: Source) -> Result<Sour
     let cpus = &context.job.cpus[..1];
     let pace = Pace { duration_s, interval_s: duration_s, threads: 1, cpus, wait: true, out: context.out };
     thread::scope(|scope| {
-        // The server has nothing to say while all is well.
+        // The server sends no message unless something is wrong.
         scope.spawn(|| {
             if control.wait(FOREVER, || !ended.load(Relaxed)).is_ok() {
                 unwanted.store(true, Relaxed);
@@ -185,7 +186,7 @@ fn send(context: &Context, control: &mut Control, source: Source) -> Result<Sour
     })
 }
 
-/// The server's tallies, once it has them all.
+/// Receives all tallies of the server.
 fn collect(control: &mut Control) -> Result<Vec<Tally>, Fault> {
     let mut tallies = Vec::new();
     loop {
@@ -193,7 +194,7 @@ fn collect(control: &mut Control) -> Result<Vec<Tally>, Fault> {
         if message.get("done").is_some() {
             return Ok(tallies);
         }
-        if let Some(fault) = net::told(&message) {
+        if let Some(fault) = net::parse_fault(&message) {
             return Err(fault);
         }
         if tallies.len() > MOST_TALLIES {
@@ -203,7 +204,7 @@ fn collect(control: &mut Control) -> Result<Vec<Tally>, Fault> {
     }
 }
 
-/// Goodput and jitter of each interval, loss of the whole run.
+/// Reports goodput and jitter of each interval, and the loss of the whole run.
 fn report(context: &Context, tallies: &[Tally], size: usize, sent: u64) -> Result<(), Fault> {
     let received: u64 = tallies.iter().map(|tally| tally.received).sum();
     context.out.note("datagrams_received", received)?;

@@ -1,4 +1,4 @@
-//! Drives the real agent, and believes of its stream only what holds.
+//! Drives the real agent, and checks every frame of its stream strictly.
 #![allow(dead_code)] // each test uses a part
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 pub const SECRET: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 
-/// An empty folder that goes with its owner.
+/// An empty folder that is removed on drop.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -34,7 +34,7 @@ impl Drop for Folder {
     }
 }
 
-/// The first CPUs that this test may use, two at most.
+/// Returns the first CPUs that this test may use, at most two.
 pub fn cpus() -> Vec<usize> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
@@ -53,26 +53,26 @@ pub fn job(probe: &str, params: &[(&str, &str)]) -> Value {
     })
 }
 
-/// A job that listens at an address and admits one agent from each of the others, all of one role.
+/// Turns a job into one that listens at an address and admits one agent of role `other` from each address in `admits`.
 pub fn listening(mut job: Value, role: &str, at: &str, (other, admits): (&str, &[&str])) -> Value {
     (job["role"], job["listen"], job["secret"]) = (role.into(), at.into(), SECRET.into());
     job["targets"] = admits.iter().map(|address| json!({"role": other, "address": address})).collect();
     job
 }
 
-/// A server's job, for a client of this machine.
+/// Turns a job into a server's job, for a client on this machine.
 pub fn server_of(job: Value) -> Value {
     listening(job, "server", "127.0.0.1:0", ("client", &["127.0.0.1"]))
 }
 
-/// A client's job.
+/// Turns a job into a client's job.
 pub fn client_of(mut job: Value, address: &str) -> Value {
     (job["role"], job["secret"]) = ("client".into(), SECRET.into());
     job["targets"] = json!([{"role": "server", "address": address}]);
     job
 }
 
-/// A running agent. Dropping `child.stdin` is what a lost controller looks like.
+/// A running agent. Dropping `child.stdin` looks to it like a lost controller.
 pub struct Agent {
     pub child: Child,
     pub stdout: BufReader<ChildStdout>,
@@ -84,7 +84,7 @@ impl Agent {
         Agent::start_by(Command::new("env"), line)
     }
 
-    /// Starts the agent as the last argument of a command that becomes it.
+    /// Starts the agent as the last argument of a command that executes it.
     pub fn start_by(mut command: Command, line: &[u8]) -> Agent {
         command.arg(env!("CARGO_BIN_EXE_cloudcmp-agent"));
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -97,14 +97,14 @@ impl Agent {
         Agent::start(format!("{job}\n").as_bytes())
     }
 
-    /// The next frame.
+    /// Returns the next frame.
     pub fn frame(&mut self) -> Value {
         let from = self.heard.len();
         self.stdout.read_until(b'\n', &mut self.heard).unwrap();
         serde_json::from_slice(&self.heard[from..]).unwrap()
     }
 
-    /// Reads until the agent ends; the exit code and the stream.
+    /// Reads until the agent ends; returns the exit code and the stream.
     pub fn end(mut self) -> (i32, Stream) {
         self.stdout.read_to_end(&mut self.heard).unwrap();
         let code = self.child.wait().unwrap().code().unwrap();
@@ -112,14 +112,14 @@ impl Agent {
     }
 }
 
-/// Runs a job to an end that must be ok.
+/// Runs a job, which must end as ok.
 pub fn measure(job: &Value) -> Stream {
     let (code, stream) = Agent::run(job).end();
     assert_eq!((code, stream.outcome.as_str()), (0, "ok"), "{:#?}", stream.frames);
     stream
 }
 
-/// Runs a server and a client of a probe to ends that must be ok; the client's stream and the server's.
+/// Runs a server and a client of a probe, which must end as ok; returns the client's stream and the server's.
 pub fn measure_pair(probe: &str, params: &[(&str, &str)]) -> (Stream, Stream) {
     let mut server = serve(probe, params);
     let address = server.frame()["addr"].as_str().unwrap().to_owned();
@@ -135,7 +135,7 @@ pub fn start_pair(probe: &str, params: &[(&str, &str)], server: &Value, client: 
     start_pair_in(None, probe, params, server, client)
 }
 
-/// As `start_pair`; the processes belong to these namespaces.
+/// Does the same as `start_pair` for processes in these namespaces.
 pub fn start_pair_in(
     spaces: Option<(&Space, &Space)>,
     probe: &str,
@@ -157,36 +157,36 @@ pub fn start_pair_in(
     (server, client)
 }
 
-/// The sockets of a process: protocol, own address and state, as /proc tells.
+/// Returns the sockets of a process: protocol, own address and state, from /proc.
 pub fn sockets(pid: u32) -> Vec<(&'static str, String, String)> {
     let link = |entry: std::io::Result<std::fs::DirEntry>| std::fs::read_link(entry.ok()?.path()).ok();
     let files: Vec<PathBuf> = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().filter_map(link).collect();
     let mine = |inode: &str| files.iter().any(|file| file.to_string_lossy() == format!("socket:[{inode}]"));
-    let mut found = Vec::new();
+    let mut sockets = Vec::new();
     for protocol in ["tcp", "tcp6", "udp", "udp6", "raw", "raw6", "packet"] {
         let table = std::fs::read_to_string(format!("/proc/{pid}/net/{protocol}")).unwrap_or_default();
         for line in table.lines().skip(1) {
             let words: Vec<&str> = line.split_whitespace().collect();
             if words.len() > 9 && mine(words[9]) {
-                found.push((protocol, words[1].to_owned(), words[3].to_owned()));
+                sockets.push((protocol, words[1].to_owned(), words[3].to_owned()));
             }
         }
     }
-    found
+    sockets
 }
 
-/// A user and network namespace of its own, which lives as long as its owner.
+/// A separate user and network namespace that exists until dropped.
 pub struct Space(Child);
 
 impl Space {
-    /// Runs `script` inside; `None`, with the reason printed, where the kernel does not let us.
+    /// Runs `script` inside a new namespace; prints the reason and returns `None` if the kernel does not allow it.
     pub fn new(script: &str) -> Option<Space> {
         let mut command = Command::new("unshare");
         command.arg("-Ur");
         Space::by(command, script)
     }
 
-    /// By a command that takes the rights for it first.
+    /// Uses a command that first acquires the rights.
     fn by(mut command: Command, script: &str) -> Option<Space> {
         let whole = format!("ip link set lo up && {script} && echo up && exec sleep 60");
         command.args(["unshare", "-n", "sh", "-c", &whole]).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -204,14 +204,15 @@ impl Space {
         Some(space)
     }
 
-    /// Two namespaces with a link between them: 10.9.0.1 on `va` and 10.9.0.2 on `vb`.
+    /// Creates two namespaces with a link between them: 10.9.0.1 on `va` and 10.9.0.2 on `vb`.
     pub fn pair() -> Option<(Space, Space)> {
         let first = Space::new("true")?;
         let second = first.neighbour("va", "vb", "10.9.0")?;
         Some((first, second))
     }
 
-    /// Another namespace with a link to this one: this one is .1 of the network on its device, the other .2 on its own.
+    /// Creates another namespace linked to this one: this one is .1 of the network on device `here`, the other .2 on
+    /// `there`.
     pub fn neighbour(&self, here: &str, there: &str, network: &str) -> Option<Space> {
         let other = Space::by(self.enter(), "true")?;
         let link = format!("ip link add {here} type veth peer name {there} netns {}", other.0.id());
@@ -224,7 +225,7 @@ impl Space {
         Some(other)
     }
 
-    /// A command that starts inside.
+    /// Returns a command that starts inside the namespace.
     pub fn enter(&self) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["-t", &self.0.id().to_string(), "-U", "-n", "--preserve-credentials"]);
@@ -236,7 +237,7 @@ impl Space {
         status.is_ok_and(|status| status.success())
     }
 
-    /// Bytes and packets that a device of ours has sent.
+    /// Returns the bytes and packets that a device of the namespace has sent.
     pub fn sent(&self, device: &str) -> (u64, u64) {
         let script = format!("ip -s -o link show dev {device}");
         let output = self.enter().args(["sh", "-c", &script]).output().unwrap();
@@ -254,12 +255,12 @@ impl Drop for Space {
     }
 }
 
-/// A server that has said hello and is about to say where it listens.
+/// Starts a server that has said hello and is about to announce its address.
 pub fn serve(probe: &str, params: &[(&str, &str)]) -> Agent {
     serve_for(30.0, probe, params)
 }
 
-/// A server whose trial may take so many seconds.
+/// Starts a server whose trial may take `deadline_s` seconds.
 pub fn serve_for(deadline_s: f64, probe: &str, params: &[(&str, &str)]) -> Agent {
     let mut job = server_of(job(probe, params));
     job["deadline_s"] = deadline_s.into();
@@ -268,7 +269,7 @@ pub fn serve_for(deadline_s: f64, probe: &str, params: &[(&str, &str)]) -> Agent
     server
 }
 
-/// A stream that held: every frame but the end record, and how it ended.
+/// A valid stream: every frame except the end record, and the outcome.
 pub struct Stream {
     pub frames: Vec<Value>,
     pub outcome: String,
@@ -283,7 +284,7 @@ impl Stream {
         self.of("sample").count() + self.of("hist").count()
     }
 
-    /// The values of a metric, which are all of one cell.
+    /// Returns the values of a metric, all of which must belong to one cell.
     pub fn values(&self, metric: &str, params: &Value) -> Vec<f64> {
         let samples: Vec<&Value> = self.of("sample").filter(|frame| frame["metric"] == *metric).collect();
         samples.iter().for_each(|sample| assert_eq!(&sample["params"], params));
@@ -299,7 +300,7 @@ impl Stream {
     }
 }
 
-/// A strict reader of the wire.
+/// Reads a stream strictly.
 pub fn decode(bytes: &[u8]) -> Result<Stream, String> {
     let (mut digest, mut frames, mut count) = (Sha256::new(), Vec::new(), 0);
     let mut lines = bytes.split_inclusive(|&byte| byte == b'\n').enumerate().peekable();

@@ -1,11 +1,12 @@
-//! The offset between two clocks, from questions after the other's time.
+//! The offset between two clocks, from requests for the other clock's time.
 //!
 //! F. Cristian, Probabilistic clock synchronization, Distributed Computing 3 (1989), 146-158: the other clock was read
-//! between the question and its answer, so that the middle of both is off by at most half the round trip, and of many
-//! exchanges the fastest tells most. Clocks of two machines also run at slightly different speeds: the offset at a time
-//! between two such exchanges lies on the straight line between theirs, and is off by no more than the worse of both.
+//! between the request and its answer, so the midpoint of both is off by at most half of the round trip, and the
+//! fastest of many exchanges is the most precise. Clocks of two machines also run at slightly different speeds: the
+//! offset at a time between two such exchanges lies on the straight line between their offsets, and its error is at
+//! most the larger of both.
 
-/// A question after a clock: sent and answered by ours, seen by theirs, ns.
+/// A request for the other clock's time: sent and answered by our clock, read on theirs, ns.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
     pub sent: u64,
@@ -18,37 +19,37 @@ impl Exchange {
         self.back.saturating_sub(self.sent).div_ceil(2)
     }
 
-    /// Ours less theirs.
+    /// Returns our clock minus theirs.
     fn offset_ns(&self) -> i128 {
         (i128::from(self.sent) + i128::from(self.back)) / 2 - i128::from(self.seen)
     }
 }
 
-/// Two clocks of one second differ by less than this share of it: crystals by a ten-thousandth.
+/// The speeds of two clocks differ by less than this share; those of crystals differ by a ten-thousandth.
 const SPEEDS_DIFFER: f64 = 0.01;
 
-/// Ours less theirs, at all times between two exchanges.
+/// Our clock minus theirs, at any time between two exchanges.
 #[derive(Clone, Copy, Debug)]
 pub struct Offset {
     before: Exchange,
     after: Exchange,
-    /// The largest that it may be off, ns.
+    /// The largest error of the offset, ns.
     pub error_ns: u64,
 }
 
 impl Offset {
-    /// From the fastest exchange of each list; `None` where no two clocks of this world would differ so.
+    /// Uses the fastest exchange of each list; `None` if the offsets differ more than real clocks could.
     pub fn between(before: &[Exchange], after: &[Exchange]) -> Option<Offset> {
         let fastest = |list: &[Exchange]| list.iter().copied().min_by_key(Exchange::error_ns);
         let (before, after) = (fastest(before)?, fastest(after)?);
         let passed = after.seen.checked_sub(before.seen)?;
         let apart = (after.offset_ns() - before.offset_ns()).unsigned_abs() as f64;
         let error_ns = before.error_ns().max(after.error_ns());
-        let bears = SPEEDS_DIFFER * passed as f64 + 2.0 * error_ns as f64 + 1000.0;
-        (apart <= bears).then_some(Offset { before, after, error_ns })
+        let tolerance = SPEEDS_DIFFER * passed as f64 + 2.0 * error_ns as f64 + 1000.0;
+        (apart <= tolerance).then_some(Offset { before, after, error_ns })
     }
 
-    /// A time of their clock by ours.
+    /// Converts a time of their clock to ours.
     pub fn ours(&self, theirs: u64) -> i128 {
         let (from, to) = (self.before.offset_ns(), self.after.offset_ns());
         let passed = self.after.seen.saturating_sub(self.before.seen).max(1) as f64;
@@ -62,7 +63,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// An exchange that begins at a time of ours and takes so long each way, with a clock that is `ahead` of ours.
+    /// Simulates an exchange: it begins at `at` on our clock, takes `there` and `back`, and their clock is `ahead` of
+    /// ours.
     fn exchange(at: u64, there: u64, back: u64, ahead: i64) -> Exchange {
         Exchange { sent: at, back: at + there + back, seen: (at + there).checked_add_signed(ahead).unwrap() }
     }
@@ -86,9 +88,9 @@ mod tests {
             let half = |ways: &[(u64, u64)]| ways.iter().map(|(there, back)| (there + back).div_ceil(2)).min().unwrap();
             prop_assert_eq!(offset.error_ns, half(&ways[..4]).max(half(&ways[4..])));
             let ours = base + 50_000_000 + (at * 900_000_000.0) as u64;
-            let told = offset.ours(ours.checked_add_signed(clock(ours)).unwrap());
-            let off = (told - i128::from(ours)).unsigned_abs();
-            // What is rounded away, and the drift within an exchange.
+            let converted = offset.ours(ours.checked_add_signed(clock(ours)).unwrap());
+            let off = (converted - i128::from(ours)).unsigned_abs();
+            // Tolerance for rounding and for the drift within an exchange.
             prop_assert!(off <= u128::from(offset.error_ns) + 300, "{} of {}", off, offset.error_ns);
         }
 

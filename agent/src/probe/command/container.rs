@@ -1,8 +1,8 @@
-//! A command in a container: an image that was shipped with it, run by podman, or by Docker where there is no podman.
+//! A command in a container: an image that was uploaded with it, run by podman, or by Docker if there is no podman.
 //!
-//! The container has no network, and nothing of the machine but the run's folder and that of the files. Its start and
-//! its end are in the time. Docker's containers belong to its service: they are removed after the run, but one whose
-//! agent was killed goes on.
+//! The container has no network, and sees only the folder of the run and the folder of files. The measured time
+//! includes its start and its end. Docker's containers belong to Docker's service: they are removed after the run, but
+//! if the agent is killed its container keeps running.
 
 use std::fs;
 
@@ -25,35 +25,35 @@ pub struct Container<'a> {
 }
 
 impl<'a> Container<'a> {
-    /// Loads the image, once a launch; `None` for a command without one.
+    /// Loads the image, once per launch; `None` for a command without an image.
     pub fn load(context: &Context, workspace: &'a Workspace<'a>) -> Result<Option<Container<'a>>, Fault> {
         if context.text("image") != "yes" {
             return Ok(None);
         }
-        let said = |line: &str| -> Result<String, Fault> {
+        let first_output_line = |line: &str| -> Result<String, Fault> {
             let done = workspace.inside(line, workspace.limit(), false)?;
             Ok(if done.how == How::Exit(0) { first_line(&done.stdout.bytes) } else { String::new() })
         };
         let mut engine = None;
         for one in ENGINES {
-            if engine.is_none() && !said(&format!("command -v {one}"))?.is_empty() {
+            if engine.is_none() && !first_output_line(&format!("command -v {one}"))?.is_empty() {
                 engine = Some(one);
             }
         }
         let next = "take an image of the machine that has one, or leave image out";
         let engine = engine.ok_or_else(|| Fault::failed("no podman or docker on the machine", next))?;
-        // Without root podman keeps images under the user's home, and a run's folder is gone with it.
-        let home = said("getent passwd \"$(id -u)\" | cut -d: -f6")?;
-        let image = loaded(context, workspace, engine, &home)?;
+        // Without root, podman stores images in the user's home; the folder of a run would be deleted with them.
+        let home = first_output_line("getent passwd \"$(id -u)\" | cut -d: -f6")?;
+        let image = load_image(context, workspace, engine, &home)?;
         let name = format!("cloudcmp-{}-{:x}", std::process::id(), crate::clock::now_ns());
         let cpus: Vec<String> = context.job.cpus.iter().map(ToString::to_string).collect();
         context.out.note("container_engine", engine)?;
         Ok(Some(Container { workspace, engine, image, home, name, cpus: cpus.join(",") }))
     }
 
-    /// The line that runs another one in the container.
+    /// Returns the line that runs `text` in the container.
     pub fn line(&self, text: &str) -> String {
-        // What podman starts has our processors; what Docker's service starts does not.
+        // Processes started by podman inherit our CPUs; those started by Docker's service do not.
         let cpus = if self.engine == "docker" { format!("--cpuset-cpus={} ", self.cpus) } else { String::new() };
         let volume = |from: &std::path::Path, to: &str| quoted(&format!("{}:{to}", from.display()));
         format!(
@@ -79,8 +79,8 @@ impl<'a> Container<'a> {
     }
 }
 
-/// The name of the image in the archive, which this launch has loaded by now.
-fn loaded(context: &Context, workspace: &Workspace, engine: &str, home: &str) -> Result<String, Fault> {
+/// Returns the name of the image in the archive; loads it if this launch has not yet done so.
+fn load_image(context: &Context, workspace: &Workspace, engine: &str, home: &str) -> Result<String, Fault> {
     let archive = context.dir()?.join("images").join(format!("{}.tar", context.text("command")));
     let archive = archive.canonicalize().or_fault("the image is not on the machine", "report this")?;
     let marker = archive.with_extension("loaded");
@@ -90,15 +90,15 @@ fn loaded(context: &Context, workspace: &Workspace, engine: &str, home: &str) ->
     let line = format!("HOME={} {engine} load -i {}", quoted(home), quoted(&archive.to_string_lossy()));
     let done = workspace.inside(&line, workspace.setup_limit(), false)?;
     must_end_well("loading the image", &done)?;
-    let image = named(&String::from_utf8_lossy(&done.stdout.bytes));
+    let image = parse_image_name(&String::from_utf8_lossy(&done.stdout.bytes));
     let image = image.ok_or_else(|| Fault::failed("the archive does not hold one image", "save one image into it"))?;
     fs::write(&marker, &image).or_fault("cannot mark the image as loaded", "see the disk and its permissions")?;
     Ok(image)
 }
 
-/// The one image that an engine says it loaded.
-fn named(said: &str) -> Option<String> {
-    let names: Vec<&str> = said
+/// Parses the name of the only image that an engine reports as loaded.
+fn parse_image_name(output: &str) -> Option<String> {
+    let names: Vec<&str> = output
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Loaded image"))
         .filter_map(|rest| rest.split_once(": ").map(|(_, name)| name.trim()))
@@ -109,7 +109,7 @@ fn named(said: &str) -> Option<String> {
     }
 }
 
-/// A text as one word for a shell.
+/// Quotes a text as one word for a shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -119,12 +119,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_archive_of_one_image_has_its_name() {
-        assert_eq!(named("Loaded image: localhost/tiny:1\n").unwrap(), "localhost/tiny:1");
-        assert_eq!(named("Loaded image(s): tiny:latest\n").unwrap(), "tiny:latest");
-        assert_eq!(named("Loaded image ID: sha256:93d5\n").unwrap(), "sha256:93d5");
+    fn the_name_of_a_single_image_is_parsed() {
+        assert_eq!(parse_image_name("Loaded image: localhost/tiny:1\n").unwrap(), "localhost/tiny:1");
+        assert_eq!(parse_image_name("Loaded image(s): tiny:latest\n").unwrap(), "tiny:latest");
+        assert_eq!(parse_image_name("Loaded image ID: sha256:93d5\n").unwrap(), "sha256:93d5");
         for wrong in ["", "Loaded image: \n", "Loaded image: a\nLoaded image: b\n", "Loaded image(s): a,b\n"] {
-            assert_eq!(named(wrong), None, "{wrong}");
+            assert_eq!(parse_image_name(wrong), None, "{wrong}");
         }
     }
 

@@ -1,8 +1,8 @@
-//! The finishing time of a command of the user's own: one line for a shell, from just before it is started until its
-//! exit is reaped. Its output is sent along, for whoever knows how to read it.
+//! Finishing time of a user-defined command: one line for a shell, from just before its start until its exit is
+//! reaped. The command's output is sent along, for a parser on the controller.
 //!
-//! It is not the time of anything that the line leaves running, which is killed with it, nor free of the shell's own
-//! start and of reading what is printed. Setting up, warming up and checking are not timed.
+//! Does not measure processes that the line leaves running; they are killed at its end. The time includes the start of
+//! the shell and the reading of the output. Setup, warm-up and checks are not timed.
 
 mod container;
 mod output;
@@ -72,7 +72,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     context.sample("command_time_s", done.time_s, done.time_s)
 }
 
-/// The user's own judgement of what the run has made.
+/// Runs the user's own check of the run's result.
 fn check(context: &Context, workspace: &Workspace, run: &Done) -> Result<(), Fault> {
     if context.text("check").is_empty() {
         return Ok(());
@@ -86,7 +86,7 @@ fn check(context: &Context, workspace: &Workspace, run: &Done) -> Result<(), Fau
     }
 }
 
-/// A fault for any end but exit 0, with the last line of the error output.
+/// Returns a fault for any end other than exit 0, with the last line of the error output.
 fn must_end_well(phase: &str, done: &Done) -> Result<(), Fault> {
     match done.how {
         How::Exit(0) => Ok(()),
@@ -99,7 +99,7 @@ fn must_end_well(phase: &str, done: &Done) -> Result<(), Fault> {
     }
 }
 
-/// How a phase ended, in one line.
+/// Describes the end of a phase in one line.
 fn ended(phase: &str, done: &Done) -> String {
     let how = match done.how {
         How::Exit(code) => format!("{phase} ended with exit {code}"),

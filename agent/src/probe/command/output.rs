@@ -1,4 +1,4 @@
-//! What a command printed, as frames: bounded, as UTF-8, and with a note wherever that is not all of it.
+//! The output of a command as frames: limited in size, in UTF-8, with a note wherever it is not complete.
 
 use crate::fault::Fault;
 use crate::supervisor::{Done, Output};
@@ -10,7 +10,7 @@ pub const STDERR_BYTES: usize = 64 << 10;
 const PIECE_BYTES: usize = 8 << 10;
 const LINE_CHARS: usize = 160;
 
-/// Sends both outputs, and what the kernel counted, unless that was not of the command itself.
+/// Sends both outputs, and the kernel's counters if they belong to the command itself (`counted`).
 pub fn send(out: &Out, done: &Done, counted: bool) -> Result<(), Fault> {
     if counted && done.time_s > 0.0 {
         out.note("cpu_time_s", finite(done.cpu_s))?;
@@ -40,17 +40,17 @@ fn send_one(out: &Out, name: &str, output: &Output) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The last line that says something, shortened.
+/// Returns the last non-empty line, shortened.
 pub fn last_line(bytes: &[u8]) -> String {
     shortened(String::from_utf8_lossy(bytes).lines().rev())
 }
 
-/// The first line that says something, shortened.
+/// Returns the first non-empty line, shortened.
 pub fn first_line(bytes: &[u8]) -> String {
     shortened(String::from_utf8_lossy(bytes).lines())
 }
 
 fn shortened<'a>(mut lines: impl Iterator<Item = &'a str>) -> String {
-    let found = lines.find_map(|line| Some(line.trim()).filter(|line| !line.is_empty()));
-    found.unwrap_or("").chars().take(LINE_CHARS).collect()
+    let line = lines.find_map(|line| Some(line.trim()).filter(|line| !line.is_empty()));
+    line.unwrap_or("").chars().take(LINE_CHARS).collect()
 }

@@ -1,4 +1,4 @@
-//! The program that a line needs: looked for, installed only where the study says so, and its version noted.
+//! The program that a line needs: checks for it, installs it only if the study allows this, and notes its version.
 
 use super::workspace::Workspace;
 use super::{ended, output};
@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::probe::Context;
 use crate::supervisor::How;
 
-/// Sees that the program is there, by the distribution's own package manager where it is not and may be installed.
+/// Ensures that the program exists; if allowed, installs it with the distribution's package manager.
 pub fn prepare(context: &Context, workspace: &Workspace) -> Result<(), Fault> {
     let program = context.text("program");
     if program.is_empty() {
@@ -43,11 +43,11 @@ fn install(context: &Context, workspace: &Workspace, program: &str) -> Result<()
     }
 }
 
-/// A new machine often updates itself first, and holds the locks meanwhile: what is locked is tried again.
+/// A new machine often updates itself first and holds the locks meanwhile; retry while they are held.
 const APT_UPDATE: &str = "for _ in 1 2 3 4 5 6; do as_root apt-get -q update && break; sleep 5; done";
 const APT_INSTALL: &str = "as_root apt-get -qy -o DPkg::Lock::Timeout=300 --no-install-recommends install";
 
-/// Installs as root, or as who may become root without a password, with the first package manager that is there.
+/// Returns a script that installs as root, directly or without a password, with the first package manager found.
 fn script(packages: &str) -> String {
     let of = |manager: &str| {
         let named =
@@ -92,7 +92,7 @@ mod tests {
     use super::script;
 
     #[test]
-    fn only_managers_that_have_a_package_are_asked() {
+    fn only_managers_with_a_package_are_used() {
         let text = script("apt-get=fio apk=fio");
         assert!(text.contains("--no-install-recommends install fio") && text.contains("apk add"));
         assert!(text.contains("Lock::Timeout"), "a machine that updates itself holds the lock");

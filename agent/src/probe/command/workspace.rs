@@ -1,4 +1,4 @@
-//! Where a command runs: a folder of files that stays as long as its launch, and an empty one for each run.
+//! The folders of a command: a folder of files that lasts as long as its launch, and an empty one for each run.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::supervisor::{self, Done, Line};
 use crate::workdir::Workdir;
 
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// What lets whoever ends a lease on this machine find its processes; nothing else of our environment goes along.
+/// The only variable passed on from our environment: the cleanup of a lease finds the lease's processes by it.
 const LEASE: &str = "CLOUDCMP_LEASE";
 const NEXT: &str = "see the disk and its permissions";
 
@@ -27,10 +27,10 @@ pub struct Workspace<'a> {
 }
 
 impl<'a> Workspace<'a> {
-    /// Makes the folders; files that were shipped are in theirs already.
+    /// Creates the folders; uploaded files are already in theirs.
     pub fn new(context: &'a Context<'a>) -> Result<Workspace<'a>, Fault> {
         let (dir, name) = (context.dir()?, context.text("command"));
-        // A relative directory would be another one from within the command's own folder.
+        // A relative path would mean another directory inside the command's own folder.
         let dir = dir.canonicalize().or_fault(format!("{}", dir.display()), NEXT)?;
         let files = dir.join("files").join(name);
         let making = || format!("cannot make {}", files.display());
@@ -49,7 +49,7 @@ impl<'a> Workspace<'a> {
         Duration::from_secs_f64(self.context.seconds("setup_limit_s"))
     }
 
-    /// Runs the setup in the folder of files, unless this launch has: whatever it makes there stays for the runs.
+    /// Runs the setup in the folder of files, once per launch; its results there stay for the runs.
     pub fn set_up(&self) -> Result<(), Fault> {
         let setup = self.context.text("setup");
         let digest: String = Sha256::digest(setup).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -75,7 +75,7 @@ impl<'a> Workspace<'a> {
         &self.files
     }
 
-    /// Puts the run's output where its check finds it.
+    /// Writes the run's output to the place where its check reads it.
     pub fn keep_output(&self, bytes: &[u8]) -> Result<(), Fault> {
         fs::write(self.output(), bytes).or_fault("cannot keep the output for the check", NEXT)
     }

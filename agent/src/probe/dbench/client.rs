@@ -1,4 +1,4 @@
-//! One client: replays the steps again and again, and keeps count of what ended in the measured time.
+//! A client: replays the steps repeatedly, and counts the operations that end in the measured time.
 
 use std::hint::black_box;
 use std::io;
@@ -17,20 +17,20 @@ pub const WARM_UP: u8 = 0;
 pub const MEASURE: u8 = 1;
 pub const END: u8 = 2;
 const NO_FILE: i32 = -1;
-/// A sleeping client looks as often whether the end has come.
+/// A sleeping client checks at this interval whether the end has come.
 const NAP_NS: u64 = 20_000_000;
 
-/// What all clients see.
+/// The state shared by all clients.
 pub struct Shared<'a> {
     pub load: &'a Load,
-    /// What is written: nothing that a device could shrink.
+    /// The data to write, which no device can compress.
     pub data: &'a [u8],
     pub phase: AtomicU8,
-    /// Clients that have read or written something.
+    /// The number of clients that have read or written something.
     pub moving: AtomicUsize,
 }
 
-/// What ended in the measured time.
+/// Counts of the operations that ended in the measured time.
 #[derive(Clone, Default)]
 pub struct Tally {
     pub count: [u64; KINDS.len()],
@@ -58,7 +58,7 @@ impl Tally {
     }
 }
 
-/// How far a client came: whole replays, and steps of the last one.
+/// The progress of a client: whole replays, and steps of the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub replays: u64,
@@ -88,8 +88,9 @@ impl<'a> Client<'a> {
 
     /// Replays until the end. An operation belongs to the measured time if it ends in it.
     ///
-    /// Before each, outside its own time, a client reads its line again and asks whether its parent lives, as dbench's
-    /// do: without that its rate on files in memory was a fifth above dbench's.
+    /// Before each operation, outside its measured time, a client parses the operation's line again and checks that
+    /// its parent lives, as a client of dbench does: without this, the rate on files in memory was a fifth above
+    /// dbench's.
     pub fn replay(&mut self) -> Result<(), Fault> {
         let (shared, mut moving) = (self.shared, false);
         loop {
@@ -137,7 +138,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Does one step; the bytes that it read or wrote.
+    /// Executes one step; returns the bytes read or written.
     #[inline]
     fn step(&mut self, step: &Step) -> Result<u64, Fault> {
         match (self.call(&step.call), step.expect) {
@@ -187,7 +188,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// The fault of a step that ended as the loadfile does not say.
+    /// Returns the fault of a step whose end does not match the loadfile.
     #[cold]
     fn unexpected(&self, step: &Step, result: &io::Result<u64>, expect: Expect) -> Fault {
         let (_, name, _) = KINDS[step.kind as usize];
@@ -217,13 +218,13 @@ fn expected(expect: Expect) -> &'static str {
     if expect == Expect::Ok { "success" } else { "another failure" }
 }
 
-/// Whether an error tells of the files that a load made, not of a disk in trouble.
+/// Whether an error concerns the files that a load created, not a failing disk.
 fn of_the_load(error: &io::Error) -> bool {
     let trouble = [libc::ENOSPC, libc::EDQUOT, libc::EIO, libc::EROFS, libc::EMFILE, libc::ENFILE, libc::ENOMEM];
     !error.raw_os_error().is_some_and(|number| trouble.contains(&number))
 }
 
-/// Refuses a transfer that moved less or more than the loadfile says.
+/// Refuses a transfer whose size differs from the loadfile's.
 fn all_of(expected: u32) -> impl Fn(u64) -> io::Result<u64> {
     move |moved| {
         if moved == u64::from(expected) {

@@ -1,7 +1,7 @@
 //! The system calls of one client, all below its own folder. Only the removal of a whole tree allocates.
 //!
-//! A server whose names have no case looks a name up as it is written, and reads the folder where it is not there: so
-//! does this, as dbench does.
+//! A file server with case-insensitive names looks a name up as written, and reads the folder if it is not there. This
+//! code does the same, as dbench does.
 
 use std::ffi::{CStr, c_char};
 use std::io;
@@ -11,24 +11,24 @@ use crate::fault::check;
 
 const ENTRIES_BYTES: usize = 32 * 1024;
 const PATH_BYTES: usize = 8 * 1024;
-/// Offsets within an entry of `getdents64`: its length and its name.
+/// Offsets of the length and the name within an entry of `getdents64`.
 const LENGTH_AT: usize = 16;
 const NAME_AT: usize = 19;
-/// The times that SET_FILE_INFORMATION gives a file: any will do that are not its own.
+/// The times that SET_FILE_INFORMATION sets on a file: arbitrary, but different from its own.
 const SET_S: i64 = 1_000_000_000;
 
-/// What reaches the disk at once: `-s`, `-F` and `-S` of dbench 4.
+/// The writes that reach the disk at once: `-s`, `-F` and `-S` of dbench 4.
 #[derive(Clone, Copy, Default)]
 pub struct Durability {
-    /// Files are opened with O_SYNC.
+    /// Open files with O_SYNC.
     pub o_sync: bool,
-    /// An fsync follows each write.
+    /// Call fsync after each write.
     pub fsync: bool,
-    /// An fdatasync of the folder follows each unlink, rename and rmdir.
+    /// Call fdatasync on the folder after each unlink, rename and rmdir.
     pub folders: bool,
 }
 
-/// A client's folder, and its room for names and entries.
+/// A client's folder, and its buffers for names and entries.
 pub struct Files {
     root: i32,
     durability: Durability,
@@ -56,7 +56,7 @@ fn next_entries(folder: i32, entries: &mut [u64]) -> io::Result<&[u8]> {
     Ok(unsafe { std::slice::from_raw_parts(entries.as_ptr().cast(), length) })
 }
 
-/// The names in what `next_entries` gave.
+/// Returns the names in the result of `next_entries`.
 fn names(entries: &[u8]) -> impl Iterator<Item = &CStr> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -68,13 +68,13 @@ fn names(entries: &[u8]) -> impl Iterator<Item = &CStr> {
 }
 
 impl Files {
-    /// `root` is the client's own folder, open, and stays open as long.
+    /// `root` is the client's own open folder, which must stay open as long.
     pub fn new(root: i32, durability: Durability) -> Files {
         let paths = std::array::from_fn(|_| vec![0; PATH_BYTES]);
         Files { root, durability, entries: vec![0; ENTRIES_BYTES / 8], paths }
     }
 
-    /// The name as the folder has it, in whatever case; `which` is the room for it.
+    /// Returns the name as stored in the folder, ignoring case; `which` selects the buffer for it.
     fn resolve(&mut self, name: &Name, which: usize) -> Option<*const c_char> {
         let mut facts: libc::stat = unsafe { std::mem::zeroed() };
         if unsafe { libc::fstatat(self.root, name.full.as_ptr(), &mut facts, 0) } == 0 {
@@ -86,7 +86,7 @@ impl Files {
         found.then_some(self.paths[which].as_ptr().cast())
     }
 
-    /// Reads a folder until it has the name; the path of what it has is then in its room.
+    /// Reads a folder until it finds the name in any case, then stores the path of the entry in the buffer.
     fn read_folder(&mut self, folder: i32, name: &Name, which: usize) -> bool {
         while let Ok(entries @ [_, ..]) = next_entries(folder, &mut self.entries) {
             if let Some(found) = names(entries).find(|found| found.to_bytes().eq_ignore_ascii_case(&name.leaf)) {
@@ -147,7 +147,7 @@ impl Files {
         call(unsafe { libc::futimens(fd, times.as_ptr()) }).map(|_| ())
     }
 
-    /// Looks the name up; a pattern of names also reads its folder, up to so many entries.
+    /// Looks the name up; for a pattern of names, also reads its folder, up to `most` entries.
     pub fn find(&mut self, name: &Name, most: u32) {
         if self.resolve(name, 0).is_some() || !name.wild {
             return;
@@ -193,13 +193,13 @@ impl Files {
         synced.map(|_| ())
     }
 
-    /// Makes a folder; one that is there already will do, as a replay follows a replay.
+    /// Creates a folder; an existing folder is fine, because one replay follows another.
     pub fn mkdir(&mut self, name: &Name) -> io::Result<()> {
         let path = self.resolve(name, 0).unwrap_or(name.full.as_ptr());
         call(unsafe { libc::mkdirat(self.root, path, 0o777) }).map(|_| ()).or_else(unless(libc::EEXIST))
     }
 
-    /// Removes a tree, if it is there.
+    /// Removes a tree if it exists.
     pub fn deltree(&self, name: &Name) -> io::Result<()> {
         remove_tree(self.root, &name.full, MOST_DEPTH + 1).or_else(unless(libc::ENOENT))
     }
@@ -221,7 +221,7 @@ impl Files {
         call(unsafe { libc::fsync(fd) }).map(|_| ())
     }
 
-    /// Takes or gives back a byte range; nobody else has the client's files, so that it never waits.
+    /// Locks or unlocks a byte range; never waits, because nobody else uses the client's files.
     pub fn lock(&self, fd: i32, offset: u64, bytes: u32, held: bool) -> io::Result<()> {
         let mut range: libc::flock = unsafe { std::mem::zeroed() };
         range.l_type = if held { libc::F_WRLCK } else { libc::F_UNLCK } as i16;
@@ -235,18 +235,18 @@ fn missing() -> io::Error {
     io::Error::from_raw_os_error(libc::ENOENT)
 }
 
-/// An error of this number is none.
+/// Ignores errors with this number.
 fn unless(number: i32) -> impl Fn(io::Error) -> io::Result<()> {
     move |error| if error.raw_os_error() == Some(number) { Ok(()) } else { Err(error) }
 }
 
-/// Removes a folder and what is in it, by looking at each entry as dbench does.
+/// Removes a folder and its content; examines each entry, as dbench does.
 fn remove_tree(at: i32, name: &CStr, depth: usize) -> io::Result<()> {
     let folder = open_folder(at, name.as_ptr())?;
     let emptied = empty(folder, depth);
     close(folder)?;
     emptied?;
-    // The folder that everything is in stays.
+    // The top folder stays.
     if name == c"." {
         return Ok(());
     }
@@ -273,7 +273,7 @@ fn empty(folder: i32, depth: usize) -> io::Result<()> {
                 removed += 1;
             }
         }
-        // A file system may skip entries while others are removed: once more, until there are none.
+        // A file system may skip entries while others are removed: repeat until none is left.
         if removed == 0 {
             return Ok(());
         }

@@ -1,8 +1,8 @@
-//! The clients side by side: made ready, warmed up, measured, ended, and looked at.
+//! The parallel clients: created, warmed up, measured, ended, and verified.
 //!
-//! A client is a thread with a table of open files of its own, as a process would have: their descriptors neither wait
-//! for each other nor add up to a limit. Where the kernel refuses that, they share one table, and the notes say so. No
-//! client is pinned: the kernel moves them as it moves a file server's.
+//! A client is a thread with its own table of open files, like a process: descriptors of different clients neither
+//! contend nor count towards one limit. If the kernel refuses this, the clients share one table, and the notes say so.
+//! No client is pinned: the kernel moves the clients as it moves those of a file server.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -17,19 +17,19 @@ use super::files::Durability;
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::disturbance;
 use crate::fault::{Fault, OrFault, check};
-use crate::pace::{note_and_believe, note_share};
+use crate::pace::{note_and_check_cpu_time, note_share};
 use crate::wire::Out;
 
 const STACK_BYTES: usize = 512 << 10;
 const LOOK: Duration = Duration::from_millis(1);
-/// Descriptors of the agent itself, with room.
+/// Descriptors of the agent itself, with a margin.
 const OWN_FILES: u64 = 64;
 
-/// What came of it.
+/// The result of the measurement.
 pub struct Measured {
     pub tally: Tally,
     pub elapsed_s: f64,
-    /// Where each client stopped, by its number.
+    /// The place where each client stopped, by its number.
     pub places: Vec<Place>,
 }
 
@@ -37,19 +37,19 @@ pub struct Fleet<'a> {
     pub clients: usize,
     pub cpus: &'a [usize],
     pub durability: Durability,
-    /// Each client works in a folder of its own in here.
+    /// The parent of the clients' own folders.
     pub folder: &'a Path,
     pub warm_up_s: f64,
     pub duration_s: f64,
     pub out: &'a Out,
 }
 
-/// The folder of client `i`.
+/// Returns the folder of client `i`.
 pub fn home(folder: &Path, i: usize) -> PathBuf {
     folder.join(format!("client{i}"))
 }
 
-/// Where clients wait for each other, and what one tells all.
+/// The point where clients wait for each other, and their shared error state.
 #[derive(Default)]
 struct Gate {
     ready: AtomicUsize,
@@ -59,7 +59,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// The first fault is kept: others may follow from it.
+    /// Keeps the first fault only, because others may follow from it.
     fn give_up(&self, first: Fault) {
         if let Ok(mut fault) = self.fault.lock() {
             fault.get_or_insert(first);
@@ -82,7 +82,7 @@ struct Ended {
 
 impl Fleet<'_> {
     pub fn run(&self, shared: &Shared) -> Result<Measured, Fault> {
-        let used = self.cpus; // clients are not held on one
+        let used = self.cpus; // clients are not pinned
         self.allow_files(shared.load.slots)?;
         disturbance::wait(self.out, used)?;
         note_share(self.out, self.clients, used.len())?;
@@ -113,12 +113,12 @@ impl Fleet<'_> {
                 return Err(fault);
             }
             let times: Vec<_> = ended.iter().map(|ended| ended.used).collect();
-            note_and_believe(self.out, now_ns() - start, &times, self.cpus.len().min(self.clients))?;
+            note_and_check_cpu_time(self.out, now_ns() - start, &times, self.cpus.len().min(self.clients))?;
             Ok(summed(&ended, elapsed_s))
         })
     }
 
-    /// Warms up until the time is over and every client has moved something, then measures.
+    /// Warms up until the time is over and every client has moved data, then measures.
     fn measure(&self, shared: &Shared, gate: &Gate) -> f64 {
         let ns = |seconds: f64| (seconds * 1e9) as u64;
         let start = now_ns();
@@ -132,7 +132,7 @@ impl Fleet<'_> {
         seconds(to - from)
     }
 
-    /// A client's own folder, open, in a table of files that is its own.
+    /// Creates and opens a client's own folder, in its own table of open files.
     fn make(&self, i: usize) -> Result<File, Fault> {
         let own = unsafe { libc::unshare(libc::CLONE_FILES) } == 0;
         if i == 0 {
@@ -143,7 +143,7 @@ impl Fleet<'_> {
         File::open(&home).or_fault("cannot open a client's folder", "raise the limit of open files (ulimit -n)")
     }
 
-    /// A client from its folder to its end; `None` where it, or another one, had a fault.
+    /// Runs one client from its folder to its end; `None` after a fault of any client.
     fn one(&self, i: usize, shared: &Shared, gate: &Gate) -> Option<Ended> {
         let made = self.make(i).map_err(|fault| gate.give_up(fault));
         gate.ready.fetch_add(1, Release);
@@ -159,7 +159,7 @@ impl Fleet<'_> {
         Some(Ended { tally: client.tally, place: client.place, used: (cpu_ns, run_delay_ns) })
     }
 
-    /// Raises the limit of open files to what the clients may need, should they have to share one table.
+    /// Raises the limit of open files to the clients' needs, in case they must share one table.
     fn allow_files(&self, slots: usize) -> Result<(), Fault> {
         let next = "raise the limit of open files (ulimit -n), or use fewer clients";
         let needed = (self.clients * (slots + 4)) as u64 + OWN_FILES;

@@ -1,8 +1,8 @@
-//! A loadfile as steps: every path split, every handle a slot, every line checked before the first operation runs.
+//! A loadfile as steps: paths split, handles mapped to slots, and lines checked before the first operation runs.
 //!
-//! One operation a line: `NAME arguments status`, paths in quotes with backslashes, before it perhaps the second since
-//! the start of the replay at which it is due. Lines that are empty or begin with `#` mean nothing. The arguments are
-//! those of the SMB requests whose names the operations bear ([MS-CIFS], sections 2.2.4 to 2.2.8).
+//! One operation per line: `NAME arguments status`, with paths in quotes with backslashes; optionally preceded by the
+//! second since the start of the replay at which it is due. Empty lines and lines that begin with `#` are ignored. The
+//! arguments are those of the SMB requests with the same names ([MS-CIFS], sections 2.2.4 to 2.2.8).
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -18,7 +18,7 @@ const MOST_HANDLES: usize = 1024;
 const MOST_BYTES: u64 = 16 << 20;
 const MOST_OFFSET: u64 = 1 << 40;
 
-/// How `NTCreateX` opens: its create options and its create disposition.
+/// The create options and the create disposition of an `NTCreateX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct How {
     pub directory: bool,
@@ -47,13 +47,13 @@ pub enum Call {
     Flush { slot: u16 },
 }
 
-/// One operation: which line it stands on, when it is due (0: at once), how it must end.
+/// One operation: its line, its due time (0: at once), its expected end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub call: Call,
     pub due_ns: u64,
     pub line: u32,
-    /// Where the line begins in the text, and its length, bytes.
+    /// The start of the line in the text, and its length, bytes.
     pub text: (u32, u16),
     pub kind: Kind,
     pub expect: Expect,
@@ -73,23 +73,23 @@ pub struct Name {
 pub struct Load {
     pub steps: Vec<Step>,
     pub names: Vec<Name>,
-    /// The loadfile itself, which a client reads again as it goes.
+    /// The loadfile itself, which a client parses again during a replay.
     pub text: Vec<u8>,
-    /// Open files at once, at most.
+    /// The maximum number of files open at once.
     pub slots: usize,
     pub largest_read: usize,
     pub largest_write: usize,
 }
 
 impl Load {
-    /// The line of a step.
+    /// Returns the line of a step.
     pub fn line(&self, step: &Step) -> &[u8] {
         let (begin, length) = (step.text.0 as usize, step.text.1 as usize);
         &self.text[begin..begin + length]
     }
 }
 
-/// Reads a loadfile; a fault names the line.
+/// Parses a loadfile; a fault names the line.
 pub fn parse(text: &[u8]) -> Result<Load, Fault> {
     let mut reader = Reader::default();
     let mut begin = 0;
@@ -116,11 +116,11 @@ pub fn parse(text: &[u8]) -> Result<Load, Fault> {
 #[derive(Default)]
 struct Reader {
     line: u32,
-    /// Where it begins in the text.
+    /// The start of the line in the text.
     begin: u32,
     load: Load,
     paths: HashMap<Vec<u8>, u32>,
-    /// Handles that are open at this line, and the slots that are free.
+    /// Handles that are open at this line, and the free slots.
     held: HashMap<u64, u16>,
     free: Vec<u16>,
 }
@@ -136,7 +136,7 @@ impl Reader {
         let call = self.call(kind, &mut words)?;
         let status = words.status()?;
         words.end()?;
-        // What a pattern finds is not looked at, and a folder that is there already will do.
+        // The matches of a pattern are not checked, and an existing folder is fine.
         let loose = kind == Kind::Find || kind == Kind::Mkdir && status == Expect::Fails;
         let expect = if loose { Expect::Any } else { status };
         Ok(Step { call, due_ns, line: self.line, text: (self.begin, line.len() as u16), kind, expect })
@@ -248,7 +248,7 @@ impl Reader {
         Ok(slot)
     }
 
-    /// A slot for a handle; one that is expected not to open takes none.
+    /// Returns a slot for a handle; none for a handle whose open is expected to fail.
     fn open(&mut self, words: &mut Words) -> Result<u16, Fault> {
         let handle = words.number("a handle", u64::MAX)?;
         if words.expects_failure() {
@@ -272,7 +272,7 @@ impl Reader {
     }
 }
 
-/// The create options and the create disposition of [MS-CIFS] 2.2.4.64.1, as far as a file system knows them.
+/// Parses the create options and the create disposition of [MS-CIFS] 2.2.4.64.1 that a file system supports.
 fn how(words: &mut Words) -> Result<How, Fault> {
     const DIRECTORY: u64 = 0x1;
     const NO_DIRECTORY: u64 = 0x40;

@@ -1,11 +1,11 @@
-//! A file server's load: clients replay a recorded sequence of file operations, each in a folder of its own.
+//! A file server's load: clients replay a recorded sequence of file operations, each in its own folder.
 //!
-//! What is replayed, and how, follows dbench 4 as it is seen to call the kernel: names are looked up without regard to
-//! case, every status and every byte count must be what the loadfile says, a replay follows a replay until the time is
-//! over. `Flush` is an fsync in every mode; `fsync` adds one after each write (dbench -F), `sync` opens files with
-//! O_SYNC as well and syncs the folder after unlink, rename and rmdir (-s -F -S). Before the measured time clients warm
-//! up for a fifth of it, and until each has moved something. Says nothing of a network, of SMB itself, or, where
-//! nothing is synchronous, of the disk alone. Source: observation of dbench 4.00; operations: [MS-CIFS].
+//! The replay follows the observed system calls of dbench 4: names are looked up without regard to case, every status
+//! and every byte count must match the loadfile, and one replay follows another until the time is over. `Flush` is an
+//! fsync in every mode; `fsync` adds one after each write (dbench -F), `sync` opens files with O_SYNC as well and
+//! syncs the folder after unlink, rename and rmdir (-s -F -S). Before the measured time, clients warm up for a fifth
+//! of it, and until each has moved data. Does not measure a network, SMB itself, or, if nothing is synchronous, the
+//! disk alone. Source: observation of dbench 4.00; operations: [MS-CIFS].
 
 use std::fs::File;
 use std::io::Read;
@@ -58,10 +58,10 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// Where packages put the loadfile of dbench.
+/// The paths where packages install dbench's loadfile.
 const KNOWN_PLACES: [&str; 2] = ["/usr/share/dbench/client.txt", "/usr/local/share/client.txt"];
 const MOST_FILE_BYTES: u64 = 256 << 20;
-/// A warm-up before the measured time, as a share of it.
+/// The length of the warm-up, as a share of the measured time.
 const WARM_UP_SHARE: f64 = 0.2;
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -98,13 +98,13 @@ fn durability(mode: &str) -> Durability {
     }
 }
 
-/// The loadfile that was asked for; its content is noted, so that figures of two loads are never taken for one.
+/// Reads the requested loadfile; notes its content, so that results of two loads are never mixed up.
 fn read_load(context: &Context) -> Result<Load, Fault> {
-    let asked = context.text("loadfile");
-    let found = KNOWN_PLACES.iter().copied().find(|path| Path::new(path).is_file());
-    let path = match asked {
+    let requested = context.text("loadfile");
+    let installed = KNOWN_PLACES.iter().copied().find(|path| Path::new(path).is_file());
+    let path = match requested {
         "own" => None,
-        "auto" => found,
+        "auto" => installed,
         path => Some(path),
     };
     let text = match path {
@@ -134,7 +134,7 @@ fn read_file(path: &str) -> Result<Vec<u8>, Fault> {
     Ok(text)
 }
 
-/// Refuses what cannot fit; notes what is written to.
+/// Refuses a load that cannot fit; notes the target of the writes.
 fn check_room(context: &Context, clients: usize, each: u64) -> Result<(), Fault> {
     let dir = context.dir()?;
     let (free, needed) = (scratch::free_bytes(dir)?, each.saturating_mul(clients as u64));
@@ -145,12 +145,12 @@ fn check_room(context: &Context, clients: usize, each: u64) -> Result<(), Fault>
         let what = format!("no space: {clients} clients need up to {needed} B, {free} B are free in {}", dir.display());
         return Err(Fault::failed(what, "free some space, use fewer clients, or name another directory"));
     }
-    // Files that all fit into memory: without syncs the page cache is measured, with them the disk's writes.
+    // If all files fit into memory, the page cache is measured without syncs, and the disk's writes with syncs.
     let fits = host::available_memory_bytes().map_or(Value::Null, |memory| (needed <= memory).into());
     context.out.note("fits_in_memory", fits)
 }
 
-/// Holds every client's folder against what the steps that it did must have left there.
+/// Compares every client's folder with the content that its completed steps must have left there.
 fn verify(context: &Context, load: &Load, folder: &Path, places: &[Place]) -> Result<(), Fault> {
     let mut model = Model::new(load);
     let mut order: Vec<(Place, usize)> = places.iter().copied().zip(0..).collect();
@@ -167,7 +167,7 @@ fn verify(context: &Context, load: &Load, folder: &Path, places: &[Place]) -> Re
     context.out.note("verified_files", files)
 }
 
-/// An operation that did not happen in the measured time has no value.
+/// An operation that did not occur in the measured time has no value.
 fn show(context: &Context, measured: &Measured) -> Result<(), Fault> {
     let (tally, t_s) = (&measured.tally, measured.elapsed_s);
     if tally.bytes == 0 {

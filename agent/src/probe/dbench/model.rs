@@ -1,4 +1,5 @@
-//! What a loadfile leaves on the disk, step by step: how much room it needs, and what must be there where it stopped.
+//! The files that a loadfile leaves on disk, step by step: the space it needs, and the expected content where it
+//! stopped.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::ffi::OsStrExt;
@@ -16,10 +17,10 @@ enum Node {
     File(usize),
 }
 
-/// The files of one client in memory. Names that differ in case alone are one.
+/// The files of one client in memory. Names that differ only in case are the same.
 pub struct Model<'a> {
     load: &'a Load,
-    /// For each path of the load the one that stands for all its spellings.
+    /// Maps each path of the load to one path that represents all its spellings.
     same: Vec<usize>,
     folded: Vec<Vec<u8>>,
     live: Vec<Node>,
@@ -28,7 +29,7 @@ pub struct Model<'a> {
     place: Place,
     bytes: u64,
     pub peak_bytes: u64,
-    /// Whether every step so far is one whose result is known beforehand.
+    /// Whether the result of every step so far is known in advance.
     pub known: bool,
 }
 
@@ -58,13 +59,13 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Goes on to a place that no earlier call went beyond.
+    /// Advances to a place, which must not lie before that of an earlier call.
     pub fn go_to(&mut self, place: Place) {
         while self.place < place {
             if self.place.steps == self.load.steps.len() {
                 self.slots.fill(Node::None);
                 self.place = Place { replays: self.place.replays + 1, steps: 0 };
-                self.sizes_of_the_living();
+                self.drop_deleted_sizes();
             } else {
                 self.apply(&self.load.steps[self.place.steps]);
                 self.place.steps += 1;
@@ -72,8 +73,8 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Forgets the sizes of files that are gone, so that many replays need no more room than one.
-    fn sizes_of_the_living(&mut self) {
+    /// Drops the sizes of deleted files, so that many replays need no more memory than one.
+    fn drop_deleted_sizes(&mut self) {
         let mut kept = Vec::new();
         for node in &mut self.live {
             if let Node::File(id) = node {
@@ -127,7 +128,7 @@ impl<'a> Model<'a> {
     }
 
     fn rename(&mut self, from: usize, to: usize) {
-        // A folder takes along what is in it, under names that the load may not have.
+        // A renamed folder takes its content along, under names that the load may not contain.
         self.known &= self.live[from] != Node::Folder;
         if from != to {
             let node = self.live[from];
@@ -139,7 +140,7 @@ impl<'a> Model<'a> {
 
     fn drop(&mut self, at: usize) {
         if let Node::File(id) = self.live[at] {
-            // Its size counts no more; who still has it open may write on.
+            // Its size no longer counts; holders of an open handle may still write.
             self.bytes = self.bytes.saturating_sub(self.sizes[id]);
         }
         self.live[at] = Node::None;
@@ -154,7 +155,7 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Refuses a folder that holds something else; says how many files it holds.
+    /// Refuses a folder with other content; returns the number of files in it.
     pub fn verify(&self, root: &Path) -> Result<u64, Fault> {
         let mut there = BTreeMap::new();
         list(root, &mut Vec::new(), &mut there).or_fault("cannot look at what the clients left", "try again")?;
@@ -167,16 +168,16 @@ impl<'a> Model<'a> {
             };
             files += u64::from(expected.is_some());
             match there.remove(path) {
-                Some(found) if found == expected => (),
-                found => return Err(wrong(path, &format!("{}, not {}", said(found), said(Some(expected))))),
+                Some(actual) if actual == expected => (),
+                actual => return Err(wrong(path, &format!("{}, not {}", describe(actual), describe(Some(expected))))),
             }
         }
         there.into_iter().next().map_or(Ok(files), |(path, _)| Err(wrong(&path, "there, and should be gone")))
     }
 }
 
-fn said(found: Option<Option<u64>>) -> String {
-    match found {
+fn describe(actual: Option<Option<u64>>) -> String {
+    match actual {
         None => "not there".into(),
         Some(None) => "a folder".into(),
         Some(Some(bytes)) => format!("{bytes} B"),
@@ -188,17 +189,17 @@ fn wrong(path: &[u8], how: &str) -> Fault {
     Fault::invalid(format!("{path:?} is {how}"), "the file system lost something, or report this")
 }
 
-/// All that is below a folder, in small letters: a file's size, or nothing for a folder.
-fn list(folder: &Path, prefix: &mut Vec<u8>, found: &mut BTreeMap<Vec<u8>, Option<u64>>) -> std::io::Result<()> {
+/// Lists everything below a folder, in lower case: the size of a file, or `None` for a folder.
+fn list(folder: &Path, prefix: &mut Vec<u8>, actual: &mut BTreeMap<Vec<u8>, Option<u64>>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let length = prefix.len();
         prefix.extend_from_slice(&entry.file_name().as_bytes().to_ascii_lowercase());
         let facts = entry.metadata()?;
-        found.insert(prefix.clone(), (!facts.is_dir()).then_some(facts.len()));
+        actual.insert(prefix.clone(), (!facts.is_dir()).then_some(facts.len()));
         if facts.is_dir() {
             prefix.push(b'/');
-            list(&entry.path(), prefix, found)?;
+            list(&entry.path(), prefix, actual)?;
         }
         prefix.truncate(length);
     }
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_and_what_it_took_follow_from_the_steps() {
+    fn remaining_files_and_peak_size_follow_from_the_steps() {
         let load = parse(
             b"Deltree \"\\c\" NT_STATUS_OK\nMkdir \"\\c\" NT_STATUS_OK\nNTCreateX \"\\c\\a\" 0x40 0x2 1 NT_STATUS_OK\n\
               WriteX 1 100 50 50 NT_STATUS_OK\nClose 1 NT_STATUS_OK\nRename \"\\C\\A\" \"\\c\\b\" NT_STATUS_OK\n\

@@ -1,6 +1,6 @@
-//! The operations of a loadfile: their names, and how one may end.
+//! The operations of a loadfile: their names, and their possible ends.
 
-/// What is done, as the names of a loadfile have it; the report names it in small letters.
+/// An operation, named as in a loadfile; the report names it in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     NtCreateX,
@@ -43,7 +43,7 @@ pub const KINDS: [(Kind, &str, &str); 17] = [
     (Kind::Flush, "Flush", "flush"),
 ];
 
-/// What a loadfile says of an operation's end.
+/// The expected end of an operation, as stated in a loadfile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Ok,

@@ -1,15 +1,16 @@
-//! A loadfile of our own, for machines that have no other: an office at work on a file server.
+//! A loadfile of our own, for machines that have no other: office work on a file server.
 //!
-//! The day of one client: a few large filler files come first; then, round after round in three folders, documents are
-//! looked for, opened, read and saved anew (into a new file that takes the old one's name), a small database is read
-//! and written under locks, messages come and go. The shares are those that studies of office traffic agree on: most
-//! operations look names up, open and close; reads outnumber writes; one operation in a hundred waits for the disk.
+//! The day of one client: it first creates a few large filler files; then, in many rounds over three folders, it looks
+//! up, opens, reads and saves documents (a save creates a new file that takes the old one's name), reads and writes a
+//! small database under locks, and creates and deletes messages. The shares are those that studies of office traffic
+//! agree on: most operations look names up, open and close; reads outnumber writes; one operation in a hundred waits
+//! for the disk.
 
 use std::fmt::Write as _;
 
 use crate::rng::Rng;
 
-/// Raised with every change of what `text` gives, so that figures of two loads are never taken for one.
+/// Incremented with every change of the output of `text`, so that results of two loads are never mixed up.
 pub const VERSION: u32 = 1;
 const HOME: &str = "\\clients\\client1";
 const FOLDERS: [&str; 3] = ["LETTERS", "SHEETS", "SLIDES"];
@@ -33,7 +34,7 @@ struct Author {
     sizes: [[u64; DOCUMENTS as usize]; FOLDERS.len()],
 }
 
-/// The loadfile's text; always the same.
+/// Returns the loadfile's text, which is always the same.
 pub fn text() -> String {
     let sizes = [[0; DOCUMENTS as usize]; FOLDERS.len()];
     let mut author = Author { text: String::new(), rng: Rng::new(SEED, 0), handle: 100, sizes };
@@ -89,7 +90,7 @@ impl Author {
         format!("{HOME}\\{}\\DOC{number:02}.DAT", FOLDERS[folder])
     }
 
-    /// The folders, the large files, the first documents and the database.
+    /// Creates the folders, the large files, the first documents and the database.
     fn furnish(&mut self) {
         self.line(&format!("Deltree \"{HOME}\""), OK);
         self.line("Mkdir \"\\clients\"", OK);
@@ -113,7 +114,7 @@ impl Author {
         self.close();
     }
 
-    /// A document between 2 and 64 KiB, small ones more often than large ones.
+    /// Creates a document between 2 and 64 KiB; small ones are more frequent than large ones.
     fn create(&mut self, folder: usize, number: u64) {
         let bytes = 2048 << self.rng.below(5);
         let bytes = bytes + self.rng.below(bytes);
@@ -124,7 +125,7 @@ impl Author {
         self.close();
     }
 
-    /// One round of an office's work.
+    /// Writes one round of office work.
     fn work(&mut self, round: u64) {
         let folder = (round % FOLDERS.len() as u64) as usize;
         let number = self.rng.below(DOCUMENTS);
@@ -151,7 +152,7 @@ impl Author {
 
     fn read(&mut self, folder: usize, number: u64) {
         let (path, bytes) = (self.document(folder, number), self.sizes[folder][number as usize]);
-        // People do not type names as the folder has them.
+        // Users do not type names in the case that the folder has.
         self.look_up(&path.replace("DOC", "Doc").replace("DAT", "dat"), true);
         self.open(&path, 1);
         self.on("QUERY_FILE_INFORMATION # 1004");
@@ -160,7 +161,7 @@ impl Author {
         self.close();
     }
 
-    /// A save as offices do it: a new file, flushed, takes the name of the old one, which is then removed.
+    /// Saves as office programs do: a new file, flushed, takes the name of the old one, which is then removed.
     fn save(&mut self, folder: usize, number: u64) {
         let path = self.document(folder, number);
         let (fresh, old) = (path.replace(".DAT", ".TMP"), path.replace(".DAT", ".BAK"));
@@ -178,7 +179,7 @@ impl Author {
         self.sizes[folder][number as usize] = bytes;
     }
 
-    /// A few records of the database, each under a lock.
+    /// Accesses a few records of the database, each under a lock.
     fn look_at_records(&mut self) {
         self.open(&format!("{HOME}\\RECORDS.DB"), 1);
         for turn in 0..8 {
@@ -191,7 +192,7 @@ impl Author {
         self.close();
     }
 
-    /// A message with its folder: written, read, and gone with the folder in the same round.
+    /// Writes, reads and deletes a message with its folder, all in one round.
     fn message(&mut self, folder: usize, round: u64) {
         let inbox = format!("{HOME}\\{}\\IN{round:03}", FOLDERS[folder]);
         let path = format!("{inbox}\\MAIL.MSG");
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_load_holds_every_operation_and_needs_little_room() {
+    fn our_own_load_contains_every_operation_and_needs_little_space() {
         let load = parse(text().as_bytes()).unwrap();
         for (kind, name, _) in KINDS {
             assert!(load.steps.iter().any(|step| step.kind == kind), "{name}");

@@ -1,4 +1,4 @@
-//! The words of one line of a loadfile. A wrong one is a fault that names the line, and never more than a bit of it.
+//! The words of one line of a loadfile. A fault names the line and quotes only a short part of the wrong word.
 
 use super::ops::{Expect, KINDS};
 use crate::fault::Fault;
@@ -8,26 +8,26 @@ const MOST_LINE: usize = 4096;
 const MOST_S: f64 = 86_400.0;
 const NEXT: &str = "mend the loadfile, or use loadfile=own";
 
-/// A fault of a loadfile at a line.
+/// Returns a fault of a loadfile at a line.
 pub fn fault(line: u32, what: impl std::fmt::Display) -> Fault {
     Fault::failed(format!("loadfile line {line}: {what}"), NEXT)
 }
 
-/// Reads a line as dbench's client does each time that it comes to it: the words told apart, the operation looked up,
-/// numbers converted. What comes of it is a number that depends on all of them.
+/// Parses a line as dbench's client does before each operation: splits the words, looks the operation up, converts
+/// numbers. Returns a number that depends on all of them.
 pub fn read_again(line: &[u8]) -> u64 {
     let words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
     words.fold(0, |sum: u64, word| {
-        let told = match std::str::from_utf8(word).unwrap_or_default() {
+        let value = match std::str::from_utf8(word).unwrap_or_default() {
             text if text.starts_with("0x") => u64::from_str_radix(&text[2..], 16).unwrap_or(0),
             text if word[0].is_ascii_digit() => text.parse().unwrap_or(0),
             text => KINDS.iter().position(|(_, known, _)| *known == text).unwrap_or(word.len()) as u64,
         };
-        sum.rotate_left(7) ^ told
+        sum.rotate_left(7) ^ value
     })
 }
 
-/// What is left of a line.
+/// The rest of a line.
 pub struct Words<'a> {
     line: u32,
     words: Vec<&'a [u8]>,
@@ -56,7 +56,7 @@ impl<'a> Words<'a> {
         Ok(Words { line, words, next: 0 })
     }
 
-    /// The second at which the operation is due, as nanoseconds; 0 where the line does not begin with a number.
+    /// Reads the time at which the operation is due, ns; 0 if the line does not begin with a number.
     pub fn time(&mut self) -> Result<u64, Fault> {
         let Some(&first) = self.words.first().filter(|word| word[0].is_ascii_digit()) else { return Ok(0) };
         self.next = 1;
@@ -77,7 +77,7 @@ impl<'a> Words<'a> {
         fault(self.line, format!("{shown:?} {why}"))
     }
 
-    /// A whole number, decimal or with 0x.
+    /// Reads a whole number, decimal or with 0x.
     pub fn number(&mut self, wanted: &str, most: u64) -> Result<u64, Fault> {
         let word = self.word(wanted)?;
         let shown = text(word);
@@ -91,12 +91,12 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// An information level, which a file system does not know.
+    /// Reads an information level, which a file system does not use.
     pub fn level(&mut self) -> Result<(), Fault> {
         self.number("an information level", u64::from(u32::MAX)).map(|_| ())
     }
 
-    /// The parts of a path in quotes: always below the client's own folder.
+    /// Reads the parts of a path in quotes, which is always below the client's own folder.
     pub fn path(&mut self) -> Result<Vec<&'a [u8]>, Fault> {
         let word = self.word("a path")?;
         let Some(path) = word.strip_prefix(b"\"").and_then(|word| word.strip_suffix(b"\"")) else {
@@ -132,7 +132,7 @@ fn text(word: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(word)
 }
 
-/// `NT_STATUS_OK`, another `NT_STATUS_` name, a status as a hexadecimal number, or `*` for any.
+/// Parses `NT_STATUS_OK`, another `NT_STATUS_` name, a status as a hexadecimal number, or `*` for any.
 fn expect(word: &[u8]) -> Option<Expect> {
     match text(word).as_ref() {
         "*" => Some(Expect::Any),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_one_line_with_its_number() {
+    fn an_error_is_one_line_with_its_line_number() {
         for (line, says) in [
             ("Frobnicate 7 NT_STATUS_OK", "no operation"),
             ("Close 8 NT_STATUS_OK", "not open"),

@@ -1,4 +1,4 @@
-//! Which block comes next, what it must hold, and whether it does.
+//! The sequence of blocks, their expected content, and the checks of it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,9 +9,9 @@ use crate::memory_map::{MemoryMap, Pages};
 use crate::rng::{Rng, mix};
 use crate::scratch::Pattern;
 
-/// Blocks that are read back whole, after the run.
+/// The number of blocks that are read back completely after the run.
 const SAMPLE: usize = 64;
-/// Buffers that are in flight at once begin on pages of their own.
+/// Buffers in flight at the same time start on separate pages.
 const PIECE_BYTES: usize = 4096;
 
 /// A worker's own share of the file.
@@ -22,7 +22,7 @@ pub struct Blocks {
     random: bool,
     write: bool,
     block_bytes: usize,
-    /// What the file was filled with, and what writes put in its place.
+    /// The original content of the file, and the content that writes replace it with.
     filled: Pattern,
     written: Pattern,
     rng: Rng,
@@ -32,7 +32,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Share `i` of `shares` equal ones of a file of `blocks`.
+    /// Returns share `i` of `shares` equal ones of a file of `blocks`.
     pub fn new(task: &Task, i: usize, shares: usize, blocks: u64) -> Result<Blocks, Fault> {
         let count = blocks / shares as u64;
         if count == 0 {
@@ -54,7 +54,7 @@ impl Blocks {
         })
     }
 
-    /// The offset of the next block, bytes.
+    /// Returns the offset of the next block, bytes.
     #[inline]
     pub fn next_offset(&mut self) -> u64 {
         let index = if self.random {
@@ -70,14 +70,14 @@ impl Blocks {
         offset
     }
 
-    /// A buffer for one operation; for writes it holds the data, but for the stamps.
+    /// Creates a buffer for one operation; for writes it holds the data except for the stamps.
     pub fn buffer(&self) -> Result<MemoryMap, Fault> {
         let mut region = MemoryMap::new(self.block_bytes, Pages::Base)?;
         self.written.write(0, region.as_slice());
         Ok(region)
     }
 
-    /// Buffers for `count` operations at once, each on pages of its own.
+    /// Creates buffers for `count` concurrent operations, each on separate pages.
     pub fn buffers(&self, count: usize) -> Result<MemoryMap, Fault> {
         let mut region = MemoryMap::new(stride(self.block_bytes) * count, Pages::Base)?;
         for i in 0..count {
@@ -86,20 +86,20 @@ impl Blocks {
         Ok(region)
     }
 
-    /// Buffer `i` of `buffers`.
+    /// Returns buffer `i` of `buffers`.
     #[inline]
     pub fn nth(buffers: &mut MemoryMap, i: usize, block_bytes: usize) -> &mut [u8] {
         let start = i * stride(block_bytes);
         &mut buffers.as_slice()[start..start + block_bytes]
     }
 
-    /// Makes a buffer the one for `offset`.
+    /// Turns a buffer into the one for `offset`.
     #[inline]
     pub fn stamp(&self, offset: u64, buffer: &mut [u8]) {
         self.written.stamp(offset, buffer);
     }
 
-    /// Checks the first word of a block just read; cheap enough for every read.
+    /// Checks the first word of a block that was just read; cheap enough for every read.
     #[inline]
     pub fn check(&self, offset: u64, buffer: &[u8]) -> Result<(), Fault> {
         let Some(head) = buffer.first_chunk::<8>() else {
@@ -111,13 +111,13 @@ impl Blocks {
         Err(wrong_data(offset))
     }
 
-    /// Reads back the blocks touched last and compares every byte. Returns how many there were.
+    /// Reads back the last blocks touched and compares every byte. Returns the number of blocks.
     pub fn verify(&self, file: &File) -> Result<u64, Fault> {
         let (mut read, mut expected) = (self.buffer()?, self.buffer()?);
         let mut offsets: Vec<u64> = self.touched.iter().copied().filter(|&offset| offset != u64::MAX).collect();
         offsets.sort_unstable();
         offsets.dedup();
-        // Large blocks: a few tell as much, and cost time.
+        // For large blocks, a few are enough, and more would cost time.
         offsets.truncate((32_usize << 20).div_ceil(self.block_bytes).clamp(2, SAMPLE));
         for &offset in &offsets {
             if self.write {

@@ -18,8 +18,8 @@ use crate::scratch;
 const NEXT: &str = "look at the kernel log, or use engine=preadv2";
 /// Marks the write of a write-and-sync pair; the pair ends with its sync.
 const FIRST_OF_TWO: u64 = 1 << 63;
-/// Completions that are taken before their slots are submitted anew. A device that completes a whole queue at once
-/// would stand still while all of it is looked at; one submission for each would cost a system call for each.
+/// Completions that are taken before their slots are submitted again. If all completions of a queue were processed
+/// first, the device would idle meanwhile; one submission per completion would cost one system call each.
 const AT_ONCE: usize = 4;
 
 /// Whether the kernel lets this process set up a ring.
@@ -38,13 +38,13 @@ pub struct Ring {
     _file: File,
     write: bool,
     sync: bool,
-    /// Buffers are registered with the kernel: no page is pinned anew for each operation.
+    /// Whether buffers are registered with the kernel, which avoids pinning pages for each operation.
     fixed: bool,
     blocks: Blocks,
     buffers: MemoryMap,
     block_bytes: usize,
     slots: Vec<Slot>,
-    /// Slots to be submitted next.
+    /// Slots to submit next.
     idle: Vec<u16>,
     in_flight: usize,
     recorder: Recorder,
@@ -57,7 +57,7 @@ impl Ring {
         ring.submitter().register_files(&[file.as_raw_fd()]).or_fault("cannot register a file", NEXT)?;
         let buffers = blocks.buffers(task.depth)?;
         let whole = libc::iovec { iov_base: buffers.as_ptr().cast(), iov_len: buffers.len() };
-        // Refused above the limit of locked memory: then plain buffers do.
+        // Refused above the limit of locked memory; plain buffers work then.
         let fixed = unsafe { ring.submitter().register_buffers(&[whole]) }.is_ok();
         let idle = (0..task.depth as u16).collect();
         Ok(Ring {
@@ -102,7 +102,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits for what is in flight, uncounted; only the thread that built the ring may do so.
+    /// Waits for the operations in flight, uncounted; only the thread that built the ring may do so.
     fn drain(&mut self) -> io::Result<()> {
         while self.in_flight > 0 {
             self.ring.submit_and_wait(1)?;
@@ -112,7 +112,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Takes some of what has completed; returns how many operations that were.
+    /// Takes some of the completions; returns the number of operations.
     fn reap(&mut self) -> Result<f64, Fault> {
         let now = now_ns();
         let mut done = 0.0;
@@ -139,7 +139,7 @@ impl Ring {
     }
 }
 
-/// The newest set of flags that the kernel takes: completions handled by this thread alone, when it asks.
+/// Builds a ring with the newest flags that the kernel accepts: only this thread handles completions, on request.
 fn build(entries: u32) -> io::Result<IoUring> {
     let lean = IoUring::builder().setup_single_issuer().setup_defer_taskrun().build(entries);
     lean.or_else(|_| IoUring::new(entries))
@@ -184,7 +184,7 @@ impl Work for Ring {
 }
 
 impl Drop for Ring {
-    /// The kernel must not write to buffers that are gone. After `finish` there is nothing left to wait for.
+    /// The kernel must not write to freed buffers. After `finish` nothing is left to wait for.
     fn drop(&mut self) {
         let _ = self.drain();
     }

@@ -1,11 +1,12 @@
-//! File operations in records, as IOzone names them: one pass of one operation over each thread's own file.
+//! File operations in records, named as in IOzone: one pass of one operation over each thread's own file.
 //!
-//! What a pass needs (a file to read, a first write to write again) is made before it, seen to the device, and not
-//! timed. All threads begin together; the rate is the bytes of all over the time until the last one ended. A pass moves
-//! as many records as the file holds, a random one each of them once. `osync`: O_SYNC writes; `fsync`: one flush
-//! ends the pass, in its time; `direct`: O_DIRECT; `cached`: none of them. Reads of osync and fsync go through a page
-//! cache that holds nothing of the file, with the read-ahead of the file system; a cache that does not let go of the
-//! file fails the trial. Says nothing of metadata, of sharing a file, or of the time of one operation.
+//! The preparation of a pass (a file to read, a first write to write again) happens before it, is flushed to the
+//! device, and is not timed. All threads begin together; the rate is the bytes of all threads over the time until the
+//! last one ended. A pass moves as many records as the file holds; a random pass moves each record once. `osync`:
+//! O_SYNC writes; `fsync`: one flush ends the pass, within its time; `direct`: O_DIRECT; `cached`: none of them. Reads
+//! of osync and fsync go through a page cache that holds nothing of the file, with the read-ahead of the file system;
+//! if the cache does not drop the file, the trial fails. Does not measure metadata, sharing of a file, or the time of
+//! one operation.
 
 use std::fs::File;
 use std::io;
@@ -65,24 +66,24 @@ pub const PROBE: Probe = Probe {
 
 const SECTOR_BYTES: u64 = 512;
 const WORD_BYTES: u64 = 8;
-/// The page cache lets go of a file page by page; what is left of it may serve so much of the reads.
+/// The page cache drops a file page by page; the rest of it may serve at most this share of the reads.
 const STILL_COLD: f64 = 0.01;
 const STILL_WARM: f64 = 0.99;
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 const WRITABLE: &str = "name a directory that you may write to";
 
 fn run(context: &Context) -> Result<(), Fault> {
-    let asked = Asked::new(context)?;
+    let parameters = Parameters::new(context)?;
     let (out, threads) = (context.out, context.threads());
-    asked.fits(threads)?;
-    let finish = race(&Race { threads, cpus: &context.job.cpus, out }, |i| asked.pass(i))?;
-    asked.note(context, &finish)?;
-    let moved: u64 = finish.tasks.iter().map(|pass| pass.done).sum::<u64>() * asked.record_bytes;
+    parameters.fits(threads)?;
+    let finish = race(&Race { threads, cpus: &context.job.cpus, out }, |i| parameters.pass(i))?;
+    parameters.note(context, &finish)?;
+    let moved: u64 = finish.tasks.iter().map(|pass| pass.done).sum::<u64>() * parameters.record_bytes;
     context.sample("iozone_bytes_per_s", finish.all_s, moved as f64 / finish.all_s)
 }
 
-/// The trial as it was asked for.
-struct Asked<'a> {
+/// The parameters of the trial.
+struct Parameters<'a> {
     dir: &'a Path,
     op: &'a str,
     durability: &'a str,
@@ -94,11 +95,11 @@ struct Asked<'a> {
     seed: u64,
 }
 
-impl<'a> Asked<'a> {
-    fn new(context: &'a Context) -> Result<Asked<'a>, Fault> {
+impl<'a> Parameters<'a> {
+    fn new(context: &'a Context) -> Result<Parameters<'a>, Fault> {
         let whole = |name| context.whole(name).unwrap_or(0);
         let (file_bytes, record_bytes) = (whole("file_bytes"), whole("record_bytes"));
-        let asked = Asked {
+        let parameters = Parameters {
             dir: context.dir()?,
             op: context.text("op"),
             durability: context.text("durability"),
@@ -110,27 +111,29 @@ impl<'a> Asked<'a> {
             seed: context.job.seed,
         };
         let bad = |what: String, next: &str| Err(Fault::bad_job(format!("bad job: {what}"), next));
-        if asked.records == 0 {
+        if parameters.records == 0 {
             let what = format!("a record of {record_bytes} B is larger than its file of {file_bytes} B");
             return bad(what, "lower record_bytes, or raise file_bytes");
         }
-        let unit = if asked.direct() { SECTOR_BYTES } else { WORD_BYTES };
+        let unit = if parameters.direct() { SECTOR_BYTES } else { WORD_BYTES };
         if !record_bytes.is_multiple_of(unit) {
-            let what =
-                format!("record_bytes={record_bytes} is no multiple of {unit} with durability={}", asked.durability);
+            let what = format!(
+                "record_bytes={record_bytes} is no multiple of {unit} with durability={}",
+                parameters.durability
+            );
             return bad(what, "use a power of two");
         }
-        if asked.op == "mixed" && context.threads() < 2 {
+        if parameters.op == "mixed" && context.threads() < 2 {
             return bad("op=mixed has one thread read and the next one write".into(), "use 2 threads or more");
         }
-        if asked.drop_all && asked.cached() {
+        if parameters.drop_all && parameters.cached() {
             return bad("drop=all takes away what durability=cached reads".into(), "use osync, fsync or direct");
         }
-        if !asked.cached() && scratch::in_memory(asked.dir) {
-            let what = format!("{} is in memory (tmpfs): there is no device to measure", asked.dir.display());
+        if !parameters.cached() && scratch::in_memory(parameters.dir) {
+            let what = format!("{} is in memory (tmpfs): there is no device to measure", parameters.dir.display());
             return Err(Fault::failed(what, "name a directory on a disk, or use durability=cached"));
         }
-        Ok(asked)
+        Ok(parameters)
     }
 
     fn cached(&self) -> bool {
@@ -154,7 +157,7 @@ impl<'a> Asked<'a> {
         Err(Fault::failed(what, "free some space, or lower file_bytes or threads"))
     }
 
-    /// Thread `i`'s file as its pass is to find it, and the pass.
+    /// Prepares thread `i`'s file for its pass; returns the pass.
     fn pass(&self, i: usize) -> Result<Pass, Fault> {
         let file =
             scratch::open(self.dir, 0).or_fault(format!("cannot create a file in {}", self.dir.display()), WRITABLE)?;
@@ -189,8 +192,8 @@ impl<'a> Asked<'a> {
         .ready())
     }
 
-    /// Makes the file in records of its pass: the page cache keeps in which pieces a file came, and is the slower for
-    /// small writes into large ones.
+    /// Writes the file in records of the pass's size: the page cache keeps the sizes of the original writes, and small
+    /// writes into large pieces are slower.
     fn first_write(&self, file: &File, filled: &Pattern) -> Result<(), Fault> {
         let (tried, next) = ("cannot write the test file", "name a directory with room, or a smaller file_bytes");
         let mut record = MemoryMap::new(self.record_bytes as usize, Pages::Base)?;
@@ -211,7 +214,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// The file with the flags that its durability means, once it is known to work with them.
+    /// Returns the file with the flags of its durability, after checking that it works with them.
     fn reopen(&self, file: File) -> Result<File, Fault> {
         match self.durability {
             "osync" => scratch::reopen(&file, libc::O_SYNC).or_fault("cannot open with O_SYNC", WRITABLE),
@@ -227,7 +230,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Takes the file out of the page cache; where it is asked for, all else that the machine caches of files too.
+    /// Drops the file from the page cache; on request, drops all other cached file data of the machine, too.
     fn drop_caches(&self, file: &File) -> Result<(), Fault> {
         if self.cached() {
             return Ok(());
@@ -240,7 +243,7 @@ impl<'a> Asked<'a> {
         dropped.or_fault(format!("cannot write to {DROP_CACHES}"), "run as root, or use drop=own")
     }
 
-    /// The share of the file that the page cache holds; a fault where reads would come from it and must not.
+    /// Returns the share of the file in the page cache; a fault if it would serve reads that must not come from it.
     fn resident(&self, file: &File, writes: bool) -> Result<Option<f64>, Fault> {
         if self.op == "write" {
             return Ok(None);
@@ -261,7 +264,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// How it really ran.
+    /// Notes how the trial really ran.
     fn note(&self, context: &Context, finish: &Finish<Pass>) -> Result<(), Fault> {
         let (out, passes) = (context.out, &finish.tasks);
         let record_bytes = self.record_bytes as f64;
@@ -291,7 +294,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// What the page cache had of the file when the pass began.
+    /// Describes the state of the file in the page cache at the beginning of the pass.
     fn page_cache(&self, least: Option<f64>) -> &'static str {
         match least {
             _ if self.direct() => "bypassed",

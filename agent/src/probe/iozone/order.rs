@@ -1,18 +1,18 @@
-//! In which order the records of a file are visited.
+//! The order in which the records of a file are visited.
 
 use crate::fault::Fault;
 use crate::rng::Rng;
 
-/// Records from one read to the next of a strided pass: IOzone's default.
+/// The distance between two reads of a strided pass, in records: IOzone's default.
 const STRIDE: u64 = 17;
-/// A random order is drawn up before it is timed, 4 bytes a record.
+/// A random order is generated before the timed pass, with 4 bytes per record.
 const MOST_SHUFFLED: u64 = 1 << 26;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Forward,
     Backward,
-    /// Every 17th record to the end of the file, then from the second record on, until all were visited.
+    /// Every 17th record to the end of the file, then again from the second record on, until all were visited.
     Stride,
     /// Every record once.
     Random,
@@ -20,7 +20,7 @@ pub enum Order {
     Same,
 }
 
-/// A walk over `records`; every order but `Same` visits each of them once.
+/// A walk over `records`; every order except `Same` visits each of them once.
 pub struct Walk {
     order: Order,
     records: u64,
@@ -45,18 +45,18 @@ impl Walk {
         Ok(walk)
     }
 
-    /// Back to the first record.
+    /// Returns to the first record.
     pub fn again(&mut self) {
         self.next = if self.order == Order::Backward { self.records - 1 } else { 0 };
         (self.left, self.lap) = (self.records, 0);
     }
 
-    /// How many records are still to come.
+    /// Returns the number of records still to come.
     pub fn left(&self) -> u64 {
         self.left
     }
 
-    /// The next record; `None` after the last.
+    /// Returns the next record; `None` after the last.
     #[inline]
     pub fn next(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
@@ -78,14 +78,14 @@ impl Walk {
     }
 }
 
-/// Fisher and Yates.
+/// Shuffles with the method of Fisher and Yates.
 fn shuffle(records: u32, seed: u64) -> Vec<u32> {
-    let mut found: Vec<u32> = (0..records).collect();
+    let mut order: Vec<u32> = (0..records).collect();
     let mut rng = Rng::new(seed, 0);
-    for i in (1..found.len()).rev() {
-        found.swap(i, rng.below(i as u64 + 1) as usize);
+    for i in (1..order.len()).rev() {
+        order.swap(i, rng.below(i as u64 + 1) as usize);
     }
-    found
+    order
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! One timed pass over one file, and what is looked at afterwards.
+//! One timed pass over one file, and the checks after it.
 //!
-//! Timed beside the system calls: of a read, a compare of the record's first word; of a write, one word put into each
-//! 4 KiB of it, so that no two records are alike; the clock, every 256 KiB. Whole records are compared afterwards.
+//! Timed besides the system calls: for a read, a comparison of the record's first word; for a write, one word stored
+//! in each 4 KiB of it, so that no two records are the same; the clock, every 256 KiB. Whole records are compared
+//! afterwards.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -14,32 +15,32 @@ use crate::pace::Task;
 use crate::scratch::{self, Pattern};
 
 const NEXT: &str = "look at the kernel log";
-/// Written records that are read back whole: so many, and at most so many bytes of them beyond the second.
+/// Written records that are read back completely: at most this many, and at most so many bytes beyond the second.
 const SAMPLE: u64 = 64;
 const SAMPLE_BYTES: u64 = 32 << 20;
-/// Bytes moved between two looks at the clock, and the most records.
+/// Bytes moved between two clock reads, and the most records.
 const LOOK_BYTES: u64 = 256 << 10;
 const LOOK_RECORDS: u64 = 64;
 
 pub struct Pass {
     pub file: File,
     pub writes: bool,
-    /// The flush that ends the pass is part of its time.
+    /// Whether a flush, which is part of the time, ends the pass.
     pub flush: bool,
-    /// What is read back comes from the device where it can.
+    /// Whether to drop the page cache first, so that the data read back come from the device if possible.
     pub drop_before_verify: bool,
     pub walk: Walk,
     pub buffer: MemoryMap,
-    /// What the file held before, and what writes put in its place.
+    /// The original content of the file, and the content that writes replace it with.
     pub filled: Pattern,
     pub written: Pattern,
-    /// A pass ends after so long, or halfway to the deadline of its trial: a flush and a look at the data come after it.
+    /// The longest time of a pass, which may also end halfway to its trial's deadline, as a flush and a check follow.
     pub most_ns: u64,
     pub deadline_ns: u64,
-    /// The share of the file that the page cache held at the start; `None` for an empty file or where nobody knows.
+    /// The share of the file in the page cache at the start; `None` for an empty file or if it is unknown.
     pub resident: Option<f64>,
     pub done: u64,
-    /// The offset of the record moved last, bytes.
+    /// The offset of the last moved record, bytes.
     pub last: u64,
     /// Whether the time was up before the end.
     pub cut: bool,
@@ -47,7 +48,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Touches the buffer; of a writer it holds the data from now on.
+    /// Touches the buffer; a writer's buffer holds the data from now on.
     pub fn ready(mut self) -> Pass {
         self.written.write(0, self.buffer.as_slice());
         self
@@ -78,7 +79,7 @@ impl Pass {
         Ok(())
     }
 
-    /// Some of the records visited, evenly chosen, and the last one.
+    /// Returns some of the visited records, evenly chosen, and the last one.
     fn sample(&mut self) -> Vec<u64> {
         let count = SAMPLE.min(SAMPLE_BYTES.div_ceil(self.record_bytes())).max(2);
         let every = self.done.div_ceil(count).max(1);
@@ -91,7 +92,7 @@ impl Pass {
         chosen
     }
 
-    /// Reads written records back and compares them whole.
+    /// Reads written records back and compares them completely.
     fn read_back(&mut self, expected: &mut [u8]) -> Result<(), Fault> {
         if self.drop_before_verify {
             self.file.sync_all().or_fault("the file system refused to flush", NEXT)?;
@@ -145,7 +146,7 @@ impl Task for Pass {
         if self.buffer.as_slice() != expected {
             return Err(wrong_data(self.last));
         }
-        self.verified = self.done; // a word of each, and the last one whole
+        self.verified = self.done; // a word of each, and the last one completely
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! BT: compressible Navier-Stokes equations on a cube by block tridiagonal systems along each axis.
 //!
-//! Timed are the steps of the class, after one step that is not and a return to the first values, as in the originals.
-//! The rate says how fast this machine is with this program: lines are solved several at a time, so it is far above
-//! that of the originals on the same machine, and only to be set beside others of cloudcmp's.
+//! Times the steps of the class, after one untimed step and a return to the initial values, as in the originals. The
+//! rate describes this machine with this program: lines are solved several at a time, so the rate is far above that of
+//! the originals on the same machine, and can only be compared with other rates of cloudcmp.
 
-#![allow(clippy::excessive_precision)] // norms as they are published
+#![allow(clippy::excessive_precision)] // norms as published
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub const BENCHMARK: Benchmark = Benchmark {
     run: |class, team| run(&Problem::of(class), Isa::best(), team),
 };
 
-/// As the originals.
+/// The same as in the originals.
 const EPSILON: f64 = 1e-8;
 
 /// A class: its size and steps, and the published norms of the last right-hand side and of the error.
@@ -103,7 +103,7 @@ impl Problem {
         }
     }
 
-    /// The originals' count for all steps.
+    /// Returns the originals' count for all steps.
     fn operations(&self) -> f64 {
         let n = self.size.n as f64;
         self.steps as f64 * (3478.8 * n.powi(3) - 17655.7 * n.powi(2) + 28023.7 * n)
@@ -119,7 +119,7 @@ fn run(problem: &Problem, isa: Isa, team: &Team) -> Result<Outcome, Fault> {
     Ok(Outcome { spent, operations: problem.operations(), checks, notes: vec![("isa", json!(isa.name()))] })
 }
 
-/// A flow, the team that moves it on, and each member's own memory.
+/// A flow, the team that advances it, and each member's own memory.
 struct Solver<'a> {
     flow: Flow,
     n: usize,
@@ -127,7 +127,7 @@ struct Solver<'a> {
     own: Vec<Own>,
 }
 
-/// Used by its member alone.
+/// The memory of one member, which only that member uses.
 struct Own(std::cell::UnsafeCell<Scratch>);
 
 unsafe impl Sync for Own {}
@@ -136,7 +136,7 @@ impl<'a> Solver<'a> {
     fn new(size: Size, isa: Isa, team: &'a Team<'a>) -> Solver<'a> {
         let own = (0..team.threads()).map(|_| Own(Scratch::new(size.n).into())).collect();
         let solver = Solver { flow: Flow::new(size, isa), n: size.n, team, own };
-        // What drives the flow is what keeps the exact solution at rest.
+        // The forcing is the force that keeps the exact solution at rest.
         solver.set(Flow::set_exact);
         solver.right_hand_side();
         solver.set(Flow::set_forcing);
@@ -146,24 +146,24 @@ impl<'a> Solver<'a> {
 
     fn set(&self, set: unsafe fn(&Flow, Range<usize>)) {
         let flow = &self.flow;
-        // Safe: as in a step.
+        // Safe for the same reason as in `step`.
         self.team.over(self.n, |planes| unsafe { set(flow, planes) });
     }
 
     fn step(&self) {
         let Solver { flow, n, own, .. } = self;
-        // Safe: shares of different members never meet, and `all` ends when every member is through.
+        // Safe: shares of different members never overlap, and `all` returns when every member has finished.
         self.team.all(|member| unsafe { flow.planes(inner(member, *n), &mut *own[member.index].0.get()) });
         self.team.all(|member| unsafe { flow.sheets(inner(member, *n), &mut *own[member.index].0.get()) });
     }
 
     fn right_hand_side(&self) {
         let Solver { flow, n, .. } = self;
-        // Safe: as in a step.
+        // Safe for the same reason as in `step`.
         self.team.all(|member| unsafe { flow.right_hand_side(inner(member, *n)) });
     }
 
-    /// Root mean squares, by the number of inner points, of the right-hand side and of the error.
+    /// Returns the root mean squares, by the number of inner points, of the right-hand side and of the error.
     fn checks(&self, problem: &Problem) -> Vec<Check> {
         self.right_hand_side();
         let flow = &self.flow;
@@ -178,7 +178,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// A member's share of the inner planes, or sheets.
+/// Returns a member's share of the inner planes, or sheets.
 fn inner(member: &Member, n: usize) -> Range<usize> {
     let share = member.part(n - 2);
     share.start + 1..share.end + 1
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn every_set_of_instructions_and_any_number_of_threads_gives_the_published_norms() {
         for isa in Isa::all() {
-            // More threads than planes leave some without any.
+            // With more threads than planes, some threads get none.
             for threads in [1, 2, 3, 11] {
                 assert!(verified(&Problem::of(Class::S), isa, threads).unwrap() < 1e-10, "{isa:?} {threads}");
             }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn class_b_counts_as_published() {
+    fn class_b_has_the_published_operation_count() {
         let billions = Problem::of(Class::B).operations() * 1e-9;
         assert!((billions - 702.18).abs() < 0.01, "{billions}");
     }

@@ -1,7 +1,7 @@
 //! CG: the smallest eigenvalue of a sparse matrix by inverse iteration, each solve 25 steps of conjugate gradients.
 //!
-//! A matrix read in order and a vector read here and there, with sums over all members at each step. Timed are the
-//! iterations of the class, after one that is not, as in the originals; making the matrix is not timed either.
+//! Reads a matrix in order and a vector at scattered places, with sums over all members at each step. Times the
+//! iterations of the class, after one untimed iteration, as in the originals; building the matrix is not timed either.
 
 use super::cg_matrix::{Matrix, most_elements};
 use super::check::Check;
@@ -14,7 +14,8 @@ pub const BENCHMARK: Benchmark = Benchmark {
     name: "cg",
     bytes: |class, _| {
         let Problem { n, per_vector, .. } = Problem::of(class);
-        // The matrix as it is made and as it is used, the vectors that make it, and those of the solve.
+        // The matrix while it is built and while it is used, the vectors that it is built from, and those of the
+        // solve.
         (2 * 12 * most_elements(n, per_vector) + n * 64 * (per_vector + 1) + 48 * n) as u64
     },
     run: |class, team| run(&Problem::of(class), team),
@@ -43,7 +44,7 @@ impl Problem {
         Problem { n, per_vector, iterations, shift, zeta }
     }
 
-    /// The originals' count.
+    /// Returns the originals' count.
     fn operations(&self) -> f64 {
         let elements = (self.per_vector * (self.per_vector + 1)) as f64;
         let (n, iterations) = (self.n as f64, self.iterations as f64);
@@ -54,16 +55,16 @@ impl Problem {
 fn run(problem: &Problem, team: &Team) -> Result<Outcome, Fault> {
     let solver = Solver::new(problem, team)?;
     solver.iterate(team, 1);
-    // Safe: shares of different members never meet.
+    // Safe: shares of different members never overlap.
     team.over(problem.n, |rows| unsafe { solver.x.part(rows) }.fill(1.0));
     let spent = team.timed(|| solver.iterate(team, problem.iterations));
-    // Safe: the team rests.
+    // Safe: no member is working.
     let zeta = unsafe { *solver.zeta.of(0) };
     let checks = vec![Check::new("zeta of CG", zeta, problem.zeta, EPSILON)];
     Ok(Outcome { spent, operations: problem.operations(), checks, notes: Vec::new() })
 }
 
-/// The matrix, the vectors of conjugate gradients by their usual names.
+/// The matrix, and the vectors of conjugate gradients by their usual names.
 struct Solver<'a> {
     problem: &'a Problem,
     starts: Array<u32>,
@@ -79,7 +80,7 @@ struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    /// Each member copies its own rows, so that they lie in its memory.
+    /// Each member copies its own rows, so that they are in its local memory.
     fn new(problem: &'a Problem, team: &Team) -> Result<Solver<'a>, Fault> {
         let n = problem.n;
         let matrix = Matrix::new(n, problem.per_vector, problem.shift);
@@ -98,7 +99,7 @@ impl<'a> Solver<'a> {
             zeta: Each::new(team, |_| f64::NAN),
         };
         team.over(n, |rows| {
-            // Safe: shares of different members never meet.
+            // Safe: shares of different members never overlap.
             unsafe {
                 let own = matrix.starts[rows.start] as usize..matrix.starts[rows.end] as usize;
                 solver.columns.part(own.clone()).copy_from_slice(&matrix.columns[own.clone()]);
@@ -111,13 +112,13 @@ impl<'a> Solver<'a> {
         Ok(solver)
     }
 
-    /// So many solves, each from what the one before gave.
+    /// Runs `iterations` solves, each from the result of the previous one.
     fn iterate(&self, team: &Team, iterations: usize) {
         let n = self.problem.n;
         team.all(|member| {
             let (rows, mut turn) = (member.part(n), 0);
             for _ in 0..iterations {
-                // Safe: a member writes its own rows only, and others read them behind a barrier.
+                // Safe: a member writes its own rows only, and others read them after a barrier.
                 unsafe {
                     self.solve(member, &mut turn);
                     let (x, z) = (self.x.part(rows.clone()), self.z.part(rows.clone()));
@@ -130,7 +131,7 @@ impl<'a> Solver<'a> {
         });
     }
 
-    /// z from A z = x, about, and the norm of what is left.
+    /// Solves A z = x approximately; returns the norm of the residual.
     unsafe fn solve(&self, member: &Member, turn: &mut usize) -> f64 {
         let rows = member.part(self.problem.n);
         let [x, z, p, q, r] = [&self.x, &self.z, &self.p, &self.q, &self.r].map(|all| all.part(rows.clone()));
@@ -157,7 +158,8 @@ impl<'a> Solver<'a> {
         self.sums.of(member, turn, [left, 0.0])[0].sqrt()
     }
 
-    /// The matrix times a vector, for the rows from `first` on; four sums a row, so that additions need not wait.
+    /// Multiplies the matrix by a vector, for the rows from `first` on, with four sums per row so that additions
+    /// overlap.
     #[inline(always)]
     unsafe fn product(&self, first: usize, vector: *const f64, to: &mut [f64]) {
         let (starts, columns, values) = (self.starts.as_ptr(), self.columns.as_ptr(), self.values.as_ptr());
@@ -179,7 +181,7 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// A scalar product, in four sums.
+/// Returns a scalar product, in four sums.
 #[inline(always)]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 4];

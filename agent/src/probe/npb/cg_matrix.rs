@@ -1,28 +1,28 @@
-//! The sparse matrix of CG: a sum of outer products of random sparse vectors, as the originals make it.
+//! The sparse matrix of CG: a sum of outer products of random sparse vectors, built as in the originals.
 
 use super::lcg::{Lcg, SEED};
 
-/// The smallest eigenvalue, about, before the shift; and the ratio of the last outer product's weight to the first's.
+/// The approximate smallest eigenvalue before the shift, and the last outer product's weight relative to the first's.
 const CONDITION: f64 = 0.1;
 
-/// Rows with their columns in order.
+/// A matrix by rows, with ordered columns.
 pub struct Matrix {
-    /// Row i is `starts[i]..starts[i + 1]` of the others.
+    /// Row i is `starts[i]..starts[i + 1]` of the other arrays.
     pub starts: Vec<u32>,
     pub columns: Vec<u32>,
     pub values: Vec<f64>,
 }
 
-/// Most elements that there can be.
+/// Returns the largest possible number of elements.
 pub fn most_elements(n: usize, per_vector: usize) -> usize {
     n * (per_vector + 1) * (per_vector + 1)
 }
 
 impl Matrix {
-    /// Of `n` rows, from vectors with `per_vector` random places and the diagonal one.
+    /// Builds a matrix of `n` rows, from vectors with `per_vector` random places and the diagonal one.
     ///
-    /// An element is a sum over the vectors in their order, and the diagonal's shift comes with its own vector, so that
-    /// rounding is that of the originals.
+    /// An element is a sum over the vectors in their order, and the diagonal's shift is added with its own vector, so
+    /// that the rounding is the same as in the originals.
     pub fn new(n: usize, per_vector: usize, shift: f64) -> Matrix {
         let vectors = vectors(n, per_vector);
         let holders = holders(n, &vectors);
@@ -57,10 +57,10 @@ impl Matrix {
     }
 }
 
-/// For each i a sparse vector: distinct random places with random values, and 1/2 at place i.
+/// Returns a sparse vector for each i: distinct random places with random values, and 1/2 at place i.
 fn vectors(n: usize, per_vector: usize) -> Vec<Vec<(u32, f64)>> {
     let mut numbers = Lcg(SEED);
-    // The originals draw one before they begin.
+    // The originals draw one number before they begin.
     numbers.next();
     let reach = n.next_power_of_two() as f64;
     let one = |i: usize| {
@@ -80,7 +80,7 @@ fn vectors(n: usize, per_vector: usize) -> Vec<Vec<(u32, f64)>> {
     (0..n).map(one).collect()
 }
 
-/// Which vectors have something at each place, in their order, and what.
+/// Returns, for each place, the vectors with an element there, in their order, and the element's value.
 fn holders(n: usize, vectors: &[Vec<(u32, f64)>]) -> Vec<Vec<(u32, f64)>> {
     let mut holders = vec![Vec::new(); n];
     for (i, vector) in vectors.iter().enumerate() {
@@ -89,7 +89,7 @@ fn holders(n: usize, vectors: &[Vec<(u32, f64)>]) -> Vec<Vec<(u32, f64)>> {
     holders
 }
 
-/// Weights of the outer products: a geometric series from 1 to about `CONDITION`.
+/// Returns the weights of the outer products: a geometric series from 1 to about `CONDITION`.
 fn weights(n: usize) -> Vec<f64> {
     let ratio = CONDITION.powf(1.0 / n as f64);
     std::iter::successors(Some(1.0), |weight| Some(weight * ratio)).take(n).collect()
@@ -100,13 +100,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_symmetric_with_ordered_columns_and_a_diagonal() {
+    fn the_matrix_is_symmetric_with_ordered_columns_and_a_diagonal() {
         let n = 200;
         let matrix = Matrix::new(n, 5, 100.0);
         let row = |i: usize| matrix.starts[i] as usize..matrix.starts[i + 1] as usize;
         let element = |i: usize, j: usize| {
-            let found = matrix.columns[row(i)].binary_search(&(j as u32)).ok();
-            found.map(|at| matrix.values[row(i)][at])
+            let index = matrix.columns[row(i)].binary_search(&(j as u32)).ok();
+            index.map(|at| matrix.values[row(i)][at])
         };
         for i in 0..n {
             assert!(matrix.columns[row(i)].windows(2).all(|pair| pair[0] < pair[1]));

@@ -1,4 +1,4 @@
-//! A benchmark's own verification: what came out beside what is published.
+//! A benchmark's own verification: results compared with published values.
 
 use crate::fault::Fault;
 
@@ -7,7 +7,7 @@ pub struct Check {
     pub name: String,
     pub got: f64,
     pub want: f64,
-    /// How far they may differ, as a share of what is wanted; where that is 0, as such.
+    /// The largest difference, relative to the wanted value; absolute if that value is 0.
     pub epsilon: f64,
 }
 
@@ -16,19 +16,19 @@ impl Check {
         Check { name: name.into(), got, want, epsilon }
     }
 
-    /// The difference, relative to what is wanted.
+    /// Returns the difference, relative to the wanted value.
     fn error(&self) -> f64 {
         let difference = (self.got - self.want).abs();
         if self.want == 0.0 { difference } else { difference / self.want.abs() }
     }
 
-    /// Not a number holds nothing.
+    /// Whether the check passes; NaN never passes.
     fn holds(&self) -> bool {
         self.error() <= self.epsilon
     }
 }
 
-/// The largest relative difference, or a fault that names the first number that differs too much.
+/// Returns the largest relative difference, or a fault that names the first number that differs too much.
 pub fn verify(checks: &[Check]) -> Result<f64, Fault> {
     let Some(wrong) = checks.iter().find(|check| !check.holds()) else {
         return match checks.iter().map(Check::error).reduce(f64::max) {
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn not_a_number_and_nothing_at_all_are_wrong() {
+    fn nan_and_an_empty_list_are_wrong() {
         assert!(verify(&[Check::new("a", f64::NAN, 1.0, 1e-8)]).is_err());
         assert!(
             verify(&[Check::new("a", 1.0, 0.0, 0.0)]).is_err() && verify(&[Check::new("a", 0.0, 0.0, 0.0)]).is_ok()

@@ -1,8 +1,8 @@
-//! EP: pairs of Gaussian deviates by Marsaglia's polar method, and how many fall into each square ring.
+//! EP: pairs of Gaussian deviates by Marsaglia's polar method, and the number of pairs in each square ring.
 //!
-//! Arithmetic in registers, with logarithms and square roots; next to no memory, and no word between threads until the
-//! end. Pairs that are accepted are packed first, so that the processor does not guess which will be; logarithms are a
-//! series, worked on side by side. The rate counts random numbers, as the originals do.
+//! Arithmetic in registers, with logarithms and square roots; almost no memory, and no communication between threads
+//! until the end. Accepted pairs are packed first, so that the processor need not predict which pairs are accepted;
+//! logarithms are a series, computed in lanes. The rate counts random numbers, as the originals do.
 
 use serde_json::json;
 
@@ -23,14 +23,14 @@ pub const BENCHMARK: Benchmark = Benchmark {
 const SEED: u64 = 271_828_183;
 const EPSILON: f64 = 1e-8;
 const RINGS: usize = 10;
-/// Pairs that a member takes at once, and that it works on together in its cache.
+/// Pairs that a member takes at once, and pairs that it processes together in its cache.
 const BATCH: usize = 1 << 16;
 const PAIRS: usize = 256;
-/// Sequences side by side.
+/// The number of parallel sequences.
 const SIDE: usize = 8;
 
-/// A class: log2 of the pairs, the published sums, and the counts. Those of class W are from another program, written
-/// apart with NumPy, that gives the published sums of W and the published sums and counts of S.
+/// A class: log2 of the pairs, the published sums, and the counts. The counts of class W come from another program,
+/// written independently with NumPy, that reproduces the published sums of W and the published sums and counts of S.
 struct Problem {
     log_pairs: u32,
     sums: [f64; 2],
@@ -67,11 +67,11 @@ impl Problem {
 
 type Group = [f64; SIDE];
 
-/// What a member has found.
+/// The results of a member.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     sums: [Group; 2],
-    /// Pairs whose larger deviate is at least so large.
+    /// The number of pairs whose larger deviate is at least this large.
     at_least: [u64; RINGS + 1],
 }
 
@@ -80,14 +80,14 @@ fn run(problem: &Problem, isa: Isa, team: &Team) -> Result<Outcome, Fault> {
     let tallies = Each::new(team, |_| Tally::default());
     let spent = team.timed(|| {
         team.all(|member| {
-            // Safe: a member's own.
+            // Safe: each member uses its own tally.
             let tally = unsafe { tallies.own(member) };
             member.part(batches).for_each(|number| batch(isa, number, tally));
         });
     });
     let (mut sums, mut at_least) = ([0.0; 2], [0; RINGS + 1]);
     for index in 0..team.threads() {
-        // Safe: the team rests.
+        // Safe: no member is working.
         let tally = unsafe { tallies.of(index) };
         (0..2).for_each(|axis| sums[axis] += tally.sums[axis].iter().sum::<f64>());
         (0..=RINGS).for_each(|ring| at_least[ring] += tally.at_least[ring]);
@@ -109,7 +109,7 @@ fn checks(problem: &Problem, sums: [f64; 2], at_least: &[u64; RINGS + 1]) -> Vec
     checks
 }
 
-/// Runs a batch with the widest instructions there are.
+/// Runs a batch with the widest instructions available.
 fn batch(isa: Isa, number: usize, tally: &mut Tally) {
     #[cfg(target_arch = "x86_64")]
     {
@@ -121,7 +121,7 @@ fn batch(isa: Isa, number: usize, tally: &mut Tally) {
         unsafe fn wide(number: usize, tally: &mut Tally) {
             plain(number, tally);
         }
-        // Safe: the processor has them.
+        // Safe: the processor supports them.
         match isa {
             Isa::Avx512 if is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") => {
                 return unsafe { widest(number, tally) };
@@ -157,7 +157,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Draws `PAIRS` pairs and returns how many are kept.
+    /// Draws `PAIRS` pairs and returns the number of accepted pairs.
     #[inline(always)]
     fn fill(&mut self, state: &mut [u64; SIDE]) -> usize {
         let ahead = const { power_of_side() };
@@ -171,7 +171,7 @@ impl Kept {
         let mut count = 0;
         for pair in drawn.as_chunks::<2>().0 {
             let t = pair[0] * pair[0] + pair[1] * pair[1];
-            // The place is always written, and kept by going past it; there are at most PAIRS.
+            // Always writes to the place, and keeps the pair by moving past it; there are at most PAIRS.
             unsafe {
                 *self.x.get_unchecked_mut(count) = pair[0];
                 *self.y.get_unchecked_mut(count) = pair[1];
@@ -182,7 +182,7 @@ impl Kept {
         count
     }
 
-    /// Turns the first `count` pairs into deviates; what fills up the last lanes becomes zeros of no ring.
+    /// Turns the first `count` pairs into deviates; the padding of the last lanes becomes zeros that count in no ring.
     #[inline(always)]
     fn tally(&mut self, count: usize, tally: &mut Tally) {
         let full = count.next_multiple_of(SIDE);
@@ -208,7 +208,7 @@ impl Kept {
     }
 }
 
-/// The deviates of eight pairs: into the sums, and the larger of each pair's.
+/// Adds the deviates of eight pairs to the sums, and returns the larger deviate of each pair in `larger`.
 #[inline(always)]
 fn eight(x: &Group, y: &Group, t: &Group, larger: &mut Group, sums: &mut [Group; 2]) {
     for side in 0..SIDE {
@@ -220,14 +220,14 @@ fn eight(x: &Group, y: &Group, t: &Group, larger: &mut Group, sums: &mut [Group;
     }
 }
 
-/// A whole number below 2^52, by instructions that every set has.
+/// Converts a whole number below 2^52, by instructions that every instruction set has.
 #[inline(always)]
 fn to_float(whole: u64) -> f64 {
     const ZERO: f64 = 4_503_599_627_370_496.0;
     f64::from_bits(ZERO.to_bits() | whole) - ZERO
 }
 
-/// 5^13 to the power of `SIDE`.
+/// Returns 5^13 to the power of `SIDE`.
 const fn power_of_side() -> u64 {
     let mut power = 1_u64;
     let mut side = 0;
@@ -238,14 +238,14 @@ const fn power_of_side() -> u64 {
     power
 }
 
-/// The natural logarithm of a normal number, without a branch: ln(2^e m) = e ln 2 + 2 artanh((m - 1)/(m + 1)), with m
-/// between the roots of 1/2 and 2; the first term left out is below 2^-53 of the sum.
+/// Returns the natural logarithm of a normal number, without a branch: ln(2^e m) = e ln 2 + 2 artanh((m - 1)/(m + 1)),
+/// with m between the roots of 1/2 and 2; the first omitted term is below 2^-53 of the sum.
 #[inline(always)]
 fn ln(number: f64) -> f64 {
     const ROOT_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
-    // 2^52 + 2^51, whose last bits count in whole numbers: a way to floats that every set of instructions has.
+    // 2^52 + 2^51, whose last bits count whole numbers: a conversion to floats that works in every instruction set.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
-    // Biased, so that a shift without sign is enough.
+    // Biased, so that an unsigned shift is enough.
     let above = number.to_bits().wrapping_sub(ROOT_HALF).wrapping_add(1 << 62);
     let exponent = (above >> 52).wrapping_sub(1 << 10);
     let mantissa = f64::from_bits(number.to_bits().wrapping_sub(exponent << 52));
@@ -273,7 +273,7 @@ mod tests {
     use crate::probe::npb::tests::led;
 
     #[test]
-    fn the_logarithm_is_that_of_the_library() {
+    fn the_logarithm_matches_the_library() {
         let mut numbers = Lcg(SEED);
         for scale in [1.0, 0.5, 1e-3, 1e-9, 1e-13] {
             for _ in 0..2000 {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn power_of_side_goes_that_far() {
+    fn power_of_side_advances_by_side_numbers() {
         assert_eq!(power_of_side(), power(SIDE as u64));
     }
 
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn class_w_is_held_against_its_counts_too() {
+    fn class_w_is_checked_against_its_counts_too() {
         let mut outcome = led(2, |team| run(&Problem::of(Class::W), Isa::best(), team));
         assert!(outcome.checks.len() == 12 && verify(&outcome.checks).unwrap() < 1e-11);
         outcome.checks[2 + 5].got += 1.0;

@@ -1,18 +1,18 @@
-//! Complex Fourier transforms of a power of two points, eight lines side by side.
+//! Complex Fourier transforms of a power of two points, eight lines in parallel.
 //!
-//! Stockham's self-sorting form in steps of four, with one of two where the power is odd. A point is eight real parts
-//! and eight imaginary ones, one for each line, so that every operation is one of whole vectors.
+//! Stockham's self-sorting form with radix-4 steps, and one radix-2 step if the power is odd. A point is eight real
+//! parts and eight imaginary ones, one for each line, so that every operation works on whole vectors.
 
 use crate::simd::Lanes;
 
-/// Lines that are transformed together.
+/// The number of lines that are transformed together.
 pub const LINES: usize = 8;
 /// Doubles of a point.
 pub const POINT: usize = 2 * LINES;
 /// Roots of unity of a butterfly of four.
 const ROOTS: usize = 6;
 
-/// Which way: with exp(-2 pi i jk/n), or with its conjugate and no scaling. The second is the first with real and
+/// The direction: with exp(-2 pi i jk/n), or with its conjugate and no scaling. The second is the first with real and
 /// imaginary parts exchanged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Way {
@@ -23,7 +23,7 @@ pub enum Way {
 /// The roots of unity of one length.
 pub struct Plan {
     n: usize,
-    /// Of each step of four, first to last: for each butterfly the root, its square and its cube.
+    /// For each radix-4 step, first to last, and each of its butterflies: the root, its square and its cube.
     roots: Vec<f64>,
 }
 
@@ -43,10 +43,10 @@ impl Plan {
         Plan { n, roots }
     }
 
-    /// Transforms the lines in `x`, with `y` as room for as many; returns where the result is.
+    /// Transforms the lines in `x`, with `y` as a buffer of the same size; returns the address of the result.
     ///
     /// # Safety
-    /// Both are `n * POINT` doubles; the instructions of `V` are there.
+    /// Both are `n * POINT` doubles; the processor supports the instructions of `V`.
     #[inline(always)]
     pub unsafe fn transform<V: Lanes>(&self, way: Way, mut x: *mut f64, mut y: *mut f64) -> *mut f64 {
         let (re, im) = if way == Way::Forth { (0, LINES) } else { (LINES, 0) };
@@ -66,7 +66,7 @@ impl Plan {
     }
 }
 
-/// One step: butterflies of four points that lie a quarter of what is left apart.
+/// Runs one radix-4 step: butterflies of four points that are a quarter of `left` apart.
 #[inline(always)]
 unsafe fn by_four<V: Lanes>(left: usize, stride: usize, roots: *const f64, from: [*mut f64; 2], to: [*mut f64; 2]) {
     let apart = left / 4 * stride * POINT;
@@ -84,7 +84,7 @@ unsafe fn by_four<V: Lanes>(left: usize, stride: usize, roots: *const f64, from:
     }
 }
 
-/// Four points of some lines; `plain` where all roots are 1.
+/// Transforms four points of some lines; `plain` if all roots are 1.
 #[inline(always)]
 unsafe fn butterfly<V: Lanes>(
     root: &[V; ROOTS],
@@ -119,7 +119,7 @@ unsafe fn butterfly<V: Lanes>(
     }
 }
 
-/// The last step of an odd power: sums and differences of both halves.
+/// Runs the last step of an odd power: sums and differences of both halves.
 #[inline(always)]
 unsafe fn by_two<V: Lanes>(stride: usize, from: *const f64, to: *mut f64) {
     let half = stride * POINT;
@@ -130,10 +130,10 @@ unsafe fn by_two<V: Lanes>(stride: usize, from: *const f64, to: *mut f64) {
     }
 }
 
-/// Puts 8 x 8 doubles whose rows lie `apart` from each other so that columns do, `to_apart` from each other.
+/// Transposes 8 x 8 doubles: rows are `apart` doubles apart in `from`, columns `to_apart` doubles apart in `to`.
 ///
 /// # Safety
-/// Where lanes are four or more wide, AVX2 is there.
+/// If lanes are four or more wide, the processor supports AVX2.
 #[inline(always)]
 pub unsafe fn turn<V: Lanes>(from: *const f64, apart: usize, to: *mut f64, to_apart: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -150,7 +150,7 @@ pub unsafe fn turn<V: Lanes>(from: *const f64, apart: usize, to: *mut f64, to_ap
     }
 }
 
-/// The same for 4 x 4.
+/// Does the same for 4 x 4.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn turn_four(from: *const f64, apart: usize, to: *mut f64, to_apart: usize) {
@@ -171,7 +171,7 @@ mod tests {
     use crate::rng::Rng;
     use crate::simd::Pair;
 
-    /// The sum of the definition, line by line.
+    /// Computes the sum of the definition, line by line.
     fn slow(way: Way, n: usize, x: &[f64]) -> Vec<f64> {
         let sign = if way == Way::Forth { -1.0 } else { 1.0 };
         let mut y = vec![0.0; x.len()];
@@ -196,9 +196,9 @@ mod tests {
                 let first: Vec<f64> = (0..n * POINT).map(|_| rng.centred()).collect();
                 let (mut x, mut y) = (first.clone(), vec![0.0; n * POINT]);
                 let plan = Plan::new(n);
-                let found = unsafe { plan.transform::<Pair>(way, x.as_mut_ptr(), y.as_mut_ptr()) };
-                let found = unsafe { std::slice::from_raw_parts(found, n * POINT) };
-                let worst = found.iter().zip(slow(way, n, &first)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                let result = unsafe { plan.transform::<Pair>(way, x.as_mut_ptr(), y.as_mut_ptr()) };
+                let result = unsafe { std::slice::from_raw_parts(result, n * POINT) };
+                let worst = result.iter().zip(slow(way, n, &first)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
                 assert!(worst < 1e-13 * n as f64, "{n} {worst}");
             }
         }

@@ -1,11 +1,11 @@
-//! FT: a heat equation with random first values, by Fourier transforms of a box. Long strides through much memory.
+//! FT: a heat equation with random initial values, by Fourier transforms of a box. Long strides through much memory.
 //!
-//! As in the originals everything is timed but a first pass: the exponentials, the random values, the transform of the
-//! first values, and for each time step an evolution, a transform back and a checksum. Roots of unity and memory are
-//! made before. Real and imaginary parts lie in turns of eight; an evolution is done as its values are read for the
-//! transform along z, and the transforms along y and x follow each other in a plane.
+//! Times everything except a first pass, as in the originals: the exponentials, the random values, the transform of
+//! the initial values, and for each time step an evolution, an inverse transform and a checksum. Roots of unity and
+//! memory are prepared before. Real and imaginary parts alternate in groups of eight; an evolution takes place while
+//! its values are read for the transform along z, and the transforms along y and x follow each other within a plane.
 
-#![allow(clippy::excessive_precision)] // checksums as they are published
+#![allow(clippy::excessive_precision)] // checksums as published
 
 use serde_json::json;
 
@@ -41,7 +41,7 @@ impl Problem {
         Problem { size, checksums }
     }
 
-    /// The originals' count.
+    /// Returns the originals' count.
     fn operations(&self) -> f64 {
         let (points, steps) = (self.size.points() as f64, self.checksums.len() as f64);
         points * (14.8157 + 7.19641 * points.ln() + (5.23518 + 7.21113 * points.ln()) * steps)
@@ -50,20 +50,20 @@ impl Problem {
 
 fn run(problem: &Problem, isa: Isa, team: &Team) -> Result<Outcome, Fault> {
     let heat = Heat::new(problem.size, isa, team)?;
-    let mut found = vec![[f64::NAN; 2]; problem.checksums.len()];
+    let mut computed = vec![[f64::NAN; 2]; problem.checksums.len()];
     heat.begin(team);
     let spent = team.timed(|| {
         heat.begin(team);
-        for checksum in &mut found {
+        for checksum in &mut computed {
             heat.step(team);
             *checksum = heat.checksum();
         }
     });
     let error = |[re, im]: [f64; 2], want: [f64; 2]| (re - want[0]).hypot(im - want[1]) / want[0].hypot(want[1]);
-    let check = |(step, (&found, &want)): (usize, (&[f64; 2], &[f64; 2]))| {
-        Check::new(format!("relative error of checksum {} of FT", step + 1), error(found, want), 0.0, EPSILON)
+    let check = |(step, (&computed, &want)): (usize, (&[f64; 2], &[f64; 2]))| {
+        Check::new(format!("relative error of checksum {} of FT", step + 1), error(computed, want), 0.0, EPSILON)
     };
-    let checks = found.iter().zip(&problem.checksums).enumerate().map(check).collect();
+    let checks = computed.iter().zip(&problem.checksums).enumerate().map(check).collect();
     Ok(Outcome { spent, operations: problem.operations(), checks, notes: vec![("isa", json!(isa.name()))] })
 }
 

@@ -9,12 +9,12 @@ use super::team::{Member, Team};
 use crate::fault::Fault;
 use crate::simd::{Isa, Lanes, Pair};
 
-/// How fast heat spreads.
+/// The diffusion coefficient.
 const ALPHA: f64 = 1e-6;
-/// Points whose values a checksum adds.
+/// The number of points whose values a checksum adds.
 const CHECKED: usize = 1024;
 
-/// Points along each axis: powers of two, eight at least.
+/// Points along each axis: powers of two, at least eight.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub nx: usize,
@@ -27,8 +27,8 @@ impl Size {
         self.nx * self.ny * self.nz
     }
 
-    /// Doubles from row to row and from plane to plane of complex values, with room that keeps them off one set of a
-    /// cache.
+    /// Returns the doubles from row to row and from plane to plane of complex values, with padding that spreads them
+    /// over cache sets.
     fn strides(self) -> (usize, usize) {
         let row = 2 * self.nx + POINT;
         (row, self.ny * row + POINT)
@@ -39,7 +39,7 @@ impl Size {
     }
 }
 
-/// Values in frequency and in place, factors of a time step, and what transforms need.
+/// Values in the frequency and in the space domain, factors of a time step, and the tools of the transforms.
 pub struct Heat {
     size: Size,
     isa: Isa,
@@ -49,7 +49,7 @@ pub struct Heat {
     place: Array<f64>,
     factors: Array<f64>,
     plans: [Plan; 3],
-    /// Two of each member, for eight lines.
+    /// Two buffers per member, each for eight lines.
     rooms: Each<[Array<f64>; 2]>,
 }
 
@@ -76,10 +76,10 @@ impl Heat {
         })
     }
 
-    /// Factors and random first values, and the transform of these.
+    /// Computes the factors, the random initial values, and their transform.
     pub fn begin(&self, team: &Team) {
         team.all(|member| {
-            // Safe: planes, and then rows of all planes, are a member's own.
+            // Safe: planes, and then rows of all planes, belong to one member.
             unsafe {
                 for k in member.part(self.size.nz) {
                     self.set_factors(k);
@@ -92,10 +92,10 @@ impl Heat {
         });
     }
 
-    /// One time step, and the values in place after it.
+    /// Runs one time step; afterwards `place` holds the values in the space domain.
     pub fn step(&self, team: &Team) {
         team.all(|member| {
-            // Safe: as in `begin`.
+            // Safe for the same reason as in `begin`.
             unsafe {
                 self.columns(member, Way::Back);
                 member.meet();
@@ -104,25 +104,25 @@ impl Heat {
         });
     }
 
-    /// The mean of some values, by the number of points.
+    /// Returns the mean of some values, by the number of points.
     pub fn checksum(&self) -> [f64; 2] {
         let (Size { nx, ny, nz }, mut sum) = (self.size, [0.0; 2]);
         for j in 1..=CHECKED {
             let (i, row, k) = (j % nx, 3 * j % ny, 5 * j % nz);
-            // Safe: the team rests.
+            // Safe: no member is working.
             let value = unsafe { self.block(&self.place, k, row, i / LINES).add(i % LINES) };
             sum = unsafe { [sum[0] + *value, sum[1] + *value.add(LINES)] };
         }
         sum.map(|part| part / self.size.points() as f64)
     }
 
-    /// Eight real parts, and then eight imaginary ones, of neighbours along x.
+    /// Returns a block of eight neighbours along x: their real parts, then their imaginary parts.
     #[inline(always)]
     unsafe fn block(&self, values: &Array<f64>, k: usize, j: usize, block: usize) -> *mut f64 {
         values.as_ptr().add(k * self.plane + j * self.row + block * POINT)
     }
 
-    /// exp(-4 pi^2 alpha |frequency|^2) in a plane.
+    /// Sets exp(-4 pi^2 alpha |frequency|^2) in a plane.
     unsafe fn set_factors(&self, k: usize) {
         let Size { nx, ny, nz } = self.size;
         let scale = -4.0 * ALPHA * std::f64::consts::PI * std::f64::consts::PI;
@@ -139,7 +139,7 @@ impl Heat {
         }
     }
 
-    /// Random values in a plane: real and imaginary parts in turn, row by row.
+    /// Sets random values in a plane: real and imaginary parts alternate, row by row.
     unsafe fn set_first(&self, k: usize) {
         let Size { nx, ny, .. } = self.size;
         let mut numbers = Lcg::after(SEED, (2 * k * nx * ny) as u64);
@@ -152,7 +152,7 @@ impl Heat {
         }
     }
 
-    /// Transforms a member's planes along x and y, or back along y and x.
+    /// Transforms a member's planes along x and y, or inversely along y and x.
     unsafe fn planes(&self, member: &Member, way: Way) {
         let planes = member.part(self.size.nz);
         let rooms = self.rooms.own(member);
@@ -166,7 +166,7 @@ impl Heat {
         }
     }
 
-    /// Transforms a member's columns along z, or lets them evolve and transforms them back.
+    /// Transforms a member's columns along z, or evolves them and transforms them inversely.
     unsafe fn columns(&self, member: &Member, way: Way) {
         let sheets = member.part(self.size.ny);
         let rooms = self.rooms.own(member);
@@ -222,7 +222,7 @@ unsafe fn each_plane<V: Lanes>(heat: &Heat, planes: Range<usize>, way: Way, x: *
     }
 }
 
-/// Eight rows at a time, turned so that they lie side by side.
+/// Transforms eight rows at a time, transposed so that they are in parallel lanes.
 #[inline(always)]
 unsafe fn along_x<V: Lanes>(heat: &Heat, k: usize, way: Way, x: *mut f64, y: *mut f64) {
     let Size { nx, ny, .. } = heat.size;
@@ -257,7 +257,7 @@ unsafe fn along_y<V: Lanes>(heat: &Heat, k: usize, way: Way, x: *mut f64, y: *mu
     }
 }
 
-/// Along z from place to frequency; or back, after the factors of a time step, which stay in frequency.
+/// Transforms along z to frequencies; or multiplies by a time step's factors, stores the frequencies, and inverts.
 #[inline(always)]
 unsafe fn each_column<V: Lanes>(heat: &Heat, sheets: Range<usize>, way: Way, x: *mut f64, y: *mut f64) {
     let Size { nx, ny, nz } = heat.size;

@@ -1,7 +1,7 @@
 //! IS: the ranks of whole-number keys, by counting within buckets. Loads and stores all over memory, no arithmetic.
 //!
-//! Timed are ten rankings, after one that is not. Two keys change before each; five ranks are looked at after each, as
-//! in the originals. That the ranks sort all keys is looked at once, untimed.
+//! Times ten rankings, after one untimed ranking. Two keys change before each ranking; five ranks are checked after
+//! each, as in the originals. One untimed check at the end verifies that the ranks sort all keys.
 
 use std::ops::Range;
 
@@ -27,13 +27,13 @@ const LOG_BUCKETS: u32 = 10;
 const BUCKETS: usize = 1 << LOG_BUCKETS;
 const PROBES: usize = 5;
 
-/// A class: sizes as powers of two, which keys are looked at, their ranks, and how these move with each ranking.
+/// A class: sizes as powers of two, the keys to check, their ranks, and the change of these ranks per ranking.
 struct Problem {
     log_keys: u32,
     log_values: u32,
     places: [usize; PROBES],
     ranks: [i64; PROBES],
-    /// By how much a rank moves with each ranking, and what ranking it is given for.
+    /// The change of a rank with each ranking, and the ranking that it starts from.
     moves: [i64; PROBES],
     since: [i64; PROBES],
 }
@@ -85,7 +85,7 @@ impl Problem {
         1 << self.log_values
     }
 
-    /// The published rank of one of the keys that are looked at.
+    /// Returns the published rank of one of the checked keys.
     fn rank(&self, probe: usize, ranking: usize) -> i64 {
         self.ranks[probe] + self.moves[probe] * (ranking as i64 - self.since[probe])
     }
@@ -93,15 +93,15 @@ impl Problem {
 
 fn run(problem: &Problem, team: &Team) -> Result<Outcome, Fault> {
     let mut sorter = Sorter::new(problem, team)?;
-    let mut found = [[-1; PROBES]; RANKINGS];
+    let mut measured = [[-1; PROBES]; RANKINGS];
     sorter.rank(team, 1);
     let spent = team.timed(|| {
         for ranking in 1..=RANKINGS {
-            found[ranking - 1] = sorter.rank(team, ranking);
+            measured[ranking - 1] = sorter.rank(team, ranking);
         }
     });
     let mut checks = vec![Check::new("number of keys of IS out of order", sorter.out_of_order() as f64, 0.0, 0.0)];
-    for (ranking, ranks) in (1..).zip(&found) {
+    for (ranking, ranks) in (1..).zip(&measured) {
         checks.extend((0..PROBES).map(|probe| {
             let name = format!("rank {} in ranking {ranking} of IS", probe + 1);
             Check::new(name, ranks[probe] as f64, problem.rank(probe, ranking) as f64, 0.0)
@@ -111,20 +111,20 @@ fn run(problem: &Problem, team: &Team) -> Result<Outcome, Fault> {
     Ok(Outcome { spent, operations, checks, notes: Vec::new() })
 }
 
-/// The keys, and all that ranking them takes.
+/// The keys, and the arrays that ranking them needs.
 struct Sorter<'a> {
     problem: &'a Problem,
     keys: Array<u32>,
     /// The keys by bucket.
     sorted: Array<u32>,
-    /// How many keys are not larger than each value.
+    /// For each value, the number of keys that are not larger.
     counts: Array<u32>,
     /// Each member's count of its keys in each bucket.
     by_member: Array<u32>,
 }
 
 impl<'a> Sorter<'a> {
-    /// Each key is a quarter of the largest value times the sum of four numbers.
+    /// Generates the keys: each is a quarter of the largest value times the sum of four numbers.
     fn new(problem: &'a Problem, team: &Team) -> Result<Sorter<'a>, Fault> {
         let (keys, sorted) = (Array::new(problem.keys())?, Array::new(problem.keys())?);
         let sorter = Sorter {
@@ -137,7 +137,7 @@ impl<'a> Sorter<'a> {
         team.over(problem.keys(), |range| {
             let quarter = (problem.values() / 4) as f64;
             let mut numbers = Lcg::after(SEED, 4 * range.start as u64);
-            // Safe: shares of different members never meet.
+            // Safe: shares of different members never overlap.
             for key in unsafe { sorter.keys.part(range) } {
                 let sum = numbers.next() + numbers.next() + numbers.next() + numbers.next();
                 *key = (quarter * sum) as u32;
@@ -146,10 +146,10 @@ impl<'a> Sorter<'a> {
         Ok(sorter)
     }
 
-    /// Ranks all keys, and returns the ranks of those that are looked at.
+    /// Ranks all keys, and returns the ranks of the checked keys.
     fn rank(&mut self, team: &Team, ranking: usize) -> [i64; PROBES] {
         let Problem { places, .. } = self.problem;
-        // Safe: the team rests.
+        // Safe: no member is working.
         let keys = unsafe { self.keys.part(0..self.keys.len()) };
         keys[ranking] = ranking as u32;
         keys[ranking + RANKINGS] = (self.problem.values() - ranking) as u32;
@@ -164,10 +164,10 @@ impl<'a> Sorter<'a> {
         self.problem.log_values - LOG_BUCKETS
     }
 
-    /// A member's part of a ranking.
+    /// Runs a member's part of a ranking.
     ///
     /// # Safety
-    /// All members do it at once.
+    /// All members call it at the same time.
     unsafe fn share(&self, member: &Member) {
         let shift = self.shift();
         let keys = &self.keys.all()[member.part(self.keys.len())];
@@ -191,7 +191,7 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Where each bucket begins, and where the member's own keys in it do.
+    /// Returns the beginning of each bucket; sets `next` to the beginning of the member's own keys in it.
     unsafe fn starts(&self, member: &Member, next: &mut [u32; BUCKETS]) -> [u32; BUCKETS + 1] {
         let mut starts = [0; BUCKETS + 1];
         let counts = self.by_member.all();
@@ -208,7 +208,7 @@ impl<'a> Sorter<'a> {
         starts
     }
 
-    /// A run of buckets with about as many keys and values as every other member's.
+    /// Returns a range of buckets with about as many keys and values as every other member's.
     fn buckets_of(&self, member: &Member, starts: &[u32; BUCKETS + 1]) -> Range<usize> {
         let per_bucket = 1_u64 << self.shift();
         let work = |bucket: usize| u64::from(starts[bucket]) + bucket as u64 * per_bucket;
@@ -220,7 +220,7 @@ impl<'a> Sorter<'a> {
         bound(member.index)..end
     }
 
-    /// Counts the keys of a bucket by value, and adds those of all smaller values.
+    /// Counts the keys of a bucket by value, and adds the counts of all smaller values.
     unsafe fn count(&self, bucket: usize, keys: Range<usize>) {
         let width = 1 << self.shift();
         let counts = self.counts.part(bucket * width..(bucket + 1) * width);
@@ -235,9 +235,9 @@ impl<'a> Sorter<'a> {
         }
     }
 
-    /// Puts all keys where their ranks say, and counts those that are larger than their follower.
+    /// Moves all keys to the places given by their ranks, and counts the keys that are larger than their successor.
     fn out_of_order(&mut self) -> usize {
-        // Safe: the team rests. Ranks that are wrong may point anywhere, so indices are checked.
+        // Safe: no member is working. Wrong ranks may point anywhere, so indices are checked.
         let (keys, counts) = unsafe { (self.keys.part(0..self.keys.len()), self.counts.part(0..self.counts.len())) };
         let sorted = unsafe { self.sorted.all() };
         let mut lost = 0;
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_rank_and_a_key_that_is_lost_are_invalid() {
+    fn a_wrong_rank_and_a_lost_key_are_invalid() {
         let mut spoilt = Problem::of(Class::S);
         spoilt.ranks[3] += 1;
         let fault = verify(&led(1, |team| run(&spoilt, team)).checks).unwrap_err();

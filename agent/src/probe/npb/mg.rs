@@ -1,7 +1,8 @@
-//! MG: a scalar Poisson equation on a periodic cube by V-cycles of multigrid. Neighbours in memory, at every distance.
+//! MG: a scalar Poisson equation on a periodic cube by multigrid V-cycles. Accesses neighbours at every distance in
+//! memory.
 //!
-//! Timed are the first residual, the cycles of the class and the norm, after one cycle that is not, as in the
-//! originals; the random points of the right-hand side are found before.
+//! Times the first residual, the cycles of the class and the norm, after one untimed cycle, as in the originals; the
+//! random points of the right-hand side are determined before.
 
 use std::ops::Range;
 
@@ -25,12 +26,12 @@ pub const BENCHMARK: Benchmark = Benchmark {
 };
 
 const EPSILON: f64 = 1e-8;
-/// Points of the right-hand side with -1, and as many with 1.
+/// The number of points of the right-hand side with -1, and the number with 1.
 const CHARGES: usize = 10;
-/// The operator: weights of a point, and of its neighbours over an edge and over a corner; those over a face have none.
+/// The operator: weights of a point, of its face neighbours (0), of its edge neighbours and of its corner neighbours.
 const OPERATOR: [f64; 4] = [-8.0 / 3.0, 0.0, 1.0 / 6.0, 1.0 / 12.0];
 
-/// A class: log2 of the points an edge, V-cycles, the smoother's weights, and the published norm.
+/// A class: log2 of the points per edge, V-cycles, the smoother's weights, and the published norm.
 struct Problem {
     levels: usize,
     cycles: usize,
@@ -50,7 +51,7 @@ impl Problem {
         Problem { levels, cycles, smoother, norm }
     }
 
-    /// The originals' count.
+    /// Returns the originals' count.
     fn operations(&self) -> f64 {
         58.0 * self.cycles as f64 * ((1_usize << self.levels) as f64).powi(3)
     }
@@ -95,7 +96,7 @@ impl<'a> Solver<'a> {
                 for &(_, point) in points {
                     let (k, j, i) = (point / (n * n), point / n % n, point % n);
                     if member.part(n).contains(&k) {
-                        // Safe: the plane is the member's.
+                        // Safe: the plane belongs to this member.
                         unsafe { *solver.right.row(k + 1, j + 1).add(i + 1) = charge };
                     }
                 }
@@ -110,7 +111,7 @@ impl<'a> Solver<'a> {
         &self.levels[self.problem.levels - 1]
     }
 
-    /// The residual, and so many times a V-cycle and the residual.
+    /// Computes the residual, and then `cycles` times a V-cycle and the residual.
     fn cycles(&self, team: &Team, cycles: usize) {
         let (u, r) = self.top();
         let operator = Weights::of(OPERATOR);
@@ -123,7 +124,7 @@ impl<'a> Solver<'a> {
         });
     }
 
-    /// Down to the coarsest level, and back with a correction on each.
+    /// Goes down to the coarsest level, and back up with a correction on each level.
     fn cycle(&self, member: &Member) {
         let [c0, c1, c2] = self.problem.smoother;
         let (operator, smoother) = (Weights::of(OPERATOR), Weights::of([c0, c1, c2, 0.0]));
@@ -143,50 +144,50 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The root of the mean square of the finest residual.
+    /// Returns the root mean square of the finest residual.
     fn norm(&self, team: &Team) -> f64 {
         let r = &self.top().1;
-        // Safe: nobody writes.
+        // Safe: no thread writes.
         let [sum] = team.sums(r.n, |planes| [unsafe { r.squares(planes) }]);
         (sum / (r.n as f64).powi(3)).sqrt()
     }
 }
 
-/// The points with the smallest and with the largest random numbers.
+/// Returns the points with the smallest and with the largest random numbers.
 fn charges(n: usize, team: &Team) -> [Vec<(f64, usize)>; 2] {
-    let found = std::sync::Mutex::new([Vec::new(), Vec::new()]);
+    let candidates = std::sync::Mutex::new([Vec::new(), Vec::new()]);
     team.over(n, |planes| {
         let own = extremes(planes.start * n * n..planes.end * n * n);
-        let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        found.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
+        let mut candidates = candidates.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        candidates.iter_mut().zip(own).for_each(|(all, own)| all.extend(own));
     });
-    let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    for (side, points) in found.iter_mut().enumerate() {
-        // No two are the same: the sequence is far longer.
+    let mut candidates = candidates.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    for (side, points) in candidates.iter_mut().enumerate() {
+        // No two numbers are equal, because the period of the sequence is far longer.
         points.sort_by(|a, b| if side == 0 { a.0.total_cmp(&b.0) } else { b.0.total_cmp(&a.0) });
         points.truncate(CHARGES);
     }
-    found
+    candidates
 }
 
-/// The same of a range of points, in any order.
+/// Does the same for a range of points; returns them in any order.
 fn extremes(points: Range<usize>) -> [Vec<(f64, usize)>; 2] {
     let mut numbers = Lcg::after(SEED, points.start as u64);
-    let mut found: [Vec<(f64, usize)>; 2] = [Vec::new(), Vec::new()];
+    let mut candidates: [Vec<(f64, usize)>; 2] = [Vec::new(), Vec::new()];
     let (mut low, mut high) = (f64::MAX, f64::MIN);
     for point in points {
         let number = numbers.next();
         if number < low {
-            low = keep(&mut found[0], (number, point), |a, b| a < b).unwrap_or(f64::MAX);
+            low = keep(&mut candidates[0], (number, point), |a, b| a < b).unwrap_or(f64::MAX);
         }
         if number > high {
-            high = keep(&mut found[1], (number, point), |a, b| a > b).unwrap_or(f64::MIN);
+            high = keep(&mut candidates[1], (number, point), |a, b| a > b).unwrap_or(f64::MIN);
         }
     }
-    found
+    candidates
 }
 
-/// Puts a number among the best, and returns the worst of these once there are enough.
+/// Inserts a number among the best, and returns the worst of them once there are enough.
 fn keep(best: &mut Vec<(f64, usize)>, new: (f64, usize), better: fn(f64, f64) -> bool) -> Option<f64> {
     let at = best.iter().position(|old| better(new.0, old.0)).unwrap_or(best.len());
     best.insert(at, new);
@@ -213,13 +214,13 @@ mod tests {
 
     #[test]
     fn the_charges_are_the_extremes() {
-        let found = led(3, |team| Ok(charges(16, team)));
+        let candidates = led(3, |team| Ok(charges(16, team)));
         let mut numbers = Lcg(SEED);
         let mut all: Vec<(f64, usize)> = (0..4096).map(|point| (numbers.next(), point)).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
-        assert_eq!(found[0], all[..10]);
+        assert_eq!(candidates[0], all[..10]);
         all.reverse();
-        assert_eq!(found[1], all[..10]);
+        assert_eq!(candidates[1], all[..10]);
     }
 
     #[test]

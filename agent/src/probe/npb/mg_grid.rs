@@ -1,7 +1,7 @@
-//! The grids of MG and what is done with them: residual, correction, restriction and prolongation.
+//! The grids of MG and their operations: residual, correction, restriction and prolongation.
 //!
-//! A grid has n^3 points and a shell of copies from the other side around. Members own planes. Each operation ends with
-//! its shell in place and all members met, so that the next may read anything.
+//! A grid has n^3 points and a shell of copies from the opposite sides. Members own planes. Each operation ends with a
+//! complete shell and a barrier of all members, so that the next operation may read anything.
 
 use std::ops::Range;
 
@@ -10,15 +10,15 @@ use super::team::Member;
 use crate::fault::Fault;
 use crate::simd::Isa;
 
-/// Rows begin so many doubles apart at least: the points, and one of the shell at each end.
+/// The minimum row length in addition to the points: one point of the shell at each end.
 const SHELL: usize = 2;
-/// Most points of a row with its shell: classes have 256.
+/// The largest number of points in a row with its shell: classes have 256.
 const ROW: usize = 256 + 16;
 
 /// Values on a cube, `[k][j][i]`, each index from 0 to n + 1.
 pub struct Grid {
     pub n: usize,
-    /// Doubles from row to row, and from plane to plane: no multiple of a page, or all would meet in one set of a cache.
+    /// Doubles from row to row, and from plane to plane: not a multiple of a page, or all would share one cache set.
     row: usize,
     plane: usize,
     values: Array<f64>,
@@ -44,26 +44,26 @@ impl Grid {
         self.values.as_ptr().wrapping_add(k * self.plane + j * self.row)
     }
 
-    /// A row with its shell.
+    /// Returns a row with its shell.
     #[inline(always)]
     unsafe fn get(&self, k: usize, j: usize) -> &[f64] {
         std::slice::from_raw_parts(self.row(k, j), self.n + SHELL)
     }
 
-    /// A row that nobody else uses now.
+    /// Returns a row that no other thread uses now.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     unsafe fn own(&self, k: usize, j: usize) -> &mut [f64] {
         std::slice::from_raw_parts_mut(self.row(k, j), self.n + SHELL)
     }
 
-    /// The planes of a member, without the shell.
+    /// Returns the planes of a member, without the shell.
     fn planes(&self, member: &Member) -> Range<usize> {
         let part = member.part(self.n);
         part.start + 1..part.end + 1
     }
 
-    /// Zero, a member's planes and those of the shell beside; others may still be at theirs.
+    /// Clears a member's planes and the adjacent shell planes; other members may still be clearing theirs.
     pub fn clear(&self, member: &Member) {
         let part = member.part(self.n);
         let first = if part.start == 0 { 0 } else { part.start + 1 };
@@ -71,11 +71,11 @@ impl Grid {
         if part.is_empty() {
             return;
         }
-        // Safe: shares of different members never meet.
+        // Safe: shares of different members never overlap.
         unsafe { self.values.part(first * self.plane..(last + 1) * self.plane).fill(0.0) };
     }
 
-    /// Copies both sides of a plane's rows, and its first and last row, to the other side.
+    /// Copies both ends of a plane's rows, and its first and last row, to the opposite side.
     unsafe fn wrap_plane(&self, k: usize) {
         let n = self.n;
         for j in 1..=n {
@@ -87,14 +87,14 @@ impl Grid {
         self.own(k, n + 1).copy_from_slice(self.get(k, 1));
     }
 
-    /// Fills the whole shell; every member comes with its planes written.
+    /// Fills the whole shell; every member calls it after writing its planes.
     pub fn wrap(&self, member: &Member) {
-        // Safe: planes are a member's own until all meet; the shell's planes have one writer each.
+        // Safe: planes belong to one member until all meet; each shell plane has one writer.
         unsafe { self.planes(member).for_each(|k| self.wrap_plane(k)) };
         self.wrap_ends(member);
     }
 
-    /// The same when the planes' own sides are done.
+    /// Does the same if the sides of the planes are already filled.
     fn wrap_ends(&self, member: &Member) {
         let (n, planes) = (self.n, self.planes(member));
         for (from, to) in [(n, 0), (1, n + 1)] {
@@ -105,7 +105,7 @@ impl Grid {
         member.meet();
     }
 
-    /// The sum of squares of points of these planes, counted without the shell.
+    /// Returns the sum of squares of the points of these planes, counted without the shell.
     pub unsafe fn squares(&self, planes: Range<usize>) -> f64 {
         let mut sums = [0.0; 8];
         for k in planes {
@@ -119,7 +119,7 @@ impl Grid {
     }
 }
 
-/// Weights of a point and of its 6, 12 and 8 neighbours over a face, an edge and a corner.
+/// Weights of a point and of its 6, 12 and 8 neighbours across a face, an edge and a corner.
 #[derive(Clone, Copy)]
 pub struct Weights([f64; 4]);
 
@@ -129,7 +129,7 @@ impl Weights {
     }
 }
 
-/// Compiles a function over planes once for each set of instructions, and runs that of `isa`.
+/// Compiles a function over planes once for each instruction set, and runs the version of `isa`.
 macro_rules! widest {
     ($isa:expr, $work:ident($($argument:ident: $kind:ty),*)) => {{
         #[cfg(target_arch = "x86_64")]
@@ -142,7 +142,7 @@ macro_rules! widest {
         unsafe fn wide($($argument: $kind),*) {
             $work($($argument),*);
         }
-        // Safe: the processor has them, and members write planes of their own.
+        // Safe: the processor supports them, and each member writes its own planes.
         match $isa {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx512 => unsafe { widest($($argument),*) },
@@ -153,35 +153,35 @@ macro_rules! widest {
     }};
 }
 
-/// to = right - A u. `right` and `to` may be one.
+/// Computes to = right - A u. `right` and `to` may be the same.
 pub fn residual(isa: Isa, member: &Member, weights: Weights, u: &Grid, right: &Grid, to: &Grid) {
     let planes = to.planes(member);
     widest!(isa, residual_of(planes: Range<usize>, weights: Weights, u: &Grid, right: &Grid, to: &Grid));
     to.wrap_ends(member);
 }
 
-/// u = u + C r.
+/// Computes u = u + C r.
 pub fn correct(isa: Isa, member: &Member, weights: Weights, r: &Grid, u: &Grid) {
     let planes = u.planes(member);
     widest!(isa, correct_of(planes: Range<usize>, weights: Weights, r: &Grid, u: &Grid));
     u.wrap_ends(member);
 }
 
-/// The finer residual, averaged over 27 points, onto the coarser grid.
+/// Restricts the finer residual to the coarser grid by an average over 27 points.
 pub fn restrict(isa: Isa, member: &Member, fine: &Grid, coarse: &Grid) {
     let planes = coarse.planes(member);
     widest!(isa, restrict_of(planes: Range<usize>, fine: &Grid, coarse: &Grid));
     coarse.wrap_ends(member);
 }
 
-/// The coarser correction, interpolated, added to the finer grid, or put there (`fresh`).
+/// Interpolates the coarser correction and adds it to the finer grid, or stores it there (`fresh`).
 pub fn prolong(isa: Isa, member: &Member, coarse: &Grid, fine: &Grid, fresh: bool) {
     let planes = fine.planes(member);
     widest!(isa, prolong_of(planes: Range<usize>, coarse: &Grid, fine: &Grid, fresh: bool));
     fine.wrap_ends(member);
 }
 
-/// Sums over the four neighbours across faces and the four across edges, in the plane through each point of a row.
+/// Sums the four face neighbours and the four edge neighbours, in the plane through each point of a row.
 #[inline(always)]
 unsafe fn around(grid: &Grid, k: usize, j: usize, faces: &mut [f64; ROW], edges: &mut [f64; ROW]) {
     let len = grid.n + SHELL;
@@ -200,7 +200,7 @@ unsafe fn residual_of(planes: Range<usize>, Weights(a): Weights, u: &Grid, right
     for k in planes {
         for j in 1..=n {
             around(u, k, j, &mut faces, &mut edges);
-            // `right` may be the row that is written, so both are pointers.
+            // `right` may be the written row, so both are pointers.
             let (here, right, to) = (&u.get(k, j)[..n + 2], right.row(k, j).cast_const(), to.row(k, j));
             let (faces, edges) = (&faces[..n + 2], &edges[..n + 2]);
             for i in 1..=n {
@@ -231,7 +231,7 @@ unsafe fn correct_of(planes: Range<usize>, Weights(c): Weights, r: &Grid, u: &Gr
     }
 }
 
-/// A coarse point lies on the fine one of twice its indices.
+/// A coarse point coincides with the fine one at twice its indices.
 #[inline(always)]
 unsafe fn restrict_of(planes: Range<usize>, fine: &Grid, coarse: &Grid) {
     let (n, mut faces, mut edges) = (coarse.n, [0.0; ROW], [0.0; ROW]);
@@ -252,14 +252,14 @@ unsafe fn restrict_of(planes: Range<usize>, fine: &Grid, coarse: &Grid) {
     }
 }
 
-/// A fine point gets the mean of the one, two, four or eight coarse points about it.
+/// A fine point gets the mean of the one, two, four or eight surrounding coarse points.
 #[inline(always)]
 unsafe fn prolong_of(planes: Range<usize>, coarse: &Grid, fine: &Grid, fresh: bool) {
     let (n, len) = (fine.n, coarse.n + SHELL);
     let mut mean = [0.0; ROW];
     for k in planes {
         for j in 1..=n {
-            // An even index lies on a coarse one, an odd one between two.
+            // An even index coincides with a coarse one, an odd index lies between two.
             let rows = [(k / 2, j / 2), (k / 2, j.div_ceil(2)), (k.div_ceil(2), j / 2), (k.div_ceil(2), j.div_ceil(2))];
             let rows = rows.map(|(k, j)| &coarse.get(k, j)[..len]);
             let mean = &mut mean[..len];

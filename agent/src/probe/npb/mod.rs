@@ -1,8 +1,9 @@
 //! The NAS parallel benchmarks, on one machine: fixed work by a team of threads, verified by the published numbers.
 //!
-//! A trial is one run, timed as the originals are: making the problem and a first pass are outside. The rate divides
-//! the originals' own operation count, whatever was really done. Written anew in Rust from the specification
-//! (Bailey et al., RNR-94-007, and NAS-95-020): it compares machines, not compilers. More than one machine: never.
+//! A trial is one run, timed like the originals: setting up the problem and a first pass are not timed. The rate uses
+//! the originals' own operation count, regardless of the operations executed. Written from scratch in Rust from the
+//! specification (Bailey et al., RNR-94-007, and NAS-95-020): it compares machines, not compilers. Never uses more
+//! than one machine.
 
 use serde_json::Value;
 
@@ -56,24 +57,24 @@ pub enum Class {
     B,
 }
 
-/// One of the benchmarks: how much memory a class takes, and how it is run.
+/// One of the benchmarks: the memory that a class takes, and its run function.
 struct Benchmark {
     name: &'static str,
     bytes: fn(Class, usize) -> u64,
     run: fn(Class, &Team) -> Result<Outcome, Fault>,
 }
 
-/// A new benchmark is a file, a line here, and its name in the parameter above and in the catalogue.
+/// A new benchmark needs a file, a line here, and its name in the parameter above and in the catalogue.
 static BENCHMARKS: &[Benchmark] =
     &[bt::BENCHMARK, ep::BENCHMARK, cg::BENCHMARK, mg::BENCHMARK, ft::BENCHMARK, is::BENCHMARK];
 
-/// What a benchmark gives back.
+/// The result of a benchmark.
 pub struct Outcome {
-    /// The timed part, from `Team::timed`.
+    /// The time and CPU use of the timed part, from `Team::timed`.
     pub spent: Spent,
-    /// By the original's own count.
+    /// The number of operations by the original's own count.
     pub operations: f64,
-    /// All must hold, or the trial is invalid.
+    /// All checks must pass, or the trial is invalid.
     pub checks: Vec<Check>,
     /// Facts such as the instructions that were used.
     pub notes: Vec<(&'static str, Value)>,
@@ -95,7 +96,7 @@ fn run(context: &Context) -> Result<(), Fault> {
     };
     let place = Place { threads: context.threads(), cpus: &context.job.cpus };
     let wanted = (benchmark.bytes)(class, place.threads);
-    // What others hold now is not there either, and a group's limit is no available memory.
+    // Memory held by other processes is not available, and available memory does not include a group's limit.
     let limit = host::memory_bytes().map(|bytes| bytes / 10 * 9);
     fits(name, class, wanted, limit.into_iter().chain(host::available_memory_bytes()).min())?;
     pace::can_start(place.threads)?;
@@ -110,14 +111,14 @@ fn run(context: &Context) -> Result<(), Fault> {
     }
     let members: Vec<(u64, Option<u64>)> =
         outcome.spent.members.iter().map(|&Used { cpu_ns, run_delay_ns }| (cpu_ns, run_delay_ns)).collect();
-    pace::note_and_believe(context.out, outcome.spent.around_ns, &members, used.len())?;
+    pace::note_and_check_cpu_time(context.out, outcome.spent.around_ns, &members, used.len())?;
     context.out.note("verification_error", finite(check::verify(&outcome.checks)?))?;
     let time_s = seconds(outcome.spent.elapsed_ns);
     context.sample("npb_op_per_s", time_s, outcome.operations / time_s)?;
     context.sample("npb_time_s", time_s, time_s)
 }
 
-/// Refuses, before anything is made, a problem that memory cannot hold.
+/// Refuses a problem that does not fit into memory, before anything is allocated.
 fn fits(name: &str, class: Class, wanted: u64, there: Option<u64>) -> Result<(), Fault> {
     match there {
         Some(there) if wanted > there => {
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
     use crate::pin;
 
-    /// What a team of this size comes to.
+    /// Returns the result of `lead` with a team of this size.
     pub fn led<T: Send>(threads: usize, lead: impl FnOnce(&Team) -> Result<T, Fault> + Send) -> T {
         team::with(&Place { threads, cpus: &pin::allowed() }, lead).unwrap_or_else(|fault| panic!("{}", fault.what))
     }
@@ -156,7 +157,7 @@ mod tests {
             let benchmark = BENCHMARKS.iter().find(|benchmark| benchmark.name == name).unwrap();
             (benchmark.bytes)(Class::B, 2)
         };
-        // Twice the keys and once the values; three grids of 258^3 and their coarser ones; five doubles a point.
+        // Twice the keys and once the values; three grids of 258^3 and their coarser ones; five doubles per point.
         assert_eq!(class_b("is"), 4 * ((2 << 25) + (1 << 21)));
         assert!((420_000_000..480_000_000).contains(&class_b("mg")), "{}", class_b("mg"));
         assert!((1_342_000_000..1_400_000_000).contains(&class_b("ft")), "{}", class_b("ft"));

@@ -1,4 +1,4 @@
-//! What members of a team work on together: arrays of which each writes its own share, and sums over all.
+//! Shared data of a team: arrays in which each member writes its own share, and sums over all members.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -8,13 +8,13 @@ use super::team::{Member, Team};
 use crate::fault::Fault;
 use crate::memory_map::{MemoryMap, Pages};
 
-/// Plain numbers in huge pages where the kernel gives them; zero, and untouched, at first.
+/// Plain numbers in huge pages if the kernel provides them; initially zero, and untouched.
 pub struct Array<T> {
     region: MemoryMap,
     kind: PhantomData<T>,
 }
 
-/// Types of which zero bytes are a value.
+/// Types for which zero bytes are a valid value.
 pub trait Plain: Copy + Send + Sync {}
 impl Plain for f64 {}
 impl Plain for u32 {}
@@ -36,14 +36,14 @@ impl<T: Plain> Array<T> {
     }
 
     /// # Safety
-    /// Nobody writes to it meanwhile.
+    /// No thread writes to it while the slice is in use.
     #[inline(always)]
     pub unsafe fn all(&self) -> &[T] {
         std::slice::from_raw_parts(self.as_ptr(), self.len())
     }
 
     /// # Safety
-    /// Nobody else reads or writes this range meanwhile.
+    /// No other thread reads or writes this range while the slice is in use.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn part(&self, range: Range<usize>) -> &mut [T] {
@@ -52,7 +52,7 @@ impl<T: Plain> Array<T> {
     }
 }
 
-/// A value for each member, on cache lines of its own.
+/// A value for each member, on its own cache lines.
 pub struct Each<T>(Vec<Slot<T>>);
 
 #[repr(align(128))]
@@ -66,7 +66,7 @@ impl<T> Each<T> {
     }
 
     /// # Safety
-    /// Once at a time for each member, and nobody uses `of` for it meanwhile.
+    /// Called once at a time for each member, and no thread uses `of` for it while the reference is in use.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)]
     pub unsafe fn own(&self, member: &Member) -> &mut T {
@@ -74,14 +74,14 @@ impl<T> Each<T> {
     }
 
     /// # Safety
-    /// The member that owns it does not change it meanwhile.
+    /// The member that owns it does not change it while the reference is in use.
     #[inline(always)]
     pub unsafe fn of(&self, index: usize) -> &T {
         &*self.0[index].0.get()
     }
 }
 
-/// Sums that members make together, added up in their order; sums in turn use two sets of slots.
+/// Sums over all members, added up in their order; successive sums alternate between two sets of slots.
 pub struct Sums(Each<[[f64; 2]; 2]>);
 
 impl Sums {
@@ -89,10 +89,10 @@ impl Sums {
         Sums(Each::new(team, |_| [[0.0; 2]; 2]))
     }
 
-    /// Two sums at once, with a barrier. `turn` alternates between a member's calls.
+    /// Computes two sums at once, with a barrier. `turn` alternates between a member's calls.
     pub fn of(&self, member: &Member, turn: &mut usize, own: [f64; 2]) -> [f64; 2] {
         *turn ^= 1;
-        // Safe: a slot is written again two calls later, when all have passed the barrier after reading it.
+        // Safe: a slot is written again two calls later, when all members have passed the barrier after reading it.
         unsafe { (*self.0.own(member))[*turn] = own };
         member.meet();
         let mut total = [0.0; 2];

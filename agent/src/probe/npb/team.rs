@@ -1,7 +1,8 @@
-//! Threads that live for a whole benchmark and meet at cheap barriers, as those of OpenMP do.
+//! Threads that live for a whole benchmark and meet at cheap barriers, like those of OpenMP.
 //!
-//! The leader is member 0 and works too. Index ranges are split once and for all by the number of members, so that
-//! sums come out the same each time. Who waits spins first and then sleeps, so that a neighbour gets the processor.
+//! The leader is member 0 and works too. The number of members alone determines how index ranges are split, so that
+//! sums are the same each time. A waiting member first spins and then sleeps, so that another thread gets the
+//! processor.
 
 use std::cell::UnsafeCell;
 use std::ops::Range;
@@ -12,21 +13,21 @@ use crate::clock::{now_ns, thread_cpu_ns};
 use crate::fault::Fault;
 use crate::{disturbance, pin};
 
-/// Looks at a barrier before going to sleep: some tenths of a millisecond, or next to none where members share CPUs.
+/// Checks of a barrier before sleeping: a few tenths of a millisecond, or almost none if members share CPUs.
 const LOOKS: u32 = 20_000;
 const LOOKS_WHEN_SHARED: u32 = 100;
 
-/// Where and with how many threads.
+/// The CPUs and the number of threads.
 pub struct Place<'a> {
     pub threads: usize,
     /// Member i runs on `cpus[i % cpus.len()]`.
     pub cpus: &'a [usize],
 }
 
-/// All members, as their leader sees them. A closure that members run cannot hold it: it has its `Member`.
+/// All members, as seen by their leader. A closure that members run cannot hold the team: it gets its `Member`.
 pub struct Team<'a> {
     shared: &'a Shared,
-    /// Makes the team the leader's own, by not being `Sync`.
+    /// Restricts the team to the leader's thread, because the type is not `Sync`.
     _own: UnsafeCell<()>,
 }
 
@@ -36,16 +37,16 @@ pub struct Member<'a> {
     shared: &'a Shared,
 }
 
-/// What the timed part of a benchmark took.
+/// The time and CPU use of the timed part of a benchmark.
 pub struct Spent {
-    /// The timed part itself.
+    /// The time of the timed part itself.
     pub elapsed_ns: u64,
-    /// The timed part with the reading of the members' own clocks around it.
+    /// The time of the timed part and of reading the members' own clocks around it.
     pub around_ns: u64,
     pub members: Vec<Used>,
 }
 
-/// What one member used of its processor.
+/// The CPU time and run delay of one member.
 pub struct Used {
     pub cpu_ns: u64,
     pub run_delay_ns: Option<u64>,
@@ -59,13 +60,13 @@ struct Shared {
     arrived: AtomicU32,
     generation: AtomicU32,
     asleep: AtomicU32,
-    /// Written by the leader before a barrier, read by the others after it; `None` sends them home.
+    /// Written by the leader before a barrier, read by the others after it; `None` ends the members.
     job: UnsafeCell<Option<Job>>,
 }
 
 unsafe impl Sync for Shared {}
 
-/// Starts a team, lets `lead` use it in the thread of member 0, and ends it.
+/// Starts a team, calls `lead` in the thread of member 0, and ends the team.
 pub fn with<T: Send>(place: &Place, lead: impl FnOnce(&Team) -> Result<T, Fault> + Send) -> Result<T, Fault> {
     let shared = &Shared {
         members: place.threads,
@@ -75,12 +76,12 @@ pub fn with<T: Send>(place: &Place, lead: impl FnOnce(&Team) -> Result<T, Fault>
         asleep: AtomicU32::new(0),
         job: UnsafeCell::new(None),
     };
-    // The same CPUs already hold the whole process; a failure to pin would have shown there.
+    // The whole process already runs on the same CPUs; a failure to pin would have shown there.
     let pinned = |i: usize| drop(pin::to(&[place.cpus[i % place.cpus.len()]]));
     thread::scope(|scope| {
         let leader = scope.spawn(move || {
             pinned(0);
-            let _home = SendHome(shared);
+            let _end = EndMembers(shared);
             lead(&Team { shared, _own: UnsafeCell::new(()) })
         });
         for index in 1..place.threads {
@@ -98,10 +99,10 @@ impl Team<'_> {
         self.shared.members
     }
 
-    /// Runs `work` in every member at once; returns when all are through.
+    /// Runs `work` in every member at once; returns when all have finished.
     pub fn all(&self, work: impl Fn(&Member) + Sync) {
         let job: &(dyn Fn(&Member) + Sync) = &work;
-        // It is used until the second barrier only, and lives longer.
+        // Used only until the second barrier, and lives longer.
         let job: Job = unsafe { std::mem::transmute(job) };
         unsafe { *self.shared.job.get() = Some(job) };
         self.shared.meet();
@@ -114,7 +115,7 @@ impl Team<'_> {
         self.all(|member| work(member.part(n)));
     }
 
-    /// Sums over `0..n`, added up in the order of the members.
+    /// Computes sums over `0..n`, added up in the order of the members.
     pub fn sums<const N: usize>(&self, n: usize, work: impl Fn(Range<usize>) -> [f64; N] + Sync) -> [f64; N] {
         let parts: Vec<[AtomicU64; N]> = (0..self.threads()).map(|_| [const { AtomicU64::new(0) }; N]).collect();
         self.all(|member| {
@@ -128,7 +129,7 @@ impl Team<'_> {
         total
     }
 
-    /// Times `work`; the members' own clocks are read before and after, outside the time.
+    /// Times `work`; the members' own clocks are read before and after, outside the measured time.
     pub fn timed(&self, work: impl FnOnce()) -> Spent {
         let slots = || (0..self.threads()).map(|_| [const { AtomicU64::new(0) }; 2]).collect::<Vec<_>>();
         let (before, after) = (slots(), slots());
@@ -150,7 +151,7 @@ impl Team<'_> {
     }
 }
 
-/// The calling member's CPU time and run delay.
+/// Reads the calling member's CPU time and run delay.
 fn read(slot: &[AtomicU64; 2]) {
     slot[1].store(disturbance::run_delay_ns().unwrap_or(u64::MAX), Relaxed);
     slot[0].store(thread_cpu_ns(), Relaxed);
@@ -161,18 +162,18 @@ impl Member<'_> {
         self.shared.members
     }
 
-    /// This member's share of `0..n`: shares differ by one at most.
+    /// Returns this member's share of `0..n`; shares differ by at most one.
     pub fn part(&self, n: usize) -> Range<usize> {
         n * self.index / self.members()..n * (self.index + 1) / self.members()
     }
 
-    /// Waits until every member is here. All must come equally often.
+    /// Waits until every member is here. All members must call it equally often.
     pub fn meet(&self) {
         self.shared.meet();
     }
 
     fn follow(&self) {
-        let _bomb = Bomb;
+        let _guard = AbortOnPanic;
         loop {
             self.shared.meet();
             let Some(job) = (unsafe { *self.shared.job.get() }) else { return };
@@ -211,20 +212,20 @@ impl Shared {
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 
-/// Ends the members' wait for work, also when the leader panics.
-struct SendHome<'a>(&'a Shared);
+/// Ends the members' wait for work, also if the leader panics.
+struct EndMembers<'a>(&'a Shared);
 
-impl Drop for SendHome<'_> {
+impl Drop for EndMembers<'_> {
     fn drop(&mut self) {
         unsafe { *self.0.job.get() = None };
         self.0.meet();
     }
 }
 
-/// A member that panics would leave the others waiting for ever.
-struct Bomb;
+/// Aborts the process if a member panics, because the others would wait for ever.
+struct AbortOnPanic;
 
-impl Drop for Bomb {
+impl Drop for AbortOnPanic {
     fn drop(&mut self) {
         if thread::panicking() {
             std::process::abort();
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_index_is_somebodys_once() {
+    fn every_index_belongs_to_one_member() {
         for threads in [1, 2, 3, 7] {
             for n in [0, 1, 5, 64, 1000] {
                 let seen: Vec<AtomicUsize> = (0..n).map(|_| AtomicUsize::new(0)).collect();
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_barrier_lets_nobody_through_early_also_with_more_members_than_cpus() {
+    fn a_barrier_lets_no_member_through_early_even_with_more_members_than_cpus() {
         let threads = pin::allowed().len() + 2;
         let steps = AtomicUsize::new(0);
         led(threads, |team| {
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_holds_the_work_and_no_member_used_more_than_there_was() {
+    fn the_time_covers_the_work_and_no_member_used_more_cpu_time() {
         let spent = led(2, |team| {
             team.timed(|| {
                 team.over(2, |_| {

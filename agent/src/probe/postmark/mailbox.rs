@@ -1,7 +1,7 @@
 //! The folder of many small files, and the system calls on it. None of them allocates.
 //!
-//! `buffered` moves pages of 4 KiB, as files of C's standard library do, with the calls that they add: a look at each
-//! file that is opened, and a seek to the end of one that is appended to.
+//! `buffered` moves pages of 4 KiB, as files of C's standard library do, with their additional calls: an fstat of each
+//! opened file, and a seek to the end of a file before an append.
 
 use std::ffi::CString;
 use std::io;
@@ -10,11 +10,11 @@ use super::plan::Act;
 use crate::fault::check;
 
 const PAGE_BYTES: usize = 4096;
-/// A file's content begins at one of so many places of the text, so that no two neighbours are alike.
+/// A file's content begins at one of this many places of the text, so that no two neighbours are the same.
 const STARTS: usize = 4096;
 
 pub struct Mailbox {
-    /// The folder, open.
+    /// The descriptor of the folder.
     root: i32,
     names: Vec<CString>,
     text: Vec<u8>,
@@ -24,20 +24,20 @@ pub struct Mailbox {
     write_bytes: usize,
 }
 
-/// Bytes of text that files of up to so many bytes are made of.
+/// Returns the bytes of text needed for files of up to `high_bytes` bytes.
 pub fn text_bytes(high_bytes: usize) -> usize {
     high_bytes + STARTS
 }
 
 impl Mailbox {
     pub fn new(root: i32, names: Vec<CString>, text: Vec<u8>, buffered: bool, blocks: (usize, usize)) -> Mailbox {
-        // A buffer is passed by where a block is larger than it.
+        // A block larger than the buffer bypasses it.
         let moved = |bytes: usize| if buffered { (bytes / PAGE_BYTES).max(1) * PAGE_BYTES } else { bytes };
         let (read_bytes, write_bytes) = (moved(blocks.0), moved(blocks.1));
         Mailbox { root, names, room: vec![0; read_bytes], text, buffered, read_bytes, write_bytes }
     }
 
-    /// What a file holds from its beginning on.
+    /// Returns the content of a file from its beginning on.
     pub fn content(&self, file: u32) -> &[u8] {
         &self.text[file as usize * 61 % STARTS..]
     }
@@ -89,7 +89,7 @@ impl Mailbox {
         let fd = self.open(file, libc::O_RDONLY)?;
         let mut left = bytes;
         while left > 0 {
-            // A buffer asks for all that it holds.
+            // A buffered read always requests a full buffer.
             let wanted = if self.buffered { self.read_bytes } else { self.read_bytes.min(left) };
             let moved = check(unsafe { libc::read(fd, self.room.as_mut_ptr().cast(), wanted) } as i64)? as usize;
             if moved != wanted.min(left) {

@@ -1,9 +1,9 @@
-//! A mail server's load on many small files: a pool is made, transactions change it, all is removed.
+//! A mail server's load on many small files: creates a pool, changes it by transactions, removes everything.
 //!
 //! Each transaction reads a file or appends to one, then creates a file or deletes one (Katcher, PostMark: A New File
-//! System Benchmark, NetApp TR-3022, 1997). Everything is drawn before the clock starts; afterwards every file that must
-//! be there is read, and no other may be. One thread; nothing is synchronous, so that files which fit into memory
-//! measure the page cache and the file system's code, and the notes say so. Says nothing of large files.
+//! System Benchmark, NetApp TR-3022, 1997). Everything is drawn before the clock starts; afterwards every expected
+//! file is read, and no other file may exist. One thread; nothing is synchronous, so files that fit into memory
+//! measure the page cache and the file system's code, and the notes say so. Does not measure large files.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{Context, Kind, Metric, Param, Probe, SOLO};
 use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::{Fault, OrFault};
-use crate::pace::{note_and_believe, note_share};
+use crate::pace::{note_and_check_cpu_time, note_share};
 use crate::scratch::{self, Pattern};
 use crate::workdir::Workdir;
 use crate::{disturbance, host};
@@ -25,7 +25,7 @@ mod mailbox;
 mod plan;
 
 use mailbox::{Mailbox, text_bytes};
-use plan::{Act, Asked, Plan};
+use plan::{Act, Parameters, Plan};
 
 const CELL: &[&str] = &["buffered", "files", "folders", "size_bytes", "transactions"];
 const OF_AN_OP: &[&str] = &["buffered", "files", "folders", "op", "size_bytes", "transactions"];
@@ -56,7 +56,7 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// Seconds of the three phases.
+/// Times of the three phases, s.
 struct Times {
     create_s: f64,
     transactions_s: f64,
@@ -64,24 +64,24 @@ struct Times {
 }
 
 fn run(context: &Context) -> Result<(), Fault> {
-    let asked = asked(context)?;
-    let plan = Plan::draw(asked);
+    let parameters = parameters(context)?;
+    let plan = Plan::draw(parameters);
     check_room(context, plan.peak_bytes)?;
     let folder = Workdir::new(context.dir()?)?;
     let root = File::open(folder.path()).or_fault("cannot open the folder", DIRECTORY_NEXT)?;
-    let names = names(&plan, asked.folders, folder.path())?;
-    let mut text = vec![0; text_bytes(asked.high_bytes as usize)];
-    Pattern::new(asked.seed).write(0, &mut text);
+    let names = names(&plan, parameters.folders, folder.path())?;
+    let mut text = vec![0; text_bytes(parameters.high_bytes as usize)];
+    Pattern::new(parameters.seed).write(0, &mut text);
     let blocks = ["read_bytes", "write_bytes"].map(|name| context.whole(name).unwrap_or(512) as usize);
     let mut mailbox = Mailbox::new(root.as_raw_fd(), names, text, context.text("buffered") == "yes", blocks.into());
     let times = measure(context, &plan, &mut mailbox, folder.path())?;
     show(context, &plan, &times)
 }
 
-fn asked(context: &Context) -> Result<Asked, Fault> {
+fn parameters(context: &Context) -> Result<Parameters, Fault> {
     let whole = |name: &str| context.whole(name).unwrap_or(0) as u32;
     let (low_bytes, high_bytes) = range(context.text("size_bytes"))?;
-    Ok(Asked {
+    Ok(Parameters {
         files: whole("files"),
         low_bytes,
         high_bytes,
@@ -93,7 +93,7 @@ fn asked(context: &Context) -> Result<Asked, Fault> {
     })
 }
 
-/// The smallest and the largest size of a file.
+/// Parses the smallest and the largest size of a file.
 fn range(text: &str) -> Result<(u32, u32), Fault> {
     let whole = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
     match text.split_once('-').map(|(low, high)| (whole(low), whole(high))) {
@@ -105,7 +105,7 @@ fn range(text: &str) -> Result<(u32, u32), Fault> {
     }
 }
 
-/// Makes the folders, and the names of all files that will ever be.
+/// Creates the folders; returns the names of all files of the run.
 fn names(plan: &Plan, folders: u32, root: &Path) -> Result<Vec<CString>, Fault> {
     if folders > 1 {
         for i in 0..folders {
@@ -117,7 +117,7 @@ fn names(plan: &Plan, folders: u32, root: &Path) -> Result<Vec<CString>, Fault> 
     names.map(|name| CString::new(name).or_fault("a name with a NUL", "report this")).collect()
 }
 
-/// Refuses what cannot fit; says whether memory alone may hold it.
+/// Refuses a load that cannot fit; notes whether memory alone may hold it.
 fn check_room(context: &Context, peak_bytes: u64) -> Result<(), Fault> {
     let dir = context.dir()?;
     let free = scratch::free_bytes(dir)?;
@@ -148,7 +148,7 @@ fn measure(context: &Context, plan: &Plan, mailbox: &mut Mailbox, root: &Path) -
     let cpu_ns = first_cpu_ns + thread_cpu_ns() - cpu_ns;
     let run_delay_ns = disturbance::run_delay_ns().zip(delay).map(|(after, before)| after.saturating_sub(before));
     disturbance::counts(cpus).note_since(&before, context.out)?;
-    note_and_believe(context.out, create_ns + transactions_ns + delete_ns, &[(cpu_ns, run_delay_ns)], 1)?;
+    note_and_check_cpu_time(context.out, create_ns + transactions_ns + delete_ns, &[(cpu_ns, run_delay_ns)], 1)?;
     context.out.note("verified_files", checked)?;
     if let Some(left) = files_in(root)?.first() {
         return Err(wrong(format!("{} is there after its deletion", left.display())));
@@ -157,7 +157,7 @@ fn measure(context: &Context, plan: &Plan, mailbox: &mut Mailbox, root: &Path) -
     Ok(Times { create_s, transactions_s, delete_s })
 }
 
-/// Nanoseconds that all of it took.
+/// Returns the time of all the work, ns.
 fn timed(mut work: impl FnMut() -> io::Result<()>) -> Result<u64, Fault> {
     let start = now_ns();
     let done = work();
@@ -175,19 +175,19 @@ fn wrong(what: String) -> Fault {
     Fault::invalid(what, "the file system lost something, or report this")
 }
 
-/// Holds every file against what was written to it, and their number against the plan; says how many there are.
+/// Compares every file with the data written to it, and their number with the plan; returns the number of files.
 fn verify(plan: &Plan, mailbox: &Mailbox, root: &Path) -> Result<u64, Fault> {
     let there = files_in(root)?;
     if there.len() != plan.delete.len() {
         return Err(wrong(format!("{} files are there, not {}", there.len(), plan.delete.len())));
     }
     for path in &there {
-        let found = std::fs::read(path).or_fault("cannot read a file back", "look at the disk")?;
+        let content = std::fs::read(path).or_fault("cannot read a file back", "look at the disk")?;
         let file = path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
         let Some(file) = file.filter(|&file| plan.delete.binary_search_by_key(&file, file_of).is_ok()) else {
             return Err(wrong(format!("{} should not be there", path.display())));
         };
-        if found != mailbox.content(file)[..plan.sizes[file as usize] as usize] {
+        if content != mailbox.content(file)[..plan.sizes[file as usize] as usize] {
             return Err(wrong(format!("file {file} does not hold what was written to it")));
         }
     }
@@ -198,7 +198,7 @@ fn file_of(act: &Act) -> u32 {
     if let Act::Delete { file } = *act { file } else { u32::MAX }
 }
 
-/// The files of the folder and of the folders in it.
+/// Returns the files of the folder and of its subfolders.
 fn files_in(root: &Path) -> Result<Vec<PathBuf>, Fault> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -211,7 +211,7 @@ fn files_in(root: &Path) -> Result<Vec<PathBuf>, Fault> {
     Ok(files)
 }
 
-/// Rates within the transactions, of the pool's creation and removal alone, and of all bytes over all three phases.
+/// Reports rates within the transactions, of the pool's creation and removal alone, and of all bytes over all phases.
 fn show(context: &Context, plan: &Plan, times: &Times) -> Result<(), Fault> {
     let Times { create_s, transactions_s, delete_s } = *times;
     let (counts, all_s) = (plan.counts, create_s + transactions_s + delete_s);
@@ -225,7 +225,7 @@ fn show(context: &Context, plan: &Plan, times: &Times) -> Result<(), Fault> {
         ("create_alone", plan.create.len() as u64, create_s),
         ("delete_alone", plan.delete.len() as u64, delete_s),
     ] {
-        // What did not happen has no rate.
+        // An operation that did not occur has no rate.
         if count > 0 {
             context.sample_of("postmark_file_op_per_s", &[("op", op)], all_s, count as f64 / over_s)?;
         }

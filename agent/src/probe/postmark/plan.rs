@@ -1,10 +1,10 @@
-//! The whole run, drawn beforehand: which file is made, read, grown or removed when, and what must be left.
+//! The whole run, drawn in advance: which file is created, read, extended or removed when, and what must remain.
 
 use crate::rng::Rng;
 
-/// What is asked for.
+/// The requested load.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct Parameters {
     pub files: u32,
     pub low_bytes: u32,
     pub high_bytes: u32,
@@ -16,7 +16,7 @@ pub struct Asked {
     pub seed: u64,
 }
 
-/// One half of a transaction, on file `file`; `bytes` are what it moves.
+/// One half of a transaction, on file `file`; `bytes` is the amount that it moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Create {
@@ -27,7 +27,7 @@ pub enum Act {
         file: u32,
         bytes: u32,
     },
-    /// From this place of the file on.
+    /// Appends from this offset of the file on.
     Append {
         file: u32,
         from: u32,
@@ -36,7 +36,7 @@ pub enum Act {
     Delete {
         file: u32,
     },
-    /// An append to a file that is as large as may be, or a deletion where no file is.
+    /// An append to a file of the maximum size, or a deletion with no file left.
     Nothing,
 }
 
@@ -54,17 +54,17 @@ pub struct Plan {
     pub create: Vec<Act>,
     pub transactions: Vec<[Act; 2]>,
     pub delete: Vec<Act>,
-    /// Of each file that ever was, in the order of creation.
+    /// The size of every file that ever existed, in the order of creation.
     pub sizes: Vec<u32>,
     pub folder_of: Vec<u32>,
-    /// What the transactions do, and what the creation of the pool writes besides.
+    /// The operations of the transactions, and the bytes that creating the pool writes.
     pub counts: Counts,
     pub pool_bytes: u64,
     pub peak_bytes: u64,
 }
 
 struct Author {
-    asked: Asked,
+    parameters: Parameters,
     rng: Rng,
     live: Vec<u32>,
     bytes: u64,
@@ -72,10 +72,10 @@ struct Author {
 }
 
 impl Plan {
-    pub fn draw(asked: Asked) -> Plan {
+    pub fn draw(parameters: Parameters) -> Plan {
         let plan = Plan {
-            create: Vec::with_capacity(asked.files as usize),
-            transactions: Vec::with_capacity(asked.transactions as usize),
+            create: Vec::with_capacity(parameters.files as usize),
+            transactions: Vec::with_capacity(parameters.transactions as usize),
             delete: Vec::new(),
             sizes: Vec::new(),
             folder_of: Vec::new(),
@@ -83,13 +83,13 @@ impl Plan {
             pool_bytes: 0,
             peak_bytes: 0,
         };
-        let mut author = Author { asked, rng: Rng::new(asked.seed, 0), live: Vec::new(), bytes: 0, plan };
-        for _ in 0..asked.files {
+        let mut author = Author { parameters, rng: Rng::new(parameters.seed, 0), live: Vec::new(), bytes: 0, plan };
+        for _ in 0..parameters.files {
             let made = author.create();
             author.plan.create.push(made);
         }
         author.plan.pool_bytes = author.bytes;
-        for _ in 0..asked.transactions {
+        for _ in 0..parameters.transactions {
             let both = [author.read_or_append(), author.create_or_delete()];
             both.iter().for_each(|act| author.plan.counts.add(act));
             author.plan.transactions.push(both);
@@ -102,7 +102,7 @@ impl Plan {
 
 impl Author {
     fn create(&mut self) -> Act {
-        let Asked { low_bytes, high_bytes, folders, .. } = self.asked;
+        let Parameters { low_bytes, high_bytes, folders, .. } = self.parameters;
         let bytes = low_bytes + self.rng.below(u64::from(high_bytes - low_bytes) + 1) as u32;
         let file = self.plan.sizes.len() as u32;
         self.live.push(file);
@@ -117,30 +117,30 @@ impl Author {
         self.plan.peak_bytes = self.plan.peak_bytes.max(self.bytes);
     }
 
-    /// Where in `live` a file is, drawn anew; `None` where there is none.
+    /// Draws the index in `live` of a file; `None` if there is none.
     fn any(&mut self) -> Option<usize> {
         (!self.live.is_empty()).then(|| self.rng.below(self.live.len() as u64) as usize)
     }
 
     fn read_or_append(&mut self) -> Act {
-        let reads = self.rng.below(10) < u64::from(self.asked.bias_read);
+        let reads = self.rng.below(10) < u64::from(self.parameters.bias_read);
         let Some(at) = self.any() else { return Act::Nothing };
         let file = self.live[at];
         let size = self.plan.sizes[file as usize];
         if reads {
             return Act::Read { file, bytes: size };
         }
-        if size == self.asked.high_bytes {
+        if size == self.parameters.high_bytes {
             return Act::Nothing;
         }
-        let bytes = 1 + self.rng.below(u64::from(self.asked.high_bytes - size)) as u32;
+        let bytes = 1 + self.rng.below(u64::from(self.parameters.high_bytes - size)) as u32;
         self.plan.sizes[file as usize] += bytes;
         self.grow(bytes);
         Act::Append { file, from: size, bytes }
     }
 
     fn create_or_delete(&mut self) -> Act {
-        if self.rng.below(10) < u64::from(self.asked.bias_create) {
+        if self.rng.below(10) < u64::from(self.parameters.bias_create) {
             return self.create();
         }
         let Some(at) = self.any() else { return Act::Nothing };
@@ -172,8 +172,8 @@ impl Counts {
 mod tests {
     use super::*;
 
-    pub fn asked(files: u32, transactions: u32) -> Asked {
-        Asked {
+    pub fn parameters(files: u32, transactions: u32) -> Parameters {
+        Parameters {
             files,
             low_bytes: 500,
             high_bytes: 10_000,
@@ -186,9 +186,9 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_whole_and_always_the_same() {
-        let plan = Plan::draw(asked(500, 5000));
-        let again = Plan::draw(asked(500, 5000));
+    fn a_plan_is_complete_and_reproducible() {
+        let plan = Plan::draw(parameters(500, 5000));
+        let again = Plan::draw(parameters(500, 5000));
         assert!(plan.transactions == again.transactions && plan.sizes == again.sizes);
         let mut live = vec![None; plan.sizes.len()];
         let halves = plan.create.iter().chain(plan.transactions.iter().flatten()).chain(&plan.delete);
@@ -209,15 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn shares_and_sizes_are_as_asked() {
-        let Counts { created, read, appended, deleted, .. } = Plan::draw(asked(500, 5000)).counts;
+    fn shares_and_sizes_match_the_parameters() {
+        let Counts { created, read, appended, deleted, .. } = Plan::draw(parameters(500, 5000)).counts;
         assert!(read + appended <= 5000 && created + deleted <= 5000);
         for half in [created, read, appended, deleted] {
             assert!((2300..2700).contains(&half), "{half}");
         }
-        let only = Plan::draw(Asked { bias_read: 10, bias_create: 10, ..asked(10, 100) });
+        let only = Plan::draw(Parameters { bias_read: 10, bias_create: 10, ..parameters(10, 100) });
         assert_eq!((only.counts.read, only.counts.created, only.delete.len()), (100, 100, 110));
-        let none = Plan::draw(Asked { low_bytes: 700, high_bytes: 700, bias_create: 1, ..asked(2, 300) });
+        let none = Plan::draw(Parameters { low_bytes: 700, high_bytes: 700, bias_create: 1, ..parameters(2, 300) });
         assert!(none.counts.appended == 0 && none.sizes.iter().all(|bytes| *bytes == 700));
     }
 }

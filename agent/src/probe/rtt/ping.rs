@@ -1,4 +1,4 @@
-//! The client's side: one message in flight, in a closed loop or a spaced one.
+//! The client's side: one message in flight, in a closed or a spaced loop.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::traffic_limiter::Limiter;
 
 pub const WARM_UP: usize = 50;
 
-/// Sends a message, waits for its answer, and so on.
+/// Repeatedly sends a message and waits for its answer.
 pub struct Pinger {
     line: Line,
     message: Vec<u8>,
@@ -23,16 +23,16 @@ pub struct Pinger {
     messages: u64,
     spacing_ns: u64,
     duration_ns: u64,
-    /// When the next message of an open loop is to leave, and when none is any more; set by the first.
+    /// The scheduled time of an open loop's next message, and the end of the run; set at the first message.
     next_ns: u64,
     end_ns: u64,
-    /// Sent after their time, and never sent.
+    /// Messages sent after their scheduled time, and messages never sent.
     late: u64,
     missed: u64,
     lost: u64,
     recorder: Recorder,
     limiter: Arc<Limiter>,
-    /// Round trips before the limiter is asked again.
+    /// Round trips left before the next call of the limiter.
     granted: u64,
 }
 
@@ -63,12 +63,12 @@ impl Pinger {
         pinger.lost = 0;
         pinger.spacing_ns = (context.seconds("interval_s") * 1e9) as u64;
         pinger.limiter.begin();
-        // Without this a sleep may end 50 us late on top of all else.
+        // Without this, a sleep may end another 50 us late.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
         Ok(pinger)
     }
 
-    /// Waits for the time of the next message and returns it; `None` when that is after the run's end.
+    /// Waits for the scheduled time of the next message and returns it; `None` if it is after the end of the run.
     fn await_slot(&mut self) -> Result<Option<u64>, Fault> {
         let now = now_ns();
         if self.end_ns == 0 {
@@ -86,7 +86,7 @@ impl Pinger {
         Ok(Some(slot))
     }
 
-    /// Asks the limiter for more round trips when none is left, before a clock runs.
+    /// Asks the limiter for more round trips when none is left, before a time measurement starts.
     #[inline]
     fn ask(&mut self) -> Result<(), Fault> {
         if self.granted == 0 {
@@ -96,7 +96,7 @@ impl Pinger {
         Ok(())
     }
 
-    /// Gives up the slots before `until_ns` that have not been sent.
+    /// Gives up the unsent slots before `until_ns`.
     fn miss(&mut self, until_ns: u64) {
         if self.spacing_ns > 0 && until_ns > self.next_ns {
             let slots = (until_ns - self.next_ns).div_ceil(self.spacing_ns);
@@ -105,8 +105,8 @@ impl Pinger {
         }
     }
 
-    /// One round trip, from `slot` or else from now, ns; `None` when a datagram was lost. Answers to earlier messages
-    /// are dropped.
+    /// Runs one round trip and returns its time from `slot`, or from now, ns; `None` if a datagram was lost. Drops
+    /// answers to earlier messages.
     fn ping(&mut self, slot: Option<u64>) -> std::io::Result<Option<u64>> {
         let tagged = self.message.len().min(8);
         (self.number, self.messages) = (self.number + 1, self.messages + 1);
@@ -187,9 +187,9 @@ mod tests {
 
     use super::*;
     use crate::caps::{Caps, Item};
-    use crate::traffic_limiter::Bearing;
+    use crate::traffic_limiter::Tolerance;
 
-    /// A peer that holds each answer back for 12 ms, and a pinger that sends every 5 ms for 30 ms.
+    /// A peer that delays each answer by 12 ms, and a pinger that sends every 5 ms for 30 ms.
     fn slow_line() -> Pinger {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -201,7 +201,7 @@ mod tests {
                 server.write_all(&message).unwrap();
             }
         });
-        let bearing = Bearing { held_s: 1.0, warm_s: None, depth_s: 0.01 };
+        let tolerance = Tolerance { held_s: 1.0, warm_s: None, depth_s: 0.01 };
         Pinger {
             line: Line::Tcp(client),
             message: vec![0; 8],
@@ -216,20 +216,20 @@ mod tests {
             missed: 0,
             lost: 0,
             recorder: Recorder::new(),
-            limiter: Arc::new(Limiter::new(Caps::default(), Item { bytes: 16, packets: 2 }, bearing)),
+            limiter: Arc::new(Limiter::new(Caps::default(), Item { bytes: 16, packets: 2 }, tolerance)),
             granted: 0,
         }
     }
 
     #[test]
-    fn an_open_loop_counts_from_when_a_message_was_to_leave() {
+    fn an_open_loop_counts_from_the_scheduled_send_time() {
         let mut pinger = slow_line();
         let start = now_ns();
         while now_ns() - start < pinger.duration_ns {
             pinger.batch().unwrap();
         }
         pinger.finish().unwrap();
-        // Sent at 0, 12 and 24 ms in place of 0, 5 and 10: answered after 12, 19 and 26 ms.
+        // Sent at 0, 12 and 24 ms instead of 0, 5 and 10: answered after 12, 19 and 26 ms.
         let (sent, longest_ns) = (pinger.recorder.len(), pinger.recorder.longest_ns());
         assert!((2..=3).contains(&sent) && pinger.late == sent - 1, "{sent} sent, {} late", pinger.late);
         assert_eq!(pinger.missed, 6 - sent, "every slot of the run is sent or missed");
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_that_pass_behind_a_lost_message_are_missed() {
+    fn slots_that_pass_during_a_lost_message_count_as_missed() {
         let mut pinger = slow_line();
         (pinger.next_ns, pinger.end_ns) = (100, 40_000_000);
         pinger.miss(100);

@@ -1,11 +1,11 @@
-//! The triad for each instruction set, with stores past the caches or through them.
+//! The triad for each instruction set, with stores that bypass the caches or go through them.
 
-/// What the length of every part is a multiple of, elements: eight cache lines.
+/// The length of every part is a multiple of this many elements: eight cache lines.
 pub const GRANULE: usize = 64;
 
-/// What a kernel does in one call: `length` elements from `first`.
+/// The work of a kernel in one call: `length` elements from `first`.
 ///
-/// All counts are multiples of `GRANULE`, the arrays aligned to a page.
+/// All counts are multiples of `GRANULE`, and the arrays are aligned to a page.
 pub struct Part {
     pub a: *mut f64,
     pub b: *const f64,
@@ -33,7 +33,7 @@ pub fn dispatch(nontemporal: bool) -> (Kernel, &'static str) {
     }
 }
 
-/// One kernel; `$store` takes an address and a vector of `$lanes` elements.
+/// Defines one kernel; `$store` takes an address and a vector of `$lanes` elements.
 macro_rules! kernel {
     ($name:ident, $feature:literal, $lanes:literal, $splat:expr, $load:expr, $fma:expr, $store:expr) => {
         #[target_feature(enable = $feature)]
@@ -45,7 +45,7 @@ macro_rules! kernel {
                     $store(part.a.add(i), value);
                 }
             }
-            // Stores past the caches are in memory before the clock is read.
+            // Non-temporal stores are in memory before the clock is read.
             fence(SeqCst);
         }
     };
@@ -76,7 +76,7 @@ mod arm {
     use std::arch::aarch64::*;
     use std::sync::atomic::{Ordering::SeqCst, fence};
 
-    /// Two vectors: the non-temporal store of this architecture takes a pair.
+    /// Two vectors, because the non-temporal store of this architecture takes a pair.
     type Pair = (float64x2_t, float64x2_t);
 
     #[target_feature(enable = "neon")]

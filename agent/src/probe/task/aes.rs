@@ -1,6 +1,6 @@
 //! `aes`: a pass encrypts 1 MiB with AES-256 in CBC mode, and decrypts it.
 //!
-//! Each block of the encryption waits for the one before; those of the decryption do not.
+//! During encryption each block waits for the previous one; during decryption it does not.
 
 use aes::Aes256;
 use aes::cipher::{Array, BlockModeDecrypt, BlockModeEncrypt, KeyIvInit};
@@ -11,7 +11,7 @@ use super::answer::{bytes, expect, expect_sha256};
 use crate::fault::Fault;
 
 const BYTES: usize = 1 << 20;
-/// As OpenSSL has it.
+/// Matches OpenSSL's result.
 const CIPHERTEXT_SHA256: &str = "a2e202a9296c8548eeecb020489f36841ac48f0406fc54535011acef7737f9a9";
 
 struct Aes {
@@ -19,7 +19,7 @@ struct Aes {
     iv: [u8; 16],
     plain: Vec<[u8; 16]>,
     secret: Vec<[u8; 16]>,
-    /// What the next pass encrypts: an error of one pass is in all that follow.
+    /// The input of the next pass: an error in one pass affects all later ones.
     back: Vec<[u8; 16]>,
 }
 
@@ -27,7 +27,7 @@ pub fn make() -> Box<dyn Part> {
     Box::new(Aes::new())
 }
 
-/// The path that the `aes` crate takes, by the features that it asks for.
+/// Returns the code path of the `aes` crate, by the features that it tests for.
 pub fn isa() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_bit_in_any_pass_is_told() {
+    fn a_wrong_bit_in_any_pass_is_detected() {
         let mut aes = Aes::new();
         aes.pass().unwrap();
         aes.verify().unwrap();

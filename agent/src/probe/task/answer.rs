@@ -1,4 +1,4 @@
-//! Known answers: what a task's result is held against after the race.
+//! Known answers: the references that a task's result is compared with after the race.
 
 use std::fmt::Write;
 
@@ -7,24 +7,24 @@ use sha2::{Digest, Sha256};
 use crate::fault::Fault;
 use crate::rng::Rng;
 
-/// The seed of every task's input, whatever the seed of the job: the work is the same on every machine.
+/// The seed of every task's input, independent of the job's seed: the work is the same on every machine.
 const SEED: u64 = 2010;
 
-/// The numbers of one task's input.
+/// Returns the number generator of one task's input.
 pub fn numbers(stream: u64) -> Rng {
     Rng::new(SEED, stream)
 }
 
-/// Incompressible bytes; a multiple of 8.
+/// Returns `count` incompressible bytes; `count` is a multiple of 8.
 pub fn bytes(stream: u64, count: usize) -> Vec<u8> {
     let mut rng = numbers(stream);
     (0..count / 8).flat_map(|_| rng.next().to_le_bytes()).collect()
 }
 
-/// Refuses data that have not the known SHA-256, in hexadecimal.
+/// Refuses data whose SHA-256 differs from the known one, in hexadecimal.
 pub fn expect_sha256(data: &[u8], known: &str, what: &str) -> Result<(), Fault> {
-    let found = sha256(data);
-    expect(found == known, &format!("{what} (SHA-256 {found})"))
+    let digest = sha256(data);
+    expect(digest == known, &format!("{what} (SHA-256 {digest})"))
 }
 
 fn sha256(data: &[u8]) -> String {
@@ -34,7 +34,7 @@ fn sha256(data: &[u8]) -> String {
     })
 }
 
-/// Refuses a result that is not the known one.
+/// Refuses a result that differs from the known one.
 pub fn expect(right: bool, what: &str) -> Result<(), Fault> {
     if right {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn expect(right: bool, what: &str) -> Result<(), Fault> {
     Err(Fault::invalid(what, "do not trust this machine's arithmetic or memory, or report this"))
 }
 
-/// Holds every pass to the first one, bit by bit: one machine calculates the same twice.
+/// Compares every pass with the first one, bit by bit: one machine computes the same result twice.
 pub struct Alike {
     first: Vec<f64>,
     seen: bool,
@@ -70,7 +70,7 @@ impl Alike {
     }
 }
 
-/// Whether two vectors agree to a share of the larger one's largest value; never with a NaN.
+/// Whether two vectors agree within a share of the larger one's largest value; never with a NaN.
 pub fn close(a: &[f64], b: &[f64], share: f64) -> bool {
     let largest = a.iter().chain(b).fold(0.0_f64, |most, value| most.max(value.abs()));
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| (x - y).abs() <= share * largest)
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_told_and_what_is_no_number_is_never_close() {
+    fn differences_are_detected_and_nan_is_never_close() {
         let mut alike = Alike::new(2);
         assert!(alike.verify("nothing").is_err());
         alike.see(&[1.0, 2.0]);

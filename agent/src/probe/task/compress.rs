@@ -1,4 +1,4 @@
-//! `compress`: a pass deflates 1 MiB of made-up English-like text at zlib's level 6, and inflates it again.
+//! `compress`: a pass deflates 1 MiB of generated English-like text at zlib's level 6, and inflates it again.
 
 use miniz_oxide::deflate::core::{
     CompressorOxide, TDEFLFlush, TDEFLStatus, compress, create_comp_flags_from_zip_params,
@@ -13,7 +13,7 @@ use crate::fault::Fault;
 const BYTES: usize = 1 << 20;
 const LEVEL: i32 = 6;
 const WORDS: u64 = 4096;
-/// Of what the pinned version of the library makes: it is the same work only as long as this holds.
+/// The digest of the output of the pinned library version: the work is the same only as long as it matches.
 const PACKED_SHA256: &str = "b1596c57eed1f16941922943dc9219aa39cafe160bd59b2ba9698d402c0c06d1";
 const ZLIB: u32 = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
 
@@ -23,7 +23,7 @@ struct Compress {
     text: Vec<u8>,
     packed: Vec<u8>,
     packed_bytes: usize,
-    /// What the next pass deflates.
+    /// The input of the next pass.
     back: Vec<u8>,
     broken: bool,
 }
@@ -32,7 +32,7 @@ pub fn make() -> Box<dyn Part> {
     Box::new(Compress::new())
 }
 
-/// Words of 2 to 9 letters, few of them often and most of them seldom, in sentences; numbers in between.
+/// Generates sentences of words with 2 to 9 letters, a few of them frequent and most of them rare, with some numbers.
 pub fn text(count: usize) -> Vec<u8> {
     let mut rng = numbers(40);
     let letters = b"etaoinshrdlucmfwypvbgkjqxz";
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_byte_in_any_pass_is_told() {
+    fn a_wrong_byte_in_any_pass_is_detected() {
         let mut task = Compress::new();
         task.pass().unwrap();
         task.verify().unwrap();

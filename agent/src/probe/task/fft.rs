@@ -1,4 +1,4 @@
-//! `fft`: a pass transforms 2^16 complex numbers, forth and back, in place with radix 2 and double precision.
+//! `fft`: a pass transforms 2^16 complex numbers forward and back, in place, with radix 2 and double precision.
 
 use super::Part;
 use super::answer::{close, expect, numbers};
@@ -6,7 +6,7 @@ use crate::fault::Fault;
 
 const POINTS: usize = 1 << 16;
 const SHARE: f64 = 1e-9;
-/// Bins that are held against the sum that defines them.
+/// Bins that are compared with their defining sum.
 const BINS: [usize; 3] = [1, 12_345, POINTS - 2];
 
 type Complex = (f64, f64);
@@ -42,7 +42,7 @@ impl Fft {
         Fft { roots: (0..POINTS / 2).map(root).collect(), data: start.clone(), start }
     }
 
-    /// Cooley and Tukey's: the order of bits turned round, then butterflies of 2, 4, ... points.
+    /// Runs Cooley and Tukey's algorithm: bit reversal, then butterflies of 2, 4, ... points.
     fn transform(&mut self, back: bool) {
         let data = &mut self.data[..];
         for i in 0..POINTS {
@@ -90,8 +90,8 @@ impl Part for Fft {
             let term = |(n, &x): (usize, &Complex)| times(x, root(bin * n % POINTS));
             let add = |sum: Complex, term: Complex| (sum.0 + term.0, sum.1 + term.1);
             let sum = self.start.iter().enumerate().map(term).fold((0.0, 0.0), add);
-            let found = self.data[bin];
-            expect(close(&[sum.0, sum.1], &[found.0, found.1], SHARE), "a sum that an FFT gives")?;
+            let value = self.data[bin];
+            expect(close(&[sum.0, sum.1], &[value.0, value.1], SHARE), "a sum that an FFT gives")?;
         }
         Ok(())
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tone_has_one_line_and_a_wrong_number_is_told() {
+    fn a_tone_has_one_line_and_a_wrong_number_is_detected() {
         let mut fft = Fft::new();
         fft.data = (0..POINTS).map(|n| root(7 * n % POINTS)).collect();
         fft.transform(false);

@@ -1,8 +1,9 @@
 //! `disk`: a pass writes 64 files of 16 KiB and one of 4 MiB, waits for the device, reads them back and removes them.
 //!
-//! Each small file is synchronous (fsync) before the next is made; of the large one each MiB is (O_DSYNC). The folder
-//! is synchronous once a pass. Reads follow after the page cache was told to drop the files: they come from the device,
-//! or from a cache that the guest does not see. Whether this page cache obeys is looked at once, before the clock starts.
+//! Each small file is flushed (fsync) before the next is created; each MiB of the large file is written synchronously
+//! (O_DSYNC). The folder is flushed once per pass. Before the reads, the page cache is told to drop the files: the
+//! reads come from the device, or from a cache that the guest cannot see. One check before the clock starts shows
+//! whether this page cache obeys.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -19,11 +20,11 @@ const FILES: usize = 64;
 const FILE_BYTES: usize = 16 << 10;
 const PIECES: usize = 4;
 const PIECE_BYTES: usize = 1 << 20;
-/// What one thread has in its folder at most.
+/// The maximum amount of data that one thread has in its folder.
 const HELD_BYTES: u64 = (FILES * FILE_BYTES + PIECES * PIECE_BYTES) as u64;
 const NEXT: &str = "name a directory with room that you may write to";
 
-/// The folder in which all threads have theirs.
+/// Creates the parent of all threads' folders.
 pub fn workdir(dir: &Path, threads: usize) -> Result<Workdir, Fault> {
     if scratch::in_memory(dir) {
         let what = format!("{} lives in memory, which is no disk", dir.display());
@@ -37,7 +38,7 @@ pub fn workdir(dir: &Path, threads: usize) -> Result<Workdir, Fault> {
     Workdir::new(dir)
 }
 
-/// The share of a file that the page cache keeps although it was told to drop it; `None` where that cannot be seen.
+/// Returns the share of a file that the page cache keeps after being told to drop it; `None` if that cannot be read.
 pub fn kept(workdir: &Workdir) -> Result<Option<f64>, Fault> {
     let path = workdir.path().join("kept");
     fs::write(&path, bytes(111, PIECE_BYTES)).or_fault("cannot write a file", NEXT)?;
@@ -72,7 +73,7 @@ impl Files {
         })
     }
 
-    /// No two small files hold the same.
+    /// Returns the content of a small file; no two small files have the same content.
     fn content(&self, i: usize) -> &[u8] {
         &self.data[512 * i..][..FILE_BYTES]
     }
@@ -110,7 +111,7 @@ impl Files {
     }
 }
 
-/// A file that the page cache was told to drop.
+/// Opens a file and tells the page cache to drop it.
 fn uncached(path: &Path) -> Result<File, Fault> {
     let file = File::open(path).or_fault("cannot open a file", NEXT)?;
     scratch::drop_cache(&file);
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_content_is_told_and_nothing_is_left() {
+    fn wrong_content_is_detected_and_nothing_is_left() {
         let dir = std::env::temp_dir().join(format!("cloudcmp-files-{}", std::process::id()));
         fs::create_dir(&dir).unwrap();
         let mut files = Files::new(&dir, 0).unwrap();

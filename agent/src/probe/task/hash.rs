@@ -1,4 +1,4 @@
-//! `hash`: a pass takes SHA-256 and SHA-512 of 1 MiB.
+//! `hash`: a pass computes SHA-256 and SHA-512 of 1 MiB.
 
 use std::hint::black_box;
 
@@ -9,7 +9,7 @@ use super::answer::{bytes, expect};
 use crate::fault::Fault;
 
 const BYTES: usize = 1 << 20;
-/// The first eight bytes of both digests, as OpenSSL has them.
+/// The first eight bytes of both digests; they match OpenSSL's.
 const DIGESTS: [u64; 2] = [0x6113_d327_80f7_a181, 0xbba2_29dc_2b97_f65d];
 
 struct Hash {
@@ -22,7 +22,7 @@ pub fn make() -> Box<dyn Part> {
     Box::new(Hash::new())
 }
 
-/// The paths that the `sha2` crate takes, by the features that it asks for.
+/// Returns the code paths of the `sha2` crate, by the features that it tests for.
 pub fn isa() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fips_180_4_and_a_wrong_bit_is_told() {
+    fn fips_180_4_and_a_wrong_bit_is_detected() {
         assert_eq!(head(&Sha256::digest(b"abc")), 0xba78_16bf_8f01_cfea);
         assert_eq!(head(&Sha512::digest(b"abc")), 0xddaf_35a1_9361_7aba);
         let mut hash = Hash::new();

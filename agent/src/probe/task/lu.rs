@@ -1,6 +1,6 @@
 //! `lu`: a pass solves a dense system of order 512 by LU with partial pivoting, row by row.
 //!
-//! Plain loops, as SciMark has them and as compilers find them; the probe `lu` shows what the machine can do.
+//! Plain loops as in SciMark, optimised by the compiler alone; the probe `lu` shows the machine's full performance.
 
 use super::Part;
 use super::answer::{Alike, expect, numbers};
@@ -11,7 +11,7 @@ const N: usize = 512;
 const RESIDUAL_LIMIT: f64 = 16.0;
 
 struct Lu {
-    /// By rows.
+    /// Stored by rows.
     matrix: Vec<f64>,
     b: Vec<f64>,
     factors: Vec<f64>,
@@ -31,7 +31,7 @@ impl Lu {
         Lu { factors: matrix.clone(), x: b.clone(), alike: Alike::new(N), matrix, b }
     }
 
-    /// Eliminates column `k`; the right-hand side goes along.
+    /// Eliminates column `k`, also in the right-hand side.
     fn eliminate(&mut self, k: usize) {
         let size = |row: usize| self.factors[row * N + k].abs();
         let largest = (k + 1..N).fold(k, |best, row| if size(row) > size(best) { row } else { best });
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_solution_is_told() {
+    fn a_wrong_solution_is_detected() {
         let mut lu = Lu::new();
         lu.pass().unwrap();
         lu.pass().unwrap();

@@ -1,7 +1,7 @@
-//! `memory`: a pass over 128 MiB changes 2^21 words in random places, adds all words up, and takes both back.
+//! `memory`: a pass over 128 MiB changes 2^21 words in random places, adds up all words, and repeats both to undo it.
 //!
-//! Ordinary memory of the allocator, with the pages that the system gives. Changes do not wait for each other: the
-//! probe `chase` has the latency of loads that do, and `stream` the bandwidth.
+//! Uses ordinary memory from the allocator, with the system's default pages. Changes do not wait for each other: the
+//! probe `chase` measures the latency of dependent loads, and `stream` the bandwidth.
 
 use super::Part;
 use super::answer::{expect, numbers};
@@ -11,7 +11,7 @@ use crate::rng::mix;
 const WORDS: usize = 1 << 24;
 pub const BYTES: u64 = 8 * WORDS as u64;
 const UPDATES: usize = 1 << 21;
-/// Sums of all words, modulo 2^64: after the changes, and after they were taken back.
+/// Sums of all words, modulo 2^64: after the changes, and after they were undone.
 const CHANGED: u64 = 0xd63b_a645_026e_7510;
 const RESTORED: u64 = 0x9c13_5782_4d01_23d0;
 
@@ -30,7 +30,7 @@ impl Memory {
         Memory { words: (0..WORDS as u64).map(mix).collect(), sums: [CHANGED, RESTORED], wrong_passes: 0 }
     }
 
-    /// Each change is its own inverse.
+    /// Applies the changes; each is its own inverse.
     fn change(&mut self) {
         let mut rng = numbers(90);
         for _ in 0..UPDATES {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_bit_anywhere_is_told() {
+    fn a_wrong_bit_anywhere_is_detected() {
         let mut memory = Memory::new();
         memory.pass().unwrap();
         memory.verify().unwrap();

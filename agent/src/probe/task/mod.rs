@@ -1,10 +1,10 @@
-//! Finishing time of one single-threaded benchmark task, alone or in N threads at once, as CloudCmp counts it.
+//! Finishing time of one single-threaded benchmark task, alone or in N concurrent threads, counted as in CloudCmp.
 //!
-//! The tasks are of the kinds that CloudCmp (IMC 2010, 4.1) took from SPECjvm2008, and are neither its code nor its
-//! sizes: do not set their times beside published ones. A task is a number of equal passes over an input that is made
-//! before the clock starts, the same on every machine. With N threads each does the whole task, and the value is the
-//! last one's end over N. Every result is held against a known answer after the race. Says nothing of one task that is
-//! spread over several threads, or of start-up.
+//! The tasks are of the kinds that CloudCmp (IMC 2010, 4.1) took from SPECjvm2008, but have neither its code nor its
+//! sizes: their times must not be compared with published ones. A task is a number of equal passes over an input that
+//! is created before the clock starts, the same on every machine. With N threads each runs the whole task, and the
+//! value is the end of the last one divided by N. Every result is compared with a known answer after the race. Does
+//! not measure one task spread over several threads, or start-up.
 
 use std::path::Path;
 
@@ -58,19 +58,19 @@ const NAMES: &[&str] = &[
     "serialise",
 ];
 
-/// A quarter of each CPU task, one after the other.
+/// The task `cpu` runs a quarter of each CPU task, one after the other.
 const CPU_SHARE: u32 = 4;
 
 /// One kind of work, ready to be timed.
 trait Part: Send {
-    /// The unit of work, always the same.
+    /// Does one unit of work, always the same.
     fn pass(&mut self) -> Result<(), Fault>;
 
     /// Refuses a wrong result of any pass.
     fn verify(&mut self) -> Result<(), Fault>;
 }
 
-/// What a task is made of: its name, passes at both sizes, memory of one thread, code path, first state.
+/// The definition of a task: its name, passes at both sizes, memory of one thread, code path, initial state.
 struct Recipe {
     name: &'static str,
     full: u32,
@@ -80,7 +80,7 @@ struct Recipe {
     make: fn() -> Box<dyn Part>,
 }
 
-/// The CPU tasks, in the order in which the task `cpu` does them.
+/// The CPU tasks, in the order in which the task `cpu` runs them.
 static CPU_TASKS: &[Recipe] = &[
     Recipe { name: "aes", full: 512, small: 16, bytes: 3 << 20, isa: aes::isa, make: aes::make },
     Recipe { name: "hash", full: 384, small: 16, bytes: 1 << 20, isa: hash::isa, make: hash::make },
@@ -100,7 +100,7 @@ static MEMORY: Recipe =
 /// Passes of the disk task.
 const DISK_PASSES: (u32, u32) = (8, 1);
 
-/// What compilers make for every processor of this architecture.
+/// Returns the baseline instruction set that the compiler uses for this architecture.
 fn plain_isa() -> &'static str {
     if cfg!(target_arch = "x86_64") { "sse2" } else { std::env::consts::ARCH }
 }
@@ -126,10 +126,10 @@ fn run(context: &Context) -> Result<(), Fault> {
     show(context, &race(&ground, |_| Ok(passes(&recipes, small)))?, |passes| passes)
 }
 
-/// A page cache may keep a little of what it drops page by page.
+/// A page cache that drops a file page by page may keep at most this share.
 const STILL_COLD: f64 = 0.01;
 
-/// Where the disk task's reads come from.
+/// Notes the source of the disk task's reads.
 fn note_page_cache(context: &Context, kept: Option<f64>) -> Result<(), Fault> {
     context.out.note("resident_share", kept.map_or(Value::Null, finite))?;
     match kept {
@@ -144,7 +144,7 @@ fn note_page_cache(context: &Context, kept: Option<f64>) -> Result<(), Fault> {
     }
 }
 
-/// Alone the path itself, in a composite with its task's name.
+/// Returns the code path: alone for a single task, with the task's name in a composite.
 fn isa_of(recipe: &Recipe, among: usize) -> String {
     if among == 1 { (recipe.isa)().to_owned() } else { format!("{}={}", recipe.name, (recipe.isa)()) }
 }
@@ -157,7 +157,7 @@ fn recipes(name: &str) -> Vec<&'static Recipe> {
     }
 }
 
-/// One thread's whole task.
+/// Creates one thread's whole task.
 fn passes(recipes: &[&Recipe], small: bool) -> Passes {
     let share = if recipes.len() > 1 { CPU_SHARE } else { 1 };
     let count = |recipe: &Recipe| if small { recipe.small } else { recipe.full } / share;
@@ -171,7 +171,7 @@ fn on_disk(small: bool, folder: &Path, thread: usize) -> Result<Passes, Fault> {
 
 struct Passes(Vec<(u32, Box<dyn Part>)>);
 
-/// Passes that wait for a device, and are not held on one CPU.
+/// Passes that wait for a device, and are not pinned to one CPU.
 struct Waiting(Passes);
 
 impl Task for Waiting {
@@ -201,7 +201,7 @@ impl Task for Passes {
     }
 }
 
-/// The amortised time, and how far the threads' own times lie apart.
+/// Reports the amortised time, and the spread of the threads' own times.
 fn show<T>(context: &Context, finish: &Finish<T>, passes: impl Fn(&T) -> &Passes) -> Result<(), Fault> {
     let mut each_s = finish.each_s.clone();
     each_s.sort_by(f64::total_cmp);

@@ -8,7 +8,7 @@ use crate::fault::Fault;
 use crate::rng::Rng;
 
 const POINTS: u64 = 1 << 22;
-/// Each coordinate is a whole multiple of 2^-26, so that the squares are exact and no rounding decides.
+/// Each coordinate is a whole multiple of 2^-26, so that the squares are exact and rounding has no effect.
 const BITS: u32 = 26;
 const INSIDE: u64 = 3_294_342;
 
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_known_count_is_near_pi_and_another_count_is_told() {
+    fn the_known_count_is_near_pi_and_another_count_is_detected() {
         let pi = 4.0 * INSIDE as f64 / POINTS as f64;
         assert!((pi - std::f64::consts::PI).abs() < 5.0 * 1.65 / (POINTS as f64).sqrt(), "five deviations: {pi}");
         let mut task = MonteCarlo { start: 80, inside: 0, wrong_passes: 0 };

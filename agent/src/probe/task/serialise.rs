@@ -1,6 +1,7 @@
 //! `serialise`: a pass writes 4,096 records as lines of JSON into one buffer, and reads them back as records.
 //!
-//! Texts that are read are borrowed from the buffer: what is timed is the format, not the allocator.
+//! The texts of read records are borrowed from the buffer, so that the time is that of the format, not of the
+//! allocator.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ use crate::rng::mix;
 
 const RECORDS: usize = 4096;
 const TEXT_BYTES: usize = 1 << 17;
-/// As Python's json module writes the same records.
+/// Matches the output of Python's json module for the same records.
 const JSON_SHA256: &str = "0b1e09c6002e9ab3d8858c437b9ffcb0c493911c273f8c47fc3d4680a1ba4a98";
 
 #[derive(Serialize, Deserialize)]
@@ -32,7 +33,7 @@ struct Place {
     longitude: f64,
 }
 
-/// A record without its texts, which lie at these places of one text.
+/// A record without its texts, which are stored as ranges of one text.
 struct Row {
     id: u64,
     name: (usize, usize),
@@ -56,7 +57,7 @@ impl Row {
 }
 
 impl Record<'_> {
-    /// A number that every field is in.
+    /// Returns a number that depends on every field.
     fn fold(&self, sum: u64) -> u64 {
         let text = |text: &str| text.bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
         let texts = text(self.name) ^ text(self.note).rotate_left(32);
@@ -112,7 +113,7 @@ impl Serialise {
         Ok(())
     }
 
-    /// What all records that can be read are folded to.
+    /// Reads all readable records, and returns a number that depends on all of them.
     fn read(&self) -> u64 {
         let lines = self.json.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         lines.fold(0, |sum, line| serde_json::from_slice::<Record>(line).map_or(!sum, |record| record.fold(sum)))
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_field_and_a_wrong_letter_are_told() {
+    fn a_wrong_field_and_a_wrong_letter_are_detected() {
         let mut task = Serialise::new();
         task.pass().unwrap();
         task.verify().unwrap();

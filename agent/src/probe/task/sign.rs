@@ -8,7 +8,7 @@ use crate::fault::Fault;
 
 const MESSAGES: usize = 64;
 const MESSAGE_BYTES: usize = 256;
-/// As OpenSSL has it.
+/// Matches OpenSSL's result.
 const SIGNATURES_SHA256: &str = "4ea212c9c20704f595f6201614c1b1a2e183e06dc9eae30304dc9b07b88ebf9d";
 
 struct Sign {
@@ -23,7 +23,7 @@ pub fn make() -> Box<dyn Part> {
     Box::new(Sign::new())
 }
 
-/// The path that curve25519-dalek takes, by the features that it asks for.
+/// Returns the code path of curve25519-dalek, by the features that it tests for.
 pub fn isa() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_or_another_signature_is_told() {
+    fn a_refused_or_wrong_signature_is_detected() {
         let mut sign = Sign::new();
         sign.pass().unwrap();
         sign.verify().unwrap();

@@ -1,15 +1,16 @@
 //! `sor`: a pass solves Laplace's equation on 128 x 128 points by 768 sweeps of successive over-relaxation.
 //!
-//! The boundary is that of x^2 - y^2, which five points satisfy exactly: the solution is known at every point.
+//! The boundary values are x^2 - y^2, which satisfies the five-point formula exactly: the solution is known at every
+//! point.
 
 use super::Part;
 use super::answer::{Alike, close, expect};
 use crate::fault::Fault;
 
-/// Points of a row, with the boundary.
+/// Points of a row, including the boundary.
 const ROW: usize = 130;
 const SWEEPS: usize = 768;
-/// The best factor for this grid, 2 / (1 + sin(pi / 129)) (Young 1954).
+/// The optimal factor for this grid, 2 / (1 + sin(pi / 129)) (Young 1954).
 const OMEGA: f64 = 1.952_45;
 const SHARE: f64 = 1e-9;
 
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sweeps_come_to_the_solution_and_a_wrong_point_is_told() {
+    fn sweeps_converge_to_the_solution_and_a_wrong_point_is_detected() {
         assert!((OMEGA - 2.0 / (1.0 + (std::f64::consts::PI / 129.0).sin())).abs() < 1e-5);
         let mut sor = Sor::new();
         sor.pass().unwrap();

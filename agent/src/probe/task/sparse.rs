@@ -1,6 +1,6 @@
-//! `sparse`: a pass multiplies a sparse matrix with a vector 16 times; 65,536 rows of 8 entries in random columns.
+//! `sparse`: a pass multiplies a sparse matrix by a vector 16 times; 65,536 rows of 8 entries in random columns.
 //!
-//! Compressed rows, 6 MiB: in the last cache of most machines, and loads from places that no prefetcher knows.
+//! Compressed rows, 6 MiB: fits into the last-level cache of most machines, with loads that no prefetcher can predict.
 
 use super::Part;
 use super::answer::{Alike, close, expect, numbers};
@@ -14,7 +14,7 @@ const SHARE: f64 = 1e-9;
 struct Sparse {
     values: Vec<f64>,
     columns: Vec<u32>,
-    /// Where each row begins, and where the last one ends.
+    /// The beginning of each row, and the end of the last one.
     begins: Vec<u32>,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -38,7 +38,7 @@ impl Sparse {
         }
     }
 
-    /// y += A x
+    /// Computes y += A x.
     fn multiply(&mut self) {
         for (y, ends) in self.y.iter_mut().zip(self.begins.windows(2)) {
             let row = ends[0] as usize..ends[1] as usize;
@@ -56,7 +56,7 @@ impl Part for Sparse {
         Ok(())
     }
 
-    /// The product again, entry by entry from the last to the first, all at once.
+    /// Computes the product again, all 16 at once, from the last entry to the first.
     fn verify(&mut self) -> Result<(), Fault> {
         let mut y = vec![0.0; ROWS];
         for i in (0..ROWS * IN_ROW).rev() {
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_entry_is_told() {
+    fn a_wrong_entry_is_detected() {
         let mut sparse = Sparse::new();
         sparse.pass().unwrap();
         sparse.verify().unwrap();

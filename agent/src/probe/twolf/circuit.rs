@@ -1,12 +1,12 @@
-//! A circuit of standard cells: widths, and the nets that join them, made from a fixed seed.
+//! A circuit of standard cells: their widths, and the nets that connect them, generated from a fixed seed.
 
 use crate::rng::Rng;
 
 const SEED: u64 = 0x0074_776f_6c66;
-/// Nets for a hundred cells, as in circuits of gates with two or three pins.
+/// Nets per hundred cells, as in circuits of gates with two or three pins.
 const NETS_A_HUNDRED: usize = 110;
 
-/// Lists of lists in two arrays.
+/// Lists of lists, stored in two arrays.
 pub struct Lists {
     starts: Vec<u32>,
     items: Vec<u32>,
@@ -51,7 +51,7 @@ impl Circuit {
     }
 }
 
-/// Two to six cells, most of them near each other in the order of the cells, as Rent's rule has it.
+/// Generates a net of two to six cells, most of them close to each other in the order of the cells, as in Rent's rule.
 fn net(cells: usize, rng: &mut Rng) -> Vec<u32> {
     let pins = 2 + (rng.below(5) * rng.below(5) / 4) as usize;
     let centre = rng.below(cells as u64);

@@ -1,11 +1,11 @@
-//! Placement of standard cells by simulated annealing: a task like SPEC CPU's twolf, and not SPEC's.
+//! Placement of standard cells by simulated annealing: a task like SPEC CPU's twolf, but not SPEC's.
 //!
-//! Written from what TimberWolf is known for (Sechen and Sangiovanni-Vincentelli 1985): rows of cells of different
-//! widths, nets measured by half their bounding boxes, overlaps and uneven rows as penalties, moves within a window that
-//! shrinks with the temperature, displacements and interchanges. The circuit is made from a fixed seed, the schedule is
-//! fixed, and all arithmetic is exact or rounded alike everywhere, so every machine makes the same moves. Pointers into
-//! memory beyond the first caches and branches that cannot be foretold take most of the time. Says nothing of vectors
-//! or of bandwidth, and nothing that SPEC publishes.
+//! Follows the published description of TimberWolf (Sechen and Sangiovanni-Vincentelli 1985): rows of cells of
+//! different widths, nets measured by half their bounding boxes, overlaps and uneven rows as penalties, moves within a
+//! window that shrinks with the temperature, displacements and interchanges. The circuit is generated from a fixed
+//! seed, the schedule is fixed, and all arithmetic is exact or rounded alike everywhere, so every machine makes the
+//! same moves. Pointers into memory beyond the first caches and unpredictable branches take most of the time. Does not
+//! measure vectors or bandwidth, or anything that SPEC publishes.
 
 use super::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
 use crate::fault::Fault;
@@ -25,7 +25,7 @@ pub const PROBE: Probe = Probe {
     run,
 };
 
-/// Wire length of the finished placement of circuits of so many cells, the same on every machine.
+/// Wire length of the finished placement by number of cells, the same on every machine.
 const KNOWN: [(usize, i64); 2] = [(1000, 81_445), (20_000, 3_655_468)];
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -53,7 +53,7 @@ impl Task for Twolf<'_> {
         Ok(())
     }
 
-    /// Known answer: its own account agrees with one made anew, no cells overlap, and the length is the known one.
+    /// Checks the known answer: the running totals match recomputed ones, no cells overlap, and the length is known.
     fn verify(&mut self) -> Result<(), Fault> {
         let cells = self.placement.cells();
         let known = KNOWN.iter().find(|(count, _)| *count == cells).map(|(_, wire)| *wire);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_circuit_is_placed_in_the_one_known_way_and_far_better_than_by_chance() {
+    fn a_circuit_gets_its_known_placement_far_better_than_a_random_one() {
         let circuit = Circuit::new(1000);
         let chance = Placement::new(&circuit).legalise();
         let mut task = Twolf { placement: Placement::new(&circuit), wire: None };

@@ -1,10 +1,10 @@
-//! The placement and its annealing. Lengths are whole numbers; one probability alone is a fraction.
+//! The placement and its annealing. Lengths are whole numbers; only the acceptance probability is a fraction.
 
 use super::circuit::Circuit;
 use crate::rng::Rng;
 
 const ROW_HEIGHT: i32 = 16;
-/// Width of the bins in which overlaps are told.
+/// Width of the bins in which overlaps are counted.
 const BIN: i32 = 64;
 const OVERLAP_WEIGHT: i64 = 12;
 const ROW_WEIGHT: i64 = 10;
@@ -23,7 +23,7 @@ struct Spot {
 pub struct Placement<'a> {
     circuit: &'a Circuit,
     spots: Vec<Spot>,
-    /// Width of all cells whose middle lies in a bin, by row.
+    /// Total width of the cells whose middle lies in a bin, by row.
     bins: Vec<i32>,
     bins_a_row: usize,
     row_widths: Vec<i32>,
@@ -36,7 +36,7 @@ pub struct Placement<'a> {
 }
 
 impl<'a> Placement<'a> {
-    /// Cells by chance.
+    /// Places the cells at random.
     pub fn new(circuit: &'a Circuit) -> Placement<'a> {
         let total: i64 = circuit.widths.iter().map(|&width| i64::from(width)).sum();
         let rows = ((total as f64 / f64::from(ROW_HEIGHT)).sqrt() as i32).max(2);
@@ -67,7 +67,7 @@ impl<'a> Placement<'a> {
         self.spots.len()
     }
 
-    /// Makes the account of wire and penalty anew.
+    /// Recomputes the totals of wire length and penalty.
     fn account(&mut self) {
         self.bins.fill(0);
         self.row_widths.fill(0);
@@ -87,14 +87,14 @@ impl<'a> Placement<'a> {
         self.penalty += rows;
     }
 
-    /// Whether the running account is that made anew, and every cell is in the rows.
+    /// Whether the running totals match recomputed ones, and every cell is in the rows.
     pub fn consistent(&mut self) -> bool {
-        let told = (self.wire, self.penalty);
+        let running = (self.wire, self.penalty);
         self.account();
         let within = |(spot, own): (&Spot, &i32)| {
             (0..self.rows).contains(&spot.row) && spot.x >= 0 && spot.x + own <= self.width.max(self.longest_row())
         };
-        told == (self.wire, self.penalty) && self.spots.iter().zip(&self.circuit.widths).all(within)
+        running == (self.wire, self.penalty) && self.spots.iter().zip(&self.circuit.widths).all(within)
     }
 
     fn longest_row(&self) -> i32 {
@@ -106,7 +106,7 @@ impl<'a> Placement<'a> {
         spot.row as usize * self.bins_a_row + (((spot.x + own / 2) / BIN) as usize).min(self.bins_a_row - 1)
     }
 
-    /// Half the bounding box of a net, from the middles of its cells.
+    /// Returns half the bounding box of a net, from the middles of its cells.
     #[inline]
     fn length(&self, net: u32) -> i32 {
         let (mut left, mut right, mut low, mut high) = (i32::MAX, i32::MIN, i32::MAX, i32::MIN);
@@ -124,7 +124,7 @@ impl<'a> Placement<'a> {
         ROW_WEIGHT * i64::from((width - (self.width - BIN)).abs())
     }
 
-    /// All temperatures from where nearly every move is taken to where only better ones are.
+    /// Runs all temperatures, from one at which nearly every move is accepted to one at which only improvements are.
     pub fn anneal(&mut self) {
         let mut temperature = self.wire as f64 / self.net_lengths.len() as f64;
         for step in 0..TEMPERATURES {
@@ -148,7 +148,7 @@ impl<'a> Placement<'a> {
         let x = near(from.x, window.x, self.width - own, &mut self.rng);
         let before = self.wire + self.penalty;
         if self.rng.next() & 3 == 0 {
-            // An interchange: the other takes this one's place.
+            // An interchange: the other cell takes this one's place.
             let other = self.rng.below(self.spots.len() as u64) as usize;
             let there = self.spots[other];
             let fits = |spot: Spot, width: i32| Spot { x: spot.x.min(self.width - width).max(0), ..spot };
@@ -170,7 +170,7 @@ impl<'a> Placement<'a> {
         }
     }
 
-    /// Moves a cell, and brings the account up to date.
+    /// Moves a cell, and updates the totals.
     #[inline]
     fn put(&mut self, cell: usize, to: Spot) {
         let (from, own) = (self.spots[cell], self.circuit.widths[cell]);
@@ -194,7 +194,7 @@ impl<'a> Placement<'a> {
         change <= 0 || self.rng.centred() + 0.5 < falling_exponential(change as f64 / temperature)
     }
 
-    /// Packs each row from the left in the order of its cells; the wire length then.
+    /// Packs each row from the left in the order of its cells; returns the resulting wire length.
     pub fn legalise(&mut self) -> i64 {
         let mut order: Vec<usize> = (0..self.spots.len()).collect();
         order.sort_by_key(|&cell| (self.spots[cell].row, self.spots[cell].x, cell));
@@ -211,7 +211,7 @@ impl<'a> Placement<'a> {
     }
 }
 
-/// A place at most `window` away, within the bounds.
+/// Returns a place at most `window` away, within the bounds.
 #[inline]
 fn near(from: i32, window: i32, most: i32, rng: &mut Rng) -> i32 {
     let (low, high) = ((from - window).max(0), (from + window).min(most.max(0)));
@@ -223,13 +223,13 @@ fn overfull(fill: i32) -> i64 {
     OVERLAP_WEIGHT * i64::from((fill - BIN).max(0))
 }
 
-/// e^-x for x above 0, by additions and multiplications alone, so that every machine rounds alike.
+/// Returns e^-x for x above 0, by additions and multiplications alone, so that every machine rounds alike.
 #[inline]
 fn falling_exponential(x: f64) -> f64 {
     if x > 40.0 {
         return 0.0;
     }
-    // (1 - x/2^12 + ...)^(2^12): the error is below 1e-9, far beneath what a placement can feel.
+    // (1 - x/2^12 + ...)^(2^12): the error is below 1e-9, far too small to affect a placement.
     let y = x / 4096.0;
     let mut power = 1.0 - y + y * y * 0.5 - y * y * y * (1.0 / 6.0);
     for _ in 0..12 {
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_account_holds_through_moves_and_the_exponential_is_one() {
+    fn totals_stay_correct_through_moves_and_the_exponential_is_accurate() {
         let circuit = Circuit::new(300);
         let mut placement = Placement::new(&circuit);
         for _ in 0..5000 {

@@ -15,19 +15,19 @@ use crate::fault::{Fault, OrFault, check};
 use crate::net::{drain, number};
 use crate::traffic_limiter::Limiter;
 
-/// A read takes as much as the kernel has joined.
+/// The size of a read, which takes as much as the kernel has joined.
 const READ_BYTES: usize = 65_536;
 const READS: usize = 16;
-/// Once the sender has said how many it sent, silence of this length ends the wait for them.
+/// After the sender has reported its count, silence of this length ends the wait for the rest.
 const SILENCE: Duration = Duration::from_millis(50);
 
-/// What came of one interval.
+/// The result of one interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
-    /// Since the first datagram.
+    /// Time since the first datagram, s.
     pub end_s: f64,
     pub received: u64,
-    /// `None` for datagrams too small to carry a time.
+    /// `None` for datagrams too small to contain a time.
     pub jitter_s: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ impl Tally {
             received: number(message, "received")? as u64,
             jitter_s: message.get("jitter_s").and_then(Value::as_f64),
         };
-        // No run is so long or so fast: sums of what a peer says must not overflow.
+        // No run is that long or fast: sums of a peer's numbers must not overflow.
         if tally.end_s > 0.0 && tally.end_s < 1e6 && tally.received < 1 << 40 {
             return Ok(tally);
         }
@@ -50,7 +50,7 @@ impl Tally {
     }
 }
 
-/// Intervals in which something came: an empty one lengthens the next, an empty last one lengthens the one before.
+/// Returns the non-empty intervals: an empty one lengthens the next, an empty last one lengthens the one before.
 pub fn joined(tallies: &[Tally]) -> Vec<Tally> {
     let mut joined: Vec<Tally> = tallies.iter().filter(|tally| tally.received > 0).cloned().collect();
     if let (Some(last), Some(end)) = (joined.last_mut(), tallies.last()) {
@@ -69,7 +69,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// `time_s` is duration and interval; after `idle` without a datagram nobody sends any more.
+    /// `time_s` is duration and interval; after `idle` without a datagram the sender is considered gone.
     pub fn new(
         socket: UdpSocket,
         size: usize,
@@ -78,24 +78,24 @@ impl Sink {
         limiter: Arc<Limiter>,
     ) -> Result<Sink, Fault> {
         let (fd, on, length) = (socket.as_raw_fd(), 1_i32, size_of::<i32>() as u32);
-        // An old kernel joins nothing: then each read is one datagram.
+        // An old kernel does not join datagrams: each read then gets one datagram.
         unsafe { libc::setsockopt(fd, libc::SOL_UDP, libc::UDP_GRO, (&raw const on).cast(), length) };
         socket.set_read_timeout(Some(SILENCE)).or_fault("cannot set a socket's limits", NEXT)?;
         let buffers = vec![vec![0; READ_BYTES]; READS];
         Ok(Sink { socket, size, buffers, count: Count::new(time_s.0, time_s.1), idle, limiter })
     }
 
-    /// Throws away what has come so far: echoes of the cookie, which must not count as data.
+    /// Discards everything received so far: echoes of the cookie, which must not count as data.
     pub fn discard(&mut self) -> Result<(), Fault> {
         drain(&self.socket)
     }
 
-    /// Counts until all that was sent has come, or the rest is lost. `sent` is u64::MAX as long as it is not known.
+    /// Counts until everything sent has arrived or the rest is lost. `sent` is u64::MAX while unknown.
     pub fn run(&mut self, sent: &AtomicU64) -> Result<Vec<Tally>, Fault> {
         let mut lengths = [0; READS];
-        let mut heard = now_ns();
+        let mut last_read_ns = now_ns();
         loop {
-            // Read before the socket is: silence counts only after the sender's word.
+            // Read before the socket is: silence counts only after the sender's report.
             let sent = sent.load(Acquire);
             if self.count.received >= sent {
                 return self.count.close();
@@ -104,7 +104,7 @@ impl Sink {
             let now = now_ns();
             match reads {
                 Ok(reads) => {
-                    heard = now;
+                    last_read_ns = now;
                     let before = self.count.received;
                     for (buffer, &length) in self.buffers.iter().zip(&lengths[..reads]) {
                         for datagram in buffer[..length].chunks_exact(self.size) {
@@ -112,23 +112,23 @@ impl Sink {
                         }
                     }
                     let came = self.count.received - before;
-                    self.limiter.flooded(came).ok_or_else(|| self.limiter.refusal())?;
+                    self.limiter.check_flood(came).ok_or_else(|| self.limiter.refusal())?;
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EAGAIN) && sent < u64::MAX => {
                     return self.count.close();
                 }
-                Err(_) if u128::from(now - heard) > self.idle.as_nanos() => {
+                Err(_) if u128::from(now - last_read_ns) > self.idle.as_nanos() => {
                     return Err(Fault::failed("the client has gone silent", NEXT));
                 }
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => {}
-                // An answer to the cookie's echoes that came late.
+                // A late answer to the cookie's echoes.
                 Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => {}
                 Err(error) => return Err(Fault::failed(format!("cannot receive: {error}"), NEXT)),
             }
         }
     }
 
-    /// Reads what is there, at least one; returns how many reads gave something.
+    /// Reads available datagrams, at least one; returns the number of successful reads.
     fn read(&mut self, lengths: &mut [usize; READS]) -> io::Result<usize> {
         let mut parts: [libc::iovec; READS] = unsafe { std::mem::zeroed() };
         let mut headers: [libc::mmsghdr; READS] = unsafe { std::mem::zeroed() };
@@ -153,15 +153,15 @@ impl Drop for Sink {
     }
 }
 
-/// The intervals that were counted, and the one that is.
+/// The completed intervals, and the current one.
 struct Count {
     duration_ns: u64,
     interval_ns: f64,
     first_ns: Option<u64>,
     last_ns: u64,
     received: u64,
-    /// Received until the end of the last interval.
-    told: u64,
+    /// Datagrams received until the end of the last interval.
+    counted: u64,
     tallies: Vec<Tally>,
     transit_ns: Option<i64>,
     jitter_ns: f64,
@@ -176,7 +176,7 @@ impl Count {
             first_ns: None,
             last_ns: 0,
             received: 0,
-            told: 0,
+            counted: 0,
             tallies: Vec::new(),
             transit_ns: None,
             jitter_ns: 0.0,
@@ -188,7 +188,7 @@ impl Count {
     fn take(&mut self, datagram: &[u8], now: u64) {
         let first = *self.first_ns.get_or_insert(now);
         while now - first >= self.end_ns() && self.end_ns() < self.duration_ns {
-            self.tell(self.end_ns());
+            self.end_interval(self.end_ns());
         }
         if let Some(head) = datagram.first_chunk::<HEAD_BYTES>()
             && head[..4] == MARK
@@ -205,28 +205,28 @@ impl Count {
         self.last_ns = now;
     }
 
-    /// The end of the interval that is being counted, since the first datagram.
+    /// Returns the end of the current interval, since the first datagram.
     fn end_ns(&self) -> u64 {
         let end_ns = ((self.tallies.len() + 1) as f64 * self.interval_ns).round() as u64;
-        // A last interval next to nothing long belongs to the one before.
+        // A last interval of almost zero length is merged with the one before.
         if end_ns + 1000 >= self.duration_ns { self.duration_ns } else { end_ns }
     }
 
-    fn tell(&mut self, end_ns: u64) {
+    fn end_interval(&mut self, end_ns: u64) {
         let jitter_s = self.timed.then_some(self.jitter_ns * 1e-9);
-        self.tallies.push(Tally { end_s: seconds(end_ns), received: self.received - self.told, jitter_s });
-        self.told = self.received;
+        self.tallies.push(Tally { end_s: seconds(end_ns), received: self.received - self.counted, jitter_s });
+        self.counted = self.received;
     }
 
-    /// Ends the last interval: at the run's time, or with a datagram that came later.
+    /// Ends the last interval: at the end of the run, or with a datagram that came later.
     fn close(&mut self) -> Result<Vec<Tally>, Fault> {
         let Some(first) = self.first_ns else {
             return Err(Fault::failed("no datagram arrived", NEXT));
         };
         while self.end_ns() < self.duration_ns {
-            self.tell(self.end_ns());
+            self.end_interval(self.end_ns());
         }
-        self.tell(self.duration_ns.max(self.last_ns - first));
+        self.end_interval(self.duration_ns.max(self.last_ns - first));
         Ok(std::mem::take(&mut self.tallies))
     }
 }
@@ -272,13 +272,13 @@ mod tests {
     }
 
     #[test]
-    fn p15_a_client_that_goes_silent_is_waited_for_no_longer_than_that() {
+    fn p15_a_silent_client_ends_the_wait_after_the_idle_time() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
         client.send_to(&[1; 9], socket.local_addr().unwrap()).unwrap();
         let item = crate::caps::Item { bytes: 9, packets: 1 };
-        let bearing = crate::traffic_limiter::Bearing { held_s: 1.0, warm_s: None, depth_s: 0.01 };
-        let limiter = Arc::new(Limiter::new(crate::caps::Caps::default(), item, bearing));
+        let tolerance = crate::traffic_limiter::Tolerance { held_s: 1.0, warm_s: None, depth_s: 0.01 };
+        let limiter = Arc::new(Limiter::new(crate::caps::Caps::default(), item, tolerance));
         let mut sink = Sink::new(socket, 9, (1.0, 1.0), Duration::from_millis(200), limiter).unwrap();
         let start = now_ns();
         let fault = sink.run(&AtomicU64::new(u64::MAX)).unwrap_err();

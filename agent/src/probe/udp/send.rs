@@ -1,4 +1,4 @@
-//! The sending side: as fast as the kernel takes datagrams, or at a rate.
+//! The sending side: as fast as the kernel accepts datagrams, or at a given rate.
 
 use std::io;
 use std::net::UdpSocket;
@@ -12,29 +12,29 @@ use crate::fault::{Fault, OrFault, check};
 use crate::pace::Work;
 use crate::traffic_limiter::Limiter;
 
-/// The most bytes, and the most datagrams, that the kernel cuts one send into.
+/// The most bytes, and the most datagrams, that the kernel splits one send into.
 const BURST_BYTES: usize = 65_000;
 const BURST_DATAGRAMS: usize = 64;
 
 pub struct Source {
     socket: UdpSocket,
     size: usize,
-    /// The kernel cuts one send into datagrams.
+    /// Whether the kernel splits one send into datagrams.
     pub gso: bool,
     burst: Vec<u8>,
-    /// Datagrams that the kernel took, and those that it refused: those were never on the path.
+    /// Datagrams that the kernel accepted, and those that it refused: the latter were never on the path.
     pub sent: u64,
     pub refused: u64,
     /// Time between datagrams, ns; `None` at full speed.
     gap_ns: Option<f64>,
-    /// Datagrams that were due so far.
+    /// The number of datagrams due so far.
     due: u64,
     duration_ns: u64,
     start_ns: Option<u64>,
     limiter: Arc<Limiter>,
-    /// Datagrams that may be sent before the limiter is asked again.
+    /// Datagrams left before the next call of the limiter.
     granted: u64,
-    /// Set when the server is gone, or has something to say.
+    /// Set when the server is gone, or has sent a message.
     pub unwanted: Arc<AtomicBool>,
 }
 
@@ -50,7 +50,7 @@ impl Source {
         let gap_ns = rate.map(|rate| size as f64 / rate as f64 * 1e9);
         let gso = gap_ns.is_none() && burst > 1 && segment(&socket, size).is_ok();
         let burst = vec![0x5a; if gso { burst * size } else { size }];
-        // Without this a sleep may end 50 us late on top of all else.
+        // Without this, a sleep may end another 50 us late.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
         let duration_ns = (duration_s * 1e9) as u64;
         Ok(Source {
@@ -70,7 +70,7 @@ impl Source {
         })
     }
 
-    /// How many datagrams the next send may hold.
+    /// Returns the number of datagrams that the next send may contain.
     #[inline]
     fn allowed(&mut self) -> Result<u64, Fault> {
         let whole = (self.burst.len() / self.size) as u64;
@@ -98,7 +98,7 @@ impl Source {
         }
     }
 
-    /// Waits until the next datagram is due; `false` when that is after the run's end.
+    /// Waits until the next datagram is due; `false` if that is after the end of the run.
     fn wait(&mut self, gap_ns: f64) -> bool {
         let start = *self.start_ns.get_or_insert_with(now_ns);
         let due_ns = (self.due as f64 * gap_ns) as u64;
@@ -107,10 +107,10 @@ impl Source {
         due_ns < self.duration_ns
     }
 
-    /// Sends so many bytes of the burst; how many the kernel took.
+    /// Sends `bytes` bytes of the burst; returns the number of bytes that the kernel accepted.
     fn send(&mut self, bytes: usize) -> io::Result<usize> {
         match self.socket.send(&self.burst[..bytes]) {
-            // The path cannot take segments of this size: one datagram a send from now on.
+            // The path cannot take segments of this size: send one datagram at a time from now on.
             Err(error)
                 if self.gso && matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EMSGSIZE | libc::EIO)) =>
             {
@@ -119,14 +119,14 @@ impl Source {
                 self.burst.truncate(self.size);
                 self.socket.send(&self.burst)
             }
-            // The device's queue is full, or an answer to an earlier one came: this one was not sent.
+            // The device's queue is full, or an error reply to an earlier datagram arrived: this one was not sent.
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOBUFS | libc::ECONNREFUSED)) => Ok(0),
             other => other,
         }
     }
 }
 
-/// Lets the kernel cut each send into datagrams of `size`; 0 ends that.
+/// Makes the kernel split each send into datagrams of `size`; 0 turns that off.
 fn segment(socket: &UdpSocket, size: usize) -> io::Result<()> {
     let size = size as i32;
     let (fd, length) = (socket.as_raw_fd(), size_of::<i32>() as u32);
@@ -134,7 +134,7 @@ fn segment(socket: &UdpSocket, size: usize) -> io::Result<()> {
     check(code.into()).map(drop)
 }
 
-/// Bytes that wait in the socket for the network to take them.
+/// Returns the bytes in the socket that the network has not accepted yet.
 fn queued(socket: &UdpSocket) -> i32 {
     let mut bytes = 0_i32;
     unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
@@ -169,11 +169,11 @@ impl Work for Source {
 mod tests {
     use super::*;
     use crate::caps::{Caps, Item};
-    use crate::traffic_limiter::Bearing;
+    use crate::traffic_limiter::Tolerance;
 
     fn limiter(caps: Caps, size: u64) -> Arc<Limiter> {
-        let bearing = Bearing { held_s: f64::INFINITY, warm_s: None, depth_s: 0.01 };
-        Arc::new(Limiter::new(caps, Item { bytes: size, packets: 1 }, bearing))
+        let tolerance = Tolerance { held_s: f64::INFINITY, warm_s: None, depth_s: 0.01 };
+        Arc::new(Limiter::new(caps, Item { bytes: size, packets: 1 }, tolerance))
     }
 
     #[test]
@@ -190,8 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_refuses_was_not_sent() {
-        // Nobody listens: each answer "port unreachable" makes a later send fail.
+    fn datagrams_that_the_kernel_refuses_do_not_count_as_sent() {
+        // No socket listens there: each answer "port unreachable" makes a later send fail.
         let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(port).unwrap();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_sent_than_the_rate_gives() {
+    fn the_rate_is_never_exceeded() {
         let sink = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(sink.local_addr().unwrap()).unwrap();

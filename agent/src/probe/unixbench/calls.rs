@@ -1,4 +1,4 @@
-//! The tests that are system calls in a loop: the mix, a pipe, two processes, fork, and exec.
+//! The tests that loop over system calls: the mix, a pipe, two processes, fork, and exec.
 
 use std::ffi::CString;
 use std::io::Error;
@@ -14,7 +14,7 @@ const PIPE_BYTES: usize = 512;
 const MASK: libc::mode_t = 0o022;
 const LIMITS: &str = "raise the limits of processes and open files";
 
-/// Five calls a loop: dup and close, getpid past any cache of the C library, getuid, umask.
+/// Runs five calls per loop: dup and close, getpid past any cache of the C library, getuid, umask.
 pub fn syscalls(length_s: f64) -> Result<Report, Fault> {
     let (own, mut right, mut loops) = (i64::from(std::process::id()), true, 0_u64);
     alarm(length_s)?;
@@ -33,7 +33,7 @@ pub fn syscalls(length_s: f64) -> Result<Report, Fault> {
     if right { Ok(report) } else { Err(Fault::invalid("a system call gave a wrong answer", "report this")) }
 }
 
-/// 512 bytes into a pipe and out of it again, by one process.
+/// Writes 512 bytes into a pipe and reads them back, in one process.
 pub fn pipe(length_s: f64) -> Result<Report, Fault> {
     let (reader, writer) = a_pipe()?;
     let (from, to) = (reader.as_raw_fd(), writer.as_raw_fd());
@@ -55,7 +55,7 @@ pub fn pipe(length_s: f64) -> Result<Report, Fault> {
     if buffer == pattern { Ok(report) } else { Err(Fault::invalid("the pipe changed its bytes", "report this")) }
 }
 
-/// A counter goes to another process and comes back; both know what it must be. A loop is two switches.
+/// Sends a counter to another process and back; both know its expected value. A loop is two context switches.
 pub fn context(length_s: f64) -> Result<Report, Fault> {
     let ((there, to_there), (back, to_back)) = (a_pipe()?, a_pipe()?);
     let own = std::process::id();
@@ -79,7 +79,7 @@ pub fn context(length_s: f64) -> Result<Report, Fault> {
     if right { Ok(report) } else { Err(Fault::invalid("two processes lost count of each other", "report this")) }
 }
 
-/// The other process: sends back what must come next, until there is no more.
+/// Runs the other process: sends back the expected counters until the input ends.
 fn answer(there: &OwnedFd, to_back: &OwnedFd) -> i32 {
     let mut due = 0;
     while let Some(number) = receive(there) {
@@ -91,7 +91,7 @@ fn answer(there: &OwnedFd, to_back: &OwnedFd) -> i32 {
     0
 }
 
-/// Fork, and wait for a child that ends at once, with the mappings of a program that has shared libraries.
+/// Forks and waits for a child that ends at once, with the mappings of a program that has shared libraries.
 pub fn spawn(length_s: f64) -> Result<Report, Fault> {
     let (mappings, mut loops) = (Mappings::new()?, 0);
     alarm(length_s)?;
@@ -112,7 +112,7 @@ pub fn spawn(length_s: f64) -> Result<Report, Fault> {
     Ok(since(start_ns, loops))
 }
 
-/// This program becomes itself, again and again; the start and the count go along as arguments.
+/// Replaces this program with itself repeatedly; the start and the count are passed as arguments.
 pub fn execl(length_s: f64, start_ns: u64, count: u64) -> Result<Report, Fault> {
     let report = since(start_ns, count);
     if count > 0 && report.elapsed_s >= length_s {
@@ -126,7 +126,7 @@ pub fn execl(length_s: f64, start_ns: u64, count: u64) -> Result<Report, Fault> 
     Err(Error::last_os_error()).or_fault(format!("exec number {} failed", count + 1), "mount /proc")
 }
 
-/// The status of a child that has ended.
+/// Returns the status of a child that has ended.
 pub fn wait(child: libc::pid_t) -> Result<i32, Fault> {
     let mut status = -1;
     loop {
@@ -140,7 +140,7 @@ pub fn wait(child: libc::pid_t) -> Result<i32, Fault> {
     }
 }
 
-/// The reading end and the writing end.
+/// Returns the reading end and the writing end.
 fn a_pipe() -> Result<(OwnedFd, OwnedFd), Fault> {
     std::io::pipe().or_fault("cannot make a pipe", LIMITS).map(|(reader, writer)| (reader.into(), writer.into()))
 }

@@ -1,8 +1,8 @@
-//! Dhrystone 2.1, written anew from Weicker's description ("Dhrystone benchmark: rationale for version 2", SIGPLAN
-//! Notices 23(8), 1988): the same statements on the same records, arrays and strings in the same order.
+//! Dhrystone 2.1, written from scratch after Weicker's description ("Dhrystone benchmark: rationale for version 2",
+//! SIGPLAN Notices 23(8), 1988): the same statements on the same records, arrays and strings in the same order.
 //!
-//! What the original has in its second source file may not be merged into the first; here these procedures are never
-//! inlined. Comparison of strings is the C library's; registers are the compiler's affair. A loop is one Dhrystone.
+//! The procedures in the original's second source file may not be merged into the first; here they are never inlined.
+//! The C library compares strings; the compiler assigns registers. A loop is one Dhrystone.
 
 use std::hint::black_box;
 
@@ -48,7 +48,7 @@ struct World {
     table: [[i32; 50]; 50],
 }
 
-/// The variables of the main loop, as they are after a turn.
+/// The variables of the main loop after one iteration.
 struct Turn {
     one: i32,
     two: i32,
@@ -79,7 +79,7 @@ pub fn run(length_s: f64) -> Result<Report, Fault> {
     if right { Ok(report) } else { Err(Fault::invalid("Dhrystone's final values are wrong", next)) }
 }
 
-/// Known answer: the final values that the published program prints beside those that they should be.
+/// Checks the known answer: the expected final values that the published program prints.
 unsafe fn as_published(world: &World, last: &Turn, loops: u64) -> bool {
     let (record, next) = (*world.record, *(*world.record).next);
     let globals = (world.number, world.truth, world.first, world.second, world.row[8]) == (5, true, b'A', b'B', 7);
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_final_value_is_seen() {
+    fn a_wrong_final_value_is_detected() {
         let mut next =
             Record { next: std::ptr::null_mut(), kind: Ident::One, ident: Ident::Two, number: 18, text: *SOME };
         let mut record = Record { next: &mut next, ident: Ident::Three, number: 17, ..next };

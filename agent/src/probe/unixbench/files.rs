@@ -1,8 +1,8 @@
-//! The file copies: a file is written again and again, then read, then copied in blocks; the copying is the score.
+//! The file copies: a file is written repeatedly, then read, then copied in blocks; the copying is the score.
 //!
-//! The page cache holds it all. As in the original, writing and reading come first and take a fifteenth of the copy's
-//! time each; both files are flushed before each phase, without the original's sleeps. Each block begins with its number,
-//! so that a copy in the wrong place is seen.
+//! The page cache holds all data. As in the original, writing and reading come first and each take a fifteenth of the
+//! copy's time; both files are flushed before each phase, without the original's sleeps. Each block begins with its
+//! number, so that a block copied to the wrong place is detected.
 
 use std::fs::{File, OpenOptions, remove_file};
 use std::io::{Read, Seek, Write};
@@ -12,10 +12,10 @@ use super::score::Report;
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
 
-/// What a copy has on the disk at most: two files of 8000 KiB, and a little for a shell's.
+/// The most disk space of a copy: two files of 8000 KiB, and a little for a shell's.
 pub const MOST_BYTES: usize = 2 * 8000 * 1024 + 1_000_000;
 
-/// Copies `kib` KiB in blocks of so many bytes; the count of the report is KiB a second.
+/// Copies `kib` KiB in blocks of `block_bytes`; the count of the report is in KiB per second.
 pub fn copy(length_s: f64, block_bytes: usize, kib: usize) -> Result<Report, Fault> {
     let names = ["from", "to"].map(|name| format!("{name}-{}", std::process::id()));
     let result = (|| {
@@ -38,7 +38,7 @@ struct Files {
 }
 
 impl Files {
-    /// Writes the whole file, over and over.
+    /// Writes the whole file repeatedly.
     fn fill(&mut self, length_s: f64, blocks: usize) -> Result<(), Fault> {
         self.block.iter_mut().enumerate().for_each(|(i, byte)| *byte = i as u8);
         self.flush()?;
@@ -69,7 +69,7 @@ impl Files {
         self.from.rewind().or_fault("cannot seek", NEXT)
     }
 
-    /// KiB a second, and the number of blocks.
+    /// Returns KiB per second, and the number of blocks.
     fn copy(&mut self, length_s: f64) -> Result<(Report, u64), Fault> {
         self.flush()?;
         let mut blocks = 0;
@@ -89,7 +89,7 @@ impl Files {
         Ok((Report { count: kib / report.elapsed_s, ..report }, blocks))
     }
 
-    /// Known answer: so many blocks of the copy are those of the first file, each in its place.
+    /// Checks the known answer: `blocks` blocks of the copy match the first file, each in its place.
     fn verify(&mut self, blocks: u64) -> Result<(), Fault> {
         self.from.rewind().and_then(|()| self.to.rewind()).or_fault("cannot seek", NEXT)?;
         let mut copied = vec![0; self.block.len()];

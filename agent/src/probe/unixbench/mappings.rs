@@ -1,15 +1,16 @@
-//! What a C program with shared libraries has mapped beside its own code, for a test that duplicates a process.
+//! The mappings of a C program with shared libraries besides its own code, for a test that duplicates a process.
 //!
-//! Process creation is bound by what `fork` copies and what the child must fault in again. The original is linked with
-//! the C library at run time; the agent is one static file, whose children came 1.4 times as fast. Counted here of a
-//! program that forks in a loop with glibc 2.36: 24 mappings and 17 faults a child; of the agent 13 and 10.
+//! Process creation is limited by the state that `fork` copies and the pages that the child must fault in again. The
+//! original is dynamically linked with the C library; the agent is one static file, whose children were created 1.4
+//! times as fast. Counted for a program that forks in a loop with glibc 2.36: 24 mappings and 17 faults per child; for
+//! the agent: 13 and 10.
 
 use std::os::fd::AsRawFd;
 
 use super::process::binary;
 use crate::fault::{Fault, OrFault};
 
-/// Pieces of code, which a child faults in when it gets there, and of data, which are copied when they are written.
+/// Pieces of code, which a child faults in on access, and of data, which are copied on write.
 const CODE: usize = 7;
 const DATA: usize = 4;
 const PAGE_BYTES: usize = 4096;
@@ -18,7 +19,7 @@ const PAGE_BYTES: usize = 4096;
 pub struct Mappings([*const u8; CODE]);
 
 impl Mappings {
-    /// Maps and touches them. Code and data take turns, so that the kernel does not make one mapping of several.
+    /// Maps and touches them. Code and data alternate, so that the kernel does not merge several mappings.
     pub fn new() -> Result<Mappings, Fault> {
         let program = binary()?;
         let mut code = [std::ptr::null(); CODE];
@@ -34,7 +35,7 @@ impl Mappings {
         Ok(mappings)
     }
 
-    /// Reads a byte of each piece of code, as a child does that calls into its libraries.
+    /// Reads a byte of each piece of code, like a child that calls into its libraries.
     #[inline]
     pub fn touch(&self) {
         for start in self.0 {

@@ -1,10 +1,10 @@
-//! The twelve tests of UnixBench 5 and their index, in processes of their own, one copy or many at once.
+//! The twelve tests of UnixBench 5 and their index, in separate processes, one copy or many at once.
 //!
-//! Written anew from what the original's programs do: see `score` for its arithmetic, `calls`, `files`, `shell`,
-//! `dhrystone` and `whetstone` for the loops, `parent` and `worker` for the two sides of a process. The graphics tests are
-//! left out. Compiled by rustc, without the original's `-ffast-math -march=native` and against another C library, so
-//! Dhrystone, Whetstone and execl differ from gcc's; indices of UnixBench 4 and 6 are of other tests. The pauses of
-//! the original between its passes are left out; its durations and passes are the defaults.
+//! Written from scratch after the behaviour of the original's programs: see `score` for its arithmetic, `calls`,
+//! `files`, `shell`, `dhrystone` and `whetstone` for the loops, `parent` and `worker` for the two sides of a process.
+//! Omits the graphics tests. Compiled by rustc, without the original's `-ffast-math -march=native` and with another C
+//! library, so Dhrystone, Whetstone and execl differ from gcc's; indices of UnixBench 4 and 6 are of other tests.
+//! Omits the pauses of the original between its passes; its durations and passes are the defaults.
 
 use serde_json::Value;
 
@@ -56,9 +56,9 @@ fn run(context: &Context) -> Result<(), Fault> {
         return Err(Fault::failed(what, "make room, name another directory, or ask for fewer copies"));
     }
     let folder = Workdir::new(context.dir()?)?;
-    shell::prepare(folder.path())?; // without a shell there is no index: said before an hour is spent
+    shell::prepare(folder.path())?; // without a shell there is no index: report it before an hour is spent
     context.out.note("fs", host::file_system(context.dir()?).map_or(Value::Null, Value::from))?;
-    context.out.note("in_memory", scratch::in_memory(context.dir()?))?; // the copies of files are other ones there
+    context.out.note("in_memory", scratch::in_memory(context.dir()?))?; // file copies measure something else there
     context.out.note("compiler", COMPILER)?;
     context.out.note("execl_binary_bytes", process::binary()?.metadata().ok().map(|file| file.len()))?;
     disturbance::wait(context.out, &context.job.cpus)?;

@@ -1,8 +1,8 @@
-//! The agent's side of a pass: starts workers, one for each copy of a test, together; they die with the agent.
+//! The agent's side of a pass: starts one worker for each copy of a test, all together; they end with the agent.
 //!
-//! Each copy is this very program with a hidden flag. It says that it is ready and waits for the end of its stdin, which
-//! is one pipe for all; closing that pipe starts them. A copy is killed by the kernel when the agent ends, however it
-//! ends. What a copy's shell has started ends after one pass over a small text.
+//! Each copy is this program with a hidden flag. It reports that it is ready and waits for the end of its stdin, which
+//! is one pipe for all; closing that pipe starts them. The kernel kills a copy when the agent ends, however it ends.
+//! Processes started by a copy's shell end after one pass over a small text.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -13,9 +13,9 @@ use super::process::{FLAG, OWN, die_with};
 use super::score::Report;
 use crate::fault::{Fault, OrFault, Outcome};
 
-/// More than a copy has to say.
-const SAID_LIMIT: u64 = 4096;
-/// One pass: what each of the copies did.
+/// Longer than any output of a copy.
+const OUTPUT_LIMIT: u64 = 4096;
+/// Runs one pass; returns the report of each copy.
 pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Vec<Report>, Fault> {
     let (start, gun) = std::io::pipe().or_fault("cannot make a pipe", "raise the limit of open files")?;
     let mut running = Vec::with_capacity(copies);
@@ -25,16 +25,16 @@ pub fn run(test: &str, length_s: f64, copies: usize, folder: &Path) -> Result<Ve
     }
     running.iter_mut().try_for_each(|copy| match copy.line().as_str() {
         "ready" => Ok(()),
-        said => Err(heard(test, said)),
+        output => Err(unexpected_line(test, output)),
     })?;
     drop(gun);
     running.iter_mut().map(|copy| copy.report(test)).collect()
 }
 
-/// A copy that is killed with its owner.
+/// A copy, killed when dropped.
 struct Copy {
     child: Child,
-    said: BufReader<std::io::Take<ChildStdout>>,
+    output: BufReader<std::io::Take<ChildStdout>>,
 }
 
 impl Copy {
@@ -47,13 +47,13 @@ impl Copy {
         let next = "raise the limit of processes, or ask for fewer copies";
         let mut child = command.spawn().or_fault(format!("cannot start a copy of {test}"), next)?;
         let stdout = child.stdout.take().expect("it is piped");
-        Ok(Copy { child, said: BufReader::new(stdout.take(SAID_LIMIT)) })
+        Ok(Copy { child, output: BufReader::new(stdout.take(OUTPUT_LIMIT)) })
     }
 
-    /// The next line, or nothing at its end.
+    /// Reads the next line; empty at the end.
     fn line(&mut self) -> String {
         let mut line = String::new();
-        let _ = self.said.read_line(&mut line); // no line is an answer too
+        let _ = self.output.read_line(&mut line); // an empty line is handled, too
         line.trim_end().to_owned()
     }
 
@@ -64,27 +64,27 @@ impl Copy {
             ["ok", count, elapsed_s] => number(count).zip(number(elapsed_s)),
             _ => None,
         };
-        let (count, elapsed_s) = report.ok_or_else(|| heard(test, &line))?;
+        let (count, elapsed_s) = report.ok_or_else(|| unexpected_line(test, &line))?;
         Ok(Report { count, elapsed_s })
     }
 }
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        let _ = self.child.kill(); // most have ended
+        let _ = self.child.kill(); // ignored: most have ended
         let _ = self.child.wait();
     }
 }
 
-/// The fault of a copy that said something else than it should.
-fn heard(test: &str, line: &str) -> Fault {
-    let told = |words: &str| {
+/// Returns the fault of a copy that printed an unexpected line.
+fn unexpected_line(test: &str, line: &str) -> Fault {
+    let fault = |words: &str| {
         let (what, next) = words.split_once('\t').unwrap_or((words, "report this"));
         Fault::failed(format!("{test}: {what}"), next)
     };
     match line.split_once(' ') {
-        Some(("failed", words)) => told(words),
-        Some(("invalid", words)) => Fault { outcome: Outcome::Invalid, ..told(words) },
+        Some(("failed", words)) => fault(words),
+        Some(("invalid", words)) => Fault { outcome: Outcome::Invalid, ..fault(words) },
         Some(("ok", _)) => Fault::failed(format!("{test}: a copy finished nothing in its time"), "raise duration_s"),
         _ => Fault::failed(format!("{test}: a copy died without a word"), "see the machine's log"),
     }

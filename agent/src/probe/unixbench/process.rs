@@ -1,4 +1,5 @@
-//! What the tests and both sides of a pass share: this program as a file, an alarm, the count of loops, a tied life.
+//! Shared parts of the tests and both sides of a pass: this program as a file, an alarm, loop counts, death with the
+//! parent.
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,18 +13,18 @@ pub const FLAG: &str = "--unixbench-copy";
 
 static OVER: AtomicBool = AtomicBool::new(false);
 
-/// This program, also where its file was removed or replaced.
+/// This program, even if its file was removed or replaced.
 pub const OWN: &str = "/proc/self/exe";
 
-/// The program that the execl test starts again and again.
+/// Opens the program that the execl test starts repeatedly.
 pub fn binary() -> Result<File, Fault> {
     File::open(OWN).or_fault("cannot open this program itself", "mount /proc")
 }
 
-/// Has the kernel kill the calling process when the process `parent`, which started it, ends.
+/// Makes the kernel kill the calling process when its parent process `parent` ends.
 pub fn die_with(parent: u32) -> std::io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) }.into())?;
-    // It may have ended before the call.
+    // The parent may have ended before the call.
     if unsafe { libc::getppid() } as u32 == parent { Ok(()) } else { Err(std::io::ErrorKind::NotFound.into()) }
 }
 
@@ -31,7 +32,7 @@ extern "C" fn ring(_: libc::c_int) {
     OVER.store(true, Relaxed);
 }
 
-/// Lets `again` say no after so many seconds. Calls that wait are interrupted then.
+/// Makes `again` return false after `length_s` seconds, and interrupts waiting calls at that time.
 pub fn alarm(length_s: f64) -> Result<(), Fault> {
     OVER.store(false, Relaxed);
     let mut timer: libc::itimerval = unsafe { std::mem::zeroed() };
@@ -45,13 +46,13 @@ pub fn alarm(length_s: f64) -> Result<(), Fault> {
     check(set.into()).or_fault("cannot set an alarm", "report this").map(|_| ())
 }
 
-/// Whether there is to be another loop: until the alarm, but one in any case, however late this process had its turn.
+/// Whether to run another loop: true until the alarm, and for the first loop even if this process was scheduled late.
 #[inline(always)]
 pub fn again(loops: u64) -> bool {
     loops == 0 || !OVER.load(Relaxed)
 }
 
-/// Loops that were done since then.
+/// Reports the loops done since `start_ns`.
 pub fn since(start_ns: u64, loops: u64) -> Report {
     Report { count: loops as f64, elapsed_s: seconds(now_ns() - start_ns) }
 }

@@ -1,29 +1,29 @@
-//! UnixBench's arithmetic: passes to a score, a score to an index, indices to one.
+//! UnixBench's arithmetic: passes to a score, a score to an index, indices to one index.
 //!
-//! As its `Run` script has it: the copies' counts are added up and set against their mean time; the third of the passes
-//! with the lowest counts is dropped, rounded down; the score is the geometric mean of the others (hence "7 samples" of
-//! ten passes and "2 samples" of three); an index is ten times the score over that of "George", a SPARCstation 20-61;
-//! the whole is the geometric mean of the twelve.
+//! The same as in its `Run` script: the copies' counts are added up and divided by their mean time; the third of the
+//! passes with the lowest counts is dropped, rounded down; the score is the geometric mean of the others (hence "7
+//! samples" of ten passes and "2 samples" of three); an index is ten times the score over that of "George", a
+//! SPARCstation 20-61; the overall index is the geometric mean of the twelve.
 
-/// What one copy did in one pass: loops, or a rate where the test has no time base; and the time that it took, s.
+/// The result of one copy in one pass: loops, or a rate if the test has no time base; and the elapsed time, s.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     pub count: f64,
     pub elapsed_s: f64,
 }
 
-/// One of the twelve.
+/// One of the twelve tests.
 pub struct Test {
     /// The original's own short name.
     pub name: &'static str,
     pub unit: &'static str,
     /// Score of the baseline.
     pub base: f64,
-    /// Seconds that the unit counts by; `None` where a copy tells its rate itself.
+    /// The time base of the unit, s; `None` if a copy reports a rate itself.
     pub timebase_s: Option<f64>,
-    /// Length of a pass, as a multiple of that of the short ones.
+    /// Length of a pass, as a multiple of that of the short tests.
     pub length: f64,
-    /// Whether it has as many passes as are asked; else three for each ten.
+    /// Whether the test has as many passes as requested; otherwise three for each ten.
     often: bool,
 }
 
@@ -48,18 +48,18 @@ pub const TESTS: &[Test] = &[
 ];
 
 impl Test {
-    /// The key of the note that tells its score.
+    /// Returns the key of the note that contains its score.
     pub fn note(&self) -> String {
         format!("score_{}_{}", self.name, self.unit).replace('-', "_").to_lowercase()
     }
 
-    /// How many passes it has where the short ones have `asked`.
+    /// Returns its number of passes if the short tests have `asked`.
     pub fn passes(&self, asked: usize) -> usize {
         if self.often { asked } else { (asked * 3).div_ceil(10) }
     }
 }
 
-/// The score of a test's passes, each of which is what its copies did side by side.
+/// Returns the score of a test's passes; a pass consists of the concurrent copies' reports.
 pub fn combine(passes: &[Vec<Report>], timebase_s: Option<f64>) -> f64 {
     let whole = |copies: &Vec<Report>| Report {
         count: copies.iter().map(|copy| copy.count).sum(),
@@ -84,9 +84,9 @@ pub fn geometric_mean(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Deval, "Empirical Evaluation of Cloud IaaS Platforms using System-level Benchmarks", University of North Florida,
-    /// 2017, appendix A, pages 77 to 79, figures 1 and 2: the printed scores of one copy and of eight, in the order of
-    /// `TESTS`; then the printed indices.
+    /// Deval, "Empirical Evaluation of Cloud IaaS Platforms using System-level Benchmarks", University of North
+    /// Florida, 2017, appendix A, pages 77 to 79, figures 1 and 2: the printed scores of one copy and of eight, in the
+    /// order of `TESTS`; then the printed indices.
     type Printed = ([f64; 12], [f64; 12], f64);
     const ONE: Printed = (
         [
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_indices_that_deval_prints_follow_from_the_scores_that_she_prints() {
+    fn devals_printed_indices_follow_from_her_printed_scores() {
         for (scores, printed, total) in [ONE, EIGHT] {
             let indices: Vec<f64> = TESTS.iter().zip(scores).map(|(test, score)| index(score, test.base)).collect();
             for (test, (found, printed)) in TESTS.iter().zip(indices.iter().zip(printed)) {
@@ -148,7 +148,7 @@ mod tests {
         let ten: Vec<_> = (1..=10).map(|count| pass(f64::from(count), 1.0)).collect();
         let expected = geometric_mean(&[4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]);
         assert!((combine(&ten, Some(1.0)) - expected).abs() < 1e-12);
-        // Dropped by count, not by rate, and of three passes two stay; a minute's loops.
+        // Dropped by count, not by rate; of three passes two stay; loops per minute.
         let three = [pass(10.0, 30.0), pass(20.0, 60.0), pass(5.0, 1.0)];
         assert!((combine(&three, Some(60.0)) - 20.0).abs() < 1e-12);
         let copies = [vec![Report { count: 30.0, elapsed_s: 1.0 }, Report { count: 10.0, elapsed_s: 3.0 }]];
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_are_those_of_the_original() {
+    fn passes_match_the_original() {
         let passes = |asked| TESTS.iter().map(|test| test.passes(asked)).collect::<Vec<_>>();
         assert_eq!(passes(10), [10, 10, 3, 3, 3, 3, 10, 10, 3, 3, 3, 10]);
         assert_eq!(passes(1), [1; 12]);

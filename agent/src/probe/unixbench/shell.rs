@@ -1,8 +1,9 @@
 //! The shell scripts: /bin/sh runs sort, od, grep, tee and wc over a small text, one script at once or eight.
 //!
-//! A loop starts a shell, which starts so many others with the script and waits for them. The text is ours, as the
-//! original's is not to be had here, so minutes differ from the original's; the locale is C, where the original asks for
-//! `en_US.utf8`, which many machines do not have. The tools are the machine's own and part of what is measured.
+//! A loop starts a shell, which starts `at_once` others with the script and waits for them. The text is our own,
+//! because the original's is not available here, so results per minute differ from the original's; the locale is C,
+//! whereas the original requests `en_US.utf8`, which many machines do not have. The tools are the machine's own and
+//! part of the measurement.
 
 use std::ffi::CString;
 use std::fs::{read_to_string, write};
@@ -29,7 +30,7 @@ const MANY: (&str, &str) =
     ("many.sh", "i=0\nwhile [ $i -lt $1 ]; do\n  /bin/sh once.sh &\n  i=$((i + 1))\ndone\nwait\n");
 const KEEP: &str = "keep.sh";
 const ONCE: &str = "once.sh";
-/// What one script does; the shell's own number keeps those apart that run at once.
+/// The work of one script; the shell's own number separates concurrent scripts.
 const WORK: &str = "\
 sort < text > sorted.$$
 od sorted.$$ | sort -n -k 1 > dumped.$$
@@ -38,7 +39,7 @@ grep the sorted.$$ | tee found.$$ | wc > counted.$$
 const REMOVE: &str = "rm sorted.$$ dumped.$$ found.$$ counted.$$\n";
 const LINES: usize = 200;
 
-/// Puts text and scripts into a folder; a fault where the shell or one of its tools is missing.
+/// Writes the text and the scripts into a folder; a fault if the shell or one of its tools is missing.
 pub fn prepare(folder: &Path) -> Result<(), Fault> {
     let can = |path: &Path| {
         let path = CString::new(path.as_os_str().as_bytes()).expect("no NUL in it");
@@ -59,7 +60,7 @@ pub fn prepare(folder: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Loops of `at_once` scripts each; the count is the number of loops.
+/// Runs loops of `at_once` scripts each; the count is the number of loops.
 pub fn run(length_s: f64, at_once: u32) -> Result<Report, Fault> {
     let (number, mut loops) = (at_once.to_string(), 0);
     alarm(length_s)?;
@@ -73,7 +74,7 @@ pub fn run(length_s: f64, at_once: u32) -> Result<Report, Fault> {
     Ok(report)
 }
 
-/// Runs a script of ours to its end; the number that its shell had.
+/// Runs one of our scripts to its end; returns the process number of its shell.
 fn shell(arguments: &[&str]) -> Result<libc::pid_t, Fault> {
     let own = std::process::id();
     let strings = |words: &[&str]| -> Vec<CString> {
@@ -102,13 +103,13 @@ fn shell(arguments: &[&str]) -> Result<libc::pid_t, Fault> {
     }
 }
 
-/// Known answer: the script once more, and each of its files against what we make of the text ourselves.
+/// Checks the known answer: runs the script once more, and compares each of its files with our own computation.
 fn verify() -> Result<(), Fault> {
     let child = shell(&[KEEP])?;
     let mut files = ["sorted", "dumped", "found", "counted"].map(|name| {
         let name = format!("{name}.{child}");
         let content = read_to_string(&name);
-        let _ = std::fs::remove_file(name); // the folder goes as well
+        let _ = std::fs::remove_file(name); // ignored: the folder is removed as well
         content.unwrap_or_default()
     });
     let text = text();
@@ -117,18 +118,18 @@ fn verify() -> Result<(), Fault> {
     let whole = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let found = whole(&lines.iter().copied().filter(|line| line.contains("the")).collect::<Vec<_>>());
     let counts = [found.lines().count(), found.split_whitespace().count(), found.len()];
-    let told: Vec<usize> = files[3].split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    // A line of od's has 16 bytes; one more tells the end.
+    let counted: Vec<usize> = files[3].split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    // A line of od's has 16 bytes; one more marks the end.
     files[1] = files[1].lines().count().to_string();
     let right = files[0] == whole(&lines)
         && files[1] == (text.len().div_ceil(16) + 1).to_string()
         && files[2] == found
-        && told == counts;
+        && counted == counts;
     let next = "look at this machine's sort, od, grep, tee and wc";
     if right { Ok(()) } else { Err(Fault::invalid("the shell's tools gave wrong answers", next)) }
 }
 
-/// Lines of made words, the same everywhere; about half of them have a "the".
+/// Generates lines of words, the same everywhere; about half of them contain "the".
 fn text() -> String {
     const WORDS: [&str; 12] =
         ["the", "cloud", "of", "price", "and", "core", "disk", "wait", "runs", "slower", "again", "measure"];

@@ -1,9 +1,11 @@
-//! Whetstone in double precision, written anew from its eight published sections (Curnow and Wichmann, "A synthetic
-//! benchmark", The Computer Journal 19(1), 1976) in the proportions and with the constants of Longbottom's version of 1996.
+//! Whetstone in double precision, written from scratch after its eight published sections (Curnow and Wichmann, "A
+//! synthetic benchmark", The Computer Journal 19(1), 1976) with the proportions and constants of Longbottom's version
+//! of 1996.
 //!
 //! A pass is a hundred turns of all sections. The first section is run ten times as long and its time divided by ten.
-//! Sections that a compiler could foretell are hidden from it; procedures are called. The mathematical functions are those
-//! of the C library that the agent is linked with. Million Whetstone instructions a second: ten a pass.
+//! Sections whose result a compiler could compute are hidden from it; procedures are called. The mathematical
+//! functions are those of the C library that the agent is linked with. Million Whetstone instructions per second: ten
+//! per pass.
 
 use std::hint::black_box;
 
@@ -29,7 +31,7 @@ const KNOWN: [f64; 8] = [
 ];
 /// "Slight variations are normal" with the compiler and its library.
 const TOLERANCE: f64 = 1e-9;
-/// The original aims at so much of its ten seconds before it chooses the number of passes.
+/// The share of its ten seconds that the original aims at before it chooses the number of passes.
 const TRIAL_SHARE: f64 = 0.05;
 
 pub fn run(length_s: f64) -> Result<Report, Fault> {
@@ -65,7 +67,7 @@ struct Measured {
     elapsed_s: f64,
 }
 
-/// All sections, one after the other, so many passes of each.
+/// Runs all sections, one after the other, `passes` passes of each.
 fn measure(passes: u64) -> Measured {
     let mut e = [1.0, -1.0, -1.0, -1.0];
     let mut results = [0.0; 8];
@@ -86,7 +88,7 @@ fn measure(passes: u64) -> Measured {
     Measured { results, elapsed_s }
 }
 
-/// Turns of a section in so many passes; `T` turns into `1 - T` after each, against underflow.
+/// Runs a section's turns for `passes` passes; changes `T` to `1 - T` after each pass, against underflow.
 fn each_pass(passes: u64, mut pass: impl FnMut(f64)) {
     let mut t = black_box(T);
     for _ in 0..passes {
@@ -208,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_pass_gives_what_longbottom_prints() {
+    fn one_pass_gives_longbottoms_printed_results() {
         let one = measure(1);
         verify(&one.results, &KNOWN).unwrap();
         let mut wrong = one.results;

@@ -1,4 +1,5 @@
-//! A worker runs one copy of a test: a fresh process with one thread, an alarm, one loop, and one line of what came of it.
+//! A worker: runs one copy of a test in a new process with one thread, an alarm and one loop, and prints one result
+//! line.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -8,7 +9,8 @@ use super::{calls, dhrystone, files, shell, whetstone};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault, Outcome};
 
-/// The whole life of a worker: test, length in seconds and, where `execl` began earlier, its start and its count.
+/// Runs a worker for its whole lifetime: a test, its length in seconds and, if `execl` began earlier, its start and
+/// count.
 pub fn main(arguments: &[OsString]) -> i32 {
     let words: Option<Vec<&str>> = arguments.iter().map(|word| word.to_str()).collect();
     let length_s = |text: &str| text.parse::<f64>().ok().filter(|value| (0.001..=86_400.0).contains(value));
@@ -47,7 +49,7 @@ fn measure(test: &str, length_s: f64) -> Result<Report, Fault> {
     }
 }
 
-/// Says that it is ready, and waits for the others.
+/// Reports that it is ready, and waits for the others.
 fn ready() -> Result<(), Fault> {
     let next = "run it from the agent";
     writeln!(std::io::stdout(), "ready").or_fault("cannot write to stdout", next)?;
