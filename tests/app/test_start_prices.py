@@ -58,7 +58,7 @@ def test_a_failure_is_one_line_and_the_next_cloud_is_fetched(sources: Sources) -
     failed, brought = study_start.fetch_price_lists((("gcp", "europe-west3"), *HERE), lambda _: None)
     assert "\n" not in fetched_line(failed)
     assert fetched_line(failed).startswith(
-        "no prices of gcp were fetched, it goes on without: gcp: Google's catalogue needs"
+        "no prices of gcp were fetched, continuing without them: gcp: Google's catalogue needs"
     )
     assert brought.prices > 0
 

@@ -123,7 +123,7 @@ def test_p6_a_sweep_needs_nothing_of_this_machine(tmp_path: Path) -> None:
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
     last = said.stdout.splitlines()[-1]
-    assert last == "Nothing bears our tags where we could look." or (not alone and last.startswith("DRY RUN: "))
+    assert last == "No resource with cloudcmp's tags was found where cloudcmp could look." or (not alone and last.startswith("DRY RUN: "))
     for skipped in ("aws: skipped: ", "ec2: skipped: ", "local: not swept: ", "ssh: not swept: "):
         assert skipped in said.stdout
     # A library of OpenStack's remembers there which of its plugins are installed; nothing of ours is left or needed.
@@ -144,18 +144,18 @@ def test_a_sweep_is_dry_unless_it_is_told_otherwise(cloud: Cloud, types: Types) 
 
 def test_nothing_found_is_a_sentence(cloud: Cloud, types: Types) -> None:
     cloud.holds.clear()
-    assert types("sweep").out == "Nothing bears our tags where we could look.\n"
+    assert types("sweep").out == "No resource with cloudcmp's tags was found where cloudcmp could look.\n"
 
 
 def test_delete_destroys_what_is_due_and_only_that(cloud: Cloud, types: Types) -> None:
     said = types("sweep", "cloud", "--delete")
     assert said.code == 0
     assert set(cloud.holds) == {"i-2"}
-    assert "2 destroyed and seen gone, 0 left, 1 kept." in said.out
+    assert "2 destroyed and confirmed gone, 0 left, 1 kept." in said.out
     again = types("sweep", "--study", "new", "--delete")
     assert again.code == 0
     assert cloud.holds == {}
-    assert "Nothing bears our tags" in types("sweep").out
+    assert "No resource with cloudcmp's tags" in types("sweep").out
 
 
 def test_p4_what_does_not_go_is_told_and_the_exit_code_says_so(cloud: Cloud, types: Types) -> None:
@@ -203,7 +203,7 @@ def test_a_sweep_that_is_interrupted_before_it_begins_destroyed_nothing(
     said = types("sweep", "--delete")
     assert said.code == 130
     assert "--resume" not in said.out + said.err
-    assert "0 destroyed and seen gone, 0 left, 0 kept." in said.out
+    assert "0 destroyed and confirmed gone, 0 left, 0 kept." in said.out
     assert "not listed: interrupted before anything was looked at" in said.err
 
 

@@ -180,9 +180,9 @@ def test_the_least_budget_that_is_told_is_enough(tmp_path: Path) -> None:
 
 def test_a_size_that_is_not_sold_is_told_beside_what_is_taken(tmp_path: Path) -> None:
     shown = " ".join(said(tmp_path, "start", "--yes", "--size", "9/9").out.split())
-    assert "simulated/nimbus/large differs from what was asked: 4 vCPUs instead of 9, 16 GiB" in shown
+    assert "simulated/nimbus/large differs from the requested size: 4 vCPUs instead of 9, 16 GiB" in shown
     assert "expected time: simulated: seconds; on real clouds " in shown
-    assert "the budget is not enforced on simulated clouds, for they bill nothing" in shown
+    assert "the budget is not enforced on simulated clouds, because they bill nothing" in shown
 
 
 def test_a_budget_in_another_currency_is_said_not_to_be_compared(tmp_path: Path) -> None:
@@ -213,5 +213,5 @@ def test_prices_that_are_asked_for_are_fetched_and_a_failure_is_one_line(tmp_pat
     text = " ".join(found.out.split())
     assert "prices of aws in eu-central-1" in text
     assert "aws m7i.large" in text
-    assert "no prices of gcp were fetched, it goes on without: gcp: Google's catalogue needs an API key" in text
+    assert "no prices of gcp were fetched, continuing without them: gcp: Google's catalogue needs an API key" in text
     assert "fetching the price list of aws in eu-central-1" in found.err
