@@ -76,7 +76,7 @@ def test_what_cannot_be_tried_out_is_refused_before_anything_is_made(
 @pytest.mark.parametrize(
     ("allow", "says"),
     [
-        (None, "keeps everybody out who is not named"),
+        (None, "admits only named addresses"),
         ("0.0.0.0/0", "too many to let in"),
         ("10.0.0.0/8", "too many"),
         ("here", "does not appear to be"),

@@ -88,7 +88,7 @@ def test_p08_who_stops_a_try_out_before_anything_is_made_waits_for_no_answer(sky
         before = len(sky.cloud.calls("RunInstances"))
         job = warmth().start(LIVE, sky.environ, sky.folder, SHORT)
         _until(job, lambda n=before: len(sky.cloud.calls("RunInstances")) > n)
-        assert "looking first: aws" in job.said()
+        assert "checking first: aws" in job.said()
         job.kill(number)
         began = time.monotonic()
         assert job.wait(60.0) == 130, job.said()

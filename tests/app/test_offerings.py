@@ -189,7 +189,7 @@ def test_a_list_of_the_user_s_own_does_not_say_what_is_not_sold() -> None:
     found, *_ = sales(filters(provider="aws", purchase="reserved"))
     unknown = {one.offering.name: one.why for one in found if one.price is None}
     assert set(unknown) == {"a.one", "b.two"}
-    assert "no list at hand tells a reservation of it" in unknown["a.one"]
+    assert "no known list has a reservation of it" in unknown["a.one"]
     put("2", (row("a.one"), row("b.two"), year))
     found, _, lines = sales(filters(provider="aws", purchase="reserved"))
     assert {one.offering.name for one in found if one.price} == {"a.one", "x.own"}

@@ -200,7 +200,7 @@ def test_a_file_that_is_there_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "link.yaml").symlink_to(tmp_path / "nowhere")
     with pytest.raises(UserMistake, match="is not overwritten"):
         starting.check_new_file(tmp_path / "link.yaml")
-    with pytest.raises(UserMistake, match="is no name for a study file"):
+    with pytest.raises(UserMistake, match="is not a valid name of a study file"):
         starting.check_new_file(tmp_path / "study.txt")
     assert path.read_text() == "mine"
     draft = tmp_path / f".new.yaml.{os.getpid()}.part"

@@ -111,4 +111,4 @@ def test_p04_a_dry_sweep_that_is_interrupted_says_that_nothing_was_destroyed(tmp
     assert running.returncode == 130, out + err
     assert "interrupted: nothing was destroyed" in out
     assert "No resource with cloudcmp's tags" not in out
-    assert "not listed: aws: it was not looked at" in err
+    assert "not listed: aws: it was not queried" in err

@@ -133,7 +133,7 @@ def test_a_refused_file_refuses_all(tmp_path: Path) -> None:
     )
     assert said.code == 2
     assert "cut.json: fio: line" in said.err
-    assert "odd.txt: is no tidy table, and no output that is known" in said.err
+    assert "odd.txt: is neither a tidy table nor a known output" in said.err
     assert not (tmp_path / "study").exists()
 
 

@@ -123,7 +123,9 @@ def test_p6_a_sweep_needs_nothing_of_this_machine(tmp_path: Path) -> None:
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
     last = said.stdout.splitlines()[-1]
-    assert last == "No resource with cloudcmp's tags was found where cloudcmp could look." or (not alone and last.startswith("DRY RUN: "))
+    assert last == "No resource with cloudcmp's tags was found where cloudcmp could look." or (
+        not alone and last.startswith("DRY RUN: ")
+    )
     for skipped in ("aws: skipped: ", "ec2: skipped: ", "local: not swept: ", "ssh: not swept: "):
         assert skipped in said.stdout
     # A library of OpenStack's remembers there which of its plugins are installed; nothing of ours is left or needed.
@@ -204,7 +206,7 @@ def test_a_sweep_that_is_interrupted_before_it_begins_destroyed_nothing(
     assert said.code == 130
     assert "--resume" not in said.out + said.err
     assert "0 destroyed and confirmed gone, 0 left, 0 kept." in said.out
-    assert "not listed: interrupted before anything was looked at" in said.err
+    assert "not listed: interrupted before any provider was queried" in said.err
 
 
 def test_an_unknown_provider_is_a_mistake(cloud: Cloud, types: Types) -> None:

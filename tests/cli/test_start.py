@@ -161,7 +161,7 @@ def test_all_that_is_wrong_is_told_at_once_and_the_answers_first(tmp_path: Path)
     [
         (("--budget", "0.01 USD"), "it takes at least "),
         (("--budget", "5 XYZ"), "XYZ is no currency (ISO 4217)"),
-        (("--size", "512/4096"), "nothing like 512/4096 is sold; the nearest is simulated/"),
+        (("--size", "512/4096"), "no size near 512/4096 is sold; the nearest is simulated/"),
         (("--out", "nope/dir/x.yaml"), "nope/dir: no such folder"),
     ],
 )
