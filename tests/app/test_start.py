@@ -139,7 +139,7 @@ def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(
     assert found.plan.quote.worst_cost.amount <= told.budget.amount
     assert found.form.launches == 6
     tiny = replace(ANSWERS, budget=replace(whole, amount=Decimal("0.01")))
-    with pytest.raises(UserMistake, match=r"does not bear the smallest study.* it takes at least 1.18 USD"):
+    with pytest.raises(UserMistake, match=r"is too little for the smallest study.* it needs at least 1.18 USD"):
         starting.start(tiny, tmp_path / "tiny.yaml", AWS_SEEN)
     assert not (tmp_path / "tiny.yaml").exists()
     least = replace(ANSWERS, budget=replace(whole, amount=Decimal("1.18")))

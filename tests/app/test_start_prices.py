@@ -43,7 +43,7 @@ def test_the_list_of_a_cloud_with_credentials_is_fetched_once(sources: Sources) 
     (brought,) = study_start.fetch_price_lists(HERE, said.append)
     assert brought.prices > 0
     assert brought.fault == ""
-    assert said[0] == "fetching the price list of aws in eu-central-1, for 10 min 00 s at most"
+    assert said[0] == "fetching the price list of aws in eu-central-1, for at most 10 min 00 s"
     assert study_start.missing_price_lists(ANSWERS, BOTH, None) == ()  # the book knows them now
     assert study_start.missing_price_lists(ANSWERS, BOTH, True) == HERE
 

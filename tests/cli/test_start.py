@@ -81,7 +81,7 @@ def test_answers_that_end_leave_nothing(tmp_path: Path) -> None:
     terminal.until("1/5")
     terminal.ends()
     assert terminal.ended() == 2
-    assert "the input ended before all answers" in terminal.shown
+    assert "the input ended early" in terminal.shown
     assert not (tmp_path / "start.yaml").exists()
 
 
@@ -159,7 +159,7 @@ def test_all_that_is_wrong_is_told_at_once_and_the_answers_first(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--budget", "0.01 USD"), "it takes at least "),
+        (("--budget", "0.01 USD"), "it needs at least "),
         (("--budget", "5 XYZ"), "XYZ is no currency (ISO 4217)"),
         (("--size", "512/4096"), "no size near 512/4096 is sold; the nearest is simulated/"),
         (("--out", "nope/dir/x.yaml"), "nope/dir: no such folder"),

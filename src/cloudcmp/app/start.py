@@ -147,7 +147,7 @@ def _check_budget(budget: Money, worst: Money | None) -> None:
         return
     cents = worst.amount.quantize(Decimal("0.01"), rounding=ROUND_CEILING)
     what = f"{budget.amount} {budget.currency} is too little for the smallest study that gives a verdict"
-    next_ = f"it costs up to {cents} {worst.currency}; raise the budget, or use smaller machines"
+    next_ = f"it needs at least {cents} {worst.currency}; or use smaller machines"
     raise UserMistake.at("--budget", what, next_)
 
 

@@ -187,5 +187,5 @@ def _typed(prompt: str) -> str:
         raise
     if not line:
         say()
-        raise UserMistake.at("cloudcmp start", "the input ended before all answers", "start again, or give the options")
+        raise UserMistake.at("cloudcmp start", "the input ended early", "start again, or give the options")
     return line.strip()
