@@ -170,7 +170,7 @@ async def _try_clauses(
         results.append(await hold(contract, say=say))
         return
     stop = asyncio.Event()
-    stopping = StopSignals(stop, lambda _: say("ending everything that was created; once more to exit at once"))
+    stopping = StopSignals(stop, lambda _: say("ending everything that was created; once more to leave at once"))
 
     async def work() -> None:
         results.append(await hold(contract, stop=stop, say=say))
