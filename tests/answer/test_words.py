@@ -70,7 +70,7 @@ def test_what_cannot_be_told_says_what_it_would_take() -> None:
     first = of(list(10 * WIDE), list(13 * np.roll(WIDE, 2)))[0]
     found = re.fullmatch(
         r".*: cannot tell yet: interval too wide\. (\d+) more rounds \(about .*, (\d+\.\d\d) USD\) "
-        r"would probably tell c1 and c0 apart, if they differ as it seems\.",
+        r"would probably separate c1 and c0, if they differ as much as it seems\.",
         first,
     )
     assert found is not None
@@ -93,14 +93,14 @@ def test_a_difference_that_seems_nil_is_asked_for_at_three_percent() -> None:
 def test_too_few_launches_ask_for_the_rest() -> None:
     first = of(level(1.0)[:4], level(2.0, 1)[:4], rounds=4)[0]
     assert "4 of at least 6 launches" in first
-    assert "2 more rounds (about 30 min 00 s, 0.600 USD) would probably tell" in first
+    assert "2 more rounds (about 30 min 00 s, 0.600 USD) would probably separate" in first
 
 
 def test_no_money_is_named_where_none_is_known() -> None:
     plan = plan_of(candidates=2, runner="local")
     sentences = said(plan, [estimate_of(0, list(10 * WIDE)), estimate_of(1, list(13 * np.roll(WIDE, 2)))])
     assert "USD" not in " ".join(sentences)
-    assert sentences[-1] == "No price is known, so nothing is said of cost."
+    assert sentences[-1] == "No price is known, so costs are not compared."
 
 
 def test_an_imported_table_is_not_quoted_a_time() -> None:
@@ -124,9 +124,9 @@ def test_a_task_is_said_to_cost_least_only_when_it_is_sure() -> None:
     copied = of([1.0] * 6, [0.8] * 6, cell=TASK, prices=(price("0.10"), price("0.20")))
     assert "costs least" not in " ".join(copied)
     of_known = of(level(1.0), level(0.8, 1), level(0.5, 2), cell=TASK, prices=(price("0.10"), price("0.20"), None))
-    assert "costs least on c0 of those whose price is known" in " ".join(of_known)
+    assert "costs least on c0 of those with a known price" in " ".join(of_known)
     unknown = of(level(1.0), level(0.8, 1), cell=TASK, prices=(price("0.10"), None))
-    assert unknown[-1] == "The price of c1 is unknown, so nothing is said of its cost."
+    assert unknown[-1] == "The price of c1 is unknown, so its cost is not compared."
 
 
 def test_differences_of_shares_are_percentage_points() -> None:
@@ -136,7 +136,10 @@ def test_differences_of_shares_are_percentage_points() -> None:
 
 def test_simulated_numbers_are_said_to_be() -> None:
     some = [estimate_of(at, level(1.0 + at, at)) for at in range(2)]
-    assert said(plan_of(candidates=2), some)[0] == "All numbers are simulated: they were planted, nothing was measured."
+    assert (
+        said(plan_of(candidates=2), some)[0]
+        == "All numbers are simulated: their true values are planted, and nothing was measured."
+    )
     plan = plan_of(candidates=2, runner="local")
     mixed = replace(plan, candidates=(plan.candidates[0], replace(plan.candidates[1], runner="simulated")))
     assert said(mixed, some)[0].startswith("The numbers of c1 are simulated")
@@ -154,7 +157,7 @@ def test_values_that_may_share_a_launch_are_said_to() -> None:
 
 def test_loopback_says_nothing_of_a_network() -> None:
     sentences = of(level(1e-5), level(2e-5, 1), cell=RTT50)
-    assert "they say nothing of a network" in sentences[0]
+    assert "they do not measure a network" in sentences[0]
     assert "network" not in " ".join(of(level(1.0), level(2.0, 1)))
 
 
@@ -166,11 +169,8 @@ def test_several_cells_are_summed_up_first_and_not_all_told() -> None:
         other = list(10 * WIDE) if at == 3 else level(2.0 if at else 1.001, 1)
         estimates += [estimate_of(0, level(1.0), cell), estimate_of(1, other, cell)]
     sentences = said(plan, estimates)
-    assert sentences[0] == (
-        "Of 12 cells that decide, c1 alone is best in 10, several are practically the same in 1 "
-        "and 1 cannot be told yet."
-    )
-    assert "4 more cells are in the table." in sentences
+    assert sentences[0] == ("Of 12 deciding measurements, c1 wins 10, 1 is a tie and 1 is undecided.")
+    assert "4 more measurements are in the table." in sentences
 
 
 def test_only_cells_that_decide_are_told() -> None:
@@ -190,7 +190,7 @@ def test_cells_are_called_by_what_tells_them_apart() -> None:
 
 
 def test_one_candidate_gets_no_verdict() -> None:
-    assert of(level(1.0))[0] == "No cell that decides was measured for two candidates: there is no verdict."
+    assert of(level(1.0))[0] == "No deciding measurement has two candidates: there is no verdict."
 
 
 def test_a_failed_candidate_is_left_out_by_name() -> None:

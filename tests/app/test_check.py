@@ -173,12 +173,12 @@ def test_who_is_not_set_up_takes_one_line_and_no_row(paid: type[Paid], monkeypat
     assert {row[0] for row in table(checked)[1]} == {"local"}
     assert not_set_up(checked) == ["not set up, paid: there are none; log in"]
     assert next_steps(checked) == []
-    assert list(verdict(checked)) == ["as far as can be told, a study could begin on local"]
+    assert list(verdict(checked)) == ["as far as known, a study could start on local"]
     asked_for = asyncio.run(check_providers(["paid"]))
     assert [row[:3] for row in table(asked_for)[1]] == [("paid", "credentials", "! not ok")]
     assert not_set_up(asked_for) == []
     assert next_steps(asked_for) == ["next, paid credentials: log in"]
-    assert list(verdict(asked_for)) == ["a study could not begin on paid: see credentials"]
+    assert list(verdict(asked_for)) == ["a study could not start on paid: see credentials"]
 
 
 def test_what_is_in_the_way_is_told_first_and_by_name() -> None:
@@ -193,8 +193,8 @@ def test_what_is_in_the_way_is_told_first_and_by_name() -> None:
     ]  # fmt: skip
     assert list(verdict(found)) == [
         "the study cannot be run: see plan",
-        "as far as can be told, a study could begin on nimbus",
-        "a study could not begin on cirrus: see clock, quota",
+        "as far as known, a study could start on nimbus",
+        "a study could not start on cirrus: see clock, quota",
     ]
 
 

@@ -56,7 +56,7 @@ def test_a_whole_hour_is_counted_where_hours_are_billed(paid: type[Paid]) -> Non
 @pytest.mark.parametrize(
     ("how", "says"),
     [
-        ({"budget": None}, "say how much"),
+        ({"budget": None}, "give a budget"),
         ({"budget": "1"}, "needs a currency"),
         ({"budget": "1 EUR"}, "one currency"),
         ({"price": "0"}, "period"),
@@ -76,8 +76,8 @@ def test_what_cannot_be_tried_out_is_refused_before_anything_is_made(
 @pytest.mark.parametrize(
     ("allow", "says"),
     [
-        (None, "keeps everybody out who is not named"),
-        ("0.0.0.0/0", "too many to let in"),
+        (None, "admits only named addresses"),
+        ("0.0.0.0/0", "too many addresses to admit"),
         ("10.0.0.0/8", "too many"),
         ("here", "does not appear to be"),
         ("203.0.113.7/32,::/0", "too many"),

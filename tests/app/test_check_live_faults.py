@@ -66,7 +66,7 @@ def test_a_ledger_that_cannot_be_read_is_kept(
             prove(tryout, said.append)
     assert caught.value is error
     said += [one.line() for one in getattr(error, "faults", ())]
-    assert "what it made may be there: study.db: disk I/O error" in said[-1]
+    assert "what it created may still exist: study.db: disk I/O error" in said[-1]
     assert len(cleanup(tryout.folder).destroyed) == 1
 
 
@@ -111,5 +111,5 @@ def test_who_interrupts_the_look_before_leaves_no_folder(tryout: LiveCheck, monk
     monkeypatch.setattr(SimulatedProvider, "check", looks)
     with pytest.raises(KeyboardInterrupt):
         prove(tryout, said.append)
-    assert said == ["looking first: simulated"]
+    assert said == ["checking first: simulated"]
     assert not tryout.folder.exists()

@@ -196,7 +196,7 @@ def test_p1_a_disk_that_can_only_be_read_does_not_keep_machines_alive(stand: Sta
     out = died(stand)
     said = " ".join(in_a_disk(stand, tmp_path, _READ_ONLY, str(out), first, str(COMMAND)).split())
     assert "cleanup: 3" in said, said
-    assert "could not be written down" in said, said
+    assert "could not record what was destroyed" in said, said
     assert f"cloudcmp sweep --study {tag_of(out)} --delete" in said, said
     assert stand.sky.left() == []
 

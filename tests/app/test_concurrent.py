@@ -81,7 +81,7 @@ def test_all_that_is_told_fits_a_terminal_and_no_mark_is_broken(clouds: dict[str
     assert max(map(len, out.splitlines())) <= 80
     assert "? unknown" in out
     assert "vultr     credentials  ! not ok" in out
-    assert "a study could not begin on vultr: see credentials" in out
+    assert "a study could not start on vultr: see credentials" in out
     assert process.returncode == 1
 
 

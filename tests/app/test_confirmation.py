@@ -232,7 +232,7 @@ def test_a_strange_folder_runs_none_of_its_commands_unasked(cloudcmp, tmp_path):
     said = cloudcmp("run", "--resume", "out")
     assert said.code == 2
     assert said.err.count("\n") == 1
-    assert "out: it runs commands on this machine, as you, and nobody is there to confirm them" in said.err
+    assert "out: it runs commands on this machine, as you, and there is no terminal to confirm them" in said.err
     assert "look at them with 'cloudcmp plan out', then add --yes" in said.err
     assert not (tmp_path / "PWNED").exists()
     looked = cloudcmp("plan", "out").out

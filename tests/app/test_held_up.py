@@ -34,7 +34,7 @@ def test_p08_a_cleanup_that_is_interrupted_when_it_is_over_tells_what_is_left(tm
     said = held_up("cleanup", "small", cwd=tmp_path)
     assert said.code == 130
     assert f"left: {LEFT}" in said.err
-    assert "interrupted; once more: cloudcmp cleanup small" in said.out
+    assert "interrupted; run again: cloudcmp cleanup small" in said.out
     assert held_up("cleanup", "small", "--json", cwd=tmp_path).json["data"]["left"] == [LEFT]
 
 
@@ -50,5 +50,5 @@ def test_p08_a_try_out_that_is_interrupted_when_it_is_over_tells_what_is_left_an
 def test_p08_a_sweep_that_is_interrupted_when_it_is_over_tells_what_it_found(tmp_path: Path) -> None:
     said = held_up("sweep", "simulated", "--delete", cwd=tmp_path)
     assert said.code == 130
-    assert "interrupted; give the same command once more" in said.out
+    assert "interrupted; run the same command again" in said.out
     assert "before anything was looked at" not in said.out + said.err

@@ -55,7 +55,7 @@ def test_p08_one_signal_ends_a_try_out_and_nothing_is_left(sky: Sky, numbers: tu
     assert job.wait(60.0) == 130, job.said()
     assert sky.left() == []
     assert "Stopped on request: " in job.said()
-    assert "All that was made is seen gone." in job.said()
+    assert "Everything that was created is confirmed gone." in job.said()
     assert "Traceback" not in job.said()
     assert "run --resume" not in job.said()
     assert folders(sky) == []
@@ -88,7 +88,7 @@ def test_p08_who_stops_a_try_out_before_anything_is_made_waits_for_no_answer(sky
         before = len(sky.cloud.calls("RunInstances"))
         job = warmth().start(LIVE, sky.environ, sky.folder, SHORT)
         _until(job, lambda n=before: len(sky.cloud.calls("RunInstances")) > n)
-        assert "looking first: aws" in job.said()
+        assert "checking first: aws" in job.said()
         job.kill(number)
         began = time.monotonic()
         assert job.wait(60.0) == 130, job.said()

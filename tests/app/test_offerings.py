@@ -88,7 +88,7 @@ def test_they_are_asked_at_once_and_whoever_is_slow_is_named(monkeypatch: pytest
     begun = time.monotonic()
     told = concurrent.offerings_by_provider(["a", "b", "c", "d"], "x", said.append)
     assert time.monotonic() - begun < 1.1  # one after the other: 1.2 s
-    assert said == ["asking a, b, c, d what they sell"]
+    assert said == ["waiting for the offerings of a, b, c, d"]
     assert all(len(one.offerings) == 1 for one in told.values())
 
 
@@ -172,7 +172,9 @@ def test_what_is_not_sold_reserved_is_left_out_and_counted() -> None:
     assert [(one.offering.name, one.price is None) for one in found] == [
         ("a.one", False), ("a.one", False), ("c.zero", True),
     ]  # fmt: skip
-    assert "no price of today" in found[-1].why  # zero is unknown, which is not the same as not sold
+    assert (
+        "no reservation price that applies today" in found[-1].why
+    )  # zero is unknown, which is not the same as not sold
     assert (count, lines[0]) == (3, "2 offerings are not sold reserved with linux")
     each, count, lines = sales(wanted, each_once=True)
     assert ([one.offering.name for one in each], count) == (["a.one"], 1)
@@ -189,7 +191,7 @@ def test_a_list_of_the_user_s_own_does_not_say_what_is_not_sold() -> None:
     found, *_ = sales(filters(provider="aws", purchase="reserved"))
     unknown = {one.offering.name: one.why for one in found if one.price is None}
     assert set(unknown) == {"a.one", "b.two"}
-    assert "no list at hand tells a reservation of it" in unknown["a.one"]
+    assert "no known list has a reservation of it" in unknown["a.one"]
     put("2", (row("a.one"), row("b.two"), year))
     found, _, lines = sales(filters(provider="aws", purchase="reserved"))
     assert {one.offering.name for one in found if one.price} == {"a.one", "x.own"}

@@ -48,7 +48,7 @@ def test_each_way_of_buying_has_its_price_and_says_so(book: None, plan: Plan) ->
     assert priced(spot) == [Decimal("0.008"), None]
     assert priced(reserved) == [Decimal("0.011"), None]  # 0.001, and 87.6 over 8760 hours
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    assert f"aws/eu/small: spot: 0.008 USD/h (a list), the price of {today}, which moves" in spot.quote.notes
+    assert f"aws/eu/small: spot: 0.008 USD/h (a list), the price of {today}, which changes" in spot.quote.notes
     assert any(note.startswith("aws/eu/large: spot: no price is known (") for note in spot.quote.notes)
     assert any("cheaper than 0.03 USD/h on demand from 268 of 730 hours a month on (37 %)" in note
                for note in reserved.quote.notes)  # fmt: skip
@@ -114,7 +114,7 @@ def test_other_terms_change_the_hour_and_the_quote_s_own_sum_and_say_so(book: No
     assert found.quote.with_terms is not None
     assert found.quote.with_terms.amount < plan.quote.expected_cost.amount
     assert found.quote.notes[-2:] == (
-        "figures of cost are under the terms of own.yml, not the study's own",
+        "costs use the terms of own.yml, not the study's own",
         "aws/eu/small: 0.019 USD/h under your terms, 0.025 USD/h without: 30 % off aws instance",  # with its address
     )
     assert under_terms(with_terms(plan, TERMS), "own.yml").candidates[0].offering.price is not None
@@ -132,4 +132,4 @@ def test_a_quote_of_other_prices_than_now_has_no_sum_under_other_terms(book: Non
     dear = planned("[{provider: aws, region: eu, offering: small, price: 0.03 USD/h}]")
     found = under_terms(replace(plan, quote=dear.quote), "own.yml")
     assert found.quote.with_terms is None
-    assert told_terms(found) == "with your terms: unknown (prices are others than when it was planned)"
+    assert told_terms(found) == "with your terms: unknown (prices have changed since it was planned)"

@@ -164,7 +164,7 @@ def test_a_list_fits_a_terminal_and_is_data(
     assert _typed(monkeypatch, *asked, "--limit", "2") == 0
     told = capsys.readouterr()
     assert max(map(len, told.out.splitlines())) <= 80
-    assert "1 more: narrow it down" in told.err
+    assert "1 more: add a filter" in told.err
     assert _typed(monkeypatch, *asked, "--json") == 0
     rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["data"]["rows"]
     assert [(row["offering"], row["amount_per_hour"], row["sku"]) for row in rows][:1] == [

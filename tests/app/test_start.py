@@ -139,13 +139,13 @@ def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(
     assert found.plan.quote.worst_cost.amount <= told.budget.amount
     assert found.form.launches == 6
     tiny = replace(ANSWERS, budget=replace(whole, amount=Decimal("0.01")))
-    with pytest.raises(UserMistake, match=r"does not bear the smallest study.* it takes at least 1.18 USD"):
+    with pytest.raises(UserMistake, match=r"is too little for the smallest study.* it needs at least 1.18 USD"):
         starting.start(tiny, tmp_path / "tiny.yaml", AWS_SEEN)
     assert not (tmp_path / "tiny.yaml").exists()
     least = replace(ANSWERS, budget=replace(whole, amount=Decimal("1.18")))
     found = starting.start(least, tmp_path / "least.yaml", AWS_SEEN)
     assert found.form == starter.Form(6, 1, ("cpu",))
-    assert "left out, for the budget does not bear it: memory, disk" in summary_lines(found)
+    assert "left out, because the budget is too small: memory, disk" in summary_lines(found)
 
 
 def test_nothing_near_the_size_is_refused_with_the_nearest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_without_a_price_the_worst_case_is_unknown_and_the_list_to_fetch_is_name
     sells(monkeypatch, offering("m7i.large", None), offering("m7i.xlarge", None, 4, 16.0))
     found = starting.start(ANSWERS, tmp_path / "s.yaml", AWS_SEEN)
     assert found.cheapest == ()
-    assert "worst case: unknown, because a price is; nothing is created as long as it is" in summary_lines(found)
+    assert "worst case: unknown, because a price is unknown; until then nothing is created" in summary_lines(found)
     assert next_commands(found)[0] == "cloudcmp fetch aws --region eu-central-1"
 
 
@@ -200,7 +200,7 @@ def test_a_file_that_is_there_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "link.yaml").symlink_to(tmp_path / "nowhere")
     with pytest.raises(UserMistake, match="is not overwritten"):
         starting.check_new_file(tmp_path / "link.yaml")
-    with pytest.raises(UserMistake, match="is no name for a study file"):
+    with pytest.raises(UserMistake, match="is not a valid name of a study file"):
         starting.check_new_file(tmp_path / "study.txt")
     assert path.read_text() == "mine"
     draft = tmp_path / f".new.yaml.{os.getpid()}.part"

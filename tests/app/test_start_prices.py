@@ -43,7 +43,7 @@ def test_the_list_of_a_cloud_with_credentials_is_fetched_once(sources: Sources) 
     (brought,) = study_start.fetch_price_lists(HERE, said.append)
     assert brought.prices > 0
     assert brought.fault == ""
-    assert said[0] == "fetching the price list of aws in eu-central-1, for 10 min 00 s at most"
+    assert said[0] == "fetching the price list of aws in eu-central-1, for at most 10 min 00 s"
     assert study_start.missing_price_lists(ANSWERS, BOTH, None) == ()  # the book knows them now
     assert study_start.missing_price_lists(ANSWERS, BOTH, True) == HERE
 
@@ -58,7 +58,7 @@ def test_a_failure_is_one_line_and_the_next_cloud_is_fetched(sources: Sources) -
     failed, brought = study_start.fetch_price_lists((("gcp", "europe-west3"), *HERE), lambda _: None)
     assert "\n" not in fetched_line(failed)
     assert fetched_line(failed).startswith(
-        "no prices of gcp were fetched, it goes on without: gcp: Google's catalogue needs"
+        "no prices of gcp were fetched, continuing without them: gcp: Google's catalogue needs"
     )
     assert brought.prices > 0
 

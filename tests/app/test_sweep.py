@@ -243,7 +243,7 @@ def test_p4_what_does_not_go_is_left_with_its_reason(trouble: str) -> None:
     found = swept(cloud, delete=True)
     (left,) = found.of(Fate.LEFT)
     assert left.found.cloud_id == "i-00001"
-    assert ("in use" if trouble == "refuses" else "still there") in left.why
+    assert ("in use" if trouble == "refuses" else "still exists") in left.why
     assert [one.found.cloud_id for one in found.of(Fate.DELETED)] == ["i-00002"]
     assert not found.complete
 
@@ -262,7 +262,7 @@ def test_p4_one_false_word_that_it_is_gone_is_not_believed(lies: int) -> None:
     cloud.gone = gone  # type: ignore[method-assign]
     found = swept(cloud, delete=True)
     (left,) = found.of(Fate.LEFT)
-    assert "still there" in left.why
+    assert "still exists" in left.why
     assert not found.complete
     assert len(cloud.ordered) > lies  # after each false word it was asked to go again
     cloud.stuck.clear()

@@ -44,7 +44,7 @@ def test_p06_a_study_whose_folder_is_lost_is_ended_by_its_tag_from_an_empty_home
         (tag,) = {one["study"] for one in found} - {"another"}
         done = sweep(sky.cloud, home, "--study", tag, "--delete")
         assert done.code == 0, done.out + done.err
-        assert "2 destroyed and seen gone, 0 left, 0 kept." in done.out
+        assert "2 destroyed and confirmed gone, 0 left, 0 kept." in done.out
         assert sky.left() == []
         assert sky.harm() == []
         assert list(home.iterdir()) == []
@@ -89,7 +89,7 @@ def test_p04_an_interrupted_sweep_says_what_was_destroyed_and_what_is_left(
         assert {one["kind"]: one["fate"] for one in found} == {"instance": "deleted", "firewall": "left"}
         return
     assert "gone: aws/us-east-1 instance i-" in out
-    assert "1 destroyed and seen gone, 1 left, 0 kept." in out
+    assert "1 destroyed and confirmed gone, 1 left, 0 kept." in out
     assert "interrupted" in out.splitlines()[-1]
     assert "left: aws/us-east-1 firewall sg-" in err
     assert "DependencyViolation" in err
@@ -110,5 +110,5 @@ def test_p04_a_dry_sweep_that_is_interrupted_says_that_nothing_was_destroyed(tmp
             out, err = running.communicate(timeout=10)
     assert running.returncode == 130, out + err
     assert "interrupted: nothing was destroyed" in out
-    assert "Nothing bears our tags" not in out
-    assert "not listed: aws: it was not looked at" in err
+    assert "No resource with cloudcmp's tags" not in out
+    assert "not listed: aws: it was not queried" in err

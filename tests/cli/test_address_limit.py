@@ -24,8 +24,8 @@ def limited(limit: str, *arguments: object) -> Said:
 def test_too_few_addresses_are_told_in_one_line(measured: Path, tmp_path: Path) -> None:
     said = limited(f"-v {20 * 2**20}", "report", measured, "--out", tmp_path / "r.html")
     assert said.code == 3
-    what = "cloudcmp report: figures cannot be drawn under a limit of 20480 MiB on addresses"
-    assert said.err == f"{what}; allow 72 GiB of them (ulimit -v), no memory is used\n"
+    what = "cloudcmp report: figures cannot be drawn with an address limit of 20480 MiB"
+    assert said.err == f"{what}; allow 72 GiB of addresses (ulimit -v); they use no memory\n"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -55,7 +55,7 @@ def test_any_answer_but_yes_runs_nothing_and_leaves_nothing(folder: Path, typed:
     else:
         terminal.types(typed)
     assert terminal.ended() == 2
-    assert "own.yaml: its commands were not confirmed, and nothing of it was run" in terminal.shown
+    assert "own.yaml: its commands were not confirmed, and nothing was run" in terminal.shown
     assert [one.name for one in folder.iterdir()] == ["own.yaml"]
 
 

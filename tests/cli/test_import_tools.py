@@ -63,7 +63,7 @@ def test_samples_are_a_study_of_their_own(tmp_path: Path) -> None:
         pytest.skip(f"no real samples: CLOUDCMP_DATA names no folder with {IPERF}")
     said = cloudcmp("import", real_path, "--out", tmp_path / "study")
     assert said.code == 0, said.err
-    assert "6 samples left out: told again" in said.out
+    assert "6 samples left out: repeated" in said.out
     assert "3607 values" in said.out
     rows = cloudcmp("export", tmp_path / "study", "--json").json["data"]
     samples = {}
@@ -90,7 +90,7 @@ def test_what_samples_do_not_say_is_left_out_and_counted(tmp_path: Path) -> None
     assert said.code == 0, said.err
     assert said.json["data"]["values"] == 2
     warnings = "\n".join(said.json["warnings"])
-    for words in ("sysbench cpu in %", "told again", "of zero or less", "powers of ten"):
+    for words in ("sysbench cpu in %", "repeated", "of zero or less", "powers of ten"):
         assert words in warnings
     rows = cloudcmp("export", tmp_path / "study", "--json").json["data"]
     assert {(row["metric"], row["value"]) for row in rows} == {("tool_op_per_s", 12.5), ("tool_bytes_per_s", 12.5e6)}
@@ -133,7 +133,7 @@ def test_a_refused_file_refuses_all(tmp_path: Path) -> None:
     )
     assert said.code == 2
     assert "cut.json: fio: line" in said.err
-    assert "odd.txt: is no tidy table, and no output that is known" in said.err
+    assert "odd.txt: is neither a tidy table nor a known output" in said.err
     assert not (tmp_path / "study").exists()
 
 

@@ -34,7 +34,7 @@ def test_the_prices_of_a_document_are_listed_as_history() -> None:
 def test_a_document_without_figures_does_not_count_none_and_tells_no_finding_twice() -> None:
     said = cloudcmp("published", "cloudcmp-2010")
     assert "0 figures" not in said.out
-    assert "no figure is to be recomputed" in said.out
+    assert "no figure to recompute" in said.out
     found = said.out.split("\npage ")[1:]
     assert found
     assert len(found) == len(set(found))

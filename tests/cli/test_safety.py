@@ -123,7 +123,9 @@ def test_p6_a_sweep_needs_nothing_of_this_machine(tmp_path: Path) -> None:
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
     last = said.stdout.splitlines()[-1]
-    assert last == "Nothing bears our tags where we could look." or (not alone and last.startswith("DRY RUN: "))
+    assert last == "No resource with cloudcmp's tags was found where cloudcmp could look." or (
+        not alone and last.startswith("DRY RUN: ")
+    )
     for skipped in ("aws: skipped: ", "ec2: skipped: ", "local: not swept: ", "ssh: not swept: "):
         assert skipped in said.stdout
     # A library of OpenStack's remembers there which of its plugins are installed; nothing of ours is left or needed.
@@ -144,18 +146,18 @@ def test_a_sweep_is_dry_unless_it_is_told_otherwise(cloud: Cloud, types: Types) 
 
 def test_nothing_found_is_a_sentence(cloud: Cloud, types: Types) -> None:
     cloud.holds.clear()
-    assert types("sweep").out == "Nothing bears our tags where we could look.\n"
+    assert types("sweep").out == "No resource with cloudcmp's tags was found where cloudcmp could look.\n"
 
 
 def test_delete_destroys_what_is_due_and_only_that(cloud: Cloud, types: Types) -> None:
     said = types("sweep", "cloud", "--delete")
     assert said.code == 0
     assert set(cloud.holds) == {"i-2"}
-    assert "2 destroyed and seen gone, 0 left, 1 kept." in said.out
+    assert "2 destroyed and confirmed gone, 0 left, 1 kept." in said.out
     again = types("sweep", "--study", "new", "--delete")
     assert again.code == 0
     assert cloud.holds == {}
-    assert "Nothing bears our tags" in types("sweep").out
+    assert "No resource with cloudcmp's tags" in types("sweep").out
 
 
 def test_p4_what_does_not_go_is_told_and_the_exit_code_says_so(cloud: Cloud, types: Types) -> None:
@@ -203,8 +205,8 @@ def test_a_sweep_that_is_interrupted_before_it_begins_destroyed_nothing(
     said = types("sweep", "--delete")
     assert said.code == 130
     assert "--resume" not in said.out + said.err
-    assert "0 destroyed and seen gone, 0 left, 0 kept." in said.out
-    assert "not listed: interrupted before anything was looked at" in said.err
+    assert "0 destroyed and confirmed gone, 0 left, 0 kept." in said.out
+    assert "not listed: interrupted before any provider was queried" in said.err
 
 
 def test_an_unknown_provider_is_a_mistake(cloud: Cloud, types: Types) -> None:
@@ -247,11 +249,11 @@ def test_check_looks_at_a_study(tmp_path: Path) -> None:
     [
         (("check", "a.yaml", "cloud"), "a study is checked alone"),
         (("check", "nowhere.yaml"), "nowhere.yaml"),
-        (("check", "cloud", "--live", "cloud"), "--live tries out one provider"),
-        (("check", "--budget", "1 USD"), "it belongs to --live"),
+        (("check", "cloud", "--live", "cloud"), "--live tests one provider"),
+        (("check", "--budget", "1 USD"), "needs --live"),
         (("check", "--live", "cloud"), "--budget"),
         (("check", "--live", "cloud", "--budget", "1 USD"), "--allow"),
-        (("check", "--allow", "203.0.113.7/32"), "it belongs to --live"),
+        (("check", "--allow", "203.0.113.7/32"), "needs --live"),
         (("check", "--live", "clout", "--budget", "1 USD"), "nearest: cloud"),
         (("check", "--live", "cloud", "--budget", "much"), "--budget"),
     ],

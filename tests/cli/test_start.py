@@ -81,7 +81,7 @@ def test_answers_that_end_leave_nothing(tmp_path: Path) -> None:
     terminal.until("1/5")
     terminal.ends()
     assert terminal.ended() == 2
-    assert "the answers ended" in terminal.shown
+    assert "the input ended early" in terminal.shown
     assert not (tmp_path / "start.yaml").exists()
 
 
@@ -124,11 +124,11 @@ def test_what_price_lists_say_is_shown_as_not_measured(tmp_path: Path) -> None:
     assert installed(*fetch, cwd=tmp_path, XDG_DATA_HOME=str(tmp_path / "data")).code == 0
     shown = said(tmp_path, "start", "--yes").out
     assert max(map(len, shown.splitlines())) <= 80
-    assert "by price list, not measured" in shown
+    assert "by list price, not measured" in shown
     assert shown.index("gcp n2-standard-2") < shown.index("aws m7i.large")
     assert "0.1207 USD" in shown
     assert "n2-standard-4" not in shown
-    told = "no price list tells of this size on azure:\n  cloudcmp fetch azure --region germanywestcentral\n"
+    told = "no price list has this size on azure:\n  cloudcmp fetch azure --region germanywestcentral\n"
     assert told in shown
 
 
@@ -159,9 +159,9 @@ def test_all_that_is_wrong_is_told_at_once_and_the_answers_first(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--budget", "0.01 USD"), "it takes at least "),
+        (("--budget", "0.01 USD"), "it needs at least "),
         (("--budget", "5 XYZ"), "XYZ is no currency (ISO 4217)"),
-        (("--size", "512/4096"), "nothing like 512/4096 is sold; the nearest is simulated/"),
+        (("--size", "512/4096"), "no size near 512/4096 is sold; the nearest is simulated/"),
         (("--out", "nope/dir/x.yaml"), "nope/dir: no such folder"),
     ],
 )
@@ -180,9 +180,9 @@ def test_the_least_budget_that_is_told_is_enough(tmp_path: Path) -> None:
 
 def test_a_size_that_is_not_sold_is_told_beside_what_is_taken(tmp_path: Path) -> None:
     shown = " ".join(said(tmp_path, "start", "--yes", "--size", "9/9").out.split())
-    assert "simulated/nimbus/large differs from what was asked: 4 vCPUs instead of 9, 16 GiB" in shown
+    assert "simulated/nimbus/large differs from the requested size: 4 vCPUs instead of 9, 16 GiB" in shown
     assert "expected time: simulated: seconds; on real clouds " in shown
-    assert "the budget is not enforced on simulated clouds, for they bill nothing" in shown
+    assert "the budget is not enforced on simulated clouds, because they bill nothing" in shown
 
 
 def test_a_budget_in_another_currency_is_said_not_to_be_compared(tmp_path: Path) -> None:
@@ -213,5 +213,5 @@ def test_prices_that_are_asked_for_are_fetched_and_a_failure_is_one_line(tmp_pat
     text = " ".join(found.out.split())
     assert "prices of aws in eu-central-1" in text
     assert "aws m7i.large" in text
-    assert "no prices of gcp were fetched, it goes on without: gcp: Google's catalogue needs an API key" in text
+    assert "no prices of gcp were fetched, continuing without them: gcp: Google's catalogue needs an API key" in text
     assert "fetching the price list of aws in eu-central-1" in found.err

@@ -88,5 +88,5 @@ def test_closed_streams_change_nothing(measured: Path, tmp_path: Path) -> None:
 def test_a_closed_standard_input_is_an_empty_one(tmp_path: Path) -> None:
     code, err = _shell('"$0" start <&-', tmp_path)
     assert code == 2, err
-    assert "nobody is there to be asked" in err
+    assert "there is no terminal to ask the questions" in err
     assert _shell('"$0" plan /dev/stdin <&-', tmp_path)[1] == _shell('"$0" plan /dev/stdin </dev/null', tmp_path)[1]

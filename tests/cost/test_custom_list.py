@@ -224,7 +224,7 @@ def test_a_list_of_a_day_to_come_is_refused(as_of: str, tmp_path: Path, monkeypa
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     now = datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp()
     head, row = "provider,name,amount,currency,unit,region,as_of", "aws,m7i.large,0.1,USD,h,us-east-1"
-    told = f"it is dated {as_of}, which is still to come; nothing of it was taken"
+    told = f"it is dated {as_of}, which is still to come; nothing of it was imported"
     (tmp_path / "p.csv").write_text(f"{head}\n{row},{as_of}\n")
     with pytest.raises(UserMistake, match=told):
         take_in("csv", [tmp_path / "p.csv"], now=now)

@@ -217,8 +217,8 @@ def test_a_long_study_stays_a_page_that_opens(view: View) -> None:
     )
     text = render(replace(view, analysis=swollen, series=(), cdfs=()))
     assert len(text) < 4_000_000
-    assert "further pairs are left to" in text
-    assert "further cells are left to" in text
+    assert "further pairs are only in" in text
+    assert "further cells are only in" in text
 
 
 def test_the_age_of_a_price_is_told(view: View) -> None:

@@ -1,7 +1,7 @@
 """The offers of a study's providers: services, types with their prices, places.
 
-After tables 1, 3 and 6 of CloudCmp (IMC 2010), for the offerings that the study itself knows: it says nothing of what
-else a provider sells.
+The tables follow tables 1, 3 and 6 of CloudCmp (IMC 2010). They cover only the offerings in the study, not everything
+that a provider sells.
 """
 
 import json
@@ -20,7 +20,7 @@ _STORES = ("table", "blob", "queue")
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """One provider's services in the study: what is compared of each of the four that every cloud sells."""
+    """One provider's services in the study, for each of the four kinds that every cloud sells."""
 
     provider: str
     simulated: bool
@@ -32,7 +32,7 @@ class Services:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """One instance type in one region, with its price an hour; None where unknown. `volume` is what comes beside it."""
+    """One instance type in one region, with its hourly price; None is unknown. `volume` is its additional volume."""
 
     provider: str
     region: str
@@ -46,7 +46,7 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """One region of a provider with its place (None where not known), and the zones in which machines stood."""
+    """One region of a provider with its place (None if unknown), and the zones in which machines ran."""
 
     provider: str
     region: str
@@ -58,7 +58,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """The three tables, each in the order of the candidates."""
+    """The tables of services, types and places, each in the order of the candidates."""
 
     services: tuple[Services, ...]
     types: tuple[Type, ...]
@@ -66,7 +66,7 @@ class Offered:
 
 
 def offered(plan: Plan, attempts: Sequence[Attempt] = ()) -> Offered:
-    """The offers of the plan's providers; zones are those that the attempts report."""
+    """Return the offers of the plan's providers; zones are those that the attempts report."""
     zones = _zones(plan, attempts)
     providers = dict.fromkeys(provider_of(one) for one in plan.candidates)
     return Offered(
@@ -77,14 +77,14 @@ def offered(plan: Plan, attempts: Sequence[Attempt] = ()) -> Offered:
 
 
 def provider_of(candidate: Candidate) -> str:
-    """The provider of a candidate; each region of `simulated` counts as a cloud of its own."""
+    """Return the provider of a candidate; each region of `simulated` counts as a separate cloud."""
     sold = candidate.offering
     return f"{sold.provider}/{sold.region}" if sold.provider == "simulated" else sold.provider
 
 
 def _zones(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, set[str]]:
-    """The zones of each candidate's machines, by its index."""
-    found: dict[int, set[str]] = {}
+    """Return the zones of each candidate's machines, by its index."""
+    by_candidate: dict[int, set[str]] = {}
     for attempt in attempts:
         try:
             facts = json.loads(attempt.facts or "{}")
@@ -93,8 +93,8 @@ def _zones(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, set[str]]:
         zones = facts.get("zones") if isinstance(facts, dict) else None
         if isinstance(zones, list):
             at = plan.launches[plan.trials[attempt.trial].launch].candidate
-            found.setdefault(at, set()).update(str(zone) for zone in zones)
-    return found
+            by_candidate.setdefault(at, set()).update(str(zone) for zone in zones)
+    return by_candidate
 
 
 def _services(plan: Plan, provider: str) -> Services:
@@ -135,9 +135,9 @@ def _type(one: Candidate) -> Type:
 
 
 def _places(plan: Plan, zones: Mapping[int, set[str]]) -> list[Where]:
-    found: dict[tuple[str, str], list[Candidate]] = {}
+    by_region: dict[tuple[str, str], list[Candidate]] = {}
     for one in plan.candidates:
-        found.setdefault((provider_of(one), one.offering.region), []).append(one)
+        by_region.setdefault((provider_of(one), one.offering.region), []).append(one)
     return [
         Where(
             provider,
@@ -147,5 +147,5 @@ def _places(plan: Plan, zones: Mapping[int, set[str]]) -> list[Where]:
             place.part if place else None,
             tuple(sorted({zone for one in some for zone in zones.get(one.index, ())})),
         )
-        for (provider, region), some in found.items()
+        for (provider, region), some in by_region.items()
     ]

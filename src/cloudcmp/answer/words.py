@@ -1,4 +1,4 @@
-"""The answer in a few sentences: winners with differences and intervals, open verdicts, and what settles them."""
+"""The answer in a few sentences: winners with differences and intervals, and how to decide open verdicts."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ from cloudcmp.model.result import Bounds, Comparison, Estimate, NoVerdict, Verdi
 from cloudcmp.stats.power import needed_n
 from cloudcmp.units import Money, format_money, format_quantity, format_seconds
 
-# More sentences than this are no answer any more; the rest is in the tables.
+# An answer with more sentences is too long to read; the rest is in the tables.
 _MOST_CELLS = 8
 _ONLY_TOO_WIDE = (NoVerdict.TOO_WIDE, NoVerdict.TOO_WIDE_FOR_ALL)
 _DECIDED = (Verdict.BETTER, Verdict.WORSE)
@@ -24,7 +24,7 @@ _DECIDED = (Verdict.BETTER, Verdict.WORSE)
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """All that is known of one deciding cell."""
+    """Everything known about one deciding cell."""
 
     plan: Plan
     cell: Cell
@@ -62,27 +62,28 @@ def in_words(
     metrics: Mapping[str, Metric],
     names: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """The answer as sentences, in the order in which the study names what decides; eight such cells are told at most.
+    """Return the answer as sentences, in the order of the study's `decide`, for at most eight cells.
 
-    For each: who is best, by how much against the next with the 95 % interval and n; ties and their cheapest; what can
-    not be told yet, and how many more rounds would probably tell it, with their time and money. Says what the numbers
-    are not: simulated ones measured nothing, values are no launches, loopback is no network. Adds nothing that the
-    tables do not show.
-    `names` are what readers call the cells, by their text.
+    Each cell gets the best candidate and its difference from the next with the 95 % interval and n; ties and the
+    cheapest of them; and what is undecided, with the number of further rounds that would probably decide it, their time
+    and their cost. Caveats state the limits of the numbers: simulated numbers were not measured, values are not
+    launches, loopback is not a network. The answer contains nothing that the tables do not show.
+
+    `names` are readable names of the cells, by their text.
     """
     labels = names or short_names(one.cell for one in winners)
     cells = sorted(_cells(plan, estimates, comparisons, winners, metrics, labels), key=lambda one: _place(plan, one))
     caveats = _caveats(plan, cells, comparisons.replication_known)
     if not cells:
-        return (*caveats, "No cell that decides was measured for two candidates: there is no verdict.")
+        return (*caveats, "No deciding measurement has two candidates: there is no verdict.")
     sentences = [sentence for cell in cells[:_MOST_CELLS] for sentence in _of_cell(cell)]
     rest = len(cells) - _MOST_CELLS
-    more = [f"{rest} more {'cells are' if rest > 1 else 'cell is'} in the table."] if rest > 0 else []
+    more = [f"{rest} more {'measurements are' if rest > 1 else 'measurement is'} in the table."] if rest > 0 else []
     return (*caveats, *_overall(cells), *sentences, *more, *_of_prices(plan))
 
 
 def _place(plan: Plan, one: _Cell) -> int:
-    """The position of the cell, or its metric, in the study's `decide`; the end if it is not listed."""
+    """Return the position of the cell, or of its metric, in the study's `decide`; the end if it is not listed."""
     named = [at for at, each in enumerate(plan.decide) if each.cell in {str(one.cell), one.cell.metric}]
     return min(named, default=len(plan.decide))
 
@@ -100,45 +101,45 @@ def _cells(
     for one in estimates:
         if one.offered:
             of_cell.setdefault(one.cell, {})[one.candidate] = one
-    found = []
+    cells = []
     for winner in winners:
         known = of_cell.get(winner.cell, {})
         pairs = comparisons.of(winner.cell).among(known)
         if pairs and pairs.decides:
             cell = Cell.parse(winner.cell)
-            found.append(
+            cells.append(
                 _Cell(plan, cell, labels[winner.cell], metrics[cell.metric], winner, known, pairs,
                       margins.get(winner.cell), comparisons.family)
             )  # fmt: skip
-    return found
+    return cells
 
 
 def _caveats(plan: Plan, cells: Sequence[_Cell], replication_known: bool) -> Iterator[str]:
     simulated = [candidate.id for candidate in plan.candidates if candidate.simulated]
     if len(simulated) == len(plan.candidates):
-        yield "All numbers are simulated: they were planted, nothing was measured."
+        yield "All numbers are simulated: their true values are planted, and nothing was measured."
     elif simulated:
-        yield f"The numbers of {listed(simulated)} are simulated: they were planted, nothing was measured there."
+        yield f"The numbers of {listed(simulated)} are simulated: they are planted, and nothing was measured there."
     if not replication_known:
         yield (
             "The table does not say which values came from one launch: n counts values, "
-            "and where several came from one, differences look surer than they are."
+            "so differences look more certain than they are if several values came from one launch."
         )
     if any(cell.cell.get("path") == "loopback" for cell in cells):
-        yield "Cells with path=loopback were measured inside one machine: they say nothing of a network."
+        yield "Values with path=loopback were measured inside one machine: they do not measure a network."
 
 
 def _overall(cells: Sequence[_Cell]) -> Iterator[str]:
-    """How many cells each candidate wins, if there are several cells."""
+    """Yield one sentence with the number of wins, ties and undecided cells, if there are several cells."""
     if len(cells) < 2:
         return
     alone = Counter(cell.name(cell.winner.winners[0]) for cell in cells if len(cell.winner.winners) == 1)
-    sentences = [f"{name} alone is best in {n}" for name, n in alone.most_common()]
+    parts = [f"{name} wins {n}" for name, n in alone.most_common()]
     tied = sum(len(cell.winner.winners) > 1 and not cell.doubtful() for cell in cells)
     open_ = sum(not cell.winner.winners or bool(cell.doubtful()) for cell in cells)
-    sentences += [f"several are practically the same in {tied}"] * bool(tied)
-    sentences += [f"{open_} cannot be told yet"] * bool(open_)
-    yield f"Of {len(cells)} cells that decide, {listed(sentences)}."
+    parts += [f"{tied} {'are ties' if tied > 1 else 'is a tie'}"] * bool(tied)
+    parts += [f"{open_} {'are' if open_ > 1 else 'is'} undecided"] * bool(open_)
+    yield f"Of {len(cells)} deciding measurements, {listed(parts)}."
 
 
 def _of_cell(cell: _Cell) -> Iterator[str]:
@@ -152,7 +153,7 @@ def _of_cell(cell: _Cell) -> Iterator[str]:
     yield f"{cell.label}: {_lead(cell, won[0], ties, doubtful)}{_cheapest_task(cell)}{left_out}"
     if doubtful:
         names = listed([cell.name(at) for at in doubtful])
-        yield f"{cell.label}: whether {names} is behind cannot be told yet.{_outlook(cell, [won[0], doubtful[0]])}"
+        yield f"{cell.label}: undecided whether {names} is behind.{_outlook(cell, [won[0], doubtful[0]])}"
 
 
 def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) -> str:
@@ -173,14 +174,14 @@ def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) 
     effect, bounds = turned(pair, best)
     unit, by_difference = cell.metric.unit, pair.by_difference
     amount = how_much(effect, unit, by_difference, cell.name(behind[0]))
-    sure = "no interval" if bounds is None else f"95 % interval {span(bounds, effect, unit, by_difference)}"
-    what = "the next" if len(cell.plan.candidates) > 2 else "the other"
+    interval = "no interval" if bounds is None else f"95 % interval {span(bounds, effect, unit, by_difference)}"
+    rank = "the next" if len(cell.plan.candidates) > 2 else "the other"
     link = f". {cell.name(best)} is " if ties else ": "
-    return f"{start}{link}{amount}, {what} ({sure}, n = {pair.n})."
+    return f"{start}{link}{amount}, {rank} ({interval}, n = {pair.n})."
 
 
 def _outlook(cell: _Cell, two: Sequence[int]) -> str:
-    """How many more rounds would probably separate two candidates; empty if unknown."""
+    """Return a sentence with the number of rounds that would probably separate two candidates; empty if unknown."""
     pair = cell.pairs.between(*two) if len(two) == 2 else None
     if pair is None or pair.verdict is not Verdict.CANNOT_TELL:
         return ""
@@ -189,16 +190,17 @@ def _outlook(cell: _Cell, two: Sequence[int]) -> str:
         return ""
     names = listed([cell.name(at) for at in two])
     if pair.n < 2:
-        return f" At least {more_rounds(cell.plan, needed - pair.n)} are needed before anything can be said."
+        return f" At least {more_rounds(cell.plan, needed - pair.n)} are needed for a verdict."
     if not pair.by_difference and pair.effect and 1 / SAME_RATIO < pair.effect < SAME_RATIO:
-        what = f"show a difference of {(SAME_RATIO - 1) * 100:.0f} % between {names}, if there is one"
+        effect = f"show a difference of {(SAME_RATIO - 1) * 100:.0f} % between {names}, if there is one"
     else:
-        what = f"tell {names} apart, if they differ as it seems"
-    return f" {more_rounds(cell.plan, needed - pair.n)} would probably {what}."
+        effect = f"separate {names}, if they differ as much as it seems"
+    return f" {more_rounds(cell.plan, needed - pair.n)} would probably {effect}."
 
 
 def _cheapest_task(cell: _Cell) -> str:
-    """The candidate on which a task costs least, if the interval of each cost ratio is below 1."""
+    """Return a sentence with the candidate on which a task costs least, if the interval of each cost ratio is below
+    1."""
     costs = {at: one.cost_per_task for at, one in cell.estimates.items() if one.cost_per_task is not None}
     if not is_task(cell.metric) or len(costs) < 2 or len({cost.currency for cost in costs.values()}) > 1:
         return ""
@@ -206,15 +208,15 @@ def _cheapest_task(cell: _Cell) -> str:
     ratios = [_cost_ratio(cell, first, other) for other in others]
     if not all(bounds is not None and bounds.low < bounds.high < 1.0 for bounds in ratios) or ratios[0] is None:
         return ""
-    whom = "" if len(costs) == len(cell.plan.candidates) else " of those whose price is known"
+    scope = "" if len(costs) == len(cell.plan.candidates) else " of those with a known price"
     return (
-        f" A task costs least on {cell.name(first)}{whom}: {format_money(costs[first])}, "
+        f" A task costs least on {cell.name(first)}{scope}: {format_money(costs[first])}, "
         f"{span(ratios[0], 1.0, '', False)} than on {cell.name(others[0])} (95 % interval)."
     )
 
 
 def _cost_ratio(cell: _Cell, a: int, b: int) -> Bounds | None:
-    """The interval of the ratio of a's cost for a task to b's; None if unknown or the verdict was barred."""
+    """Return the interval of the ratio of a task's cost on a to that on b; None if unknown or without a verdict."""
     pair = cell.pairs.between(a, b)
     prices = price_of(cell.plan.candidates[a]), price_of(cell.plan.candidates[b])
     if pair is None or prices[0] is None or prices[1] is None:
@@ -229,30 +231,32 @@ def _cost_ratio(cell: _Cell, a: int, b: int) -> Bounds | None:
 def _of_prices(plan: Plan) -> Iterator[str]:
     unknown = [candidate.id for candidate in plan.candidates if price_of(candidate) is None]
     if len(unknown) == len(plan.candidates):
-        yield "No price is known, so nothing is said of cost."
+        yield "No price is known, so costs are not compared."
     elif unknown:
-        yield f"The price of {listed(unknown)} is unknown, so nothing is said of its cost."
+        yield f"The price of {listed(unknown)} is unknown, so its cost is not compared."
 
 
-# More rounds than this are no plan; the honest word is that this difference is out of reach.
+# With more rounds than this, the difference counts as out of reach.
 _MOST_ROUNDS = 100_000
 
 
 def rounds_needed(one: Comparison, spread: float | None, margin: float | None, family: int) -> int | None:
-    """Total rounds after which the pair is likely (80 %) to get a verdict, if it differs as it seems to.
+    """Return the total number of rounds after which the pair probably (80 %) gets a verdict, at least 6.
 
-    A ratio that seems to be within 3 % is taken as 3 %, a difference within the margin as the margin: telling less is
-    of no use. At least 6. None where the spread or the difference is unknown, or it takes more than 100,000. `spread`
-    is the standard deviation of one difference, `family` the number of questions that decide together.
-    It trusts a spread that was itself estimated, from few rounds roughly.
+    Assumes that the candidates differ by the observed effect. An effect within 3 % counts as 3 %, a difference within
+    the margin as the margin, because a smaller one makes no practical difference. None if the spread or the difference
+    is unknown, or more than 100,000 rounds are needed. `spread` is the standard deviation of one difference, `family`
+    the number of questions that decide together.
+
+    The spread is itself an estimate; with few rounds it is rough.
     """
     if one.effect is None:
         return None
     if one.n < 2 or spread is None:
         return FEWEST_LAUNCHES
-    seen = abs(one.effect) if one.by_difference else abs(math.log(one.effect))
-    target = max(seen, (margin or 0.0) if one.by_difference else math.log(SAME_RATIO))
-    # Past the most rounds the search would go on for nothing; a hundredth of a spread is beyond it.
+    observed = abs(one.effect) if one.by_difference else abs(math.log(one.effect))
+    target = max(observed, (margin or 0.0) if one.by_difference else math.log(SAME_RATIO))
+    # A target below a hundredth of the spread needs more than the most rounds, so the search is skipped.
     if spread == 0.0 or target < 0.01 * spread:
         return None
     needed = needed_n(spread, target, ALPHA / family, 0.8)
@@ -260,7 +264,7 @@ def rounds_needed(one: Comparison, spread: float | None, margin: float | None, f
 
 
 def more_rounds(plan: Plan, more: int) -> str:
-    """A number of further rounds of the whole plan in words, with their time and, if known, their cost."""
+    """Describe a number of further rounds of the whole plan, with their time and, if known, their cost."""
     text = f"{more} more round{'s' if more > 1 else ''}"
     if plan.rounds < 1 or plan.imported:
         return text
@@ -272,12 +276,12 @@ def more_rounds(plan: Plan, more: int) -> str:
     return f"{text} ({', '.join(costs)})"
 
 
-# Always shown, even if a study has only one value.
+# Parameters that names always show, even if a study has only one value of them.
 _ALWAYS = {"percentile", "threads"}
 
 
 def short_names(cells: Iterable[str]) -> dict[str, str]:
-    """A short name for each cell: its metric, threads and percentile, and what tells it from the metric's others."""
+    """Return a short name for each cell: metric, threads, percentile, and the parameters that distinguish it."""
     parsed = {text: Cell.parse(text) for text in cells}
     values: dict[tuple[str, str], set[str | None]] = {}
     for cell in parsed.values():
@@ -285,15 +289,18 @@ def short_names(cells: Iterable[str]) -> dict[str, str]:
             values.setdefault((cell.metric, key), set())
     for metric, key in values:
         values[metric, key] = {cell.get(key) for cell in parsed.values() if cell.metric == metric}
-    found = {}
+    names = {}
     for text, cell in parsed.items():
         params = [f"{key}={value}" for key, value in cell.params if key in _ALWAYS or len(values[cell.metric, key]) > 1]
-        found[text] = f"{cell.metric} ({', '.join(params)})" if params else cell.metric
-    return found
+        names[text] = f"{cell.metric} ({', '.join(params)})" if params else cell.metric
+    return names
 
 
 def turned(one: Comparison, first: int) -> tuple[float, Bounds | None]:
-    """Effect and 95 % interval of candidate `first` against the other; the comparison must have an effect."""
+    """Return effect and 95 % interval of candidate `first` against the other.
+
+    Raises ValueError if the comparison has no effect.
+    """
     if one.effect is None:
         raise ValueError("a comparison without an effect has no direction")
     if one.a == first:
@@ -305,15 +312,19 @@ def turned(one: Comparison, first: int) -> tuple[float, Bounds | None]:
 
 
 def how_much(effect: float, unit: str, by_difference: bool, other: str) -> str:
-    """`12.3 % higher than b`, `2.40 times as high as b`, `3 ms lower than b`; shares differ in percentage points."""
+    """Describe an effect: `12.3 % higher than b`, `2.40 times as high as b`, `3 ms lower than b`.
+
+    Shares differ in percentage points.
+    """
     number, word = _parts(effect, unit, by_difference, _is_factor(effect))
     return f"{number} {word} {'as' if word == _TIMES else 'than'} {other}"
 
 
 def span(bounds: Bounds, effect: float, unit: str, by_difference: bool) -> str:
-    """An interval's ends, the smaller change first: `10.1 % to 14.2 % higher`; each with its word where they differ.
+    """Describe an interval, the smaller change first: `10.1 % to 14.2 % higher`.
 
-    Ratios are written as the effect itself is: as changes up to a factor of two, as factors beyond.
+    If the ends have different directions, each gets its own word. Ratios are written like the effect itself: as changes
+    up to a factor of two, as factors beyond.
     """
     low, high = (_parts(end, unit, by_difference, _is_factor(effect)) for end in (bounds.low, bounds.high))
     if low[1] != high[1]:
@@ -327,7 +338,7 @@ _POINTS = " percentage points"
 
 
 def _parts(effect: float, unit: str, by_difference: bool, factor: bool) -> tuple[str, str]:
-    """The number with its unit, and the word for its direction."""
+    """Return the number with its unit, and the word for its direction."""
     if by_difference:
         points = f"{abs(effect) * 100:.3g}{_POINTS}" if unit == "ratio" else format_quantity(abs(effect), unit)
         return points, "higher" if effect > 0 else "lower"

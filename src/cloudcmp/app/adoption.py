@@ -1,4 +1,4 @@
-"""Studies that were made elsewhere: what a verb would do with one, and its adoption by this user."""
+"""Refuses studies that were made elsewhere, with a list of what a verb would do, or adopts them for this user."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ def check_maker(folder: Path, actions: Actions, *, adopt: bool, say: Say, ending
 
 
 def teardown_actions(store: StudyStore) -> Iterator[str]:
-    """What a teardown would look for, destroy if it bears the study's tags, and kill."""
+    """Yield what a teardown would destroy if it has the study's tags, kill, and look for."""
     local = work_of(store).path / "launches"
     for one in store.readable_leases()[0]:
         if one.state is LeaseState.GONE:
@@ -47,11 +47,11 @@ def teardown_actions(store: StudyStore) -> Iterator[str]:
         folder = f", the folder {local / (one.cloud_id or one.token)} and its processes"
         yield f"end {lease_label(one)}{folder if one.provider == 'local' else ''}, if it bears the tags of {store.tag}"
     for runner in sorted({one.runner for one in store.plan.candidates if not one.simulated}):
-        yield f"look at {runner} for whatever bears the tags of {store.tag}, and end it"
+        yield f"search {runner} for resources with the tags of {store.tag}, and end them"
 
 
 def resume_actions(store: StudyStore) -> Iterator[str]:
-    """What resuming a study would end, create and run."""
+    """Yield what resuming a study would end, create and run."""
     yield from teardown_actions(store)
     if store.plan.budget is not None:
         yield f"rent machines for up to {store.plan.budget.amount} {store.plan.budget.currency}"
@@ -62,6 +62,6 @@ def resume_actions(store: StudyStore) -> Iterator[str]:
 
 
 def bill_actions(store: StudyStore) -> Iterator[str]:
-    """What a reconciliation would look for in the bill."""
+    """Yield what a reconciliation would look for in the bill."""
     ids = [one.cloud_id for one in store.leases() if one.cloud_id]
     yield f"look in the bill for the tag {store.tag}" + (f" and for {', '.join(ids)}" if ids else "")

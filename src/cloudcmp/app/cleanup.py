@@ -45,9 +45,9 @@ def cleanup(
 ) -> CleanupResult:
     """Destroy everything that a study still owns, even if its folder is partly unreadable or read-only.
 
-    A folder that was made elsewhere is refused, or adopted with `adopt`. `say` reports what is awaited. With `leave`,
-    the first signal ends the cleanup: all deletions are requested, and `leave` ends the process. If nothing can be
-    read, raises the store's fault with the command that works without the folder.
+    A folder that was made elsewhere is refused, or adopted with `adopt`. `say` reports the resources that are awaited.
+    With `leave`, the first signal ends the cleanup: all deletions are requested, and `leave` ends the process. If
+    nothing can be read, raises the store's fault with the command that works without the folder.
     """
     try:
         check_maker(folder, teardown_actions, adopt=adopt, say=say, ending=True)
@@ -58,18 +58,18 @@ def cleanup(
             unwritten = unwritten or next((one.unwritten for one in releases if one.unwritten), "")
             unsure = tuple(_unsure(store.tag, unwritten, journal.damaged))
     except (StorageFault, CorruptStore) as fault:
-        fault.faults = (*fault.faults, Fault("left", "what it made may be there", _sweep_command(tag_in(folder))))
+        fault.faults = (*fault.faults, Fault("left", "what it created may exist", _sweep_command(tag_in(folder))))
         raise
     return CleanupResult(tuple(line_of(one) for one in releases if one.evidence), lines_left(releases), unsure)
 
 
 def _unsure(tag: str, unwritten: str, damaged: int) -> Iterator[str]:
     if unwritten:
-        yield f"what was destroyed could not be written down: {unwritten}"
+        yield f"the ledger could not record what was destroyed: {unwritten}"
     if damaged:
         yield f"{damaged} damaged {'rows' if damaged > 1 else 'row'} of the ledger could not be read"
     if unwritten or damaged:
-        yield f"whether anything else is there: {_sweep_command(tag)}"
+        yield f"to find anything else: {_sweep_command(tag)}"
 
 
 def _sweep_command(tag: str | None) -> str:
@@ -81,14 +81,14 @@ def _release(
 ) -> tuple[Release, ...]:
     """Release everything; if interrupted while no `StopSignals` handles signals, reports leftovers through `leave`."""
     releases: list[Release] = []
-    came: list[RunEnd] = []
+    ends: list[RunEnd] = []
 
     async def work() -> None:
         providers, ledger = open_providers(store, journal=journal)
         releases.extend(await _release_all(ledger, providers, folder, leave, say))
-        came.append(RunEnd(folder, False, "interrupted", True, lines_left(releases)))
+        ends.append(RunEnd(folder, False, "interrupted", True, lines_left(releases)))
 
-    with reporting_leftovers(folder, journal, leave, came):
+    with reporting_leftovers(folder, journal, leave, ends):
         run_interruptible(work())
     return tuple(releases)
 

@@ -14,7 +14,7 @@ _OWN_MACHINES = ("local", "ssh")
 
 
 def commands(plan: Plan) -> tuple[CommandUse, ...]:
-    """Every command and tool of a plan with all its lines; uses with equal lines and files appear once.
+    """Return every command and tool of a plan with all its lines; uses with equal lines and files appear once.
 
     They are read from the plan's trials, as agents receive them. An imported table has none, because it is not run.
     """
@@ -22,15 +22,15 @@ def commands(plan: Plan) -> tuple[CommandUse, ...]:
         return ()
     candidate = {launch.index: plan.candidates[launch.candidate].id for launch in plan.launches}
     known: dict[tuple[str, tuple[tuple[str, str], ...]], CommandUse | None] = {}
-    found: dict[CommandUse, dict[str, None]] = {}
+    candidates_of: dict[CommandUse, dict[str, None]] = {}
     for trial in plan.trials:
         kind = (trial.probe, trial.params)
         if kind not in known:
             known[kind] = _use(trial, plan.commands)
         use = known[kind]
         if use is not None:
-            found.setdefault(use, {})[candidate[trial.launch]] = None
-    return tuple(replace(use, on=tuple(sorted(ids))) for use, ids in found.items())
+            candidates_of.setdefault(use, {})[candidate[trial.launch]] = None
+    return tuple(replace(use, on=tuple(sorted(ids))) for use, ids in candidates_of.items())
 
 
 def on_own_machines(plan: Plan) -> tuple[tuple[CommandUse, ...], tuple[str, ...]]:
@@ -62,7 +62,7 @@ def _use(trial: PlannedTrial, own: tuple[Command, ...]) -> CommandUse | None:
     """The command or tool of a trial; None if it runs no shell."""
     try:
         job = command_job(trial, own)
-    except UserMistake as mistake:  # a plan of another version, or one that was changed: it cannot be run either
+    except UserMistake as mistake:  # a plan of another version, or a changed one, which cannot be run either
         name = dict(trial.params).get(trial.probe, trial.probe)
         return CommandUse(name, (ShellLine("unknown", mistake.faults[0].line()),), (), (), True)
     if job is None:
@@ -85,13 +85,13 @@ def shell_lines(job: CommandJob) -> tuple[ShellLine, ...]:
 
     The agent's own lines look for a tool's program, install it, and load an image.
     """
-    asked = dict(job.trial.params)
-    lines = [ShellLine(_SETUP, asked.get(_SETUP, "")), *_image(job)]
-    lines.append(ShellLine(_WARMUP, asked.get(_WARMUP, "")))
-    if program := asked.get("program"):
+    params = dict(job.trial.params)
+    lines = [ShellLine(_SETUP, params.get(_SETUP, "")), *_image(job)]
+    lines.append(ShellLine(_WARMUP, params.get(_WARMUP, "")))
+    if program := params.get("program"):
         lines.append(ShellLine("program", f"command -v {program}"))
-        lines += _install(asked["packages"]) if asked["install"] == "yes" else []
-    lines += [ShellLine(_RUN, asked["run"]), ShellLine(_CHECK, asked.get(_CHECK, ""))]
+        lines += _install(params["packages"]) if params["install"] == "yes" else []
+    lines += [ShellLine(_RUN, params["run"]), ShellLine(_CHECK, params.get(_CHECK, ""))]
     return tuple(line for line in lines if line.text)
 
 
@@ -111,12 +111,12 @@ def _image(job: CommandJob) -> list[ShellLine]:
     own = job.command
     if own is None or own.image is None:
         return []
-    loads = f"podman load -i {own.image.path}, or docker where there is no podman"
-    return [ShellLine("image", f"{loads}; the lines of warmup and run are run in it, without a network")]
+    loads = f"podman load -i {own.image.path}, or docker if there is no podman"
+    return [ShellLine("image", f"{loads}; the lines of warmup and run run in it, without a network")]
 
 
 def _install(packages: str) -> list[ShellLine]:
-    """The line with which the agent installs a missing tool: by the first package manager that it finds."""
+    """Return the line with which the agent installs a missing tool, by the first package manager that it finds."""
     pairs = dict(pair.split("=", 1) for pair in packages.split())
     ways = [f"{_INSTALLERS[manager]} {name}" for manager, name in pairs.items()]
     return [ShellLine("install", f"if it is missing, as root or by sudo -n: {' | '.join(ways)}")] if ways else []

@@ -16,13 +16,13 @@ def compare(
     folder: Path, metric: str | None = None, *, reprice: bool = False, purchase: Purchase | None = None,
     terms: Path | None = None,
 ) -> View:  # fmt: skip
-    """The comparison of a study, of one metric or cell if given; raises UserMistake and CorruptStore as `view` does."""
+    """Compare a study's candidates, in one metric or cell if given; raises UserMistake and CorruptStore like `view`."""
     whole = view(folder, reprice=reprice, purchase=purchase, terms=terms, drawn=False)
     return whole if metric is None else only(whole, metric)
 
 
 def only(shown: View, metric: str) -> View:
-    """The view with one cell, or all cells of a metric; verdicts stay those of the whole family.
+    """Return the view with one cell, or all cells of a metric; verdicts stay those of the whole family.
 
     Raises UserMistake if the study has no such cell.
     """
@@ -31,13 +31,13 @@ def only(shown: View, metric: str) -> View:
     if not kept:
         nearest = hint(metric, cells | {cell.split(" ", 1)[0] for cell in cells}, "cloudcmp compare DIR")
         raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
-    found = shown.analysis
-    estimates = tuple(one for one in found.estimates if one.cell in kept)
-    comparisons = found.comparisons.only(kept)
-    winners = tuple(one for one in found.winners if one.cell in kept)
-    # From the whole family: the rounds that a verdict needs must not depend on what is shown.
+    whole = shown.analysis
+    estimates = tuple(one for one in whole.estimates if one.cell in kept)
+    comparisons = whole.comparisons.only(kept)
+    winners = tuple(one for one in whole.winners if one.cell in kept)
+    # The answer uses the whole family, because the rounds that a verdict needs must not depend on what is shown.
     names = cell_names(estimates)
-    words = answer.in_words(shown.plan, found.estimates, found.comparisons, winners, shown.metrics, names)
+    words = answer.in_words(shown.plan, whole.estimates, whole.comparisons, winners, shown.metrics, names)
     scaling = tuple(one for one in shown.scaling if one.cell in kept)
     return replace(shown, analysis=Analysis(estimates, comparisons, winners, words), scaling=scaling)
 

@@ -1,4 +1,4 @@
-"""Asks several providers at the same time, within a deadline."""
+"""Queries several providers at the same time, within a deadline."""
 
 import asyncio
 import os
@@ -72,7 +72,7 @@ def quiet(_: str) -> None:
 def offerings_by_provider(
     names: Iterable[str], region: str | None = None, say: Say = quiet
 ) -> dict[str, ProviderOfferings]:
-    """What each provider sells, in one region or all; without a sign of credentials its library is not even loaded.
+    """Return each provider's offerings, in one region or all; without a sign of credentials its library is not loaded.
 
     After a second, `say` reports which providers are still awaited.
     """
@@ -87,7 +87,7 @@ async def _all(names: list[str], region: str | None, say: Say) -> dict[str, Prov
     tasks = {name: asyncio.create_task(asyncio.to_thread(_one, name, region)) for name in names}
     _, slow = await asyncio.wait(tasks.values(), timeout=TELL_AFTER_S)
     if slow:
-        say(f"asking {', '.join(name for name, task in tasks.items() if task in slow)} what they sell")
+        say(f"waiting for the offerings of {', '.join(name for name, task in tasks.items() if task in slow)}")
     return {name: await task for name, task in tasks.items()}
 
 

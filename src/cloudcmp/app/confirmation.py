@@ -22,7 +22,7 @@ _FORM = 1
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationRequest:
-    """What to confirm: all commands and tools of a study, and where they would run, in words.
+    """A request to confirm all commands and tools of a study; `where` says in words where they would run.
 
     `study` is the argument with which `cloudcmp plan` shows these lines: the study's file or folder.
     """
@@ -117,7 +117,7 @@ def confirm_commands(plan: Plan, study: str, confirm: Confirm, note: Callable[[s
         if not kept.holds(digest):
             request = ConfirmationRequest(study, uses, where(machines))
             if not confirm(request):
-                what = "its commands were not confirmed, and nothing of it was run"
+                what = "its commands were not confirmed, and nothing was run"
                 raise UserMistake.at(study, what, f"look at them with: {request.look}")
             kept.add(digest)
     note(notice(plan))

@@ -29,7 +29,7 @@ def _table(folder: Path, *, include_ids: bool) -> TidyColumns:
 
 
 def _hidden(place: TidyPlace, by: Pseudonyms) -> TidyPlace:
-    """A launch with pseudonyms for ids, also within names, so that rows of one thing stay together."""
+    """Return a launch with pseudonyms for ids, also within names, so that rows of one machine stay together."""
     attributes = {name: by.text(value) if isinstance(value, str) and not value.isdigit() else value
                   for name, value in place.attributes.items()}  # fmt: skip
     return replace(place, offering=by.text(place.offering), instance=by.text(place.instance), attributes=attributes)
@@ -72,18 +72,18 @@ def export(folder: Path, out: Path | None, format_: str | None, *, include_ids: 
     if format_ not in {"csv", "parquet"}:
         raise UserMistake.at("--format", f"unknown format {format_!r}", "use csv or parquet")
     if out is None and format_ == "parquet":
-        raise UserMistake.at("--format", "parquet is not for a terminal", "name a file with --out")
+        raise UserMistake.at("--format", "parquet cannot be written to a terminal", "name a file with --out")
     streamed = out is not None and format_ == "csv" and is_stream(out)
     if out is not None and not streamed:
         check_replaceable(out, "tidy table", tidy.is_tidy)
-    found = _table(folder, include_ids=include_ids)
+    table = _table(folder, include_ids=include_ids)
     if out is None:
-        sys.stdout.writelines(csv_parts(found))
+        sys.stdout.writelines(csv_parts(table))
     elif streamed:
         with out.open("a", encoding="utf-8", newline="") as stream:
-            stream.writelines(csv_parts(found))
+            stream.writelines(csv_parts(table))
     elif format_ == "csv":
-        write_csv(out, found)
+        write_csv(out, table)
     else:
-        write_parquet(out, found)
-    return len(found.value)
+        write_parquet(out, table)
+    return len(table.value)

@@ -1,4 +1,4 @@
-"""Takes price lists into the price book: fetched from their providers, or from files."""
+"""Imports price lists into the price book, from their providers or from files."""
 
 import hashlib
 import shutil
@@ -36,8 +36,9 @@ def fetch(
 ) -> Iterator[PriceListImport]:  # fmt: skip
     """Fetch the lists of providers, and put each into the price book once it is complete.
 
-    `progress` reports every two seconds what arrives and how long it will take. Raises UserMistake for a provider
-    without a source, and ProviderFault for a list that does not arrive or is not one; nothing of it is taken then.
+    `progress` reports every two seconds how much has arrived and how long the rest will take. Raises UserMistake for a
+    provider without a source, and ProviderFault for a list that does not arrive or has another format; then nothing of
+    it is imported.
     """
     if not providers:
         raise UserMistake.at("cloudcmp fetch", "no provider is named", f"name one of {', '.join(KNOWN)}")
@@ -169,7 +170,7 @@ def _counted(
 def unread(kind: str, region: str, where: object, why: str) -> Fault:
     """The fault of a list that is refused as a whole."""
     place = f"{kind}/{region or 'all regions'} every SKU"
-    return Fault(str(where), f"{place}: {why}", "nothing of it was taken")
+    return Fault(str(where), f"{place}: {why}", "nothing of it was imported")
 
 
 def _selected(
@@ -187,7 +188,7 @@ def _selected(
             found = found or not isinstance(one, date)
             yield one
     if not found:
-        raise Unreadable("it prices nothing that a study rents")
+        raise Unreadable("it has no price of anything that a study rents")
 
 
 def _digest(files: Sequence[Path]) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Lists what there is to choose from."""
+"""Lists providers, offerings, prices, probes, suites, metrics, tools and studies."""
 
 from collections.abc import Mapping, Sequence
 
@@ -61,7 +61,7 @@ def _priced(answers: Mapping[str, ProviderOfferings]) -> list[Offering]:
 
 
 def _offerings_of(name: str) -> Sequence[Offering]:
-    """What one provider sells; by the price book if it cannot be asked or has no driver."""
+    """Return one provider's offerings; those of the price book if it does not answer or has no driver."""
     from cloudcmp.cost import offering_prices
 
     if name not in names() and (booked := offering_prices.booked(name)):

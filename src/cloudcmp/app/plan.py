@@ -1,4 +1,4 @@
-"""Makes a plan of a study file; nothing is created and nothing is spent."""
+"""Makes a plan from a study file; creates nothing and spends nothing."""
 
 import time
 from dataclasses import replace
@@ -26,9 +26,9 @@ VIRTUAL_START = 1767571200.0
 def plan_file(
     path: Path | None, *, on: str | None, short: bool, seed: int | None, terms: Path | None = None
 ) -> tuple[Plan, str]:
-    """The plan of a study file and the file's text without comments; without a file, of this machine.
+    """Return the plan of a study file and the file's text without comments; without a file, those of this machine.
 
-    `terms` is a file with the account's terms, in place of the study's own.
+    `terms` is a file with the account's terms, instead of the study's own.
 
     Raises UserMistake with every fault of the file, or if `on` is not a provider.
     """
@@ -121,7 +121,7 @@ def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
 
 
 def _offerings_without_account(provider: str, region: str | None) -> tuple[Offering, ...]:
-    """The offerings if another provider stands in: none of a billed provider, so that no account is needed."""
+    """Return the offerings if another provider stands in; none of a billed provider, so that no account is needed."""
     return () if provider in names() and make(provider).billed else offerings_of(provider, region)
 
 

@@ -1,4 +1,4 @@
-"""The seeds' tables, recomputed."""
+"""Recomputes the tables of published studies."""
 
 from cloudcmp import published
 from cloudcmp.analysis.published import Recomputation
@@ -8,7 +8,7 @@ from cloudcmp.errors import UserMistake
 
 
 def recompute(document: str | None) -> tuple[Recomputation, ...]:
-    """The recomputation of one document, or of all; raises UserMistake that names the nearest."""
+    """Recompute one document, or all; raises UserMistake for an unknown one, naming the nearest."""
     known = published.documents()
     if document is not None and document not in known:
         raise UserMistake.at("document", f"unknown document {document!r}", hint(document, known, "cloudcmp published"))

@@ -77,7 +77,7 @@ def _unbilled_providers(plan: Plan) -> Iterator[str]:
 
 
 def _quoted(plan: Plan) -> Iterator[str]:
-    """The quote of the whole plan, which a study that was cut short does not reach."""
+    """Yield the quote of the whole plan, which an interrupted study does not reach."""
     quote = plan.quote
     if quote.expected_cost and quote.worst_cost:
         worst = format_money(quote.worst_cost)
@@ -86,11 +86,11 @@ def _quoted(plan: Plan) -> Iterator[str]:
 
 def _machines(rows: Sequence[LeaseRow]) -> dict[Key, list[LeaseRow]]:
     """The ledger rows of each machine that may have existed."""
-    found: dict[Key, list[LeaseRow]] = {}
+    by_machine: dict[Key, list[LeaseRow]] = {}
     for row in rows:
         if row.kind == INSTANCE:
-            found.setdefault((row.slot, row.attempt), []).append(row)
-    return {key: some for key, some in found.items() if some[-1].event is not LeaseEvent.REFUSED}
+            by_machine.setdefault((row.slot, row.attempt), []).append(row)
+    return {key: some for key, some in by_machine.items() if some[-1].event is not LeaseEvent.REFUSED}
 
 
 def _leased(plan: Plan, rows: Sequence[LeaseRow]) -> Leased:
@@ -152,7 +152,7 @@ def _parts(
 ) -> Iterator[tuple[Kind, Decimal | None]]:
     """A machine's hourly price split into machine, disk and address.
 
-    Of what is billed beside a machine, the address's share follows the provider's terms; the rest is the system disk.
+    The address's share of the additional charges follows the provider's terms; the rest is the system disk.
     """
     if per_hour is None or candidate is None:
         yield Kind.MACHINE, per_hour

@@ -27,7 +27,7 @@ def start(
     plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave,
     confirm: Confirm = refuse_commands, study: str = "",
 ) -> RunEnd:  # fmt: skip
-    """Measure a new study in `folder`; test files of `local` go under `work`, by default beside the samples.
+    """Measure a new study in `folder`; test files of `local` go under `work`, by default next to the samples.
 
     `confirm` shows the commands that the study runs on the user's own machines, and returns whether they may run;
     `study` is the study's file.
@@ -56,7 +56,7 @@ def _preflight(plan: Plan, progress: Progress) -> None:
     """Check and prepare the providers before anything is created; raises what `refuse` raises."""
     runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
     if runners:
-        progress.note(f"looking first: {', '.join(sorted(runners))}")
+        progress.note(f"checking first: {', '.join(sorted(runners))}")
         refuse([one.finding for one in run_interruptible(check_plan(plan, progress.note))])
         run_interruptible(prepare(plan, progress.note))
 
@@ -72,7 +72,7 @@ def resume(
     adopt: bool = False,
     confirm: Confirm = refuse_commands,
 ) -> RunEnd:
-    """Resume a study: attempts that were cut short are marked and run again, all others stay as they are.
+    """Resume a study: interrupted attempts are marked and run again, all others stay unchanged.
 
     A folder that was made elsewhere is refused, or adopted with `adopt`.
 
@@ -101,7 +101,7 @@ def resume(
             raise
         except KeyboardInterrupt:
             lines = open_lease_lines(store)
-            leave(RunEnd(folder, False, "interrupted before it went on", True, lines))
+            leave(RunEnd(folder, False, "interrupted before it continued", True, lines))
         with reporting_leftovers(folder, store, leave):
             moment = time_of(plan)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
@@ -121,6 +121,6 @@ def _check_work(store: StudyStore, work: Path | None) -> None:
 def _raise_budget(store: StudyStore, budget: Money) -> None:
     own = store.plan.budget
     if own is None or own.currency != budget.currency:
-        why = f"the study's is in {own.currency}" if own else "the study has none, for nothing of it is billed"
+        why = f"the study's is in {own.currency}" if own else "the study has none, because nothing in it is billed"
         raise UserMistake.at("--budget", why, "leave it out" if own is None else f"write e.g. 10 {own.currency}")
     store.set_meta(BUDGET, f"{budget.amount} {budget.currency}")

@@ -1,4 +1,4 @@
-"""Makes a first study of five answers, with its quote and public prices; no resource is created."""
+"""Makes a first study from five answers, with its quote and public prices; creates no resources."""
 
 import asyncio
 import os
@@ -85,7 +85,7 @@ def start(
     far: list[Offering] = []
     least = Form(starter.LEAST_LAUNCHES, 1, answers.matters[:1])
     for name in usable:
-        say(f"asking {name} what it sells in {starter.region_of(answers.users, name)}")
+        say(f"reading the offerings of {name} in {starter.region_of(answers.users, name)}")
         try:
             sold = _planned(answers, [name], least, path).candidates[0].offering
         except CloudcmpError as fault:
@@ -93,7 +93,7 @@ def start(
             continue
         if _is_far(answers, sold):
             far.append(sold)
-            left_out.append(f"{name} is left out: the nearest that it sells there is {sold.name}, {size_words(sold)}")
+            left_out.append(f"{name} is left out: its nearest offering there is {sold.name}, {size_words(sold)}")
         else:
             clouds.append(name)
     if not clouds:
@@ -117,9 +117,9 @@ def start(
 def check_new_file(path: Path) -> None:
     """Raise UserMistake if a file exists, or its name is not that of a study."""
     if path.suffix not in {".yaml", ".yml"} or len(path.stem) > _ROOM_OF_NAME:
-        raise UserMistake.at(str(path), "is no name for a study file", "write e.g. --out web.yaml")
+        raise UserMistake.at(str(path), "is not a valid name of a study file", "write e.g. --out web.yaml")
     if os.path.lexists(path):
-        raise UserMistake.at(str(path), "is there already, and is not overwritten", "name another file with --out")
+        raise UserMistake.at(str(path), "already exists and is not overwritten", "name another file with --out")
     folder = path.absolute().parent
     if not (folder.is_dir() or (folder.parent.is_dir() and not os.path.lexists(folder))):
         raise UserMistake.at(str(path.parent), "no such folder", "make it, or name another file with --out")
@@ -137,7 +137,7 @@ def _check_size(answers: Answers, sold: Sequence[Offering]) -> None:
         return
     nearest = nearest_offering(Match(answers.vcpus, answers.memory_gib), sold) or sold[0]
     where = f"{nearest.provider}/{nearest.region}/{nearest.name}"
-    what = f"nothing like {answers.vcpus}/{answers.memory_gib} is sold; the nearest is {where}, {size_words(nearest)}"
+    what = f"no size near {answers.vcpus}/{answers.memory_gib} is sold; the nearest is {where}, {size_words(nearest)}"
     raise UserMistake.at("--size", what, f"write e.g. --size {nearest.vcpus:.0f}/{nearest.memory_gib:.0f}")
 
 
@@ -146,8 +146,8 @@ def _check_budget(budget: Money, worst: Money | None) -> None:
     if worst is None or worst.currency != budget.currency or worst.amount <= budget.amount:
         return
     cents = worst.amount.quantize(Decimal("0.01"), rounding=ROUND_CEILING)
-    what = f"{budget.amount} {budget.currency} does not bear the smallest study that gives a verdict"
-    next_ = f"it takes at least {cents} {worst.currency}; or take smaller machines"
+    what = f"{budget.amount} {budget.currency} is too little for the smallest study that gives a verdict"
+    next_ = f"it needs at least {cents} {worst.currency}; or use smaller machines"
     raise UserMistake.at("--budget", what, next_)
 
 
@@ -165,7 +165,7 @@ def _write(path: Path, text: str) -> None:
                 file.write(text.encode())
             os.link(part, path.name, src_dir_fd=folder, dst_dir_fd=folder)  # fails if the file exists by now
         except FileExistsError:
-            raise UserMistake.at(str(path), "is there already, and is not overwritten", "name another file") from None
+            raise UserMistake.at(str(path), "already exists and is not overwritten", "name another file") from None
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(part, dir_fd=folder)
@@ -215,7 +215,7 @@ def fetch_price_lists(
 ) -> Iterator[FetchedPrices]:
     """Fetch price lists of clouds in their regions, one after the other; a failure is a result, none is raised."""
     for name, region in places:
-        say(f"fetching the price list of {name} in {region}, for {format_seconds(within_s)} at most")
+        say(f"fetching the price list of {name} in {region}, for at most {format_seconds(within_s)}")
         tell = _until(DownloadProgress(say, time.monotonic).update, within_s)
         web = Web(idle_s=min(_IDLE_S, within_s), deadline_s=within_s, tell=tell)
         try:

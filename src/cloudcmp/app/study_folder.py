@@ -1,4 +1,4 @@
-"""Where studies are on this machine."""
+"""The folders of studies on this machine."""
 
 from datetime import UTC, datetime
 from pathlib import Path

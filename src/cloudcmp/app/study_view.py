@@ -1,4 +1,4 @@
-"""Loads everything that readers are shown of a study."""
+"""Loads everything that a study shows to its readers."""
 
 import time
 from collections import Counter
@@ -39,7 +39,7 @@ from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
 from cloudcmp.report.words import CellNames
 from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
 
-_AT_LIST = "figures of cost take nothing off for the study's own terms: write them into a file for --terms"
+_AT_LIST = "costs are at list price, without the study's own terms: write the terms into a file for --terms"
 
 
 def metrics_of(store: StudyStore) -> Mapping[str, Metric]:
@@ -65,7 +65,7 @@ def view(
     folder: Path, *, reprice: bool = False, include_ids: bool = False, purchase: Purchase | None = None,
     terms: Path | None = None, drawn: bool = True,
 ) -> View:  # fmt: skip
-    """Everything that a report shows of a study.
+    """Return everything that a report shows about a study.
 
     `reprice` uses today's prices, `purchase` those of another way to buy, and `terms` a file with an account's terms:
     only figures of cost change, and the folder stays as it is. `drawn` includes the series and distributions that only
@@ -152,7 +152,7 @@ def _interruptions(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
             trial = plan.trials[attempt.trial]
             launch = plan.launches[trial.launch]
             where = f"{plan.candidates[launch.candidate].id}, round {launch.round + 1}"
-            lines.append(f"{where}: {trial.probe}, run {trial.run + 1}, was cut short and run again")
+            lines.append(f"{where}: {trial.probe}, run {trial.run + 1}, was interrupted and run again")
     return tuple(lines)
 
 
@@ -161,7 +161,7 @@ def _second_machines(store: StudyStore, plan: Plan) -> tuple[str, ...]:
     times = Counter(record.launch for record in store.launches())
     return tuple(
         f"{plan.candidates[launch.candidate].id}, round {launch.round + 1}: {times[launch.index]} machines, one after "
-        "another, because the study was stopped on the way"
+        "another, because the study was stopped in between"
         for launch in plan.launches
         if times[launch.index] > 1
     )
@@ -171,7 +171,7 @@ def _unfinished(plan: Plan, counted: Sequence[Attempt]) -> tuple[str, ...]:
     missing = len(plan.trials) - len({attempt.trial for attempt in counted})
     if plan.imported or not missing:
         return ()
-    return (f"{missing} of {len(plan.trials)} trials were not run yet: go on with 'cloudcmp run --resume DIR'",)
+    return (f"{missing} of {len(plan.trials)} trials were not run yet: continue with 'cloudcmp run --resume DIR'",)
 
 
 def _host_facts(plan: Plan, attempts: Sequence[Attempt], candidate: int) -> tuple[tuple[str, str], ...]:
@@ -197,7 +197,7 @@ def _pairs(prefix: str, value: Any) -> list[tuple[str, str]]:
     return [(prefix, ", ".join(str(item) for item in value) if isinstance(value, list) else str(value))]
 
 
-# Prices that people gave; no list has them.
+# Sources of prices that users gave; no list has them.
 _UNLISTED = {"study file", "imported"}
 _Priced = tuple[Price | None, str]
 """A price, and a line that describes it or says why it is unknown."""
@@ -239,7 +239,7 @@ def under_terms(plan: Plan, name: str, purchase: Purchase | None = None) -> Plan
     if purchase is not None:
         plan = replace(plan, terms=replace(plan.terms, commitments=()))
     terms = plan.terms
-    candidates, lines = [], [f"figures of cost are under the terms of {name}, not the study's own"]
+    candidates, lines = [], [f"costs use the terms of {name}, not the study's own"]
     for one in plan.candidates:
         spot = dict(one.options).get("market") == "spot"
         way = purchase or (Purchase.SPOT if spot else Purchase.ON_DEMAND)
@@ -247,7 +247,7 @@ def under_terms(plan: Plan, name: str, purchase: Purchase | None = None) -> Plan
         candidates.append(found)
         lines.append(line)
     if terms.support or terms.credits:
-        lines.append("support plans and credits are in no figure of cost: they are of a whole bill")
+        lines.append("costs exclude support plans and credits, which apply to a whole bill")
     notes = (*plan.quote.notes, *dict.fromkeys(lines))
     quote = replace(_quoted_under(plan), notes=notes)
     return replace(plan, candidates=tuple(candidates), quote=quote)
@@ -257,7 +257,7 @@ def _quoted_under(plan: Plan) -> Quote:
     """The plan's own quote, with the terms applied."""
     again = quoted(plan).quote if len(plan.usage) == len(plan.candidates) else None
     if again is None or again.expected_cost is None or again.expected_cost != plan.quote.expected_cost:
-        why = "there is no quote" if plan.quote.expected_cost is None else "prices are others than when it was planned"
+        why = "there is no quote" if plan.quote.expected_cost is None else "prices have changed since it was planned"
         return replace(plan.quote, own=(BillLine("your terms", None, "", None, None, why),), with_terms=None)
     return replace(plan.quote, own=again.own, with_terms=again.with_terms)
 
@@ -300,7 +300,7 @@ def _spot(candidate: Candidate) -> _Priced:
     if price is None:
         return None, f"spot: no price is known ({why})"
     dated = f"of {price.as_of}" if price.as_of else "without a date"
-    return price, f"spot: {_described(price)}, the price {dated}, which moves"
+    return price, f"spot: {_described(price)}, the price {dated}, which changes"
 
 
 def _reserved(plan: Plan, candidate: Candidate) -> _Priced:
@@ -311,7 +311,7 @@ def _reserved(plan: Plan, candidate: Candidate) -> _Priced:
     price = Price(each.amount, each.currency, f"{own.purchase.value} for {own.term_months} months")
     if hour is None or hour.currency != each.currency:
         known = f"{price.source}: {each.amount:.6g} {each.currency}/h if it runs all the time"
-        return price, f"{known}; no price on demand is known to set beside it"
+        return price, f"{known}; no on-demand price is known to compare with"
     sold = candidate.offering
     monthly = shares_of(sold.provider, sold.name) if hour.source not in _UNLISTED else ()
     return price, account_pricing.describe(own, hour.amount_per_hour, monthly)

@@ -81,7 +81,7 @@ async def sweep(
         await work
     else:
         stop = asyncio.Event()
-        stop.set()  # nothing is begun that a first signal could let come to its end
+        stop.set()  # there is no work that a first signal should let finish
         stopping = StopSignals(stop, lambda _: None)
         with stopping.handled():
             if not await stopping.run_unless_hurried(work):
@@ -96,7 +96,7 @@ def sweep_providers(
 
     Raises UserMistake for an unknown provider.
     """
-    results = [SweepResult(unlisted=("interrupted before anything was looked at",))]
+    results = [SweepResult(unlisted=("interrupted before any provider was queried",))]
 
     async def run(providers: Mapping[str, Provider], unavailable: Sequence[UnavailableProvider]) -> None:
         results.append(await sweep(providers, WallTime(), study=study, delete=delete, unavailable=unavailable,
@@ -131,7 +131,7 @@ def _together(total: SweepResult, sweepers: Iterable["_Sweeper"]) -> SweepResult
 
 
 class _Sweeper:
-    """The sweep of one provider; `_gone` are resources that were seen gone, though a stale list may still name them."""
+    """The sweep of one provider; `_gone` are resources confirmed gone, even if a stale list still names them."""
 
     def __init__(
         self, provider: Provider, time: Time, study: str | None, patience: Patience, pace: Pace, within_s: float, *,
@@ -147,7 +147,7 @@ class _Sweeper:
         self._patience = patience
         self._pace = pace
         self._delete, self._named = delete, named
-        self._last = SweepResult(unlisted=(f"{provider.name}: it was not looked at",))
+        self._last = SweepResult(unlisted=(f"{provider.name}: it was not queried",))
         self._over = False
         self._agree: dict[Key, int] = {}
         self._gone: dict[Key, Leftover] = {}
@@ -209,14 +209,14 @@ class _Sweeper:
         """
         if not isinstance(self._provider, HasServerTime):
             return ""
-        refused = "nothing is destroyed but by --study"
+        refused = "nothing is destroyed except by --study"
         before = self._time.now()
         try:
             there = await _within(self._provider.date(), _EXTRAS_S / 2, self.name)
         except (CloudcmpError, OSError) as fault:
-            return f"its clock cannot be told ({brief(fault)}): {refused}"
+            return f"its clock is unknown ({brief(fault)}): {refused}"
         if there is None:
-            return f"its clock cannot be told: {refused}"
+            return f"its clock is unknown: {refused}"
         self._moment = min(self._moment, there)
         ahead_s, behind_s = before - there, there - self._time.now()
         if max(ahead_s, behind_s) <= _SKEW_S:
@@ -227,7 +227,7 @@ class _Sweeper:
     def _leftover(self, found: TaggedResource, listing: Listing, prices: Mapping[tuple[str, str], Price]) -> Leftover:
         fate, why = judge(found, self._study, self._moment)
         if fate is Fate.DUE and self._clock:
-            fate, why = Fate.KEPT, "whether it has expired is not known: no clock can be trusted"
+            fate, why = Fate.KEPT, "unknown whether it has expired: no clock can be trusted"
         if fate is Fate.DUE and _doubtful(found.region, listing):
             fate, why = Fate.KEPT, "its region could not be listed in full: nothing is destroyed there"
         return Leftover(self._provider.name, found, fate, why, prices.get((found.region, found.offering or "")))
@@ -262,11 +262,11 @@ class _Sweeper:
             pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
 
     async def _try(self, key: Key, one: Leftover) -> str | None:
-        """Evidence that it is gone, once enough looks in a row agree: a single answer may be stale."""
+        """Return evidence that it is gone, once enough consecutive checks agree, because one answer may be stale."""
         handle = one.found.handle()
         try:
             if not self._agree.get(key):
-                self._failed[key] = "it was asked to go, and not looked at since"
+                self._failed[key] = "its deletion was requested, and not checked since"
                 await self._pace.destroy(self._provider, handle)
             evidence = await self._provider.gone(handle)
         except (CloudcmpError, OSError) as fault:
@@ -276,15 +276,15 @@ class _Sweeper:
         if self._agree[key] >= self._patience.sightings:
             return evidence
         self._failed[key] = (
-            "it was asked to go and is still there" if evidence is None else "it was seen gone only once"
+            "its deletion was requested, but it still exists" if evidence is None else "it was seen gone only once"
         )
         return None
 
     def _final(self, one: Leftover) -> Leftover:
-        """A leftover at the end: what was due and did not go is left."""
+        """Return a leftover at the end: a due resource that did not go is left."""
         if one.fate is not Fate.DUE:
             return one
-        never = "it came up again and again" if self._over else "it was not asked to go"
+        never = "it reappeared after each deletion" if self._over else "its deletion was not requested"
         return replace(one, fate=Fate.LEFT, why=self._failed.get(_key(one.found), never))
 
 

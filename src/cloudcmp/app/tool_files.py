@@ -41,7 +41,7 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What the user states about all files: their format (None: by content), and which offering they measure."""
+    """The user's options for all files: their format (None: by content), and the offering that they measure."""
 
     format: str | None = None
     offering: str | None = None
@@ -51,7 +51,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class _SpareCoresOutput:
-    """An output in Spare Cores' collection, and the file that says how the run ended."""
+    """An output in Spare Cores' collection; `meta` is the file that says how the run ended."""
 
     provider: str
     offering: str
@@ -118,9 +118,7 @@ def format_of(path: Path, options: ImportOptions) -> str:
     if not fits and path.suffix in {".csv", ".parquet"}:
         return TABLE
     if not fits:
-        raise UserMistake.at(
-            str(path), "is no tidy table, and no output that is known", f"known are {', '.join(READERS)}"
-        )
+        raise UserMistake.at(str(path), "is neither a tidy table nor a known output", f"known are {', '.join(READERS)}")
     return fits[0]
 
 
@@ -150,18 +148,18 @@ def read_files(files: Sequence[NamedFile], options: ImportOptions) -> ToolRows:
 
 def _first(faults: list[Fault]) -> list[Fault]:
     hidden = len(faults) - _MOST_FAULTS
-    more = [Fault("", f"{hidden} more faults are not shown", "mend these first")] if hidden > 0 else []
+    more = [Fault("", f"{hidden} more faults are not shown", "fix these first")] if hidden > 0 else []
     return [*faults[:_MOST_FAULTS], *more]
 
 
 def _copies(files: Sequence[NamedFile], found: ToolRows) -> None:
     """Add a fault for a file that is named twice, and a note for a copy, which is no second launch."""
-    seen: dict[str, Path] = {}
+    by_digest: dict[str, Path] = {}
     for file in files:
         if not file.path.is_file():
             continue
         with file.path.open("rb") as opened:
-            first = seen.setdefault(file_digest(opened, "sha256").hexdigest(), file.path)
+            first = by_digest.setdefault(file_digest(opened, "sha256").hexdigest(), file.path)
         if first is not file.path and first.samefile(file.path):
             found.faults.append(Fault(str(file.path), "is named twice", "name each file once"))
         elif first is not file.path:
@@ -172,7 +170,7 @@ def _add(file: NamedFile, options: ImportOptions, found: ToolRows) -> None:
     if not file.path.is_file():
         other = "is no plain file" if file.path.exists() else "no such file"
         what = "is a folder" if file.path.is_dir() else other
-        raise UserMistake.at(str(file.path), what, "name files that a tool wrote")
+        raise UserMistake.at(str(file.path), what, "name output files of a tool")
     format_ = format_of(file.path, options)
     found.formats.add(format_)
     if format_ == TABLE:
@@ -238,7 +236,7 @@ def _begun(path: Path) -> str:
 
 def _add_samples(path: Path, options: ImportOptions, found: ToolRows) -> None:
     left: Counter[str] = Counter()
-    seen: set[str] = set()
+    known: set[str] = set()
     decimal = 0
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
@@ -246,14 +244,14 @@ def _add_samples(path: Path, options: ImportOptions, found: ToolRows) -> None:
         try:
             one = pkb.sample(line)
         except UnclearOutput as unsure:
-            found.faults.append(Fault(f"{path}:{number}", str(unsure), "mend or remove the line"))
+            found.faults.append(Fault(f"{path}:{number}", str(unsure), "fix or remove the line"))
             continue
         if isinstance(one, str):
             left[one] += 1
-        elif one.id and one.id in seen:
-            left["told again, with the same sample_uri"] += 1
+        elif one.id and one.id in known:
+            left["repeated, with the same sample_uri"] += 1
         else:
-            seen.add(one.id)
+            known.add(one.id)
             decimal += one.unit.lower() in pkb.DECIMAL
             found.rows.append((f"{path}:{number}", _sample_row(one, options)))
     found.notes += [f"{path}: {count} samples left out: {why}" for why, count in left.most_common(10)]
@@ -279,7 +277,7 @@ def _versions(found: ToolRows) -> list[str]:
         if version not in of.setdefault(tool, []):
             of[tool].append(version)
     several = ((tool, versions) for tool, versions in of.items() if len(versions) > 1)
-    return [f"{tool}: versions {', '.join(versions)} are not the same yardstick" for tool, versions in several]
+    return [f"{tool}: versions {', '.join(versions)} are not comparable" for tool, versions in several]
 
 
 def _open(path: Path) -> BinaryIO:

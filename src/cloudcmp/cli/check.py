@@ -1,4 +1,4 @@
-"""`cloudcmp check`: says whether a study could start, and tries a provider's promises out."""
+"""`cloudcmp check`: says whether a study could start, and tests a provider's promises."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,32 +20,32 @@ def check(
         list[str] | None,
         typer.Argument(metavar="[STUDY.yaml | PROVIDER...]", help="None: all providers.", show_default=False),
     ] = None,
-    live: Annotated[str | None, option("--live", "Try its promises out for real, in your account.", "PROVIDER")] = None,
-    budget: Annotated[str | None, option("--budget", "The most that --live may cost.", "'1 USD'")] = None,
-    region: Annotated[str | None, option("--region", "Where --live makes its machines.")] = None,
-    offering: Annotated[str | None, option("--offering", "Which machines --live makes.")] = None,
-    price: Annotated[str | None, option("--price", "Its price, where none is known.", "'0.01 USD/h'")] = None,
-    allow: Annotated[str | None, option("--allow", "From where you log in to what --live makes.", "CIDR")] = None,
+    live: Annotated[str | None, option("--live", "Test this provider's promises on real machines.", "PROVIDER")] = None,
+    budget: Annotated[str | None, option("--budget", "Limit of the cost of --live.", "'1 USD'")] = None,
+    region: Annotated[str | None, option("--region", "Region of the machines of --live.")] = None,
+    offering: Annotated[str | None, option("--offering", "Offering of the machines of --live.")] = None,
+    price: Annotated[str | None, option("--price", "Price of the offering, if none is known.", "'0.01 USD/h'")] = None,
+    allow: Annotated[str | None, option("--allow", "Address from which you log in to its machines.", "CIDR")] = None,
     json: Json = False,
 ) -> int:
-    """Say whether a study could begin: credentials, rights, quota, prices.
+    """Check whether a study could start: credentials, rights, quota, prices.
 
-    Nothing is created, but with --live: then small machines are made, looked at and destroyed in your own account, and
-    what differs from what cloudcmp was tested against is told. Exit code 1 where something does not hold.
+    Creates nothing, except with --live: then it creates, tests and destroys small machines in your own account, and
+    reports how the provider differs from the one that cloudcmp was tested against. Exit code 1 if a check fails.
 
-    All providers are asked at once. One that has not answered after 60 s, and 5 s for each candidate, does not hold.
+    All providers are queried at once. A provider fails if it has not answered after 60 s plus 5 s for each candidate.
 
     Example: cloudcmp check aws
     """
     named = what or []
     if live is not None:
         if named:
-            raise UserMistake.at("cloudcmp check", "--live tries out one provider", "give nothing but its options")
+            raise UserMistake.at("cloudcmp check", "--live tests one provider", "give only its options")
         return _live(live, budget, region, offering, price, allow, json)
     given = {"--budget": budget, "--region": region, "--offering": offering, "--price": price, "--allow": allow}
     for name, value in given.items():
         if value is not None:
-            raise UserMistake.at(name, "it belongs to --live", "add --live PROVIDER, or leave it out")
+            raise UserMistake.at(name, "needs --live", "add --live PROVIDER, or leave it out")
     return _check(named, json)
 
 

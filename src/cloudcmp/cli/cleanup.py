@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def cleanup(folder: Folder, adopt: Adopt = False, json: Json = False) -> int:
-    """Destroy all that a study still owns, and say what is left.
+    """Destroy everything that a study still owns, and report what is left.
 
-    A study that another user made, or another computer, is refused with a list of what it names, but for --adopt.
+    Refuses a study from another user or computer, with a list of what it would do, unless --adopt is given.
 
     Example: cloudcmp cleanup cloudcmp-studies/demo-20260105T000000Z
     """
@@ -25,7 +25,7 @@ def cleanup(folder: Folder, adopt: Adopt = False, json: Json = False) -> int:
         if json:
             emit("cleanup", {"destroyed": (), "left": ending.left})
         else:
-            say(f"{ending.reason}; once more: cloudcmp cleanup {ending.folder}")
+            say(f"{ending.reason}; run again: cloudcmp cleanup {ending.folder}")
 
     result = clean_up(folder, leaving(show_interrupted), warn, adopt=adopt)
     if not json:

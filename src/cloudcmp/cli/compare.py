@@ -1,4 +1,4 @@
-"""`cloudcmp compare`: sets a study's candidates against each other."""
+"""`cloudcmp compare`: compares a study's candidates."""
 
 from cloudcmp.cli.options import All, Folder, Json, Metric, Purchase, Reprice, WhatIf, purchase_of
 from cloudcmp.cli.output import console, emit
@@ -13,11 +13,12 @@ def compare(
     terms: WhatIf = None,
     json: Json = False,
 ) -> None:
-    """Set a study's candidates against each other.
+    """Compare a study's candidates.
 
-    Each cell that decides gets a verdict; the answer follows in words.
+    Each deciding cell (measurement) gets a verdict; the answer follows in words.
 
-    `--metric` chooses what is shown; the family of tests that the verdicts are corrected for stays the study's.
+    `--metric` selects what is shown; verdicts are still corrected for all tests of the study.
+
     Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
     """
     from cloudcmp.app.compare import compare as compare_study

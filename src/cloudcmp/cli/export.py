@@ -10,14 +10,14 @@ def export(
     folder: Folder,
     out: OutFile = None,
     format_: Annotated[
-        str | None, option("--format", "Kind of table; else the file's ending tells.", "csv|parquet")
+        str | None, option("--format", "Format of the table; default: by the file's suffix.", "csv|parquet")
     ] = None,
     include_ids: IncludeIds = False,
     json: Json = False,
 ) -> None:
     """Write a study's values as one tidy table.
 
-    Without --out as CSV to standard output. Public addresses, account and instance ids have pseudonyms.
+    Without --out, writes CSV to standard output. Pseudonyms replace public addresses, account and instance ids.
 
     Example: cloudcmp export cloudcmp-studies/demo-20260105T000000Z --out demo.parquet
     """

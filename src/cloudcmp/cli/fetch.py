@@ -1,4 +1,4 @@
-"""`cloudcmp fetch`: takes price lists into the price book."""
+"""`cloudcmp fetch`: fetches price lists into the price book."""
 
 from datetime import date
 from pathlib import Path
@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 def fetch(
     providers: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PROVIDER...]", help="aws, azure or gcp; or libcloud.", show_default=False),
+        typer.Argument(metavar="[PROVIDER...]", help="aws, azure, gcp or libcloud.", show_default=False),
     ] = None,
     region: Annotated[list[str] | None, option("--region", "Only this region; may be repeated.", "REGION")] = None,
-    file: Annotated[list[Path] | None, option("--from", "Read this file instead; repeat it for pages.", "FILE")] = None,
-    kind: Annotated[
-        str | None, option("--as", "What the file is: aws, azure, gcp, sparecores, libcloud, csv.", "KIND")
+    file: Annotated[
+        list[Path] | None, option("--from", "Read this file instead; repeat it for more pages.", "FILE")
     ] = None,
-    as_of: Annotated[str | None, option("--as-of", "The day of the file's prices, e.g. 2026-11-20.", "DATE")] = None,
+    kind: Annotated[
+        str | None, option("--as", "Format of the file: aws, azure, gcp, sparecores, libcloud, csv.", "KIND")
+    ] = None,
+    as_of: Annotated[str | None, option("--as-of", "Date of the file's prices, e.g. 2026-11-20.", "DATE")] = None,
     json: Json = False,
 ) -> None:
     """Fetch price lists into the price book of this computer.
 
-    A list is taken in whole or not at all, and kept with its date. What it does not tell surely is left unknown.
+    A list is stored whole or not at all, with its date. A price that it does not state clearly stays unknown.
 
     Example: cloudcmp fetch aws --region eu-central-1
     """
@@ -41,7 +43,7 @@ def fetch(
         taken = [_from_files(providers, file, kind, as_of)]
     else:
         if kind is not None or as_of is not None:
-            raise UserMistake.at("cloudcmp fetch", "--as and --as-of are of a file", "name it with --from")
+            raise UserMistake.at("cloudcmp fetch", "--as and --as-of describe a file", "name it with --from")
         taken = list(fetch_lists(providers or (), region or (), progress=None if json else warn))
     doubts = [one.line() for each in taken for one in each.first_doubts]
     if json:
@@ -54,7 +56,7 @@ def fetch(
         warn(folded(f"unknown: {line}"))
     more = sum(one.doubts - len(one.first_doubts) for one in taken)
     if more:
-        say(f"{more:,} more prices are unknown for such reasons")
+        say(f"{more:,} more prices are unknown for similar reasons")
 
 
 def _from_files(
@@ -64,7 +66,7 @@ def _from_files(
 
     named = [kind] if kind else list(providers or ())
     if len(named) != 1:
-        raise UserMistake.at("--from", "what kind of list it is is not said", f"add --as {'|'.join(kinds())}")
+        raise UserMistake.at("--from", "the format of the list is not given", f"add --as {'|'.join(kinds())}")
     try:
         day = date.fromisoformat(as_of) if as_of else None
     except ValueError:

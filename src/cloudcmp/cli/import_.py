@@ -1,4 +1,4 @@
-"""`cloudcmp import`: makes a study of what another tool measured."""
+"""`cloudcmp import`: makes a study of another tool's measurements."""
 
 from typing import Annotated
 
@@ -11,20 +11,20 @@ from cloudcmp.cli.output import emit, say
 def import_(
     files: Annotated[
         list[str],
-        typer.Argument(help="A tidy table, or files that a tool wrote: FILE or OFFERING=FILE.", show_default=False),
+        typer.Argument(help="A tidy table, or output files of a tool: FILE or OFFERING=FILE.", show_default=False),
     ],
     out: Out = None,
-    format_: Annotated[str | None, option("--format", "What the files are; else their content tells.", "WORD")] = None,
-    offering: Annotated[str | None, option("--offering", "Files of tools: what was measured.", "NAME")] = None,
-    provider: Annotated[str | None, option("--provider", "Files of tools: of which provider.", "NAME")] = None,
-    region: Annotated[str | None, option("--region", "Files of tools: in which region.", "NAME")] = None,
-    name: Annotated[str | None, option("--name", "The study's name; else the file's.")] = None,
+    format_: Annotated[str | None, option("--format", "Format of the files; default: by content.", "WORD")] = None,
+    offering: Annotated[str | None, option("--offering", "Offering that a tool's files measured.", "NAME")] = None,
+    provider: Annotated[str | None, option("--provider", "Provider of that offering.", "NAME")] = None,
+    region: Annotated[str | None, option("--region", "Region of that offering.", "NAME")] = None,
+    name: Annotated[str | None, option("--name", "Name of the study; default: the file's.")] = None,
     json: Json = False,
 ) -> None:
-    """Make a study of what another tool measured.
+    """Make a study of another tool's measurements.
 
-    A tidy table, in which only offering, metric, unit and value must be there; or the outputs of benchmarks such as
-    fio, sysbench or UnixBench, each file a launch, and samples of PerfKitBenchmarker (cloudcmp list tools).
+    Reads a tidy table, which needs only offering, metric, unit and value; output files of benchmarks such as fio,
+    sysbench or UnixBench, each file one launch; and samples of PerfKitBenchmarker (see: cloudcmp list tools).
 
     Example: cloudcmp import results.csv
 

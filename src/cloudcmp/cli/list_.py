@@ -1,4 +1,4 @@
-"""`cloudcmp list`: shows what there is to choose from."""
+"""`cloudcmp list`: shows the available providers, offerings, prices, probes and studies."""
 
 import csv
 import sys
@@ -34,23 +34,23 @@ def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.", show_default=False)] = None,
     provider: Annotated[str | None, option("--provider", "Offerings, prices: of this provider.", "NAME")] = None,
-    region: Annotated[str | None, option("--region", "Of this region.", "NAME")] = None,
-    match: Annotated[str | None, option("--match", "Whose name is like this, e.g. 'm7i.*'.", "PATTERN")] = None,
-    vcpus: Annotated[str | None, option("--vcpus", "With so many vCPUs.", "4|4-8|4-|-8")] = None,
-    memory_gib: Annotated[str | None, option("--memory-gib", "With so much memory.", "8|8-16|8-")] = None,
-    category: Annotated[str | None, option("--category", "general, compute, memory, ...", "WORD")] = None,
-    os: Annotated[str | None, option("--os", "Prices with linux, rhel, suse or windows.", "WORD")] = None,
-    purchase: Annotated[str | None, option("--purchase", "Prices on-demand, spot or reserved.", "WORD")] = None,
-    max_price: Annotated[str | None, option("--max-price", "Prices up to this.", "'0.10 USD/h'")] = None,
-    sort: Annotated[str | None, option("--sort", "By name, region, vcpus, memory or price.", "WORD")] = None,
-    limit: Annotated[int | None, option("--limit", "So many rows; 50 in a filtered table, 0: all.", "N")] = None,
+    region: Annotated[str | None, option("--region", "Offerings, prices: in this region.", "NAME")] = None,
+    match: Annotated[str | None, option("--match", "Names that match, e.g. 'm7i.*'.", "PATTERN")] = None,
+    vcpus: Annotated[str | None, option("--vcpus", "Number of vCPUs, or a range.", "4|4-8|4-|-8")] = None,
+    memory_gib: Annotated[str | None, option("--memory-gib", "Memory, or a range.", "8|8-16|8-")] = None,
+    category: Annotated[str | None, option("--category", "Category: general, compute, memory, ...", "WORD")] = None,
+    os: Annotated[str | None, option("--os", "Prices for linux, rhel, suse or windows.", "WORD")] = None,
+    purchase: Annotated[str | None, option("--purchase", "Way to buy: on-demand, spot or reserved.", "WORD")] = None,
+    max_price: Annotated[str | None, option("--max-price", "Highest price.", "'0.10 USD/h'")] = None,
+    sort: Annotated[str | None, option("--sort", "Sort by name, region, vcpus, memory or price.", "WORD")] = None,
+    limit: Annotated[int | None, option("--limit", "Number of rows; 50 in a filtered table, 0: all.", "N")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Offerings, prices: print a CSV table.")] = False,
     json: Json = False,
 ) -> None:
-    """Show what there is to choose from.
+    """List providers, offerings, prices, probes, suites, metrics, tools or studies.
 
-    Providers, offerings, prices, probes, suites, metrics, tools of others and studies; with a name, one of them in
-    full. Offerings and prices can be filtered; they are what providers and the price book (cloudcmp fetch) tell.
+    With a name, shows one of them in full. Offerings and prices can be filtered; they come from the providers and from
+    the price book (cloudcmp fetch).
 
     Example: cloudcmp list prices --provider aws --region us-east-1 --vcpus 4 --sort price
     """
@@ -86,7 +86,7 @@ def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as
     from cloudcmp.report import offerings
 
     if as_csv and json:
-        raise UserMistake.at("cloudcmp list", "--csv and --json are two forms of one answer", "give one of them")
+        raise UserMistake.at("cloudcmp list", "--csv and --json exclude each other", "give one of them")
     if limit is not None and limit < 0:
         raise UserMistake.at("--limit", f"{limit} is below zero", "write 0 for all")
     most = limit if limit is not None else (0 if as_csv or json else _LIMIT)
@@ -102,7 +102,7 @@ def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as
 
         table(console(), *offerings.table(kind.value, found))
     if len(found.offerings) < found.count:
-        warn(f"{found.count - len(found.offerings):,} more: narrow it down, or add --limit 0")
+        warn(f"{found.count - len(found.offerings):,} more: add a filter, or --limit 0")
     for line in left_out:
         warn(folded(line))
 

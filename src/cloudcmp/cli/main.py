@@ -32,7 +32,7 @@ from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
 
-EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in what was asked, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
+EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in the command or study, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
 
 class _Interrupted(BaseException):
@@ -59,7 +59,7 @@ def _root(
         False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
-    """Measure what each cloud really gives, for what money, how surely; and answer."""
+    """Measure how fast cloud machines are and what they cost, and say which one is better."""
 
 
 def build() -> typer.Typer:

@@ -1,4 +1,4 @@
-"""`cloudcmp plan`: says what a study would take."""
+"""`cloudcmp plan`: shows what a study would take."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,10 +18,10 @@ def plan(
     terms: Terms = None,
     json: Json = False,
 ) -> None:
-    """Say what a study would take, and what it could tell apart.
+    """Show the time, the cost and the detectable difference of a study.
 
-    Trials, hours, expected and worst-case money line by line, the smallest difference that it would find, and every
-    line that a shell would get.
+    Shows trials, hours, expected and worst-case cost line by line, the detectable difference, and every line that would
+    be passed to a shell.
 
     Example: cloudcmp plan studies/cloudcmp-2010.yaml
     """

@@ -1,4 +1,4 @@
-"""`cloudcmp published`: recomputes what published studies print."""
+"""`cloudcmp published`: recomputes the figures of published studies."""
 
 from typing import Annotated
 
@@ -9,13 +9,13 @@ from cloudcmp.cli.output import console, emit
 
 
 def published(
-    document: Annotated[str | None, typer.Argument(help="A document; none: all of them.", show_default=False)] = None,
-    every: Annotated[bool, typer.Option("--all", help="Show also the figures that follow.")] = False,
+    document: Annotated[str | None, typer.Argument(help="A document; default: all.", show_default=False)] = None,
+    every: Annotated[bool, typer.Option("--all", help="Also show the figures that follow.")] = False,
     json: Json = False,
 ) -> None:
-    """Recompute what published studies print.
+    """Recompute the figures of published studies.
 
-    Printed figures beside recomputed ones, and every figure and sentence that does not follow.
+    Shows each printed figure that does not follow next to the recomputed one, and every sentence that does not follow.
 
     Example: cloudcmp published deval-2017
     """

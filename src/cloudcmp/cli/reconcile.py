@@ -10,17 +10,17 @@ from cloudcmp.model.untrusted_text import one_line
 
 def reconcile(
     folder: Folder,
-    bill: Annotated[list[Path], option("--bill", "A file of a bill; may be given again.", "FILE")],
+    bill: Annotated[list[Path], option("--bill", "A file of the bill; may be repeated.", "FILE")],
     format_: Annotated[
-        str | None, option("--format", "Whose bill; else its columns tell.", "aws-cur|azure|gcp|focus")
+        str | None, option("--format", "Format of the bill; default: by its columns.", "aws-cur|azure|gcp|focus")
     ] = None,
     adopt: Adopt = False,
     json: Json = False,
 ) -> int:
-    """Set what was really billed beside the estimate.
+    """Compare the estimate with the provider's bill.
 
     Reads AWS Cost and Usage Reports, Azure cost exports, Google billing exports and FOCUS; CSV, gzip, Parquet, NDJSON.
-    Exit code 1 where something was billed that the ledger does not know, or after its end.
+    Exit code 1 if a resource was billed that the ledger does not know, or after its end.
 
     Example: cloudcmp reconcile cloudcmp-studies/demo-20260105T000000Z --bill focus.parquet
     """

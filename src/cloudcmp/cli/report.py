@@ -16,7 +16,7 @@ def report(
 ) -> None:
     """Write a study's report as one HTML file.
 
-    It runs no script and loads nothing. Public addresses, account and instance ids have pseudonyms of the study's own.
+    The file runs no script and loads nothing. Pseudonyms replace public addresses, account and instance ids.
 
     Example: cloudcmp report cloudcmp-studies/demo-20260105T000000Z --figures figures
     """

@@ -20,19 +20,21 @@ if TYPE_CHECKING:
 
 Yes = Annotated[
     bool,
-    typer.Option("--yes", help="Do not ask: a study's commands may run on this machine, and on yours by SSH."),
+    typer.Option("--yes", help="Do not ask before a study's commands run on this machine or on yours by SSH."),
 ]
 
 
 def run(
-    study: Annotated[Path | None, typer.Argument(help="A study file; none: this machine.", show_default=False)] = None,
-    resume: Annotated[Path | None, option("--resume", "Go on with a study.", "DIR")] = None,
+    study: Annotated[
+        Path | None, typer.Argument(help="A study file; default: this machine.", show_default=False)
+    ] = None,
+    resume: Annotated[Path | None, option("--resume", "Resume the study in this folder.", "DIR")] = None,
     on: On = None,
     short: Short = False,
     seed: Seed = None,
     out: Out = None,
-    work: Annotated[Path | None, option("--dir", "Where test files are made, on local.")] = None,
-    budget: Annotated[str | None, option("--budget", "With --resume: spend up to this, e.g. '10 USD'.")] = None,
+    work: Annotated[Path | None, option("--dir", "Folder for test files on local.")] = None,
+    budget: Annotated[str | None, option("--budget", "With --resume: the new total budget, e.g. '10 USD'.")] = None,
     terms: Terms = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
     adopt: Adopt = False,
@@ -41,10 +43,10 @@ def run(
     yes: Yes = False,
     json: Json = False,
 ) -> int:
-    """Measure what a study asks; without a study, this machine.
+    """Measure a study; without a study file, this machine.
 
-    This machine takes about two minutes: one, half and all of its processors against each other. Commands that a study
-    brings for this machine, or for one that you reach by SSH, are shown and confirmed once.
+    Measuring this machine takes about two minutes and compares one, half and all of its processors. A study's commands
+    on this machine, or on a machine that you reach by SSH, are shown and confirmed once.
 
     Example: cloudcmp run studies/deval-2017.yaml --on simulated --short
     """
@@ -56,7 +58,7 @@ def run(
     if resume is not None:
         if study is not None or on or short or seed is not None or out is not None or terms is not None:
             raise UserMistake.at(
-                "cloudcmp run", "--resume goes on with the study as it was planned", "give only its folder"
+                "cloudcmp run", "--resume continues the study as it was planned", "give only its folder"
             )
         ending = study_run.resume(
             resume,
@@ -70,16 +72,18 @@ def run(
         )
     else:
         if adopt:
-            raise UserMistake.at("--adopt", "it belongs to --resume", "add --resume DIR, or leave it out")
+            raise UserMistake.at("--adopt", "needs --resume", "add --resume DIR, or leave it out")
         if budget is not None:
-            raise UserMistake.at("--budget", "a study has its own", "write it in the study: budget: 10 USD")
+            raise UserMistake.at(
+                "--budget", "a new study has its own budget", "write it into the study: budget: 10 USD"
+            )
         plan, text = plan_file(study, on=on, short=short, seed=seed, terms=terms)
         folder, leave = new_folder(plan.name, out), _leaving("run", json)
         ending = study_run.start(
             plan, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave, confirm=confirm,
             study=str(study or ""),
         )  # fmt: skip
-    # Who measures this machine wants to see every cell.
+        # A user who measures this machine wants to see every cell.
     return _ended("run", ending, figures, json, every=every or (study is None and resume is None))
 
 
@@ -90,9 +94,9 @@ def demo(
     every: All = False,
     json: Json = False,
 ) -> int:
-    """Compare three simulated clouds whose truth is planted.
+    """Compare three simulated clouds whose true values are planted.
 
-    Over compute, storage, network and wide area, in seconds; the report names the planted winners.
+    Compares compute, storage, network and wide area, in seconds; the report names the planted winners.
 
     Example: cloudcmp demo --seed 7
     """
@@ -147,7 +151,7 @@ def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, eve
         return EXIT_FAULT if ending.left or ending.fault else EXIT_DONE
     for line in ending.left:
         warn(f"left: {line}; end it with: cloudcmp cleanup {ending.folder}")
-    # After what is left was shown, because this takes a while and may be interrupted.
+        # Leftovers are shown first, because this takes a while and may be interrupted.
     from cloudcmp.app.report import report
     from cloudcmp.report import comparison, documents
 
@@ -175,7 +179,7 @@ def confirmation(*, yes: bool, json: bool) -> "Confirm":
 
     def confirm(request: "ConfirmationRequest") -> bool:
         if not yes and (json or not (sys.stdin.isatty() and sys.stderr.isatty())):
-            what = f"it runs commands {request.where}, and nobody is there to confirm them"
+            what = f"it runs commands {request.where}, and there is no terminal to confirm them"
             raise UserMistake.at(request.study, what, f"look at them with '{request.look}', then add --yes")
         if not json:
             _show(request)

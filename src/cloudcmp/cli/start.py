@@ -17,25 +17,29 @@ if TYPE_CHECKING:
 
 
 def start(
-    purpose: Annotated[str | None, option("--for", "What a machine is for.", "web|batch|database|general")] = None,
-    users: Annotated[str | None, option("--users", "europe, us, asia, australia or south-america.", "PLACE")] = None,
+    purpose: Annotated[str | None, option("--for", "Purpose of the machines.", "web|batch|database|general")] = None,
+    users: Annotated[
+        str | None, option("--users", "Place of the users: europe, us, asia, australia or south-america.", "PLACE")
+    ] = None,
     size: Annotated[
         str | None, option("--size", "small, medium, large, xlarge, or vCPUs/GiB such as 2/8.", "SIZE")
     ] = None,
     matters: Annotated[
-        str | None, option("--matters", "Of cpu, memory, disk, network, scaling; with commas.", "LIST")
+        str | None, option("--matters", "Some of cpu, memory, disk, network, scaling, separated by commas.", "LIST")
     ] = None,
-    budget: Annotated[str | None, option("--budget", "The worst that it may cost.", "'20 USD'")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: take the default of what is not given.")] = False,
+    budget: Annotated[str | None, option("--budget", "Limit of the worst-case cost.", "'20 USD'")] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask: use the default of each option that is not given.")
+    ] = False,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The study file to write.")] = Path("start.yaml"),
     fetch: Annotated[
-        bool | None, option("--fetch/--no-fetch", "Fetch price lists first: of clouds with credentials, else of all.")
+        bool | None, option("--fetch/--no-fetch", "Fetch price lists first, of clouds with credentials, else of all.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Five questions, then a study file with its quote and what price lists say.
+    """Ask five questions, then write a study file and show its quote and list prices.
 
-    Nothing is created and nothing is spent. Without credentials of a cloud the study is of three simulated ones.
+    Creates no machines and spends nothing. Without credentials of a cloud, the study uses three simulated clouds.
 
     Example: cloudcmp start --for web --users europe --yes
     """
@@ -80,14 +84,14 @@ def _show(found: "StarterStudy", fetched: "tuple[FetchedPrices, ...]") -> None:
         heads, rows = first_study.prices_table(found.cheapest)
         table(
             console(), [*heads[:3], Head(heads[3]), heads[4]], rows,
-            title="The cheapest of that size near the users, by price list, not measured",
+                        title="The cheapest of that size near the users, by list price, not measured",
         )  # fmt: skip
     here = {one.provider for one in fetched if not one.fault}
     for name, region in found.unlisted:
         if name in here:
-            _line(f"the price list of {name} tells no price of this size in {region}")
+            _line(f"the price list of {name} has no price of this size in {region}")
         else:
-            _line(f"no price list tells of this size on {name}:", f"cloudcmp fetch {name} --region {region}")
+            _line(f"no price list has this size on {name}:", f"cloudcmp fetch {name} --region {region}")
     say()
     for line in (f"written: {found.path}", *first_study.summary_lines(found)):
         _line(line)
@@ -127,7 +131,9 @@ def _check_given(given: dict[str, str], out: Path, *, interactive: bool, yes: bo
             faults.append(Fault(name, what, next_ or "see 'cloudcmp start --help'"))
     open_ = [one.option for one in starter.QUESTIONS if one.option not in given]
     if open_ and not interactive and not yes:
-        faults.append(Fault("cloudcmp start", "nobody is there to be asked", f"give {', '.join(open_)}, or --yes"))
+        faults.append(
+            Fault("cloudcmp start", "there is no terminal to ask the questions", f"give {', '.join(open_)}, or --yes")
+        )
     try:
         check_new_file(out)
     except CloudcmpError as fault:
@@ -181,5 +187,5 @@ def _typed(prompt: str) -> str:
         raise
     if not line:
         say()
-        raise UserMistake.at("cloudcmp start", "the answers ended", "begin again, or give the options")
+        raise UserMistake.at("cloudcmp start", "the input ended early", "start again, or give the options")
     return line.strip()

@@ -16,15 +16,20 @@ def sweep(
     providers: Annotated[
         list[str] | None, typer.Argument(metavar="[PROVIDER...]", help="None: all providers.", show_default=False)
     ] = None,
-    study: Annotated[str | None, option("--study", "Only this study's, also before they expire.", "TAG")] = None,
-    delete: Annotated[bool, typer.Option("--delete", help="Destroy what is due; else it is only told.")] = False,
+    study: Annotated[
+        str | None, option("--study", "Only this study's leftovers, even before they expire.", "TAG")
+    ] = None,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Destroy leftovers that are due; default: only list them.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Find leftovers of any study by their tags, from any machine.
 
-    A dry run, but for --delete. Destroyed is only what bears our tags and has expired, or whose study is named.
+    Dry run unless --delete is given. Destroys only resources with cloudcmp's tags that have expired or belong to
+    --study.
 
-    A dry run asks all providers at once. One that has not listed all after 180 s was not listed: exit code 3.
+    A dry run queries all providers at once. If one has not listed everything after 180 s, the exit code is 3.
 
     Example: cloudcmp sweep aws
     """
@@ -33,7 +38,7 @@ def sweep(
     def show_interrupted(swept: "SweepResult") -> None:
         _show(swept, delete, json)
         if not json:
-            next_ = "; give the same command once more" if delete else ": nothing was destroyed"
+            next_ = "; run the same command again" if delete else ": nothing was destroyed"
             say(f"interrupted{next_}")
 
     swept = sweep_providers(

@@ -1,4 +1,4 @@
-"""Candidates set against each other: effects, tests of the whole family, verdicts, winners."""
+"""The comparison of candidates: effects, tests of the whole family, verdicts, winners."""
 
 from cloudcmp.compare.comparisons import REPLICATION_UNKNOWN, compare
 from cloudcmp.compare.verdict import ALPHA, SAME_RATIO, deciding

@@ -1,4 +1,4 @@
-"""What differs between two candidates besides the offering, and so refuses or marks their comparison."""
+"""The comparability of candidates: differences besides the offering refuse a verdict or mark a comparison."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,8 +21,11 @@ _DISK = ("disk", "dbench", "iozone", "postmark", "task")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact that should be the same for both: its key, what people call it, whether a difference refuses the verdict
-    (else it marks the comparison), and the probes that it matters to (none named: all)."""
+    """A fact that should be equal for both candidates.
+
+    `name` is its readable name. If it `refuses`, a difference refuses the verdict; otherwise it marks the comparison.
+    `probes` are the probes that it affects; empty means all.
+    """
 
     key: str
     name: str
@@ -30,8 +33,9 @@ class Fact:
     probes: tuple[str, ...] = ()
 
 
-# What a trial ran with is refused: its numbers mean something else. What the trial found there is marked: it may be
-# part of what the offering is. What differs by nature (processor, memory, instruction set) is not looked at.
+# A difference in how a trial ran refuses the verdict, because the numbers have another meaning. A difference in the
+# environment is marked, because it may be part of the offering. Facts that define the offering (processor, memory,
+# instruction set) are not compared.
 FACTS = (
     Fact("agent_version", "agent version", refuses=True),
     Fact("compiler", "compiler"),
@@ -47,13 +51,12 @@ FACTS = (
 
 
 def differences(plan: Plan, cell: Cell, a: int, b: int, facts: Facts) -> tuple[tuple[Clause, ...], tuple[str, ...]]:
-    """The differences that refuse a verdict on `cell`, and the marks for what else differs.
+    """Return the differences that refuse a verdict on `cell`, and marks for all other differences.
 
-    `facts` holds for each candidate the facts of `FACTS` that are known, as text, and further ones named
-    `<probe>.<note>` (how one probe really ran: `disk.engine`), which mark the cells of that probe. A fact that only
-    one of the two reported is a mark; one that neither reported is ignored. Parameters of the trials
-    that are not part of the cell (duration, block counts) are read from the plan; where they differ, the verdict is
-    refused.
+    `facts` holds for each candidate the known facts of `FACTS`, as text, and further facts named `<probe>.<note>` (how
+    a probe really ran: `disk.engine`), which mark the cells of that probe. A fact that only one candidate reported is a
+    mark; a fact that neither reported is ignored. Different trial parameters that are not part of the cell (duration,
+    block counts) also refuse a verdict; `Likeness.refusal` adds them.
     """
     mine, theirs = facts.get(a, {}), facts.get(b, {})
     if mine == theirs:
@@ -70,20 +73,20 @@ def differences(plan: Plan, cell: Cell, a: int, b: int, facts: Facts) -> tuple[t
         if first is None or second is None:
             marks.append(f"{fact.name}: known only for {plan.candidates[b if first is None else a].id}")
             continue
-        found = Clause(fact.name, f"{first} against {second}")
+        difference = Clause(fact.name, f"{first} against {second}")
         if fact.refuses:
-            refused.append(found)
+            refused.append(difference)
         else:
-            marks.append(str(found))
+            marks.append(str(difference))
     return tuple(refused), tuple(marks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likeness:
-    """How like the candidates of one cell are: what refuses a verdict, and what marks a comparison.
+    """The comparability of the candidates of one cell: what refuses a verdict, and what marks a comparison.
 
-    `kinds` has a number for each candidate: those of one number differ in nothing that refuses. `refused` says of each
-    pair whether its two kinds do.
+    `kinds` has a number for each candidate: candidates with the same number have no difference that refuses. `refused`
+    is True for each pair whose two kinds refuse a verdict.
     """
 
     plan: Plan
@@ -96,7 +99,7 @@ class Likeness:
 
     @classmethod
     def of(cls, plan: Plan, cell: Cell, candidates: tuple[int, ...], facts: Facts, params: CellParams) -> "Likeness":
-        """Look at the candidates of a cell, in order, with the parameters from `trial_params`."""
+        """Compare the candidates of a cell, in order, with the parameters from `trial_params`."""
         probes = _PROBES_OF.get(cell.metric, frozenset())
         keys = [fact.key for fact in FACTS if fact.refuses and (not fact.probes or probes & set(fact.probes))]
         text = str(cell)
@@ -112,35 +115,36 @@ class Likeness:
         return cls(plan, cell, facts, candidates, own, of_kind, refused)
 
     def refusal(self, a: int, b: int) -> tuple[Clause, ...]:
-        """What refuses a verdict on the candidates at two places."""
+        """Return what refuses a verdict on the candidates at two positions."""
         refused, _ = differences(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)
         return refused if self.params[a] == self.params[b] else (*refused, Clause("", "probe parameters"))
 
     def marks(self, a: int, b: int) -> tuple[str, ...]:
-        """What else differs between the candidates at two places."""
+        """Return marks for the other differences between the candidates at two positions."""
         return differences(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)[1]
 
 
 def _refuses(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """Whether two kinds are too unlike: other parameters, or a fact that both reported and that differs."""
+    """True if two kinds are not comparable: their parameters differ, or a fact that both reported differs."""
     facts = zip(one[1:], other[1:], strict=True)
     return one[0] != other[0] or any(a != b and a is not None and b is not None for a, b in facts)
 
 
 def trial_params(plan: Plan) -> CellParams:
-    """For each cell and candidate the probes of the trials that give it, with the parameters that the cell leaves open.
+    """Return, for each cell and candidate, the probes of its trials with the parameters that the cell does not name.
 
-    What the cell itself names may be done under other names: each candidate is resized to a type of its own cloud.
+    Parameters in the cell's name are left out, because their values may differ by candidate: each candidate is resized
+    to a type of its own cloud.
     """
     owner = [launch.candidate for launch in plan.launches]
-    found: dict[tuple[str, int], set[tuple[str, tuple[tuple[str, str], ...]]]] = {}
+    by_key: dict[tuple[str, int], set[tuple[str, tuple[tuple[str, str], ...]]]] = {}
     kinds = dict.fromkeys((owner[trial.launch], trial.probe, trial.params, trial.cells) for trial in plan.trials)
     for candidate, probe, params, cells in kinds:
         for cell in cells:
             named = dict(Cell.parse(cell).params)
             rest = tuple(pair for pair in params if pair[0] not in named)
-            found.setdefault((cell, candidate), set()).add((probe, rest))
-    return {key: frozenset(some) for key, some in found.items()}
+            by_key.setdefault((cell, candidate), set()).add((probe, rest))
+    return {key: frozenset(some) for key, some in by_key.items()}
 
 
 def _of_probes(probes: frozenset[str], mine: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Fact, ...]:
@@ -150,11 +154,11 @@ def _of_probes(probes: frozenset[str], mine: Mapping[str, str], theirs: Mapping[
 
 
 def _probes_of() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    by_metric: dict[str, set[str]] = {}
     for probe in PROBES.values():
         for metric in probe.metrics:
-            found.setdefault(metric, set()).add(probe.name)
-    return {metric: frozenset(names) for metric, names in found.items()}
+            by_metric.setdefault(metric, set()).add(probe.name)
+    return {metric: frozenset(names) for metric, names in by_metric.items()}
 
 
 _PROBES_OF = _probes_of()

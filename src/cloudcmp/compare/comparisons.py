@@ -1,4 +1,4 @@
-"""Every pair of candidates in every cell: effects with intervals, p values of the whole family, verdicts."""
+"""Comparisons of every pair of candidates in every cell: effects, intervals, p values of the family, verdicts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ from cloudcmp.model.result import Clause, Estimate, Verdict, Winner
 from cloudcmp.stats.check import Floats
 
 REPLICATION_UNKNOWN = "replication unknown"
-"""The mark of every comparison of a table that does not say which rows came from one launch."""
+"""Marks every comparison of a table that does not say which rows came from one launch."""
 Bars = Mapping[tuple[str, int], Clause | None]
 
 
@@ -28,14 +28,15 @@ def compare(
     *,
     replication_known: bool = True,
 ) -> tuple[PairTable, tuple[Winner, ...]]:
-    """Set every pair of candidates against each other in every cell, by cell as in `estimates`; and who wins each cell.
+    """Compare every pair of candidates in every cell; returns the comparisons, and the winners of each cell.
 
-    Give all estimates of a study, always: the family of the verdicts is every pair in every deciding cell that the plan
-    gives to both (see `deciding`, `adjusted`), whatever is shown of it later. `facts` holds for each candidate's index
-    what `comparability` looks at. Without `replication_known` (a table that does not tell launches apart) every
-    comparison is marked so.
-    `detectable` is on the scale of `effect` (a ratio above 1, or a difference), two-sided at 0.05 / family size.
-    A comparison says nothing of launches outside the rounds that were measured.
+    Cells are in the order of `estimates`. Always pass all estimates of a study: the family of the verdicts is every
+    pair in every deciding cell that the plan gives to both (see `deciding`, `adjusted`), whatever is shown later.
+    `facts` holds, for each candidate's index, the facts that `comparability` compares. Without `replication_known` (a
+    table that does not distinguish launches) every comparison is marked.
+
+    `detectable` is on the scale of `effect` (a ratio above 1, or a difference), two-sided at 0.05 / family size. A
+    comparison does not cover launches outside the measured rounds.
     """
     bars = bars_of(plan, estimates)
     by_cell: dict[str, list[Estimate]] = {}
@@ -47,9 +48,9 @@ def compare(
     family = 0
     for decides in (True, False):
         some = {text: one for text, one in questions.items() if one.decides is decides}
-        asked = sum(int(one.asked.sum()) for one in some.values())
-        tables |= _answered(some, asked, decides)
-        family += asked if decides else 0
+        size = sum(int(one.in_family.sum()) for one in some.values())
+        tables |= _tables(some, size, decides)
+        family += size if decides else 0
     table = PairTable({text: tables[text] for text in questions}, family, replication_known)
     winners = tuple(
         winner_of(plan, text, metrics[Cell.parse(text).metric], some, table.of(text), bars)
@@ -77,23 +78,23 @@ def _questions(
     return questions
 
 
-def _answered(questions: Mapping[str, Question], family: int, decides: bool) -> dict[str, CellTable]:
-    """The tables of the cells that decide, or of those that do not: one family of `family` questions."""
-    asked = [one.p[one.asked] for one in questions.values()]
-    corrected = adjusted(np.concatenate([*asked, np.empty(0)]), decides)
+def _tables(questions: Mapping[str, Question], family: int, decides: bool) -> dict[str, CellTable]:
+    """Return the tables of the deciding cells, or of the others, corrected as one family of `family` questions."""
+    p_values = [one.p[one.in_family] for one in questions.values()]
+    corrected = adjusted(np.concatenate([*p_values, np.empty(0)]), decides)
     tables, first = {}, 0
     for text, one in questions.items():
-        p = np.full(one.asked.shape, np.nan)
-        count = int(one.asked.sum())
-        p[one.asked] = corrected[first : first + count]
+        p = np.full(one.in_family.shape, np.nan)
+        count = int(one.in_family.sum())
+        p[one.in_family] = corrected[first : first + count]
         first += count
         tables[text] = _table(text, one, p, family)
     return tables
 
 
 def _table(text: str, one: Question, p_adjusted: Floats, family: int) -> CellTable:
-    codes = np.zeros(one.asked.shape, dtype=np.int8)
+    codes = np.zeros(one.in_family.shape, dtype=np.int8)
     if one.decides:
         codes = verdicts_of(one.figures, one.metric, one.margin, p_adjusted)
-        codes[one.barred | ~one.asked] = CODES.index(Verdict.CANNOT_TELL)
+        codes[one.barred | ~one.in_family] = CODES.index(Verdict.CANNOT_TELL)
     return CellTable(text, one.decides, one, p_adjusted, codes, family, np.ones(len(one.candidates), dtype=np.bool_))

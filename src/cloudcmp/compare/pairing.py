@@ -1,4 +1,4 @@
-"""All pairs of candidates in one cell: their launch values in a matrix, paired by round where rounds are known."""
+"""The pairs of candidates in one cell: launch values in a matrix, paired by round if rounds are known."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ from cloudcmp.stats.describe import mean
 
 Flags = npt.NDArray[np.bool_]
 
-# So many differences are looked at at once (8 MB); more are taken in several steps.
+# The number of differences that are processed at once (8 MB); more are processed in several steps.
 _AT_ONCE = 1 << 20
-# A matrix of candidates x rounds holds no more; beyond it is mostly empty, and each candidate's rounds stand alone.
+# The largest matrix of candidates x rounds; a larger one is mostly empty, so each candidate is processed separately.
 _LARGEST = 1 << 24
 
 _Round = tuple[str | None, int | None]
@@ -24,10 +24,10 @@ _Round = tuple[str | None, int | None]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Launches:
-    """The launch values of the candidates of one cell, natural logarithms of them unless by difference.
+    """The launch values of the candidates of one cell, as natural logarithms unless compared by difference.
 
-    `values` has an array for each candidate, empty where nothing can be set against others. `rounds` has for each its
-    rounds as whole numbers, one for each of `round_values`, several launches in one averaged; None where a round is
+    `values` has an array for each candidate, empty if it has no comparable values. `rounds` has each candidate's rounds
+    as whole numbers, one for each of `round_values`, which average several launches of a round; None if a round is
     unknown.
     """
 
@@ -37,22 +37,22 @@ class Launches:
 
     @property
     def usable(self) -> Flags:
-        """Which candidates have values at all."""
+        """True for each candidate that has values."""
         return np.array([one.size > 0 for one in self.values], dtype=np.bool_)
 
     @property
     def by_rounds(self) -> Flags:
-        """Of which candidates every round is known."""
+        """True for each candidate whose rounds are all known."""
         return np.array([one is not None for one in self.rounds], dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Figures:
-    """What the launch values of the pairs of a cell say; all of shape (pairs,), NaN where unknown.
+    """The statistics of the pairs of a cell; all of shape (pairs,), NaN is unknown.
 
-    `n` is the number of rounds with both, or the smaller number of launches; 0 where nothing could be set against each
-    other, and then nothing else is known. `centre` and the half widths of its 95 and 90 % intervals are differences (of
-    logarithms, unless by difference). `p` decides; `spread` is the standard deviation of one difference.
+    `n` is the number of rounds with both, or the smaller number of launches; if it is 0, the pair could not be compared
+    and all else is unknown. `centre` and the half widths of its 95 and 90 % intervals are differences (of logarithms,
+    unless compared by difference). `p` decides; `spread` is the standard deviation of one difference.
     """
 
     n: Integers
@@ -67,7 +67,7 @@ class Figures:
 
 @functools.lru_cache(maxsize=8)
 def pairs_of(count: int) -> tuple[Integers, Integers]:
-    """The places of the first and the second of each pair of `count` candidates, in order."""
+    """Return the positions of the first and the second candidate of each pair of `count` candidates, in order."""
     first, second = (one.astype(np.int64) for one in np.triu_indices(count, 1))
     first.flags.writeable = second.flags.writeable = False
     return first, second
@@ -81,7 +81,7 @@ class Rounds:
         self._known: dict[tuple[tuple[str | None, ...], tuple[int | None, ...]], Integers | None] = {}
 
     def of(self, one: Estimate) -> Integers | None:
-        """The round of each launch of an estimate; None where one is unknown."""
+        """Return the round of each launch of an estimate; None if one is unknown."""
         key = (one.sessions, one.rounds)
         if key not in self._known:
             numbers = [self._numbers.setdefault(each, len(self._numbers)) for each in zip(*key, strict=True)]
@@ -90,37 +90,37 @@ class Rounds:
 
 
 def launches_of(estimates: Sequence[Estimate], by_difference: bool, rounds: Rounds) -> Launches:
-    """The launch values of one cell; a candidate with a value of 0 or below has none, unless `by_difference`."""
+    """Return the launch values of one cell; a candidate with a value of 0 or below has none, unless `by_difference`."""
     values, keys, round_values = [], [], []
     for one in estimates:
-        found = np.array(one.values, dtype=np.float64)
-        if found.size and (by_difference or found.min() > 0.0):
-            found = finite(found, "launch values") if by_difference else np.log(finite(found, "launch values"))
+        measured = np.array(one.values, dtype=np.float64)
+        if measured.size and (by_difference or measured.min() > 0.0):
+            measured = finite(measured, "launch values") if by_difference else np.log(finite(measured, "launch values"))
         else:
-            found = np.empty(0)
-        own, averaged = rounds.of(one) if found.size else np.empty(0, dtype=np.int64), found
+            measured = np.empty(0)
+        own, averaged = rounds.of(one) if measured.size else np.empty(0, dtype=np.int64), measured
         if own is not None and np.unique(own).size < own.size:
-            own, averaged = _averaged(own, found)
-        values.append(found)
+            own, averaged = _averaged(own, measured)
+        values.append(measured)
         keys.append(own)
         round_values.append(averaged)
     return Launches(tuple(values), tuple(keys), tuple(round_values))
 
 
 def _averaged(rounds: Integers, values: Floats) -> tuple[Integers, Floats]:
-    """Each round once, with the mean of its values."""
-    found: dict[int, list[float]] = {}
+    """Return each round once, with the mean of its values."""
+    by_round: dict[int, list[float]] = {}
     for at, value in zip(rounds.tolist(), values.tolist(), strict=True):
-        found.setdefault(at, []).append(value)
-    means = [some[0] if len(some) == 1 else mean(some) for some in found.values()]
-    return np.array(list(found), dtype=np.int64), np.array(means)
+        by_round.setdefault(at, []).append(value)
+    means = [some[0] if len(some) == 1 else mean(some) for some in by_round.values()]
+    return np.array(list(by_round), dtype=np.int64), np.array(means)
 
 
 def figures_of(launches: Launches) -> Figures:
-    """Set every candidate of a cell against every other.
+    """Compare every candidate of a cell with every other.
 
-    Launches of the same session and round are paired and the paired t decides. Where a round of one of the two is
-    unknown, Welch's t decides. Ratios come from differences of natural logarithms.
+    Launches of the same session and round are paired, and the paired t test decides. If a round of either candidate is
+    unknown, Welch's t test decides. Ratios come from differences of natural logarithms.
     """
     a, b = pairs_of(len(launches.values))
     usable, by_rounds = launches.usable, launches.by_rounds[a] & launches.by_rounds[b]
@@ -151,7 +151,7 @@ _Welch = tuple[Integers, Floats, Floats, Floats, Floats]
 
 
 def _welch(launches: Launches, a: Integers, b: Integers, able: Flags) -> _Welch:
-    """n, difference of the means, standard error, degrees of freedom and p of Welch's test for each pair."""
+    """Return n, difference of the means, standard error, degrees of freedom and p of Welch's test for each pair."""
     size = np.array([one.size for one in launches.values], dtype=np.int64)
     means, sds = np.full(size.shape, np.nan), np.full(size.shape, np.nan)
     for each in np.unique(size[size > 0]):
@@ -164,7 +164,7 @@ def _welch(launches: Launches, a: Integers, b: Integers, able: Flags) -> _Welch:
 
 
 def _differences(launches: Launches, a: Integers, b: Integers) -> Iterator[tuple[Integers, Floats]]:
-    """Places among the pairs, and their differences by round: rows of equal length, none without a round of both."""
+    """Yield positions of pairs, and their differences by round: rows of equal length, for pairs with common rounds."""
     widest = 1 + max((int(one.max()) for one in launches.rounds if one is not None and one.size), default=-1)
     for at, rows in (
         _of_matrix(launches, a, b, widest)
@@ -195,7 +195,7 @@ def _of_matrix(launches: Launches, a: Integers, b: Integers, widest: int) -> Ite
 
 
 def _of_rows(launches: Launches, a: Integers, b: Integers, widest: int) -> Iterator[tuple[Integers, Floats]]:
-    """The differences of candidates that share few rounds, one candidate at a time: no matrix would hold them all."""
+    """Yield the differences of candidates that share few rounds, one candidate at a time, without a matrix of all."""
     places = np.full(widest, -1, dtype=np.int64)
     for one in np.unique(a):
         own, at = launches.rounds[one], np.flatnonzero(a == one)
@@ -206,16 +206,19 @@ def _of_rows(launches: Launches, a: Integers, b: Integers, widest: int) -> Itera
             theirs = launches.rounds[b[pair]]
             if theirs is None:
                 continue
-            found = places[theirs]
-            found, values = found[found >= 0], launches.round_values[b[pair]][found >= 0]
-            order = np.argsort(found)
-            if found.size:
-                yield np.array([pair]), (launches.round_values[one][found[order]] - values[order])[None, :]
+            common = places[theirs]
+            common, values = common[common >= 0], launches.round_values[b[pair]][common >= 0]
+            order = np.argsort(common)
+            if common.size:
+                yield np.array([pair]), (launches.round_values[one][common[order]] - values[order])[None, :]
         places[own] = -1
 
 
 def robust_of(launches: Launches, a: Integers, b: Integers, by_rounds: Flags) -> tuple[Floats, Floats]:
-    """The Hodges-Lehmann centre and Cliff's delta of some pairs, which are dear: ask for those that are shown."""
+    """Return the Hodges-Lehmann centre and Cliff's delta of some pairs.
+
+    Both are expensive to compute, so pass only the pairs that are shown.
+    """
     centre, delta = np.full(len(a), np.nan), np.full(len(a), np.nan)
     sizes = np.array([one.size for one in launches.values], dtype=np.int64)
     able = (sizes[a] > 0) & (sizes[b] > 0)

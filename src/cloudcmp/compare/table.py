@@ -1,4 +1,4 @@
-"""The comparisons of a study in columns: tests are arrays over all pairs, an object is made when one is asked for."""
+"""The comparisons of a study in columns: arrays over all pairs; a `Comparison` is created on access."""
 
 import bisect
 import functools
@@ -25,7 +25,7 @@ from cloudcmp.stats.power import detectable_log_difference
 POWER = 0.8
 # exp() beyond this leaves the range of floats.
 _LARGEST_LOG = 700.0
-# So many objects are made at once where all pairs are gone through.
+# The number of comparisons that an iteration over all pairs creates at once.
 _AT_ONCE = 4096
 _IN_WORDS = {
     NoVerdict.NOT_COMPARABLE: "no rounds with both, or a value of 0 or below",
@@ -37,10 +37,10 @@ _BETTER, _WORSE, _SAME, _CANNOT_TELL = (CODES.index(one) for one in Verdict)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Question:
-    """One cell before the family is corrected.
+    """One cell before the correction of its family.
 
-    `candidates` are in order; `bars` says of each why it can neither win nor lose there, None if it can; `offered`
-    whether the plan gives it the cell. `notes` are marks of every pair.
+    `candidates` are in order. For each, `bars` says why it can neither win nor lose in this cell (None if it can), and
+    `offered` whether the plan gives it the cell. `notes` are marks of every pair.
     """
 
     cell: Cell
@@ -55,7 +55,7 @@ class Question:
     launches: Launches
     figures: Figures
     barred: Flags
-    asked: Flags
+    in_family: Flags
 
     @classmethod
     def of(
@@ -63,25 +63,27 @@ class Question:
         bars: tuple[Clause | None, ...], offered: Flags, likeness: Likeness, notes: tuple[str, ...], launches: Launches,
         figures: Figures,
     ) -> "Question":  # fmt: skip
-        """With `barred`, which pairs can get no verdict, and `asked`, which belong to a family, both by pair."""
+        """Create a question with two flags for each pair: `barred` pairs get no verdict, `in_family` pairs are
+        tested."""
         first, second = pairs_of(len(candidates))
         able = np.array([not bar for bar in bars], dtype=np.bool_)
         barred = ~(able[first] & able[second]) | likeness.refused | (figures.n == 0)
-        asked = offered[first] & offered[second]
+        in_family = offered[first] & offered[second]
         return cls(cell, metric, decides, margin, candidates, bars, offered, likeness, notes, launches, figures,
-                   barred, asked)  # fmt: skip
+                   barred, in_family)  # fmt: skip
 
     @property
     def p(self) -> Floats:
-        """The p values with which the pairs stand in their family; NaN stands for 1."""
+        """The p values of the pairs in their family; NaN counts as 1."""
         return np.where(self.barred, np.nan, self.figures.p)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellTable(CellPairs):
-    """The pairs of one cell in columns of shape (pairs,): NaN is unknown, a verdict is its place in `CODES`.
+    """The pairs of one cell in columns of shape (pairs,): NaN is unknown, a verdict is its index in `CODES`.
 
-    `present` says which candidates are here, `family` how many questions were corrected for together with these.
+    `present` flags the candidates that this table shows; `family` is the number of questions that were corrected
+    together.
     """
 
     cell: str
@@ -111,17 +113,17 @@ class CellTable(CellPairs):
             yield from self._made(chosen[first : first + _AT_ONCE])
 
     def between(self, a: int, b: int) -> Comparison | None:
-        """The comparison of two candidates as it is stored, without its robust figures; None where there is none."""
+        """Return the comparison of two candidates as stored, without its robust figures; None if there is none."""
         at = self._at(a, b)
         return None if at is None else next(self._made(np.array([at]), robust=False))
 
     def reason(self, a: int, b: int) -> str:
-        """Why a pair that is here has no better verdict, empty where there is nothing to say."""
+        """Return why a pair of this table is undecided; empty if it is decided."""
         at = self._at(a, b)
         return "" if at is None else self._reason(at)
 
     def verdict(self, a: int, b: int) -> Verdict | None:
-        """The verdict on `a` against `b`; None in an exploratory cell, and for a pair that is not here."""
+        """Return the verdict on `a` against `b`; None in an exploratory cell, and for a pair that is not shown."""
         at = self._at(a, b)
         code = 0 if at is None else int(self.codes[at])
         if a > b:
@@ -129,34 +131,34 @@ class CellTable(CellPairs):
         return CODES[code]
 
     def spread(self, a: int, b: int) -> float | None:
-        """The standard deviation of one difference of a pair, of logarithms unless by difference; None if unknown."""
+        """Return the standard deviation of one difference (of logarithms, unless by difference); None if unknown."""
         at = self._at(a, b)
         return None if at is None else _known(float(self.question.figures.spread[at]))
 
     def among(self, members: Collection[int]) -> "CellTable":
-        """The pairs of which both candidates are members."""
+        """Return the pairs whose candidates are both members."""
         wanted = set(members)
         kept = np.array([one in wanted for one in self.question.candidates], dtype=np.bool_)
         return self if kept.all() else replace(self, present=self.present & kept)
 
     def worded(self, text: Callable[[str], str]) -> "CellTable":
-        """This with every reason and mark changed by `text`."""
+        """Return a copy whose reasons and marks are changed by `text`."""
         own = self.text
         return replace(self, text=lambda reason: text(own(reason)))
 
     def settled(self) -> bool:
-        """True if some pair is told apart, or is practically the same."""
+        """True if some pair is better, worse or practically the same."""
         return bool(np.isin(self.codes[self._chosen()], (_BETTER, _WORSE, _SAME)).any())
 
     def beaten(self) -> frozenset[int]:
-        """The candidates that some verdict puts behind another."""
+        """Return the candidates that some verdict puts behind another."""
         chosen, (first, second) = self._chosen(), self._pairs
         codes = self.codes[chosen]
         behind = np.concatenate((second[chosen[codes == _BETTER]], first[chosen[codes == _WORSE]]))
         return frozenset(self.question.candidates[at] for at in np.unique(behind).tolist())
 
     def undecided(self, members: Collection[int]) -> Iterator[tuple[int, int]]:
-        """The pairs of members that cannot be told apart yet, in order."""
+        """Yield the undecided pairs of members, in order."""
         some, (first, second) = self.among(members), self._pairs
         chosen = some._chosen()
         chosen = chosen[self.codes[chosen] == _CANNOT_TELL]
@@ -164,8 +166,8 @@ class CellTable(CellPairs):
         return ((names[a], names[b]) for a, b in zip(first[chosen].tolist(), second[chosen].tolist(), strict=True))
 
     def clauses(self) -> Iterator[Clause]:
-        """The parts of the reasons of the pairs in their order; one that says nothing new is mostly left out."""
-        for at in self._telling():
+        """Yield the parts of the pairs' reasons in order; most repeated ones are left out."""
+        for at in self._representatives():
             yield from (Clause(self.text(one.subject), self.text(one.text)) for one in self._clauses(at))
 
     @property
@@ -173,36 +175,36 @@ class CellTable(CellPairs):
         return pairs_of(len(self.question.candidates))
 
     def _chosen(self) -> Integers:
-        """The places of the pairs that are here."""
+        """Return the positions of the pairs that are shown."""
         first, second = self._pairs
         if self.present.all():
             return np.arange(len(first))
         return np.flatnonzero(self.present[first] & self.present[second])
 
     def _at(self, a: int, b: int) -> int | None:
-        """The place of a pair, None where it is not here."""
+        """Return the position of a pair; None if it is not shown."""
         names = self.question.candidates
         i, j = (bisect.bisect_left(names, one) for one in (min(a, b), max(a, b)))
         if a == b or j >= len(names) or (names[i], names[j]) != (min(a, b), max(a, b)):
             return None
         return _place(i, j, len(names)) if self.present[i] and self.present[j] else None
 
-    def _telling(self) -> list[int]:
-        """Places of pairs that have between them every part of every reason, the first of each."""
+    def _representatives(self) -> list[int]:
+        """Return positions of pairs that together have every part of every reason, the first pair for each."""
         question, (first, second) = self.question, self._pairs
         here = np.flatnonzero(self.present)
         if len(here) < 2:
             return []
         count, start = len(question.candidates), int(here[0])
-        telling = {_place(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
+        chosen_first = {_place(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
         able = np.array([not bar for bar in question.bars], dtype=np.bool_)
         chosen = self._chosen()
         chosen = chosen[able[first[chosen]] & able[second[chosen]]]
         _, at = np.unique(self._kinds_of_reason(chosen), return_index=True)
-        return sorted(telling | set(chosen[at].tolist()))
+        return sorted(chosen_first | set(chosen[at].tolist()))
 
     def _kinds_of_reason(self, at: Integers) -> Integers:
-        """A number for each pair without a barred candidate: pairs of one number have one reason."""
+        """Return a number for each pair without a barred candidate: pairs with equal numbers have equal reasons."""
         figures, (first, second), kinds = self.question.figures, self._pairs, self.question.likeness.kinds
         n, base = np.minimum(figures.n[at], FEWEST_LAUNCHES), int(kinds.max(initial=0)) + 1
         alone = figures.by_rounds[at] & (figures.p[at] < ALPHA)
@@ -211,7 +213,7 @@ class CellTable(CellPairs):
         return np.where(self.question.likeness.refused[at], -1 - kinds[first[at]] * base - kinds[second[at]], open_)
 
     def _no_verdict(self, at: int) -> NoVerdict | None:
-        """Why a pair has no better verdict; None where there is nothing to say."""
+        """Return why a pair is undecided; None if it is decided."""
         question, figures, n = self.question, self.question.figures, int(self.question.figures.n[at])
         if self._bars(at):
             return NoVerdict.BARRED
@@ -219,7 +221,7 @@ class CellTable(CellPairs):
             return NoVerdict.UNLIKE
         if n == 0:
             return NoVerdict.NOT_COMPARABLE
-        if not question.asked[at] or self.codes[at] != _CANNOT_TELL:
+        if not question.in_family[at] or self.codes[at] != _CANNOT_TELL:
             return None
         if n < FEWEST_LAUNCHES:
             return NoVerdict.TOO_FEW
@@ -227,7 +229,7 @@ class CellTable(CellPairs):
         return NoVerdict.TOO_WIDE_FOR_ALL if alone else NoVerdict.TOO_WIDE
 
     def _clauses(self, at: int) -> tuple[Clause, ...]:
-        """The reason of a pair in words, a clause for each part."""
+        """Return the reason of a pair in words, a clause for each part."""
         match self._no_verdict(at):
             case None:
                 return ()
@@ -239,8 +241,8 @@ class CellTable(CellPairs):
                 return Clause(subject, first.text), *rest
             case NoVerdict.TOO_FEW:
                 figures = self.question.figures
-                what = "rounds with both" if figures.by_rounds[at] else "launches"
-                return (Clause("", f"{int(figures.n[at])} of at least {FEWEST_LAUNCHES} {what}"),)
+                noun = "rounds with both" if figures.by_rounds[at] else "launches"
+                return (Clause("", f"{int(figures.n[at])} of at least {FEWEST_LAUNCHES} {noun}"),)
             case plain:
                 return (Clause("", _IN_WORDS[plain]),)
 
@@ -248,7 +250,7 @@ class CellTable(CellPairs):
         return self.text("; ".join(map(str, self._clauses(at))))
 
     def _bars(self, at: int) -> tuple[Clause, ...]:
-        """What bars the candidates of a pair from a verdict."""
+        """Return what bars the candidates of a pair from a verdict."""
         return tuple(bar for place in self._places(at) if (bar := self.question.bars[place]))
 
     def _places(self, at: int) -> tuple[int, int]:
@@ -266,14 +268,14 @@ class CellTable(CellPairs):
         return tuple(map(self.text, marks))
 
     def _made(self, at: Integers, *, robust: bool = True) -> Iterator[Comparison]:
-        """The comparisons at some places, with their robust figures where asked."""
+        """Yield the comparisons at some positions, with their robust figures if `robust`."""
         figures, signed, (first, second) = self.question.figures, self.question.metric.signed, self._pairs
         unknown = (np.full(at.shape, np.nan),) * 2
-        asked = robust_of(self.question.launches, first[at], second[at], figures.by_rounds[at]) if robust else unknown
+        extra = robust_of(self.question.launches, first[at], second[at], figures.by_rounds[at]) if robust else unknown
         columns = (
             at, first[at], second[at], figures.n[at], figures.by_rounds[at], figures.centre[at], figures.half_95[at],
             figures.half_90[at], figures.p[at], self.p_adjusted[at], figures.p_welch[at], figures.spread[at],
-            self.codes[at], self.question.asked[at], *asked,
+            self.codes[at], self.question.in_family[at], *extra,
         )  # fmt: skip
         names = self.question.candidates
         for row in zip(*(column.tolist() for column in columns), strict=True):
@@ -304,7 +306,7 @@ class CellTable(CellPairs):
 
     def _detectable(self, n: int, spread: float) -> float | None:
         factor = None if math.isnan(spread) else _detectable_factor(n, self.family)
-        # A spread of 0 says nothing of what could be found; a factor of 700 spreads is beyond any ratio.
+        # A spread of 0 gives no detectable difference, and a log difference above 700 is no finite ratio.
         if factor is None or spread == 0.0:
             return None
         difference = factor * spread
@@ -314,7 +316,7 @@ class CellTable(CellPairs):
 
 
 class PairTable(Pairs):
-    """Every pair of a study, a table for each cell."""
+    """The comparisons of all pairs of a study, with a table for each cell."""
 
     def __init__(self, tables: Mapping[str, CellTable], family: int, replication_known: bool = True) -> None:
         self.family = family
@@ -340,15 +342,15 @@ class PairTable(Pairs):
         return list(self._tables.values())[cell][place - (self._ends[cell - 1] if cell else 0)]
 
     def of(self, cell: str) -> CellTable:
-        """The pairs of a cell."""
+        """Return the pairs of a cell."""
         return self._tables[cell]
 
     def only(self, cells: Collection[str]) -> "PairTable":
-        """The pairs of some cells, with the family that the verdicts were corrected for."""
+        """Return the pairs of some cells; the family of their correction stays."""
         return self._of({cell: table for cell, table in self._tables.items() if cell in cells})
 
     def worded(self, text: Callable[[str], str]) -> "PairTable":
-        """This with every reason and mark changed by `text`."""
+        """Return a copy whose reasons and marks are changed by `text`."""
         words = functools.cache(text)
         return self._of({cell: table.worded(words) for cell, table in self._tables.items()})
 
@@ -374,7 +376,7 @@ def _bounds(centre: float, half: float, confidence: float, by_difference: bool) 
         return None
     if by_difference:
         return Bounds(low, high, confidence)
-    # An interval that leaves the range of floats (two launches orders of magnitude apart) bounds nothing.
+    # An interval beyond the range of floats (two launches orders of magnitude apart) is no bound.
     if max(abs(low), abs(high)) > _LARGEST_LOG:
         return None
     return Bounds(math.exp(low), math.exp(high), confidence)
@@ -382,5 +384,5 @@ def _bounds(centre: float, half: float, confidence: float, by_difference: bool) 
 
 @functools.lru_cache(maxsize=4096)
 def _detectable_factor(n: int, family: int) -> float | None:
-    """The detectable difference in standard deviations of a difference: the same for all pairs of a plan."""
+    """Return the detectable difference in standard deviations of one difference; equal for all pairs of a plan."""
     return detectable_log_difference(1.0, n, ALPHA / family, POWER)

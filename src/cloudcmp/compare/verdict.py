@@ -1,4 +1,4 @@
-"""The family of questions, and the verdicts on the pairs of a cell: of each the first rule that holds."""
+"""The family of questions, and the verdicts on the pairs of a cell: the first rule that applies decides."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from cloudcmp.stats.check import Floats
 # Ratios inside (1 / SAME_RATIO, SAME_RATIO) make no practical difference.
 SAME_RATIO = 1.03
 LARGEST_FAILED_PERCENT = 10
-# In a column a verdict is its place here.
+# Columns store a verdict as its index here.
 CODES: tuple[Verdict | None, ...] = (None, *Verdict)
 Codes = npt.NDArray[np.int8]
 
@@ -26,10 +26,10 @@ _Key = tuple[str | None, int | None]
 
 
 def bars_of(plan: Plan, estimates: Sequence[Estimate]) -> dict[tuple[str, int], Clause | None]:
-    """For each cell and candidate why it can neither win nor lose there; None where nothing bars it.
+    """Return, for each cell and candidate, why it can neither win nor lose there; None if nothing bars it.
 
-    Bars are more than 10 % failed, and fewer than 6 launches. A planned launch that gave no value although a later one
-    of the same candidate did counts as failed as well: where capacity ran out, no trial was ever started.
+    Bars are more than 10 % failures, and fewer than 6 launches. A planned launch without a value also counts as a
+    failure if a later launch of the same candidate gave one, because without capacity no trial is ever started.
     """
     schedule: dict[int, list[_Key]] = {candidate.index: [] for candidate in plan.candidates}
     for launch in plan.launches:
@@ -53,21 +53,21 @@ def _bar(plan: Plan, one: Estimate, schedule: Sequence[_Key]) -> Clause | None:
 
 
 def _lost_launches(one: Estimate, schedule: Sequence[_Key]) -> tuple[int, int]:
-    """Planned launches without a value that came before the last one with a value, and all up to that one."""
+    """Return the planned launches without a value before the last one with a value, and all up to that one."""
     if one.n >= len(schedule):
         return 0, one.n
-    seen = set(zip(one.sessions, one.rounds, strict=True))
-    planned = [key in seen for key in schedule]
+    measured = set(zip(one.sessions, one.rounds, strict=True))
+    planned = [key in measured for key in schedule]
     due = len(planned) - planned[::-1].index(True) if True in planned else 0
     return due - sum(planned[:due]), due
 
 
 def verdicts_of(figures: Figures, metric: Metric, margin: float | None, p_adjusted: Floats) -> Codes:
-    """The verdict of each pair for its first candidate against the second, as its place in `CODES`.
+    """Return the verdict on each pair's first candidate against the second, as its index in `CODES`.
 
-    For pairs that nothing bars, in this order: `cannot tell yet` for fewer than 6 pairs; `practically the same` when
-    the 90 % interval lies inside (1/1.03, 1.03), or for differences inside the margin that the study gives; `better` or
-    `worse` when `p_adjusted` is below 0.05; else `cannot tell yet`.
+    For pairs that nothing bars, the first rule that applies: `cannot tell yet` with fewer than 6 pairs;
+    `practically the same` if the 90 % interval lies inside (1/1.03, 1.03), or for differences inside the study's
+    margin; `better` or `worse` if `p_adjusted` is below 0.05; else `cannot tell yet`.
     """
     better, worse = CODES.index(Verdict.BETTER), CODES.index(Verdict.WORSE)
     higher = (figures.centre > 0.0) == (metric.better is Better.HIGHER)
@@ -78,12 +78,12 @@ def verdicts_of(figures: Figures, metric: Metric, margin: float | None, p_adjust
 
 
 def _inside(figures: Figures, metric: Metric, margin: float | None) -> Flags:
-    """Which 90 % intervals lie inside what makes no practical difference."""
+    """True for each pair whose 90 % interval lies inside the range without a practical difference."""
     low, high = figures.centre - figures.half_90, figures.centre + figures.half_90
     if metric.signed:
         return np.zeros(low.shape, dtype=np.bool_) if margin is None else (-margin < low) & (high < margin)
     inside = (low > -2.0 * math.log(SAME_RATIO)) & (high < 2.0 * math.log(SAME_RATIO))
-    for at in np.flatnonzero(inside).tolist():  # of the very ratios that are shown
+    for at in np.flatnonzero(inside).tolist():  # decided by exactly the ratios that are shown
         inside[at] = math.exp(low[at]) > 1.0 / SAME_RATIO and math.exp(high[at]) < SAME_RATIO
     return inside
 
@@ -92,30 +92,30 @@ ALPHA = 0.05
 
 
 def deciding(plan: Plan, cells: Iterable[str]) -> dict[str, float | None]:
-    """The cells that decide, with their margins: those that `plan.decide` names, or all where it names none.
+    """Return the deciding cells with their margins: those that `plan.decide` names, or all if it names none.
 
-    A metric's name stands for all its cells. Where a cell is named twice, the last margin that is given holds.
+    A metric's name stands for all its cells. If a cell is named twice, the last given margin applies.
     """
     known = tuple(cells)
     if not plan.decide:
         return dict.fromkeys(known)
-    found: dict[str, float | None] = {}
+    margins: dict[str, float | None] = {}
     for named in plan.decide:
         wanted = Cell.parse(named.cell)
         for text in known:
             cell = Cell.parse(text)
             if cell == wanted or (not wanted.params and cell.metric == wanted.metric):
-                found[text] = found.get(text) if named.margin is None else named.margin
-    return {text: found[text] for text in known if text in found}
+                margins[text] = margins.get(text) if named.margin is None else named.margin
+    return {text: margins[text] for text in known if text in margins}
 
 
 def adjusted(p: Floats, decides: bool) -> Floats:
-    """Holm's adjusted p values for the cells that decide, Benjamini and Hochberg's for all others; in the order of `p`.
+    """Return the adjusted p values in the order of `p`: Holm's for deciding cells, else Benjamini and Hochberg's.
 
-    `p` is one whole family: every pair in every cell that the plan gives to both candidates, whatever came of it. A
-    question that could not be tested, or that was barred from a verdict, is NaN: it stays in the family with p = 1.
-    Leaving it out would let the data choose the size of the family; a larger p than a test's own never adds a false
-    `better`. Its own adjusted value is NaN.
+    `p` is one whole family: every pair in every cell that the plan gives to both candidates, whatever its result. A
+    question that could not be tested, or that was barred from a verdict, is NaN: it stays in the family with p = 1, and
+    its own adjusted value is NaN. If it were left out, the data would choose the size of the family. A p larger than a
+    test's own never adds a false `better`.
     """
     if not p.size:
         return p

@@ -1,4 +1,4 @@
-"""Who wins a cell: those that nobody beats; among equals the cheapest gets a star (Rodamilans, tables 6 and 7)."""
+"""The winners of a cell: the unbeaten candidates; the cheapest of equals gets a star (Rodamilans, tables 6 and 7)."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,16 +12,16 @@ from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Clause, Estimate, Verdict, Winner
 
-# More pairs than this are counted: nobody reads each by its names.
+# Pairs beyond this number are only counted, because nobody reads so many names.
 _MOST_OPEN = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class WinnerRow:
-    """One field of a table operation x class x threads.
+    """One field of a table of operation x class x threads.
 
-    `operation` is the cell without its threads, `group` the class of offerings that were compared (empty where no
-    offering has one), `threads` as in the cell (None: the cell has none).
+    `operation` is the cell without its threads, `group` the class of the compared offerings (empty if no offering has
+    one), and `threads` is as in the cell (None if the cell has none).
     """
 
     operation: str
@@ -38,12 +38,12 @@ def winner_of(
     pairs: CellPairs,
     bars: Mapping[tuple[str, int], Clause | None],
 ) -> Winner:
-    """The winners of one cell among the candidates of `estimates`, best median first; `bars` as from `bars_of`.
+    """Return the winners of one cell among the candidates of `estimates`, best median first; `bars` is from `bars_of`.
 
-    A candidate that failed, that has too few launches or no figure cannot win, whatever its figures are. Of the rest
-    the winners are those that no verdict puts behind another; nobody wins before a verdict tells some pair apart or
-    calls it the same. `reason` says what is still open. The star goes to the cheapest of those that are practically
-    the same as the best, where it is cheaper than one of them and all their prices are known in one currency.
+    A candidate that failed, or that has too few launches or no value, cannot win. Of the others, the winners are those
+    that no verdict puts behind another; there is no winner until some pair is better, worse or practically the same.
+    `reason` says what is undecided. The star marks the cheapest of the candidates that are practically the same as the
+    best, if it is cheaper than one of them and all their prices are known in one currency.
     """
     pairs = pairs.among({one.candidate for one in estimates if one.offered})
     if not pairs:
@@ -67,7 +67,7 @@ def winner_of(
 
 
 def _why(clauses: Iterable[Clause]) -> str:
-    """Why no pair is settled: each reason once, with whom it concerns, or of how many where these are many."""
+    """Return why no pair is decided: each reason once, with the candidates or, if there are many, their number."""
     concerned: dict[str, list[str]] = {}
     for clause in dict.fromkeys(clauses):
         concerned.setdefault(clause.text, []).append(clause.subject)
@@ -82,14 +82,14 @@ def _why(clauses: Iterable[Clause]) -> str:
 def winner_rows(
     plan: Plan, estimates: Sequence[Estimate], comparisons: Pairs, metrics: Mapping[str, Metric]
 ) -> tuple[WinnerRow, ...]:
-    """The winners by operation x class x threads, for every cell that decides; classes as the study asked for them.
+    """Return the winners by operation x class x threads, for every deciding cell; classes are those of the study.
 
-    Within a class only its own candidates are set against each other, with the verdicts of the whole family.
+    Within a class, only its own candidates are compared, with the verdicts of the whole family.
     """
     groups: dict[str, set[int]] = {}
     for candidate in plan.candidates:
-        asked = candidate.asked.category if candidate.asked else None
-        groups.setdefault(asked or candidate.offering.category or "", set()).add(candidate.index)
+        requested = candidate.asked.category if candidate.asked else None
+        groups.setdefault(requested or candidate.offering.category or "", set()).add(candidate.index)
     bars = bars_of(plan, estimates)
     by_cell: dict[str, list[Estimate]] = {}
     for one in estimates:
@@ -106,7 +106,7 @@ def winner_rows(
 
 
 def _star(plan: Plan, equals: Sequence[int]) -> tuple[int | None, list[str]]:
-    """The cheapest of the equals, or none and why."""
+    """Return the cheapest of the equals, or None and the reason."""
     if len(equals) < 2:
         return None, []
     prices = {at: price_of(plan.candidates[at]) for at in equals}

@@ -1,4 +1,4 @@
-"""The findings of a check in a table and sentences, and the clauses of a live check."""
+"""Renders the findings of a check as a table and lines, and the clauses of a live check."""
 
 from collections.abc import Iterator, Sequence
 
@@ -45,7 +45,7 @@ def next_steps(checked: Sequence[ProviderFinding]) -> list[str]:
 
 
 def verdict(checked: Sequence[ProviderFinding]) -> Iterator[str]:
-    """Where a study could start, as far as known, and where not, with what blocks it."""
+    """Yield where a study could start, as far as known, and where not, with the blocking findings."""
     bad: dict[str, list[str]] = {}
     for one in checked:
         if not one.optional:
@@ -53,21 +53,21 @@ def verdict(checked: Sequence[ProviderFinding]) -> Iterator[str]:
     study = bad.pop("study", None)
     if study:
         yield f"the study cannot be run: see {', '.join(study)}"
-    if good := [name for name, whats in bad.items() if not whats]:
-        yield f"as far as can be told, a study could begin on {', '.join(good)}"
-    for name, whats in bad.items():
-        if whats:
-            yield f"a study could not begin on {name}: see {', '.join(dict.fromkeys(whats))}"
+    if good := [name for name, findings in bad.items() if not findings]:
+        yield f"as far as known, a study could start on {', '.join(good)}"
+    for name, findings in bad.items():
+        if findings:
+            yield f"a study could not start on {name}: see {', '.join(dict.fromkeys(findings))}"
 
 
 def live_announcement(check: LiveCheck, ttl_s: float) -> tuple[str, ...]:
-    """What a live check is about to do, and its worst cost."""
+    """Return lines about what a live check will do, and its worst-case cost."""
     one = check.candidate.offering
     money = "nothing is billed there" if check.worst is None else f"at worst {format_money(check.worst)}"
     return (
         f"{one.provider}/{one.region}/{one.name}: at most {MACHINES_MOST} machines, each for at most "
         f"{format_seconds(ttl_s)}; {money}.",
-        f"Until all is seen gone, what was made is kept in {check.folder}: cloudcmp cleanup {check.folder}",
+        f"Until everything is confirmed gone, its record is in {check.folder}: cloudcmp cleanup {check.folder}",
     )
 
 
@@ -82,10 +82,10 @@ def live_table(rulings: Sequence[Ruling]) -> tuple[tuple[str, ...], Sequence[tup
 def live_summary(
     provider: str, tried: int, differs: Sequence[str], left: Sequence[str], *, interrupted: bool
 ) -> tuple[str, ...]:
-    """The last lines of a live check: what is left, and how the provider differs from what was tested."""
+    """Return the last lines of a live check: leftovers, and differences from the tested provider."""
     tested = TESTED.get(provider)
     against = f"Tested against {tested.against}, not on a real account." if tested else "Never tested before."
-    ended = f"{len(left)} LEFT." if left else "All that was made is seen gone."
+    ended = f"{len(left)} LEFT." if left else "Everything that was created is confirmed gone."
     if interrupted:
-        return (f"Stopped on request: {tried} of {len(CLAUSES)} promises were tried.", ended, against, *differs)
+        return (f"Stopped on request: {tried} of {len(CLAUSES)} promises were tested.", ended, against, *differs)
     return (ended, against, *(differs or ("Nothing differs here.",)))

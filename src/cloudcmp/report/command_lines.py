@@ -1,4 +1,4 @@
-"""The lines that a shell runs, shown whole: nothing is cut, hidden or moved out of sight."""
+"""Renders the lines that a shell runs, in full: nothing is cut, hidden or moved out of sight."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -16,9 +16,9 @@ _INDENT, _KIND, _LEAST = 2, 8, 20
 
 
 def show_commands(console: Console, uses: Sequence[CommandUse], notice: str = "") -> None:
-    """Print all lines and files of commands and tools; `notice` is what they mean for the reader's machine.
+    """Print all lines and files of commands and tools; `notice` says what they mean for the reader's machine.
 
-    A line that is longer than the terminal is wide goes on further to the right; a script's lines are numbered.
+    Long lines continue on the next line, indented; a script's lines are numbered.
     """
     if not uses:
         return
@@ -38,9 +38,7 @@ def show_commands(console: Console, uses: Sequence[CommandUse], notice: str = ""
 
 
 def script_lines(text: str, *, ascii_only: bool = False) -> Iterator[tuple[str, str]]:
-    """The lines of a text for a shell, each with its number where there are several; blank ones that follow one another
-    are counted.
-    """
+    """Yield the lines of a shell text, numbered if there are several; a run of blank lines becomes its count."""
     numbered = list(enumerate(text.removesuffix("\n").split("\n"), start=1))
     for blank, run in groupby(numbered, key=lambda one: not one[1].strip()):
         lines = list(run)
@@ -52,12 +50,12 @@ def script_lines(text: str, *, ascii_only: bool = False) -> Iterator[tuple[str, 
 
 
 def file_line(file: ShippedFile, *, ascii_only: bool = False) -> str:
-    """A file that goes to each machine: its name, size and digest."""
+    """Describe a file that is copied to each machine: its name, size and digest."""
     return f"{exact(file.path, ascii_only=ascii_only)}, {file.size_bytes} B, SHA-256 {file.sha256}"
 
 
 def plain_text(line: ShellLine) -> str:
-    """All lines of a text for a shell in one string, numbered if there are several."""
+    """Return all lines of a shell text in one string, numbered if there are several."""
     return "\n".join(f"{mark}  {text}" if mark else text for mark, text in script_lines(line.text))
 
 
@@ -67,7 +65,7 @@ def _entry(console: Console, kind: str, mark: str, text: str) -> None:
 
 
 def _put(console: Console, text: str, indent: int, head: str = "") -> None:
-    """A text after its head, in as many lines as it takes, never broken at words: no blank is lost."""
+    """Print a text after its head on as many lines as needed, cut at the width and not at words: keeps all blanks."""
     width = max(_LEAST, min(console.width, WIDEST) - indent - len(head))
     for number, piece in enumerate(chop_cells(text, width) or [""]):
         before = head if not number else " " * len(head)

@@ -1,4 +1,4 @@
-"""The comparison in a terminal of 80 columns, with marks that need no colour."""
+"""Prints the comparison in a terminal of 80 columns, with marks that need no colour."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ Exploratory = Literal["hidden", "brief", "full"]
 
 @dataclass(frozen=True, slots=True)
 class _Screen:
-    """Where the comparison is printed: the console, its whole and its usable width, whether it shows nothing but ASCII,
-    and what the candidates are called there."""
+    """The output of the comparison: the console, its whole and its usable width, whether it shows only ASCII, and the
+    names of the candidates on it."""
 
     console: Console
     whole: int
@@ -56,21 +56,21 @@ class _Screen:
         return len(self.names) <= _MOST_COLUMNS and self.label + len(self.names) * self.column <= self.width
 
     def put(self, *parts: str | tuple[str, str]) -> None:
-        """One line of styled parts, cut at the terminal's width."""
+        """Print one line of styled parts, cut at the terminal's width."""
         line = Text()
         for part in parts:
             text, style = (part, "") if isinstance(part, str) else part
-            shown = visible(text)  # as long as before, so that columns stay
+            shown = visible(text)  # of equal length, so that columns stay aligned
             line.append(plain_ascii(shown) if self.ascii else shown, style)
         line.truncate(self.whole, overflow="crop")
         put(self.console, line)
 
 
 def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -> None:
-    """Print the comparison of a study: who was compared, every deciding cell, warnings, and the answer last.
+    """Print the comparison of a study: the candidates, every deciding cell, warnings, and the answer last.
 
-    At most 100 of the console's columns are used, and 80 are enough for up to four candidates side by side.
-    exploratory: what is shown of cells that get no verdict; where no cell decides, all of it.
+    Uses at most 100 columns of the console; 80 are enough for up to four candidates side by side. `exploratory` selects
+    how much of the cells without a verdict is shown; if no cell decides, they are shown in full.
     """
     study = StudyView.of(view)
     screen = _Screen.of(console, study)
@@ -84,7 +84,7 @@ def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -
             _group(screen, study, group_words(group), whole, brief)
     if mode == "hidden" and len(decide) < len(study.cells):
         rest = f"{len(study.cells) - len(decide)} exploratory of {len(study.cells)} cells"
-        say(console, f"Not shown, because they get no verdict: {rest}; --all shows them.", "dim")
+        say(console, f"Not shown: {rest}, which get no verdict; --all shows them.", "dim")
     _scaling(screen, study)
     show_commands(console, [use for use in view.commands if use.free])
     _closing(screen, study)
@@ -99,7 +99,7 @@ def _scaling(screen: _Screen, study: StudyView) -> None:
 
 
 def _names(study: StudyView, limit: int) -> tuple[str, ...]:
-    """The names of candidates on the screen: without their common parts, or one letter each."""
+    """Return the names of candidates on the screen: without their common parts, or one letter each."""
     short = without_common([one.id for one in study.candidates])
     if max(map(len, short), default=0) <= limit or len(short) > _MOST_COLUMNS:
         return short_names(short, max(limit, 24))
@@ -132,7 +132,7 @@ def _heading(screen: _Screen, study: StudyView) -> None:
         say(screen.console, "▼ worse than the best       ? cannot tell yet", keep=True)
     say(screen.console, "± half of the median's interval; k/n: trials with a value, of those started", "dim")
     if len(study.candidates) > 1:
-        say(screen.console, "(+x %) means paired round by round, not the quotient of the medians", "dim")
+        say(screen.console, "(+x %) is paired round by round; it is not the ratio of the medians", "dim")
 
 
 def _group(screen: _Screen, study: StudyView, group: str, views: Sequence[CellView], brief: Sequence[CellView]) -> None:
@@ -173,7 +173,7 @@ def _brief(screen: _Screen, view: CellView) -> None:
 
 
 def _columns(screen: _Screen, study: StudyView, view: CellView) -> None:
-    """A cell with the candidates side by side: values, then half-widths and counts, then money, then words."""
+    """Print a cell with the candidates side by side: values, half-widths and counts, costs, then words."""
     marks = view.marks()
     unit = f"  {', '.join(filter(None, (view.scale.unit, direction(view.metric))))}"
     labels = [view.name, unit] if len(view.name) < screen.label else ["  " + unit.strip(), ""]
@@ -212,7 +212,7 @@ def _counts(view: CellView, at: int) -> str:
 
 
 def _words(screen: _Screen, view: CellView, marks: dict[int, Verdict]) -> Iterator[str]:
-    """The verdicts of a cell in words, the best against the others; the detectable difference; and the launches."""
+    """Yield the verdicts of the best against the others in words, the detectable difference, and the launches."""
     leader, names = view.leader, screen.names
     if len(view.estimates) > 1 and not view.decides:
         yield "exploratory: no verdict"
@@ -237,16 +237,16 @@ def _words(screen: _Screen, view: CellView, marks: dict[int, Verdict]) -> Iterat
 _AGAINST = {
     Verdict.WORSE: "better than",
     Verdict.SAME: "practically the same as",
-    Verdict.CANNOT_TELL: "cannot yet be told from",
+    Verdict.CANNOT_TELL: "undecided against",
     Verdict.BETTER: "worse than",
 }
 
 
 def _against(view: CellView, leader: int, at: int, name: str) -> str:
-    found = view.against(leader, at)
-    if found is None:
+    pair = view.against(leader, at)
+    if pair is None:
         return name
-    one, turned = found
+    one, turned = pair
     size = numbers.effect(one, view.metric.unit, turned=turned)
     unsure = one.reason if one.verdict is Verdict.CANNOT_TELL else ""
     inside = "; ".join(filter(None, (size if size != numbers.UNKNOWN else "", one_line(unsure, 120), *one.marks)))
@@ -254,7 +254,7 @@ def _against(view: CellView, leader: int, at: int, name: str) -> str:
 
 
 def _rows(screen: _Screen, study: StudyView, view: CellView) -> None:
-    """Print a cell with one line for each candidate, if they do not fit side by side."""
+    """Print a cell with one line for each candidate, for candidates that do not fit side by side."""
     unit = ", ".join(filter(None, (view.scale.unit, direction(view.metric))))
     screen.put((clip(f"{view.name} ({unit})", screen.width), "bold"))
     marks, costs = view.marks(), figures_of(study, view)

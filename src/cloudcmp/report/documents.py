@@ -23,7 +23,7 @@ Data = dict[str, Any]
 
 
 def _picked(of: object, *names: str) -> Data:
-    """Those fields that a document has under their own names."""
+    """Return fields that a document has under their own names."""
     return {name: getattr(of, name) for name in names}
 
 

@@ -17,7 +17,7 @@ __all__ = ["Figure", "figures", "write_figures"]
 
 
 def figures(view: View) -> tuple[Figure, ...]:
-    """The figures that a view has numbers for, in reading order; equal views give equal bytes."""
+    """Return the figures that a view has numbers for, in reading order; equal views give equal bytes."""
     study = StudyView.of(view)
     styles = Styles.of(study)
     return tuple(
@@ -26,11 +26,11 @@ def figures(view: View) -> tuple[Figure, ...]:
 
 
 def write_figures(view: View, folder: Path, drawn: tuple[Figure, ...] | None = None) -> tuple[Path, ...]:
-    """Write each figure as SVG and PNG, and its data as CSV; returns the files in the order in which they were written.
+    """Write each figure as SVG and PNG, and its data as CSV; returns the files in the order of writing.
 
-    folder: is made where it is missing; figures and links of the same names in it are replaced. drawn: the figures,
-    where they are known already. Raises OSError where the folder cannot be written, and UserMistake where a file in it
-    has a figure's name and is none; then nothing is written.
+    Creates `folder` if it is missing, and replaces figures and links of the same names in it. `drawn` are the figures,
+    if they are already drawn. Raises OSError if the folder cannot be written, and UserMistake if another kind of file
+    has a figure's name; then nothing is written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     pieces: dict[Path, bytes] = {}

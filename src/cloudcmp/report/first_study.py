@@ -1,4 +1,4 @@
-"""A first study in sentences and a table of prices."""
+"""Renders a first study as lines and a table of prices."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from cloudcmp.units import Money, format_money, format_seconds
 def fetched_line(one: FetchedPrices) -> str:
     """The fetched prices of a cloud in one line."""
     if one.fault:
-        return f"no prices of {one.provider} were fetched, it goes on without: {one.fault}"
+        return f"no prices of {one.provider} were fetched, continuing without them: {one.fault}"
     return f"fetched {one.prices:,} prices of {one.provider} in {one.region}"
 
 
@@ -34,13 +34,13 @@ def _dated(one: Offering) -> str:
 
 
 def summary_lines(found: StarterStudy) -> Iterator[str]:
-    """What the study takes, and what to know about it, one line each."""
+    """Yield the time and cost of the study, and notes about it, one line each."""
     quote, answers = found.plan.quote, found.answers
     runs = "1 run" if found.form.runs == 1 else f"{found.form.runs} runs"
     yield f"{len(found.plan.candidates)} candidates, {found.form.launches} rounds, {runs} on each launch"
     for one in found.plan.candidates:
         if one.differs:
-            yield f"{one.id} differs from what was asked: {', '.join(one.differs)}"
+            yield f"{one.id} differs from the requested size: {', '.join(one.differs)}"
     if not found.clouds:
         yield f"expected time: simulated: seconds; on real clouds {format_seconds(quote.expected_s)}"
         yield "simulated: all numbers are planted, nothing is created and nothing is billed"
@@ -49,7 +49,7 @@ def summary_lines(found: StarterStudy) -> Iterator[str]:
     yield from _money_lines(quote.worst_cost, answers.budget, billed=bool(found.clouds))
     dropped = [name for name in answers.matters if name not in found.form.matters]
     if dropped:
-        yield f"left out, for the budget does not bear it: {', '.join(dropped)}"
+        yield f"left out, because the budget is too small: {', '.join(dropped)}"
     yield from found.left_out
     yield from quote.notes
 
@@ -60,13 +60,14 @@ def _money_lines(worst: Money | None, budget: Money, *, billed: bool) -> Iterato
             yield f"at the planted prices: {format_money(worst)} at worst, of {format_money(budget)}"
             if worst.currency != budget.currency:
                 yield f"planted prices are in {worst.currency}, the budget in {budget.currency}: they are not compared"
-        yield "the budget is not enforced on simulated clouds, for they bill nothing"
+        yield "the budget is not enforced on simulated clouds, because they bill nothing"
     elif worst is None:
-        yield "worst case: unknown, because a price is; nothing is created as long as it is"
+        yield "worst case: unknown, because a price is unknown; until then nothing is created"
     else:
         yield f"worst case: {format_money(worst)} of {format_money(budget)}"
         if worst.currency != budget.currency:
-            yield f"its prices are in {worst.currency}, the budget in {budget.currency}: write one"
+            code = worst.currency
+            yield f"prices are in {code}, the budget in {budget.currency}: write the budget in {code}"
 
 
 def next_commands(found: StarterStudy) -> list[str]:

@@ -1,4 +1,4 @@
-"""The report: one file that runs no script and loads nothing."""
+"""Renders the report: one HTML file that runs no script and loads nothing."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ _FOLDER = resources.files("cloudcmp.report") / "templates"
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """A figure as an image of the page, in which nothing that the drawing holds can run."""
+    """A figure as an image of the page; nothing inside an image can run."""
 
     name: str
     title: str
@@ -51,10 +51,10 @@ def is_report(head: bytes) -> bool:
 
 
 def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
-    """The report of a study as one HTML document; equal views give equal bytes.
+    """Return the report of a study as one HTML document; equal views give equal bytes.
 
-    drawn: the study's figures where they are drawn already. Every string of the view is cleaned of invisible
-    characters and escaped; the page's policy allows its one style sheet, by digest, and images that it carries itself.
+    `drawn` are the study's figures, if they are already drawn. Every string of the view is cleaned of invisible
+    characters and escaped; the page's policy allows only its own style sheet, by digest, and embedded images.
     Interruptions appear only in the element `interruptions`, the last of the page.
     """
     study = StudyView.of(view)
@@ -66,7 +66,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
     )  # fmt: skip
     pictures = [_Picture.of(figure) for figure in (figures(view) if drawn is None else drawn)]
     return environment.get_template("report.html.j2").render(
-        style=style,  # holds no character that escaping changes, so that the digest holds
+        style=style,  # has no character that escaping changes, so the digest stays valid
         digest=digest,
         version=__version__,
         name=one_line(view.plan.name, 120),
@@ -100,7 +100,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
 
 
 def _shown(value: object) -> object:
-    """The value as the template prints it; a last cleaning removes invisible characters of strings."""
+    """Return the value as the template prints it; a last cleaning removes invisible characters of strings."""
     return visible(value, keep="\n") if type(value) is str else value
 
 

@@ -1,4 +1,4 @@
-"""The lines of a sweep's result."""
+"""Renders a sweep's result as lines."""
 
 from cloudcmp.model.leftover import Fate, Leftover, SweepResult
 from cloudcmp.model.untrusted_text import one_line
@@ -9,27 +9,27 @@ _WORDS = {Fate.KEPT: "kept", Fate.DUE: "would go", Fate.DELETED: "gone", Fate.LE
 
 
 def lines(swept: SweepResult) -> tuple[str, ...]:
-    """One line for each leftover, machines first: what happens to it and what it is."""
+    """Return one line for each leftover, machines first: its fate and its description."""
     return tuple(f"{_WORDS[one.fate]}: {_line(one)}" for one in swept.leftovers)
 
 
 def summary_lines(swept: SweepResult, *, delete: bool) -> tuple[str, ...]:
-    """The result in sentences: first what was skipped, last what to do next."""
+    """Return the result in sentences: skipped providers first, the next step last."""
     due, gone = len(swept.of(Fate.DUE)), len(swept.of(Fate.DELETED))
     lines = [one for one in swept.skipped if one not in swept.faults]
     if swept.elsewhere:
-        lines.append(f"{swept.elsewhere} of other studies: see them without --study.")
+        lines.append(f"{swept.elsewhere} of other studies: leave out --study to see them.")
     if not swept.leftovers and swept.complete:
-        return (*lines, "Nothing bears our tags where we could look.")
+        return (*lines, "No resource with cloudcmp's tags was found where cloudcmp could look.")
     if delete:
-        return (*lines, f"{gone} destroyed and seen gone, {len(swept.of(Fate.LEFT))} left, "
+        return (*lines, f"{gone} destroyed and confirmed gone, {len(swept.of(Fate.LEFT))} left, "
                         f"{len(swept.of(Fate.KEPT))} kept.")  # fmt: skip
     next_ = "; add --delete to do it" if due else ""
     return (*lines, f"DRY RUN: {due} would be destroyed, {len(swept.of(Fate.KEPT))} kept{next_}.")
 
 
 def faults(swept: SweepResult) -> tuple[str, ...]:
-    """One line for each place that could not be listed and each resource that is left."""
+    """Return one line for each place that could not be listed and each resource that is left."""
     return (
         *(f"not listed: {one}" for one in swept.unlisted),
         *swept.faults,
@@ -38,7 +38,7 @@ def faults(swept: SweepResult) -> tuple[str, ...]:
 
 
 def _line(one: Leftover) -> str:
-    """A leftover as one line: where and what it is, its study and price, and why it is still there."""
+    """Describe a leftover in one line: its place and kind, its study and price, and why it still exists."""
     found = one.found
     facts = (f"study {one.study or 'unknown'}", f"expires {one.expires or 'unknown'}", found.state, _per_hour(one))
     return one_line(

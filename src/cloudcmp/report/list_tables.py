@@ -1,4 +1,4 @@
-"""The tables of `list`."""
+"""Renders the tables of `list`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
@@ -23,7 +23,7 @@ def table(found: Inventory) -> Table:
 
 
 def notes(found: Inventory) -> tuple[str, ...]:
-    """One line for each thing that is missing from the table, or doubtful in it."""
+    """Return one line for each item that is missing from the table or doubtful."""
     return _doubts(found.items[0]) if found.kind == PUBLISHED_PRICES else unavailable_lines(found.unavailable)
 
 
@@ -48,7 +48,7 @@ def _price(price: Price | None) -> Row:
 
 
 def _published_prices(found: Sequence[Document]) -> Table:
-    """The prices that a document prints or implies; no study is ever made on them."""
+    """Return the prices that a document prints or implies; no study ever uses them."""
     from cloudcmp.analysis.published import price_lists  # loads scipy, which no other table needs
 
     rows = [
@@ -60,7 +60,7 @@ def _published_prices(found: Sequence[Document]) -> Table:
 
 
 def _doubts(document: Document) -> tuple[str, ...]:
-    """What to know about a document's prices, one line each."""
+    """Return notes about a document's prices, one line each."""
     from cloudcmp.analysis.published import NO_CURRENCY, price_lists
 
     lines = [f"{document.title} ({document.year}), {document.source}: published prices, never used to create anything"]
@@ -94,7 +94,7 @@ def _suites(found: Sequence[Suite]) -> Table:
 
 
 def _trials_s(suite: Suite) -> Iterator[float]:
-    """The expected duration (s) of each trial of one run on one processor."""
+    """Yield the expected duration (s) of each trial of one run on one processor."""
     for probe, params in suite.probes:
         for values in product(*(each for _, each in params)):
             given = {key: value for (key, _), value in zip(params, values, strict=True)}
@@ -133,7 +133,7 @@ def _tools(found: Sequence[Tool]) -> Table:
 
 
 def _tool(tool: Tool) -> Table:
-    """The facts about a tool, with its default settings."""
+    """Return the facts about a tool, with its default settings."""
     settings = tool_settings(tool.name, {})
     rows = [
         ("does", tool.doc),

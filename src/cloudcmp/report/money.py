@@ -1,4 +1,4 @@
-"""Money as readers compare it: for as many tasks as make a sum that people know, and work for one unit of it."""
+"""Costs in comparable units: the cost of a readable number of tasks, or the work per unit of money."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ _MANY = ((1.0, "task"), (1e3, "1000 tasks"), (1e6, "million tasks"), (1e9, "bill
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The cost of one cell by candidate index, in a unit that names what the money buys."""
+    """The cost of one cell by candidate index; `axis` names the unit."""
 
     axis: str
     scale: Scale
@@ -19,7 +19,7 @@ class Costs:
 
 
 def cost_of(view: CellView) -> Costs | None:
-    """Cost per task of a cell; None if no price is known or prices are in several currencies."""
+    """Return the cost per task of a cell; None if no price is known or prices are in several currencies."""
     money = {at: one.cost_per_task for at, one in view.estimates.items() if one.cost_per_task is not None}
     currencies = sorted({one.currency for one in money.values()})
     if len(currencies) != 1:
@@ -32,7 +32,7 @@ def cost_of(view: CellView) -> Costs | None:
 
 
 def work_of(study: StudyView, view: CellView) -> Costs | None:
-    """Work for one unit of money; None if no price is known or prices are in several currencies."""
+    """Return the work per unit of money; None if no price is known or prices are in several currencies."""
     work = {at: one.work_per_money for at, one in view.estimates.items() if known(one.work_per_money)}
     prices = [study.candidates[at].offering.price for at in work]
     currencies = sorted({price.currency for price in prices if price is not None})
@@ -44,7 +44,7 @@ def work_of(study: StudyView, view: CellView) -> Costs | None:
 
 
 def figures_of(study: StudyView, view: CellView) -> Costs | None:
-    """The cost of a task if the metric is one, else the work that money buys."""
+    """Return the cost of a task if the metric is a task, else the work per unit of money."""
     return cost_of(view) or work_of(study, view)
 
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them: one unit for a cell, three digits, intervals that match their value."""
+"""Formats numbers for readers: one unit for a cell, three digits, intervals that match their value."""
 
 import math
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Scale:
 
     @classmethod
     def of(cls, values: list[float], unit: str) -> "Scale":
-        """The unit that suits the values of a cell: that of their geometric middle, so that none is far off."""
+        """Choose the unit for the values of a cell by their median magnitude, so that it suits all of them."""
         sizes = sorted(abs(value) for value in values if math.isfinite(value) and value != 0)
         return cls(*scale_of(sizes[len(sizes) // 2] if sizes else 0.0, unit))
 
@@ -31,12 +31,12 @@ class Scale:
         """A value with this unit; a dash if unknown."""
         return UNKNOWN if not known(value) else format_in(value, self.factor, self.unit)
 
-    def half_width(self, bounds: Bounds | None, beside: float | None) -> str:
-        """Half of an interval's width with as many decimals as the value beside it, and at least one digit."""
+    def half_width(self, bounds: Bounds | None, value: float | None) -> str:
+        """Return half of an interval's width with the decimals of its value, and at least one digit."""
         if bounds is None or not known(bounds.low) or not known(bounds.high):
             return ""
         half = (bounds.high - bounds.low) / 2 / self.factor
-        shown = self.number(beside)
+        shown = self.number(value)
         decimals = len(shown.partition(".")[2]) if "e" not in shown else 2
         text = f"{half:.{decimals}f}"
         return text if half == 0 or float(text) else f"{half:.1g}"
@@ -58,7 +58,7 @@ def known(value: float | None) -> TypeGuard[float]:
 
 
 def ratio(value: float | None, like: float | None = None) -> str:
-    """A ratio of two values: a change in percent up to a factor of two, then a factor; written as `like` would be."""
+    """Format a ratio: as a change in percent up to a factor of two, else as a factor; `like` chooses the form."""
     if not known(value):
         return UNKNOWN
     near = 0.5 <= (like if known(like) else value) <= 2
@@ -71,11 +71,11 @@ def signed(value: float | None, unit: str) -> str:
     if not known(value):
         return UNKNOWN
     text = f"{'+' if value > 0 else ''}{format_quantity(value, unit)}"
-    return text.replace("%", "points") if unit == "ratio" else text  # a difference of percentages is none itself
+    return text.replace("%", "points") if unit == "ratio" else text  # percentages differ by percentage points
 
 
 def effect(comparison: Comparison, unit: str, *, turned: bool = False) -> str:
-    """The effect of a comparison, a against b, or b against a when `turned`."""
+    """Format the effect of a comparison, a against b, or b against a if `turned`."""
     value = comparison.effect
     if not known(value):
         return UNKNOWN
@@ -85,7 +85,7 @@ def effect(comparison: Comparison, unit: str, *, turned: bool = False) -> str:
 
 
 def effect_bounds(comparison: Comparison, bounds: Bounds | None, unit: str) -> str:
-    """An interval of the effect, written as the effect itself."""
+    """Format an interval of the effect in the form of the effect itself."""
     if bounds is None:
         return UNKNOWN
     if comparison.by_difference:
@@ -94,7 +94,7 @@ def effect_bounds(comparison: Comparison, bounds: Bounds | None, unit: str) -> s
 
 
 def detectable(comparison: Comparison, unit: str) -> str:
-    """The smallest true effect that the launches could have detected, without sign."""
+    """Format the smallest true effect that the launches could have detected, without sign."""
     value = comparison.detectable
     if not known(value):
         return UNKNOWN
@@ -102,7 +102,7 @@ def detectable(comparison: Comparison, unit: str) -> str:
 
 
 def probability(value: float | None) -> str:
-    """A p value: three decimals, never a bare zero."""
+    """Format a p value: three decimals, never a plain zero."""
     if not known(value):
         return UNKNOWN
     return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""The result of an offering search as tables and lines."""
+"""Renders the result of an offering search as tables and lines."""
 
 from collections.abc import Iterator, Mapping
 
@@ -66,7 +66,7 @@ def _money(price: Price | None) -> Row:
 
 
 def records(result: SearchResult) -> list[dict[str, object]]:
-    """Everything known of each offering, one record each, for JSON and CSV."""
+    """Return everything known about each offering, one record each, for JSON and CSV."""
     rows = []
     for one in result.offerings:
         sold, price = one.offering, one.price

@@ -1,4 +1,4 @@
-"""Progress of a running study: a live line with the time left, or plain lines without a terminal."""
+"""Shows the progress of a running study: a live line with the time left, or plain lines without a terminal."""
 
 import time
 from collections.abc import Callable
@@ -19,10 +19,10 @@ _WHY = 300
 
 
 class LiveProgress:
-    """A `Progress` on a console: a live bar in a terminal, else one line at the start, for each launch, and at the end.
+    """A `Progress` on a console: a live bar in a terminal, else lines at the start, for each launch, and at the end.
 
-    clock: monotonic seconds. The time left is what the plan expects of the trials to come, stretched by how much longer
-    or shorter than planned the trials so far have taken; where the plan expects no real time (0 s), by their number.
+    `clock` returns monotonic seconds. The time left is the planned time of the remaining trials, scaled by the actual
+    against the planned time of the trials so far; if the plan expects no real time (0 s), it follows from their number.
     """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,12 +31,12 @@ class LiveProgress:
         self._trials = self._done = self._failed = 0
         self._expected_s = self._done_s = self._begun = 0.0
         self._where = self._money = ""
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
 
     def begin(self, trials: int, expected_s: float) -> None:
-        """A study starts or goes on, with this much left."""
+        """Start the progress of a new or resumed study with this much left."""
         self._trials, self._expected_s, self._begun = trials, expected_s, self._clock()
         self._done, self._failed, self._done_s = 0, 0, 0.0
         if not self._console.is_terminal:
@@ -56,7 +56,7 @@ class LiveProgress:
         self._bar.start()
 
     def launch(self, candidate: str, round: int) -> None:
-        """A launch begins; rounds are shown counted from 1."""
+        """Report the start of a launch; shows rounds counted from 1."""
         self._where = f"round {round + 1}: {one_line(candidate, 200)}"
         if self._bar is None:
             failed = f", {self._failed} not ok" if self._failed else ""
@@ -67,28 +67,28 @@ class LiveProgress:
             self._show(self._where)
 
     def trial(self, candidate: str, trial: PlannedTrial, outcome: Outcome, why: str) -> None:
-        """Report an ended trial; a failure appears at once with its reason, equal failures of a candidate once."""
+        """Report an ended trial; shows a failure at once with its reason, and equal failures of a candidate once."""
         self._done += 1
         self._done_s += trial.expected_s
-        what = one_line(_named(trial), 80)
+        name = one_line(_named(trial), 80)
         if outcome is not Outcome.OK:
             self._failed += 1
             because = f": {one_line(why, _WHY)}" if why else ""
-            line = f"{one_line(candidate, 200)}: {what} {outcome}{because}"
-            if line not in self._told:
-                self._told.add(line)
+            line = f"{one_line(candidate, 200)}: {name} {outcome}{because}"
+            if line not in self._reported:
+                self._reported.add(line)
                 say(self._console, line, "yellow")
         if self._bar is not None:
-            self._show(f"{self._where}, {what}")
+            self._show(f"{self._where}, {name}")
 
     def money(self, text: str) -> None:
-        """Report the money so far: beside the time left in a terminal, else with each launch."""
+        """Report the money spent so far: next to the time left in a terminal, else with each launch."""
         self._money = one_line(text, 200)
         if self._bar is not None:
             self._show(self._where)
 
     def note(self, text: str) -> None:
-        """One line, at once."""
+        """Print one line at once."""
         say(self._console, one_line(text, 400), "yellow")
 
     def end(self) -> None:
@@ -100,7 +100,7 @@ class LiveProgress:
         say(self._console, f"{self._done} trials in {format_seconds(self._clock() - self._begun)}{failed}")
 
     def left_s(self) -> float | None:
-        """Seconds that the rest takes at the pace so far; None before the first trial has ended."""
+        """Return the seconds left at the pace so far; None before the first trial has ended."""
         if not self._done:
             return None
         timed = self._expected_s > 0 and self._done_s > 0
@@ -141,7 +141,7 @@ class Silence:
 
 
 class _Lasting:
-    """A stream whose reader may go away; then writes are discarded, and the study goes on."""
+    """A stream whose reader may go away; then writes are discarded, and the study continues."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -162,13 +162,13 @@ class _Lasting:
 
 
 def _named(trial: PlannedTrial) -> str:
-    """The trial's probe; a command of the study's own with the name that it gives it."""
+    """Return the trial's probe; for a command of the study, also its name."""
     own = dict(trial.params).get(trial.probe, "")
     return f"{trial.probe} {own}" if own else trial.probe
 
 
 def progress_on(stream: TextIO | None) -> LiveProgress | Silence:
-    """Progress on a stream, or silence without one; a broken stream is no fault."""
+    """Return the progress on a stream, or silence without one; a broken stream is ignored."""
     if stream is None:
         return Silence()
     return LiveProgress(Console(file=cast(TextIO, _Lasting(stream)), highlight=False))

@@ -1,4 +1,4 @@
-"""Published tables beside their recomputation."""
+"""Prints published tables next to their recomputation."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ _SHORT = {Verdict.FOLLOWS: "follows", Verdict.DOES_NOT_FOLLOW: "does not", Verdi
 
 
 def print_published(console: Console, result: Recomputation, *, every: bool = False) -> None:
-    """Print what does not follow from a document's own numbers: figures by table, then sentences, then what is open.
+    """Print what does not follow from a document's own numbers: figures by table, sentences, then unknown figures.
 
-    every: the figures and sentences that do follow, too.
+    `every` also prints the figures and sentences that do follow.
     """
     say(console, result.document, "bold underline")
     say(console, f"{_counted(result.checks, 'figure')}; {_counted(result.claims, 'sentence')}")
@@ -37,10 +37,10 @@ def print_published(console: Console, result: Recomputation, *, every: bool = Fa
 
 def _counted(found: Sequence[Check] | Sequence[ClaimCheck], noun: str) -> str:
     if not found:
-        return f"no {noun} is to be recomputed"
+        return f"no {noun} to recompute"
     by = Counter(one.verdict for one in found)
     follows, against, unknown = (by[verdict] for verdict in Verdict)
-    return f"{len(found)} {noun}s: {follows} follow, {against} do not, {unknown} rest on what is not printed"
+    return f"{len(found)} {noun}s: {follows} follow, {against} do not, {unknown} have inputs that are not printed"
 
 
 def _table(console: Console, number: tuple[str, str], checks: Sequence[Check], every: bool) -> None:
@@ -50,9 +50,9 @@ def _table(console: Console, number: tuple[str, str], checks: Sequence[Check], e
     rows = []
     for check in checks:
         unit = f" {check.unit}" if len(units) > 1 else ""
-        what = f"{check.what}{f'; {check.note}' if check.note else ''}"
+        source = f"{check.what}{f'; {check.note}' if check.note else ''}"
         figures = ((check.printed or UNKNOWN) + unit, check.recomputed_text() or UNKNOWN)
-        row = [f"{check.row} {check.column}", *figures, what]
+        row = [f"{check.row} {check.column}", *figures, source]
         rows.append([*row, _SHORT[check.verdict]] if every else row)
     heads = ("figure", Head("printed"), Head("recomputed"), "from")
     table(console, (*heads, "follows?") if every else heads, rows, title=title)
@@ -66,10 +66,10 @@ def _claim(console: Console, claim: ClaimCheck) -> None:
 
 
 def _open(console: Console, result: Recomputation) -> None:
-    """Print what cannot be recomputed, by the reason that the document gives."""
+    """Print the figures that cannot be recomputed, by reason."""
     reasons: dict[str, list[str]] = {}
     for check in result.checks_with(Verdict.NOT_PRINTED):
-        reasons.setdefault(check.note or "what it was made from is not printed", []).append(check.table)
+        reasons.setdefault(check.note or "its inputs are not printed", []).append(check.table)
     if reasons:
         console.print()
         say(console, "Cannot be recomputed", "bold")

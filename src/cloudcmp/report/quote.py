@@ -1,4 +1,4 @@
-"""What a plan takes, and what protects it from leftovers."""
+"""Prints what a plan takes, and its safeguards against leftovers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,17 +14,17 @@ from cloudcmp.units import format_money, format_quantity, format_seconds
 
 
 def show_plan(console: Console, plan: Plan) -> None:
-    """Print what a plan takes: candidates, trials, time, money, and the difference that it could tell."""
+    """Print what a plan takes: candidates, trials, time, money, and the detectable difference."""
     quote = plan.quote
     say(console, f"{plan.name}: {plan.question}", "bold")
     rows = []
     for one in plan.candidates:
         cost, price = hourly_cost(one), one.offering.price
         money = "unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}"
-        ran = one.runner if one.runner == one.offering.provider else f"{one.runner}, in its stead"
+        ran = one.runner if one.runner == one.offering.provider else f"{one.runner} instead"
         rows.append((one.id, f"{one.offering.vcpus:g}" if one.offering.vcpus else numbers.UNKNOWN, money, ran,
                      ", ".join(one.differs)))  # fmt: skip
-    heads = ("candidate", Head("vCPUs"), Head("price an hour"), "runs on", "differs from what was asked")
+    heads = ("candidate", Head("vCPUs"), Head("price an hour"), "runs on", "differs from the request")
     whole = any(row[-1] for row in rows)
     table(console, heads if whole else heads[:-1], rows if whole else [row[:-1] for row in rows])
     runs = "1 run" if plan.runs == 1 else f"{plan.runs} runs"
@@ -36,7 +36,7 @@ def show_plan(console: Console, plan: Plan) -> None:
         *([("with your terms", _own(plan))] if plan.terms else []),
         ("worst case", format_money(quote.worst_cost) if quote.worst_cost else "unknown: a price is missing"),
         ("budget", format_money(plan.budget) if plan.budget else "none given"),
-        ("could tell apart", _detectable(quote.detectable, quote.assumed_cov)),
+        ("detectable", _detectable(quote.detectable, quote.assumed_cov)),
     ]
     console.print()
     table(console, ("what it takes", ""), facts)
@@ -50,7 +50,7 @@ def _own(plan: Plan) -> str:
 
 
 def show_lines(console: Console, lines: Sequence[BillLine]) -> None:
-    """Print what an expected cost is made of."""
+    """Print the lines of an expected cost."""
     if not lines:
         return
     rows = [

@@ -1,4 +1,4 @@
-"""A bill beside the estimate, as a table and sentences."""
+"""Renders a bill next to the estimate, as a table and sentences."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from cloudcmp.units import Money, format_money
 
 
 def table(found: Reconciled) -> tuple[tuple[str, ...], list[tuple[str | None, ...]]]:
-    """Columns and rows of the compared lines; the first column is text. None is unknown."""
+    """Return columns and rows of the compared lines; the first column is text. None is unknown."""
     codes = sorted({one.currency for side in found.sides for one in (side.billed, side.estimated) if one})
     unit = f" {codes[0]}" if len(codes) == 1 else ""
     heads = ("for", f"billed{unit}", "estimated", "difference", "ratio")
@@ -15,10 +15,10 @@ def table(found: Reconciled) -> tuple[tuple[str, ...], list[tuple[str | None, ..
 
 
 def _row(one: Side, *, bare: bool) -> tuple[str | None, ...]:
-    whose = " ".join(filter(None, (one.candidate, one.slot and f"{one.slot}/{one.attempt}", one.resource)))
+    owner = " ".join(filter(None, (one.candidate, one.slot and f"{one.slot}/{one.attempt}", one.resource)))
     state = "" if one.state is State.BOTH else f" ({one.state})"
     return (
-        f"{one.kind}: {whose or one.what or 'no resource'}{state}",
+        f"{one.kind}: {owner or one.what or 'no resource'}{state}",
         _money(one.billed, bare=bare),
         _money(one.estimated, bare=bare),
         _money(one.difference, bare=bare, sign="+"),
@@ -35,13 +35,13 @@ def _money(money: Money | None, *, bare: bool, sign: str = "") -> str | None:
 
 
 def summary_lines(found: Reconciled) -> Iterator[str]:
-    """One line for each sum, and for each amount that is not usage."""
+    """Yield one line for each sum, and for each amount that is not usage."""
     for one in found.totals:
         estimate = "unknown" if one.estimated is None else format_money(Money(one.estimated, one.currency))
         ratio = "" if one.ratio is None else f", ratio {one.ratio:.3f}"
         yield f"used: {format_money(Money(one.used, one.currency))} billed, {estimate} estimated{ratio}"
         for kind, amount in one.apart:
-            yield f"{kind.value}: {format_money(Money(amount, one.currency))}, apart from what was used"
+            yield f"{kind.value}: {format_money(Money(amount, one.currency))}, not part of the used amount"
     for other in found.foreign:
         money = format_money(Money(other.amount, other.currency))
         lines = f"{other.lines} {'lines' if other.lines > 1 else 'line'}"

@@ -1,7 +1,7 @@
-"""Public addresses, account ids and instance ids replaced by pseudonyms, in all that leaves a study's folder.
+"""Replaces public addresses, account ids and instance ids by pseudonyms, in everything that leaves a study's folder.
 
-The store keeps the truth. A pseudonym is a keyed hash under a random key of the study's own: the same thing has the
-same name wherever the study is shown, another in every other study, and nobody without the key can tell which it is.
+The store keeps the real ids. A pseudonym is a keyed hash under the study's own random key: one id has the same
+pseudonym everywhere in a study, and different ones in different studies; without the key, nobody can reverse it.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from cloudcmp.model.view import View
 
 _LETTERS = 8
 _SHORTEST_KNOWN = 6
-# What EC2 calls its things: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
+# Prefixes of EC2's resource ids: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
 _KINDS = {
     "i": "instance", "vol": "volume", "sg": "firewall", "sgr": "rule", "eni": "interface", "sir": "spot-request",
     "r": "reservation", "subnet": "subnet", "vpc": "network", "pg": "placement", "snap": "snapshot", "h": "host",
@@ -34,13 +34,13 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("key", r"(?<!\w)(?:AKIA|ASIA)[A-Z0-9]{12,28}(?!\w)"),
     ("ipv4", rf"(?<![\w.-]){_IPV4}(?!\w|\.\d|-\d)"),
     ("ipv6", r"(?<![\w:.])[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]{1,40}(?:" + _IPV4 + r")?(?<![^:]:)(?!\w|:\w|\.\d)"),
-    # A number of twelve digits is an account, unless it says that it counts something.
+    # A number of twelve digits is an account, unless it has a unit.
     ("account", r"(?<![\w.=/-])\d{12}(?![\w-]|\.\d|[ ]?(?:B|[kKMGT]i?B|bytes|s|ns|op)\b)"),
 )
 
 
 class Pseudonyms:
-    """Replaces what would name a person's account or machines. `known` are further ids with their kinds, as written."""
+    """Replaces ids of accounts and machines. `known` are further ids, exactly as written, with their kinds."""
 
     def __init__(self, key: bytes, known: Mapping[str, str] | None = None) -> None:
         self._key = key
@@ -50,12 +50,12 @@ class Pseudonyms:
         self._pattern = re.compile("|".join([rf"(?<!\w)(?P<known_>{listed})(?!\w)", *parts] if listed else parts))
 
     def name(self, kind: str, id: str) -> str:
-        """The pseudonym of one thing, such as `instance-1c9e04b7`."""
+        """Return the pseudonym of one id, such as `instance-1c9e04b7`."""
         digest = hmac.new(self._key, f"{kind}\n{id}".encode(), hashlib.sha256).hexdigest()
         return f"{kind}-{digest[:_LETTERS]}"
 
     def text(self, text: str) -> str:
-        """A text with a pseudonym in the place of each id and each public address; private addresses stay."""
+        """Return the text with a pseudonym for each id and each public address; private addresses stay."""
         return self._pattern.sub(self._replaced, text) if len(text) >= _SHORTEST_KNOWN or ":" in text else text
 
     def _replaced(self, found: re.Match[str]) -> str:
@@ -75,7 +75,7 @@ class Pseudonyms:
                 return self.name((kind or "id").removesuffix("_"), whole)
 
     def _address(self, text: str, whole: str) -> str:
-        """A public address as its pseudonym; any other text unchanged."""
+        """Return the pseudonym of a public address; any other text is unchanged."""
         try:
             address = ipaddress.ip_address(text)
         except ValueError:
@@ -84,13 +84,13 @@ class Pseudonyms:
 
 
 def known_ids(plan: Plan, leased: Mapping[str, str]) -> dict[str, str]:
-    """The ids that a study knows by itself: those that it `leased` (id to kind), and pinned accounts."""
+    """Return the ids that a study knows: those that it `leased` (id to kind), and pinned accounts."""
     accounts = {text: "account" for one in plan.candidates for key, text in one.options if key == "account"}
     return {**leased, **accounts}
 
 
 def hidden(view: View, by: Pseudonyms) -> View:
-    """A view without ids: numbers, cells and names of metrics stay, every text is looked through."""
+    """Return a view without ids: numbers, cells and names of metrics stay, ids in every text are replaced."""
     text = by.text
     return replace(
         view,
@@ -146,12 +146,12 @@ def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
 
 
 def _fact(value: str, text: Callable[[str], str]) -> str:
-    """A fact of a machine; one that is a number, such as its memory in bytes, is no account."""
+    """Replace ids in a fact of a machine; a plain number, such as its memory in bytes, is no account."""
     return value if value.isdigit() else text(value)
 
 
 def _facts(facts: str, text: Callable[[str], str]) -> str:
-    """An agent's facts as JSON with pseudonyms; other content is one text."""
+    """Return an agent's facts as JSON with pseudonyms; content that is not JSON is treated as one text."""
     try:
         parsed = json.loads(facts)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The model of a report: the cells of a study in reading order, each with everything known of it."""
+"""The model of a report: the cells of a study in reading order, each with all its results."""
 
 from dataclasses import dataclass, field
 
@@ -28,8 +28,8 @@ class CellView:
 
     def against(self, a: int, b: int) -> tuple[Comparison, bool] | None:
         """The comparison of two candidates, and whether it is stored in reverse order."""
-        found = self.comparisons.between(a, b)
-        return None if found is None else (found, found.a != a)
+        pair = self.comparisons.between(a, b)
+        return None if pair is None else (pair, pair.a != a)
 
     def verdict(self, a: int, b: int) -> Verdict | None:
         """The verdict on a against b; None for exploratory cells."""
@@ -53,17 +53,17 @@ class CellView:
         return [pair[0] for pair in pairs if pair is not None]
 
     def marks(self) -> dict[int, Verdict]:
-        """The verdict on each candidate against the leader, and one on the leader; empty unless the cell decides."""
+        """Return the verdict on each candidate against the leader, and on the leader; empty unless the cell decides."""
         leader, others = self.leader, [at for at in self.estimates if at != self.leader]
         if not self.decides or len(self.estimates) < 2:
             return {}
         if leader is None:
             return dict.fromkeys(self.estimates, Verdict.CANNOT_TELL)
         marks = {at: self.verdict(at, leader) or Verdict.CANNOT_TELL for at in others}
-        seen = set(marks.values())
-        if seen == {Verdict.WORSE}:
+        verdicts = set(marks.values())
+        if verdicts == {Verdict.WORSE}:
             marks[leader] = Verdict.BETTER
-        elif Verdict.CANNOT_TELL in seen or Verdict.BETTER in seen:
+        elif Verdict.CANNOT_TELL in verdicts or Verdict.BETTER in verdicts:
             marks[leader] = Verdict.CANNOT_TELL
         else:
             marks[leader] = Verdict.SAME
@@ -92,7 +92,7 @@ class StudyView:
 
     @classmethod
     def of(cls, view: View) -> "StudyView":
-        """Find what belongs to each cell, and put the cells in the order of the catalog.
+        """Collect the results of each cell, with the cells in the order of the catalog.
 
         A candidate that cannot have a cell is missing from its estimates.
         """

@@ -1,4 +1,4 @@
-"""Tables for a terminal: never wider than it, with whole numbers and without control characters."""
+"""Prints tables on a terminal: never wider than it, without split numbers and without control characters."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ WIDEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A column that is never wrapped: numbers, right aligned, or words that stay `whole`."""
+    """A column that is never wrapped: right-aligned numbers, or words that stay `whole`."""
 
     title: str
     numeric: bool = True
@@ -33,13 +33,13 @@ def ascii_only(console: Console) -> bool:
 
 
 def safe(console: Console, text: str, style: str = "", limit: int = 2000) -> Text:
-    """A string as text that this terminal can show, without markup and control characters."""
+    """Return a string as text that this terminal can show, without markup and control characters."""
     kept = one_line(text, limit)
     return Text(plain_ascii(kept) if ascii_only(console) else kept, style=style)
 
 
 def put(console: Console, line: Text) -> None:
-    """Print one line that fits; without a terminal it bypasses rich, which takes 0.2 ms a line."""
+    """Print one line that fits; without a terminal it bypasses rich, which takes 0.2 ms per line."""
     if console.is_terminal:
         console.print(line, highlight=False, soft_wrap=False)
     else:
@@ -68,9 +68,9 @@ def table(
 ) -> None:
     """Print a table that fits the terminal's width.
 
-    columns: titles; a column is right aligned where it is a `Head`, or where it holds nothing but numbers. rows: as
-    many values as there are columns; None is a dash. Text columns are folded; where even that does not fit, every row
-    becomes a block of `title: text` lines.
+    `columns` are titles; a column is right aligned if it is a `Head`, or holds only numbers. `rows` have one value for
+    each column; None is a dash. Text columns are folded; if even that does not fit, every row becomes a block of
+    `title: text` lines.
     """
     heads = [column if isinstance(column, Head) else Head(column, _numbers([row[at] for row in rows]))
              for at, column in enumerate(columns)]  # fmt: skip
@@ -105,7 +105,7 @@ def _shown(value: object) -> str:
 
 
 def _fit(width: int, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> list[int] | None:
-    """Widths of the columns; None if the numbers leave no room for the words."""
+    """Return the widths of the columns; None if the numbers leave no room for the words."""
     natural = [max([len(head.title), *(row[at].cell_len for row in rows)]) for at, head in enumerate(heads)]
     room = width - _GAP * (len(heads) - 1)
     if sum(natural) <= room:
@@ -118,7 +118,7 @@ def _fit(width: int, heads: Sequence[Head], rows: Sequence[Sequence[Text]]) -> l
     if sum(least) > room:
         return None
     widths, spare = list(least), room - sum(least)
-    while spare > 0:  # a column at a time to the one that lacks most, so that long ones do not starve each other
+    while spare > 0:  # one character at a time to the column that lacks most, so that long ones share the room
         at = max(range(len(heads)), key=lambda one: (natural[one] - widths[one]) / max(1, widths[one]))
         if natural[at] <= widths[at]:
             break

@@ -12,12 +12,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 # Letters and symbols without a shape: Hangul fillers, and the empty Braille pattern.
 _BLANK = "\u115f\u1160\u3164\uffa0\u2800"
 _SPACES = re.compile(" {33,}")
-# One character for one, so that what was aligned stays so.
+# Each character maps to one character, so that alignment is kept.
 _ASCII = str.maketrans("±×µ–—−·…≥≤→▲▼★’≠δ", "~xu---,.><>^v*'#d")
 
 
 def clip_middle(text: str, limit: int) -> str:
-    """A string cut in its middle to at most `limit` characters, because names differ at their ends."""
+    """Cut a string in its middle to at most `limit` characters, because names differ at their ends."""
     if len(text) <= limit:
         return text
     head = (limit - 1) // 2
@@ -25,7 +25,7 @@ def clip_middle(text: str, limit: int) -> str:
 
 
 def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
-    """The names cut to `limit` characters; a number distinguishes names that became equal."""
+    """Cut names to `limit` characters; a number distinguishes names that became equal."""
     cut = [clip_middle(one_line(name), limit) for name in names]
     return tuple(
         name if cut.count(name) == 1 else f"{clip(name, max(1, limit - len(str(at)) - 1))}#{at}"
@@ -46,12 +46,12 @@ def without_common(names: Sequence[str]) -> list[str]:
 
 
 def plain_ascii(text: str) -> str:
-    """A string for a terminal that shows only ASCII: our own signs spelled out, others as `?`."""
+    """Convert a string for a terminal that shows only ASCII: our own signs are replaced, others become `?`."""
     return text.translate(_ASCII).encode("ascii", "replace").decode("ascii")
 
 
 def csv_field(value: object) -> str:
-    """A field that no spreadsheet takes for a formula; None is empty, numbers stay numbers."""
+    """Return a field that no spreadsheet treats as a formula; None is empty, numbers stay numbers."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -63,7 +63,7 @@ def csv_field(value: object) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A CSV table (RFC 4180 with LF) whose text fields are neutralised."""
+    """Return a CSV table (RFC 4180 with LF) without formulas in its text fields."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([csv_field(column) for column in columns])
@@ -72,16 +72,16 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def exact(text: str, *, ascii_only: bool = False) -> str:
-    """The whole string, with each invisible or misleading character as its number, such as `<U+202E>`.
+    """Return the whole string, with each invisible or misleading character as its number, such as `<U+202E>`.
 
-    A run of more than 32 spaces becomes its length, so that it hides nothing. Not reversible: the string may hold such
-    a number as text.
+    A run of more than 32 spaces becomes its length, so that it hides nothing. Not reversible, because the string may
+    contain such a number as text.
     """
     most = 0x7F if ascii_only else 0x110000
-    shown = "".join(char if _is_seen(char) and ord(char) < most else f"<U+{ord(char):04X}>" for char in text)
+    shown = "".join(char if _is_visible(char) and ord(char) < most else f"<U+{ord(char):04X}>" for char in text)
     return _SPACES.sub(lambda run: f"<{len(run[0])} spaces>", shown)
 
 
-def _is_seen(char: str) -> bool:
-    """True for a space, and for a character with a shape of its own that joins no other."""
+def _is_visible(char: str) -> bool:
+    """True for a space, and for a character that has its own shape and does not combine with another."""
     return char == " " or (unicodedata.category(char)[0] in "LNPS" and char not in _BLANK)

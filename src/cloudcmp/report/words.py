@@ -8,15 +8,15 @@ from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.untrusted_text import one_line
 
-# Parameters in the order in which people say them; all others come before the threads, by name.
+# Parameters in their order in a name; all others come before the threads, by name.
 _ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "record_bytes", "size_bytes", "pattern", "op",
           "os", "direction", "vantage", "path", "protocol", "durability", "kernel", "store", "precision",
           "pages")  # fmt: skip
 _LAST = ("percentile", "threads")
-# Shown in every name, because a reader who does not know them misreads the number.
+# Parameters in every name, because a reader who does not know them misreads the number.
 _ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "vantage"})
 _PHRASE = frozenset({"block_bytes", "record_bytes", "size_bytes", "pattern", "op"})
-# What a number does not measure, also shown in every name.
+# Labels of what a number does not measure, also in every name.
 _LABELS = {("path", "loopback"): "loopback (no network)", ("durability", "cached"): "page cache (no disk)"}
 _COUNTED = {"streams": "stream", "copies": "copy", "clients": "client", "count": "machine"}
 _PLURALS = {"count": "machines at once"}
@@ -25,7 +25,7 @@ _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def metric_words(name: str) -> str:
-    """A metric's name without the unit's spelling: `fma_flop_per_s` is `fma flop/s`, `rtt_s` is `rtt`."""
+    """Return a metric's readable name: `fma_flop_per_s` is `fma flop/s`, `rtt_s` is `rtt`."""
     words = name.removesuffix("_per_s").split("_")
     if name.endswith("_per_s"):
         return one_line(" ".join(words)) + "/s"
@@ -40,7 +40,7 @@ def _size(value: str) -> str:
 
 
 def param_words(key: str, value: str) -> str:
-    """One parameter as people say it: `threads=one` is `1 thread`, `block_bytes=4096` is `4 KiB`."""
+    """Return a readable parameter: `threads=one` is `1 thread`, `block_bytes=4096` is `4 KiB`."""
     if key == "threads":
         return {"one": "1 thread", "1": "1 thread", "all": "all threads"}.get(value, f"{value} threads")
     if (key, value) in _LABELS:
@@ -57,7 +57,7 @@ def param_words(key: str, value: str) -> str:
 
 
 def parse_cell(text: str) -> Cell:
-    """The cell of a text form; a text that is not of that form is shown as a metric without parameters."""
+    """Parse the text form of a cell; other text becomes a metric without parameters."""
     try:
         return Cell.parse(text)
     except UserMistake:
@@ -71,10 +71,10 @@ class CellNames:
         self._values: dict[str, dict[str, set[str]]] = {}
         self._count: dict[str, int] = {}
         for cell in map(parse_cell, dict.fromkeys(cells)):
-            seen = self._values.setdefault(cell.metric, {})
+            values = self._values.setdefault(cell.metric, {})
             self._count[cell.metric] = self._count.get(cell.metric, 0) + 1
             for key, value in cell.params:
-                seen.setdefault(key, set()).add(value)
+                values.setdefault(key, set()).add(value)
 
     def _shared(self, metric: str, pair: tuple[str, str]) -> bool:
         key = pair[0]
@@ -88,13 +88,13 @@ class CellNames:
         return one_line(", ".join([name, *_phrases(kept)]))
 
     def shared(self, metric: str) -> str:
-        """The parameters that all cells of a metric have in common, as people say them."""
+        """Return the readable parameters that all cells of a metric have in common."""
         pairs = [(key, min(values)) for key, values in self._values.get(metric, {}).items() if len(values) == 1]
         return one_line(", ".join(_phrases([pair for pair in pairs if self._shared(metric, pair)])))
 
 
 def _phrases(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Parameters as people say them and in their order, what belongs together in one phrase: `4 KiB random read`."""
+    """Return readable parameters in their order; related ones form one phrase: `4 KiB random read`."""
     rank = {key: at for at, key in enumerate(_ORDER)} | {key: 101 + at for at, key in enumerate(_LAST)}
     ordered = sorted(pairs, key=lambda pair: (rank.get(pair[0], 100), pair[0]))
     phrase = " ".join(param_words(*pair) for pair in ordered if pair[0] in _PHRASE)
@@ -113,7 +113,7 @@ def direction(metric: Metric) -> str:
 
 
 def stands_in(candidate: Candidate) -> str | None:
-    """What ran in place of an offering; None if the offering itself did."""
+    """Describe what ran in place of an offering; None if the offering itself ran."""
     if candidate.runner == candidate.offering.provider:
         return None
     return f"{one_line(candidate.runner)} stands in for {one_line(candidate.offering.provider)}"

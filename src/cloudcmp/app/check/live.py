@@ -1,4 +1,4 @@
-"""Tries a provider's contract on the user's own account, within a budget, and releases everything."""
+"""Tests a provider's contract on the user's own account, within a budget, and releases everything."""
 
 import asyncio
 import ipaddress
@@ -83,7 +83,7 @@ def prepare(
     if unavailable:
         raise UserMistake.at(name, unavailable[0].what, unavailable[0].next)
     if budget is None and made[name].billed:
-        raise UserMistake.at("--budget", f"machines of {name} cost money", "say how much: --budget '1 USD'")
+        raise UserMistake.at("--budget", f"machines of {name} cost money", "give a budget: --budget '1 USD'")
     allowed = None if budget is None else _money("--budget", budget)
     addresses = _addresses(made[name], allow)
     text = _study_text(_chosen(made[name], region, offering), price, budget)
@@ -96,11 +96,11 @@ def prepare(
 
 
 def run(check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Leave | None = None) -> LiveCheckResult:
-    """Try all clauses, with a ledger on the disk until everything is seen gone.
+    """Test all clauses, with a ledger on the disk until everything is confirmed gone.
 
     The folder stays if something is left, so that `cloudcmp cleanup` works, also after a crash. With `leave`, the first
-    signal ends the clauses; at the second one everything is asked to go, and `leave` ends the process. Raises what the
-    preflight refuses, before anything is created.
+    signal ends the clauses; at the second one all deletions are requested, and `leave` ends the process. Raises the
+    faults of the preflight before anything is created.
     """
     say = best_effort(say)
     binary = _agent(check)
@@ -110,44 +110,44 @@ def run(check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Le
     store = StudyStore.create(
         check.folder, plan, study_text=check.text, provenance={"by": "cloudcmp check --live"}, created_at=created_at
     )
-    came: list[Held] = []
-    clean = False  # whatever is raised until then, cleanup needs the ledger
+    results: list[Held] = []
+    clean = False  # until this is True, cleanup needs the ledger after any error
     try:
         with store:
             try:
-                run_interruptible(_try_clauses(check, store, binary, say, leave, came))
-                clean = not came[0].left
+                run_interruptible(_try_clauses(check, store, binary, say, leave, results))
+                clean = not results[0].left
             except BaseException as error:
-                clean = _add_left(error, check, store, came, say)
+                clean = _add_left(error, check, store, results, say)
                 raise
     finally:
         if clean:
             shutil.rmtree(check.folder, ignore_errors=True)
-    rulings, left = came[0].rulings, lines_left(came[0].releases)
+    rulings, left = results[0].rulings, lines_left(results[0].releases)
     return LiveCheckResult(check, rulings, differences(check.provider, rulings), left, len(rulings) < len(CLAUSES))
 
 
 def _preflight(check: LiveCheck, say: Callable[[str], None]) -> None:
     """Run the preflight before creating anything."""
-    say(f"looking first: {check.provider}")
+    say(f"checking first: {check.provider}")
     options = ProviderOptions(metrics=METRICS, candidates=check.plan.candidates, dial=dial)
     refuse(run_interruptible(preflight({check.provider: make(check.provider, options)}, check.plan, say)))
     run_interruptible(prepare_providers(check.plan, say))
 
 
 def _add_left(
-    error: BaseException, check: LiveCheck, store: StudyStore, came: Sequence[Held], say: Callable[[str], None]
+    error: BaseException, check: LiveCheck, store: StudyStore, results: Sequence[Held], say: Callable[[str], None]
 ) -> bool:
-    """Add what is not seen gone to the error that ended the check; returns True if it is known that nothing is left.
+    """Add leftovers to the error that ended the check; returns True if certainly nothing is left.
 
     Without results, only a ledger in which nothing was ever requested proves that.
     """
     nothing = False
     try:
-        lines = lines_left(came[0].releases) if came else open_lease_lines(store, "not seen gone")
-        nothing = not (lines if came else store.leases())
+        lines = lines_left(results[0].releases) if results else open_lease_lines(store, "not seen gone")
+        nothing = not (lines if results else store.leases())
     except CloudcmpError as unread:
-        lines = (f"what it made may be there: {brief(unread)}",)
+        lines = (f"what it created may still exist: {brief(unread)}",)
     faults = faults_of(check.folder, lines)
     if isinstance(error, CloudcmpError):
         error.faults = (*error.faults, *faults)
@@ -159,32 +159,32 @@ def _add_left(
 
 async def _try_clauses(
     check: LiveCheck, store: StudyStore, binary: Path | None, say: Callable[[str], None], leave: Leave | None,
-    came: list[Held],
+    results: list[Held],
 ) -> None:  # fmt: skip
-    """Try the clauses; the result goes into `came`, where an interruption cannot lose it."""
+    """Test the clauses; appends the result to `results`, where an interruption cannot lose it."""
     providers, ledger = open_providers(store, binary)
-    office = open_provisioning(ledger, providers.values())
+    provisioning = open_provisioning(ledger, providers.values())
     provider, launches = providers[check.provider], check.plan.launches[:LAUNCHES]
-    stage = ContractRun(office, provider, check.candidate, launches, TTL_S, allow=check.allow)
+    contract = ContractRun(provisioning, provider, check.candidate, launches, TTL_S, allow=check.allow)
     if leave is None:
-        came.append(await hold(stage, say=say))
+        results.append(await hold(contract, say=say))
         return
     stop = asyncio.Event()
-    stopping = StopSignals(stop, lambda _: say("ending all that was made; once more to leave at once"))
+    stopping = StopSignals(stop, lambda _: say("ending everything that was created; once more to leave at once"))
 
     async def work() -> None:
-        came.append(await hold(stage, stop=stop, say=say))
+        results.append(await hold(contract, stop=stop, say=say))
 
     with stopping.handled():
         if not await stopping.run_unless_hurried(work()):
-            await leave_at_once(ledger, providers, check.folder, _with_doubles(stage, leave))
+            await leave_at_once(ledger, providers, check.folder, _with_doubles(contract, leave))
 
 
-def _with_doubles(stage: ContractRun, leave: Leave) -> Leave:
+def _with_doubles(contract: ContractRun, leave: Leave) -> Leave:
     """A `leave` that also reports resources created twice; removes the folder if nothing is left."""
 
     def leave_all(ending: RunEnd) -> NoReturn:
-        lines = lines_left(Release(one, None, "made twice, not asked to go") for one in stage.doubles)
+        lines = lines_left(Release(one, None, "created twice, not asked to go") for one in contract.doubles)
         if not (ending.left or lines):
             shutil.rmtree(ending.folder, ignore_errors=True)
         leave(replace(ending, left=(*ending.left, *lines)))
@@ -200,23 +200,23 @@ def _agent(check: LiveCheck) -> Path | None:
     except AgentMissing:
         if check.provider == "local":
             raise
-        return None  # another one may be needed: the preflight says which
+        return None  # another agent may be needed; the preflight names it
 
 
 def _addresses(provider: Provider, allow: str | None) -> str:
-    """The addresses that a firewall lets in: only those that the user names, never everybody."""
+    """Return the addresses that a firewall admits: only those that the user names, never all."""
     if FIREWALL not in provider.parts:
         return ""
-    next_ = "say from where you log in: --allow 203.0.113.7/32"
+    next_ = "name the address from which you log in: --allow 203.0.113.7/32"
     if allow is None:
-        raise UserMistake.at("--allow", f"{provider.name} keeps everybody out who is not named", next_)
+        raise UserMistake.at("--allow", f"{provider.name} admits only named addresses", next_)
     for one in allow.split(","):
         try:
             network = ipaddress.ip_network(one.strip())
         except ValueError as error:
             raise UserMistake.at("--allow", str(error), next_) from error
         if network.num_addresses > _MOST_ADDRESSES:
-            raise UserMistake.at("--allow", f"{network} are too many to let in", next_)
+            raise UserMistake.at("--allow", f"{network} has too many addresses to admit", next_)
     return allow
 
 
@@ -228,7 +228,7 @@ def _money(option: str, text: str) -> Money:
 
 
 def _chosen(provider: Provider, region: str | None, offering: str | None) -> Offering:
-    """The named offering, else the cheapest, else the smallest."""
+    """Return the named offering, else the cheapest, else the smallest."""
     sold = provider.offerings(region)
     if not sold and region is not None:
         regions = sorted({one.region for one in provider.offerings()})
@@ -238,8 +238,8 @@ def _chosen(provider: Provider, region: str | None, offering: str | None) -> Off
             hint(region, regions, f"cloudcmp list offerings {provider.name}"),
         )
     if not sold:
-        what = "it lists nothing to try out: its machines are only known from a study"
-        raise UserMistake.at(provider.name, what, "try out a study on it with: cloudcmp run STUDY.yaml --short")
+        what = "it lists no offerings to test: its machines are only known from a study"
+        raise UserMistake.at(provider.name, what, "test a study on it with: cloudcmp run STUDY.yaml --short")
     if offering is not None:
         named = [one for one in sold if one.name == offering]
         if not named:
@@ -252,7 +252,7 @@ def _chosen(provider: Provider, region: str | None, offering: str | None) -> Off
 
 
 def _study_text(chosen: Offering, price: str | None, budget: str | None) -> str:
-    """The text of a study of this candidate, so that the ledger and `cloudcmp cleanup` work as for any study."""
+    """Return the text of a study of this candidate, so that the ledger and `cloudcmp cleanup` work as for any study."""
     fields = {"provider": chosen.provider, "region": chosen.region, "offering": chosen.name}
     if price is not None:
         try:
@@ -267,7 +267,7 @@ def _study_text(chosen: Offering, price: str | None, budget: str | None) -> str:
 
 
 def _worst(provider: Provider, candidate: Candidate, budget: Money | None) -> Money | None:
-    """The most that the check can cost: every machine for its whole time to live, as it is billed."""
+    """Return the worst-case cost of the check: every machine for its whole time to live, as it is billed."""
     if not provider.billed or budget is None:
         return None
     priced = price_to_create(candidate, budget.currency, datetime.now(UTC).date(), provider.offerings())

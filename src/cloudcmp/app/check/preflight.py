@@ -1,4 +1,4 @@
-"""Checks what a study needs before it starts, and creates nothing."""
+"""Checks whether a study can start; creates nothing."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ LOOK_S = 60.0
 """Deadline of a provider for a check; `CANDIDATE_S` is added for each candidate of a study."""
 CANDIDATE_S = 5.0
 _LIST_S = 60.0
-_AGAIN = "check the network and try again: it must answer before a study begins"
+_AGAIN = "check the network and try again: it must answer before a study starts"
 _DAY_S = 86400.0
 _INSTALLED = Path(__file__)
 _MISTAKES = frozenset({"price", "plan", "image", "capability", "account", "settings"})
@@ -77,7 +77,7 @@ def deadline_s(candidates: Sequence[Candidate]) -> float:
 
 
 def _ours(provider: Provider, own: Sequence[Candidate], found: Sequence[Finding], now: float) -> Iterator[Finding]:
-    """Our own findings: the agent and the clock; at a cloud that is not set up only a wrong clock."""
+    """Yield our own findings: the agent and the clock; for a cloud that is not set up, only a wrong clock."""
     answered = not any(one.what in {*SETUP, "answer"} and one.ok is False for one in found)
     if answered or own:
         yield from _agents(provider, own)
@@ -178,7 +178,7 @@ async def _provider_findings(provider: Provider, candidates: Sequence[Candidate]
 async def _price_findings(
     provider: Provider, candidates: Sequence[Candidate], budget: Money | None, today: date
 ) -> list[Finding]:
-    """Whether each candidate has a usable price: nothing billed is created without one."""
+    """Check whether each candidate has a usable price, because nothing billed is created without one."""
     if not candidates:
         return []
     if not provider.billed:
@@ -199,7 +199,7 @@ async def _price_findings(
 
 
 async def _offerings(provider: Provider, region: str) -> tuple[Offering, ...]:
-    """What the provider sells in a region; empty if it does not answer, which is a finding of its own."""
+    """Return the provider's offerings in a region; empty if it does not answer, which is a separate finding."""
     try:
         return await run_in_thread(lambda: provider.offerings(region), provider.name, _LIST_S)
     except (CloudcmpError, ImportError, OSError):
@@ -218,7 +218,7 @@ def _agents(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding
 
 def _agent(triple: str | None) -> Finding:
     if triple is None:
-        return Finding("agent", None, "which one is needed is only known once the machine runs")
+        return Finding("agent", None, "the required agent is only known once the machine runs")
     try:
         agent.locate(triple)
     except AgentMissing as missing:
@@ -228,10 +228,10 @@ def _agent(triple: str | None) -> Finding:
 
 
 def _clock(provider: Provider, now: float) -> Finding:
-    """Our own clock, on which times to live rest, against the date of the installation."""
+    """Compare our own clock, on which times to live depend, with the date of the installation."""
     installed = _INSTALLED.stat().st_mtime
     if now < installed - _DAY_S:
         return Finding("clock", False, "this machine's clock is before the day cloudcmp was installed", "set the clock")
     if provider.billed:
-        return Finding("clock", None, "the provider told no time to hold this machine's clock against")
+        return Finding("clock", None, "the provider gave no time to compare this machine's clock with")
     return Finding("clock", True, "this machine's clock is after the day cloudcmp was installed")

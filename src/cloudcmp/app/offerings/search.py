@@ -123,7 +123,7 @@ def _whole(pattern: str) -> bool:
 
 
 def _span(option: str, text: str | None) -> Span | None:
-    """`4` is just that, `4-8` from the one to the other, `4-` at least, `-8` at most."""
+    """Parse `4` (exactly), `4-8` (a range), `4-` (at least) or `-8` (at most)."""
     if text is None:
         return None
     low, dash, high = text.partition("-")
@@ -149,7 +149,7 @@ def search(wanted: Filters, say: Say = quiet, *, most: int = 0, each_once: bool 
         answers = offerings_by_provider([name for name in chosen if name in names()], wanted.region, say)
         unavailable: dict[str, ProviderOfferings] = {}
         for name in chosen:
-            answer = answers.get(name) or ProviderOfferings(why="the price book has no machine of it there")
+            answer = answers.get(name) or ProviderOfferings(why="the price book has none of its machines there")
             offered: Sequence[Offering] = answer.offerings
             if answer.why and not (offered := booked_unpriced(name, wanted.region)):
                 unavailable[name] = answer
@@ -260,7 +260,7 @@ def _listed_sizes(wanted: set[str], book: PriceBook, provider: str) -> dict[str,
     if provider == "gcp":
         for name, values in sizes.items():
             shape = shape_of(name)
-            # A shared type is billed for part of a processor, which differs from the number that it shows.
+            # A shared type is billed for part of a processor, unlike the number of vCPUs that it shows.
             if shape is not None and shape.vcpus >= 1 and name != "e2-medium" and not any(values):
                 _add(values, (shape.vcpus, shape.memory_gib))
     return {name: (_only(vcpus), _only(gib)) for name, (vcpus, gib) in sizes.items()}
@@ -294,7 +294,7 @@ def reserved(sold: Offering, system: str, look: Lookup) -> list[PricedOffering]:
     than 30 days are ignored.
     """
     query = PriceQuery(sold.provider, sold.region, sold.name, system, Purchase.RESERVED)
-    why = "no list at hand tells a reservation"
+    why = "no known list has reservations"
     for list_ in look.book.lists(sold.provider, sold.region, Item.INSTANCE, Purchase.RESERVED):
         if list_.how in OLD_BY_NATURE or list_.dated is None or not -1 <= (look.today - list_.dated).days <= FRESH_DAYS:
             why = f"its list is of {list_.dated or 'no date'}, not of the last {FRESH_DAYS} days"
@@ -303,9 +303,9 @@ def reserved(sold: Offering, system: str, look: Lookup) -> list[PricedOffering]:
         sales = [_sale(sold, list_, row) for row in dict.fromkeys(rows) if _fits(row, query, look)]
         why = _doubted(sold, list_, look, found=bool(sales))
         if not why and not sales and any(_about(row, query) for row in rows):
-            why = "what its list says of its reservations is no price of today"
+            why = "its list has no reservation price that applies today"
         elif not why and not sales and list_.how == How.GIVEN:
-            why = "no list at hand tells a reservation of it"
+            why = "no known list has a reservation of it"
             continue
         if not why:
             return sales

@@ -1,1 +1,1 @@
-"""The figures, one file a kind; each turns a book into drawings that share one look."""
+"""The figures, one module for each kind; each turns a `StudyView` into drawings of one style."""

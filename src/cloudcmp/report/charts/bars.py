@@ -1,4 +1,4 @@
-"""Medians as bars with whiskers, a panel for each cell (as CloudCmp's figure 1), for values and for money."""
+"""Bars of medians with whiskers, a panel for each cell (as CloudCmp's figure 1), for values and for costs."""
 
 from dataclasses import asdict, dataclass
 
@@ -25,7 +25,7 @@ _COLUMNS = ("cell", "candidate", "unit", "median", "p5", "p95", "n", "n_ok", "n_
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar in display units: its end, its whiskers and the words beside it."""
+    """One bar in display units: its end, its whiskers and the label next to it."""
 
     who: str
     value: float | None
@@ -35,7 +35,7 @@ class Bar:
 
 
 def panel(title: str, axis: str, bars: list[Bar], styles: Styles) -> Spec:
-    """Horizontal bars from zero, one for each candidate, with their words in a column on the right."""
+    """Return horizontal bars from zero, one for each candidate, with their labels in a column on the right."""
     y: Spec = {"field": "who", "type": "nominal", "sort": None, "title": None,
                "axis": {"domain": False, "ticks": False, "labelPadding": 6}}  # fmt: skip
     x = number("value", axis, axis={"tickCount": 4}, scale={"zero": True})
@@ -68,7 +68,7 @@ def _bar(view: CellView, at: int, who: str) -> Bar:
 
 
 def chosen(views: tuple[CellView, ...]) -> tuple[CellView, ...]:
-    """The cells that get a panel: all if they are few, else those that decide, then medians before tails."""
+    """Return the cells that get a panel: all if they are few, else first deciding cells, then medians before tails."""
     if len(views) <= MOST_PANELS:
         return views
     kept = {view.cell for view in sorted(views, key=lambda view: (not view.decides, is_tail(view)))[:MOST_PANELS]}
@@ -81,13 +81,13 @@ def is_tail(view: CellView) -> bool:
 
 
 def left_out(views: tuple[CellView, ...], shown: tuple[CellView, ...]) -> str:
-    """A sentence about the cells that a figure leaves out, with a leading space."""
+    """Return a sentence about the cells that a figure leaves out, with a leading space."""
     rest = len(views) - len(shown)
     return f" {len(shown)} of {len(views)} cells are drawn here; all are in the tables." if rest else ""
 
 
 def figures(study: StudyView, styles: Styles) -> list[Figure]:
-    """One figure for each group that was measured."""
+    """Return one figure for each measured group."""
     made = []
     for group, views in study.groups():
         curves = {(one.metric, one.candidate) for one in study.view.cdfs}

@@ -9,15 +9,15 @@ from cloudcmp.report.charts.renderer import png_of, svg_of
 from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.text import short_names, without_common
 
-# Okabe and Ito's colours, which people with any kind of colour vision tell apart; shapes and dashes say the same again.
+# Okabe and Ito's colours, which people with any kind of colour vision can distinguish; shapes and dashes repeat them.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#B8A800")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 DASHES = ([1, 0], [6, 3], [2, 2], [10, 3, 2, 3], [4, 1], [12, 4], [1, 3], [8, 2, 2, 2, 2, 2])
 INK, FAINT = "#222222", "#666666"
-# More panels than this are tables, not a figure.
+# With more panels than this, a table is easier to read.
 MOST_PANELS = 12
 Spec = dict[str, Any]
-# Drawn with the metrics of the font that vl-convert carries; shown with whatever has the same metrics.
+# Drawn with the metrics of the font in vl-convert; shown with any font of the same metrics.
 _FONT = "Liberation Sans"
 _FONTS = "Liberation Sans, Arial, Helvetica, sans-serif"
 _CONFIG: Spec = {
@@ -55,13 +55,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """The names of candidates in figures by index, and with them their colours, shapes and dashes."""
+    """The names of candidates in figures by index, and their colours, shapes and dashes."""
 
     names: tuple[str, ...]
 
     @classmethod
     def of(cls, study: StudyView) -> "Styles":
-        """Names short enough for an axis; a simulated one in mixed company says so."""
+        """Create names that are short enough for an axis; if only some candidates are simulated, these names say so."""
         mixed = len({one.simulated for one in study.candidates}) > 1
         short = without_common([one.id for one in study.candidates])
         marked = [f"{name} (simulated)" if mixed and one.simulated else name
@@ -69,7 +69,7 @@ class Styles:
         return cls(short_names(marked, 28))
 
     def scale(self, values: Sequence[Any]) -> Spec:
-        """A scale that gives each name its own value, going round when there are more names."""
+        """Return a scale that gives each name its own value; values repeat if there are more names."""
         return {"domain": list(self.names), "range": [values[at % len(values)] for at in range(len(self.names))]}
 
     def colour(self, *, legend: bool = False) -> Spec:
@@ -84,7 +84,7 @@ def title_of(study: StudyView, words: str) -> str:
 
 
 def counts_of(study: StudyView, views: Sequence[CellView]) -> str:
-    """The fewest launches and the trials behind any panel, for each candidate, as a sentence."""
+    """Return a sentence with the smallest numbers of launches and trials of any panel, for each candidate."""
     counts = []
     for one in study.candidates:
         some = [view.estimates[one.index] for view in views if one.index in view.estimates]
@@ -110,10 +110,10 @@ def layer(mark: str, encoding: Spec, **style: Any) -> Spec:
 
 
 def draw(title: str, panels: Sequence[Spec], columns: int = 2) -> str:
-    """Panels side by side under a title, as SVG; nothing is fetched, and equal panels give equal bytes.
+    """Draw panels side by side under a title, as SVG; fetches nothing, and equal panels give equal bytes.
 
-    Specifications are plain Vega-Lite: to build them through altair took longer than to draw them (0.8 s for its
-    import and 0.1 s a figure, against 0.05 s a figure for the drawing).
+    Specifications are plain Vega-Lite, because building them with altair took longer than drawing them (0.8 s for the
+    import and 0.1 s per figure, against 0.05 s per figure for the drawing).
     """
     whole: Spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",

@@ -27,9 +27,9 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
             continue
         shown = list(kinds.items())[:MOST_PANELS]
         panels = [_panel(study, *kind, curves, styles) for kind, curves in shown]
-        title = title_of(study, f"{group_words(group)}: how latencies are spread")
+        title = title_of(study, f"{group_words(group)}: distribution of latencies")
         rest = "" if len(shown) == len(kinds) else f" {len(shown)} of {len(kinds)} are drawn."
-        caption = ("Share of operations that took at most so long, over all launches; marks at 25, 50, 75 and 95 %. "
+        caption = ("Share of operations that took at most this time, over all launches; marks at 25, 50, 75 and 95 %. "
                    "The axis is logarithmic where the slowest took more than 100 times as long as the fastest. "
                    f"{_counts(study, kinds)}{rest}")  # fmt: skip
         rows = tuple(row for curves in kinds.values() for one in curves for row in _rows(study, one))
@@ -38,18 +38,18 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
 
 
 def _pages(study: StudyView, one: Cdf) -> list[tuple[int, int, int]]:
-    """n, n_ok and n_started of the percentile cells that stand for a distribution."""
-    found = []
+    """Return n, n_ok and n_started of the percentile cells of a distribution."""
+    counts = []
     for view in study.cells:
         plain = ";".join(part for part in view.cell.partition(" ")[2].split(";") if not part.startswith("percentile="))
         estimate = view.estimates.get(one.candidate)
         if view.metric.name == one.metric and plain == one.params and estimate is not None:
-            found.append((estimate.n, estimate.n_ok, estimate.n_started))
-    return found
+            counts.append((estimate.n, estimate.n_ok, estimate.n_started))
+    return counts
 
 
 def _counts(study: StudyView, kinds: dict[tuple[str, str], list[Cdf]]) -> str:
-    """The counts behind the curves, for each candidate: the smallest over the panels."""
+    """Return a sentence with the counts of the curves, for each candidate the smallest over the panels."""
     least: dict[int, tuple[int, int, int]] = {}
     for one in (curve for curves in kinds.values() for curve in curves):
         for counts in _pages(study, one):
@@ -67,7 +67,7 @@ def _rows(study: StudyView, one: Cdf) -> list[tuple[object, ...]]:
 
 
 def _thin(one: Cdf) -> list[tuple[float, float]]:
-    """At most `_POINTS` points of a curve, its ends among them."""
+    """Return at most `_POINTS` points of a curve, including its ends."""
     points = list(zip(one.x_s, one.share, strict=True))
     step = max(1, -(-len(points) // _POINTS))
     return points[:-1:step] + points[-1:]
@@ -96,7 +96,7 @@ def _panel(study: StudyView, metric: str, params: str, curves: list[Cdf], styles
 
 
 def _marked(one: Cdf) -> list[tuple[float, float]]:
-    """The points of a curve that get a mark: the first that reach each of the marked shares."""
+    """Return the points of a curve that get a mark: the first point at or above each marked share."""
     points = list(zip(one.x_s, one.share, strict=True))
     found = [next((point for point in points if point[1] >= share), None) for share in _MARKED]
     return [point for point in found if point is not None]

@@ -1,4 +1,4 @@
-"""The cost of a task on each candidate, or the work that a unit of money buys (as CloudCmp's figure 2)."""
+"""Bars of the cost of a task on each candidate, or of the work per unit of money (as CloudCmp's figure 2)."""
 
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts.bars import Bar, chosen, left_out, panel
@@ -21,7 +21,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
         shown = chosen(priced)
         panels = [_panel(study, view, costs, styles) for view in shown if (costs := figures_of(study, view))]
         title = title_of(study, f"{group_words(group)}: work for the money")
-        caption = ("List price of the time that was used, at the median; n: launches; ok: trials that gave a value, of "
+        caption = ("List price of the used time, at the median; n: launches; ok: trials that gave a value, of "
                    f"those started.{left_out(priced, shown)}"
                    f"{f' No price: {missing}.' if missing else ''}")  # fmt: skip
         made.append(Figure(f"cost-{group}", title, caption, draw(title, panels), _COLUMNS, _rows(study, priced)))

@@ -1,7 +1,7 @@
-"""The one place where drawings are made, by vl-convert: in this process, or in one of its own where that may end it.
+"""The renderer of all drawings, by vl-convert: in this process, or in a separate one under an address limit.
 
-vl-convert carries V8, which reserves more than 60 GiB of addresses (no memory) when it starts, and ends its process
-where a limit on addresses (`ulimit -v`) does not let it. So under such a limit another process draws.
+vl-convert contains V8, which reserves more than 60 GiB of addresses (no memory) at its start, and ends its process if a
+limit on addresses (`ulimit -v`) prevents that. Under such a limit, a separate process draws.
 """
 
 import base64
@@ -22,7 +22,7 @@ _SERVE = "from cloudcmp.report.charts.renderer import serve; serve()"
 def svg_of(spec: dict[str, Any]) -> str:
     """A Vega-Lite specification as SVG; nothing is fetched. Raises OutsideFault if a limit prevents it."""
     if _is_limited():
-        return _apart().ask({"spec": spec})
+        return _render_process().ask({"spec": spec})
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(dict(spec), allowed_base_urls=[]))
@@ -31,7 +31,7 @@ def svg_of(spec: dict[str, Any]) -> str:
 def png_of(svg: str) -> bytes:
     """An SVG drawing as PNG, two pixels for each unit. Raises OutsideFault if a limit prevents it."""
     if _is_limited():
-        return base64.b64decode(_apart().ask({"svg": svg}))
+        return base64.b64decode(_render_process().ask({"svg": svg}))
     import vl_convert
 
     return bytes(vl_convert.svg_to_png(svg, scale=2))
@@ -54,8 +54,8 @@ def serve() -> None:
         sys.stdout.flush()
 
 
-class _Apart:
-    """A process that draws; it ends when this one does."""
+class _RenderProcess:
+    """A separate process that draws; it ends with this one."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -74,16 +74,16 @@ class _Apart:
             answer = ""
         if not answer:
             limit = resource.getrlimit(resource.RLIMIT_AS)[0] // 2**20
-            what = f"figures cannot be drawn under a limit of {limit} MiB on addresses"
+            what = f"figures cannot be drawn with an address limit of {limit} MiB"
             raise OutsideFault(
-                Fault("cloudcmp report", what, f"allow {_NEEDED} of them (ulimit -v), no memory is used")
+                Fault("cloudcmp report", what, f"allow {_NEEDED} of addresses (ulimit -v); they use no memory")
             )
         return str(json.loads(answer))
 
 
 @cache
-def _apart() -> _Apart:
-    return _Apart()
+def _render_process() -> _RenderProcess:
+    return _RenderProcess()
 
 
 def _is_limited() -> bool:

@@ -1,4 +1,4 @@
-"""How long machines take to come, split into provisioning and booting (as CloudCmp's figure 3)."""
+"""The time until machines are usable, split into provisioning and booting (as CloudCmp's figure 3)."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:  # noqa: ARG001
     some = study.view.scaling
     if not some:
         return []
-    # One unit for all bars, which stand beside each other.
+    # All bars share one unit, because they are next to each other.
     sizes = [value for one in some if (found := figure_of(study, one, one.cell)) and known(value := found[1].median)]
     scale = Scale(*scale_of(max(sizes, default=1.0), "s"))
     names = short_names(without_common([study.candidates[one.candidate].id for one in some]), 34)
@@ -30,26 +30,26 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:  # noqa: ARG001
     whole = [_whole(study, one, name, scale) for one, name in zip(some, names, strict=True)]
     caption = (
         f"Bars: the {some[0].by} time from request to usable in its two parts. Whiskers: 5th and 95th percentile of "
-        f"the whole. ok: launches whose machines all came, of those started. {note(some)}"
+        f"the whole. ok: launches whose machines all became usable, of those started. {note(some)}"
     )
     svg = draw(title_of(study, TITLE), [_panel(bars, whole, scale, names)], 1)
     return [Figure(NAME, title_of(study, TITLE), caption, svg, _COLUMNS, tuple(_rows(study)))]
 
 
 def _bars(study: StudyView, one: Scaling, name: str, scale: Scale) -> list[Row]:
-    """The parts of one bar; the whole if it cannot be split."""
+    """Return the parts of one bar; the whole if it cannot be split."""
     cells = ((one.provisioning, 0), (one.booting, 1)) if one.provisioning and one.booting else ((one.cell, 2),)
-    found = []
+    parts = []
     for cell, part in cells:
         figure = figure_of(study, one, cell)
         value = scale.shown(centre(one, figure[1])[0]) if figure else None
         if value is not None:
-            found.append({"who": name, "part": _PARTS[part], "order": part, "value": value})
-    return found
+            parts.append({"who": name, "part": _PARTS[part], "order": part, "value": value})
+    return parts
 
 
 def _whole(study: StudyView, one: Scaling, name: str, scale: Scale) -> Row:
-    """The spread of the whole and the words beside the bar."""
+    """Return the spread of the whole and the label of the bar."""
     figure = figure_of(study, one, one.cell)
     estimate = figure[1] if figure else None
     value = centre(one, estimate)[0] if estimate else None

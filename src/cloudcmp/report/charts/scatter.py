@@ -1,4 +1,4 @@
-"""Price against performance."""
+"""The scatter plot of price and performance."""
 
 from cloudcmp.model.plan import hourly_cost
 from cloudcmp.model.untrusted_text import one_line
@@ -24,7 +24,7 @@ _MOST, _LEAST_PRICED = 6, 2
 
 
 def figures(study: StudyView, styles: Styles) -> list[Figure]:
-    """One figure with cells that decide, of all groups in turn; none with fewer than two prices."""
+    """Return one figure of deciding cells, taken from all groups in turn; none with fewer than two prices."""
     prices = {one.index: one.offering.price for one in study.candidates if one.offering.price is not None}
     currencies = {price.currency for price in prices.values()}
     views = tuple(view for view in study.cells if view.decides and _points(study, view))
@@ -42,7 +42,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
 
 
 def _spread(views: tuple[CellView, ...]) -> tuple[CellView, ...]:
-    """At most `_MOST` cells, one of each group in turn, so that no group crowds out another."""
+    """Return at most `_MOST` cells, one of each group in turn, so that no group displaces another."""
     turns: dict[str, int] = {}
     ranked = []
     for at, view in enumerate(views):
@@ -53,13 +53,13 @@ def _spread(views: tuple[CellView, ...]) -> tuple[CellView, ...]:
 
 
 def _points(study: StudyView, view: CellView) -> list[tuple[int, float]]:
-    """The candidates of a cell with known price and median, and their hourly price."""
-    found = []
+    """Return the candidates of a cell with known price and median, and their hourly price."""
+    points = []
     for at, one in view.estimates.items():
         cost = hourly_cost(study.candidates[at])
         if cost is not None and known(one.median):
-            found.append((at, float(cost)))
-    return found
+            points.append((at, float(cost)))
+    return points
 
 
 def _panel(study: StudyView, view: CellView, currency: str, styles: Styles) -> Spec:

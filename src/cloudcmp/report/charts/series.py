@@ -1,4 +1,4 @@
-"""Runs that last, second by second: a panel for each cell and candidate, a line for each trial."""
+"""Time series of long runs: a panel for each cell and candidate, a line for each trial."""
 
 import statistics
 
@@ -9,7 +9,7 @@ from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.words import direction
 
 _COLUMNS = ("cell", "candidate", "launch", "trial", "t_s", "value", "unit", "n", "n_ok", "n_started")
-# Fewer samples than this are no course over time.
+# Fewer samples than this are not a time series.
 _LEAST_SAMPLES = 5
 _POINTS, _LINES = 120, 12
 
@@ -28,7 +28,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
     tops = {cell: max(max(one.values) for key in keys if key[0] == cell for one in lasting[key]) for cell, _ in keys}
     shown = keys[:MOST_PANELS]
     panels = [_panel(study.by_cell[cell], who, lasting[cell, who], tops[cell], styles) for cell, who in shown]
-    title = title_of(study, "Over time: runs that last")
+    title = title_of(study, "Long runs over time")
     rest = "" if len(shown) == len(keys) else f" {len(shown)} of {len(keys)} panels are drawn; the data has all."
     caption = (f"Thin: one line a trial (the first {_LINES}; long runs as means of equal parts). Thick: the median "
                f"of the trials. All candidates of a cell on one scale.{rest}")  # fmt: skip
@@ -47,7 +47,7 @@ def _rows(study: StudyView, key: tuple[str, int], one: Series) -> list[tuple[obj
 
 
 def _thin(one: Series, factor: float) -> list[tuple[float, float]]:
-    """At most `_POINTS` points: means of equal parts of a long run, each at its part's end."""
+    """Return at most `_POINTS` points: means of equal parts of a long run, each at its part's end."""
     size = max(1, -(-len(one.values) // _POINTS))
     parts = range(0, len(one.values), size)
     return [(one.t_s[min(at + size, len(one.t_s)) - 1], statistics.fmean(one.values[at : at + size]) / factor)

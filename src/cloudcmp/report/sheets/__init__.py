@@ -1,1 +1,1 @@
-"""The report's tables, one file a subject; each turns a book into sheets of plain text, without any markup."""
+"""The report's tables, one module for each subject; each turns a `StudyView` into sheets of plain text."""

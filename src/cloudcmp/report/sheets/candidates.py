@@ -33,7 +33,7 @@ def candidates(study: StudyView) -> Sheet:
 
 
 def no_price(study: StudyView) -> str:
-    """Why there are no cost figures; empty if every price is known."""
+    """Return a sentence on missing cost figures; empty if every price is known."""
     missing = [one_line(one.id, 40) for one in study.candidates if one.offering.price is None]
     if not missing:
         return ""
@@ -53,14 +53,14 @@ def _amount(value: float | None) -> str:
 
 
 def memory(gib: float | None) -> str:
-    """Memory as people say it."""
+    """Format an amount of memory."""
     return UNKNOWN if gib is None else f"{gib:.4g} GiB"
 
 
 def _details(one: Candidate) -> str:
     parts = [f"{one.count} of it" if one.count > 1 else "", f"with {one.volume}" if one.volume else ""]
     if one.asked:
-        parts.append(f"asked for {_size(one.asked)}" + (f"; differs: {', '.join(one.differs)}" if one.differs else ""))
+        parts.append(f"requested {_size(one.asked)}" + (f"; differs: {', '.join(one.differs)}" if one.differs else ""))
     return "; ".join(filter(None, parts))
 
 
@@ -71,7 +71,7 @@ def _size(match: Match) -> str:
 
 
 def price_field(price: Price | None, count: int = 1) -> Field:
-    """A price an hour, with how many times it is paid if that is more than once."""
+    """Format an hourly price, with the number of instances if there are several."""
     if price is None:
         return Field("unknown", kind="unsure")
     return Field(f"{price.amount_per_hour.normalize():f} {price.currency}", f"× {count}" if count > 1 else "")
@@ -98,7 +98,7 @@ def _ran(one: Candidate) -> Field:
 
 
 def facts(study: StudyView) -> tuple[tuple[str, str], ...]:
-    """How the study was made up, as names and words."""
+    """Return the design of the study as pairs of names and texts."""
     plan = study.view.plan
     decide = "; ".join(_decider(study, one.cell) for one in plan.decide) or "every measured cell"
     pairs = [
@@ -117,13 +117,15 @@ def facts(study: StudyView) -> tuple[tuple[str, str], ...]:
 
 
 def spent_line(spend: Spend | None) -> str:
-    """The money spent by our own count, which is not the provider's bill; empty if nothing is billed."""
+    """Describe the money spent by our own count, which is not the provider's bill; empty if nothing is billed."""
     if spend is None:
         return ""
     if spend.accrued is None:
         return f"unknown: {spend.note}"
     open_still = spend.committed is not None and spend.committed != spend.accrued
-    more = f"; up to {format_money(spend.committed)} with what still runs" if open_still and spend.committed else ""
+    more = (
+        f"; up to {format_money(spend.committed)} with what is still running" if open_still and spend.committed else ""
+    )
     return f"{format_money(spend.accrued)} by our own count{more}; the provider's bill is what counts"
 
 
@@ -151,7 +153,7 @@ def _session(one: Session) -> str:
 
 
 def advertised(one: Candidate) -> dict[str, str]:
-    """What an offering advertises, under the names of the facts that machines report."""
+    """Return the advertised facts of an offering, under the names of the facts that machines report."""
     promised = {"vcpus": _amount(one.offering.vcpus), "memory": memory(one.offering.memory_gib)}
     return promised | {key: _attribute(key, value) for key, value in one.offering.attributes}
 

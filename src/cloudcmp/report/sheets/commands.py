@@ -8,7 +8,7 @@ from cloudcmp.report.text import exact
 
 
 def sheet(study: StudyView) -> Sheet | None:
-    """Every line for a shell by the plan, which is what ran; None if there is none."""
+    """Return the sheet of every shell line in the plan, which is what ran; None if there is none."""
     if not study.view.commands:
         return None
     rows = tuple(one for use in study.view.commands for one in _rows(use))
@@ -18,5 +18,5 @@ def sheet(study: StudyView) -> Sheet | None:
 def _rows(use: CommandUse) -> list[Row]:
     lines = [(line.kind, plain_text(line)) for line in use.lines]
     lines += [("file", file_line(file)) for file in use.files]
-    # Not cleaned, which would cut them: what is not seen as it is stands as its number.
+    # Not cleaned, because cleaning would cut them; `exact` shows each invisible character as its number.
     return [Row((Field(exact(use.name)), Field(kind), Field(text, kind="line"))) for kind, text in lines]

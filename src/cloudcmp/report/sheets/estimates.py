@@ -1,4 +1,4 @@
-"""Every figure with its n and interval."""
+"""The sheets of all estimates, with n and intervals."""
 
 from cloudcmp.model.result import Bounds, Estimate
 from cloudcmp.report.money import cost_of, work_of
@@ -7,7 +7,7 @@ from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.sheets.sheet import Column, Field, Row, Sheet, captioned, heading, row
 from cloudcmp.report.words import direction, group_words
 
-# Beyond this the page is no longer read, and the numbers are in the export.
+# A page with more rows is too long to read; the export has all numbers.
 MOST_ROWS = 1500
 _COLUMNS = (
     Column("candidate"),
@@ -28,7 +28,7 @@ def sheets(study: StudyView) -> tuple[Sheet, ...]:
         kept = sorted(views, key=lambda view: not view.decides)[: max(1, MOST_ROWS // max(1, len(study.candidates)))]
         rows = [line for view in views if view in kept for line in _lines(study, view)]
         rest = len(views) - len(kept)
-        note = f"{rest} further cells are left to `cloudcmp export`." if rest else ""
+        note = f"{rest} further cells are only in `cloudcmp export`." if rest else ""
         money = any(cost_of(view) or work_of(study, view) for view in kept)
         titles = (*_COLUMNS, Column("cost", True, "list price of the time used")) if money else _COLUMNS
         made.append(Sheet(captioned(study.origin, f"{group_words(group)}: all figures"), titles, tuple(rows), note))

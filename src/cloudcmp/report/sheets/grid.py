@@ -1,4 +1,4 @@
-"""File operations by size of file and record, as IOzone prints them: a table for what else sets cells apart."""
+"""The sheets of file operations by size of file and record, as IOzone prints them."""
 
 from collections.abc import Sequence
 
@@ -16,10 +16,10 @@ _Found = dict[tuple[int, int], CellView]
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """A table for each candidate and way to write, where several sizes of file and of record were asked for.
+    """Return a table for each candidate and set of other parameters, if several file and record sizes were measured.
 
     Rows are file sizes, under a heading for each operation; columns are record sizes. A number is the median over
-    launches, a dash one that was asked for and has none, a blank a pair of sizes that was not asked for.
+    launches; a dash is a requested pair without a value, a blank a pair of sizes that was not requested.
     """
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, _Found]] = {}
     for view in study.cells:
@@ -27,8 +27,8 @@ def sheets(study: StudyView) -> tuple[Sheet, ...]:
         sizes = (cell.get(_ROWS) or "", cell.get(_COLUMNS) or "")
         if all(size.isdigit() for size in sizes):
             rest = tuple(pair for pair in cell.params if pair[0] not in {_ROWS, _COLUMNS, "op"})
-            found = groups.setdefault((cell.metric, rest), {}).setdefault(cell.get("op") or "", {})
-            found[int(sizes[0]), int(sizes[1])] = view
+            by_size = groups.setdefault((cell.metric, rest), {}).setdefault(cell.get("op") or "", {})
+            by_size[int(sizes[0]), int(sizes[1])] = view
     made = [
         _sheet(study, at.index, Cell(metric, rest), by_op)
         for (metric, rest), by_op in groups.items()
@@ -66,5 +66,5 @@ def _median(scale: Scale, view: CellView | None, at: int) -> str:
 def _note(views: Sequence[CellView], at: int) -> str:
     counts = sorted({one.n for view in views if (one := view.estimates.get(at))})
     launches = str(counts[0]) if len(set(counts)) == 1 else f"{counts[0]} to {counts[-1]}"
-    dash = f"{UNKNOWN}: no value; a blank: not asked for."
-    return f"Medians over launches (n {launches}); {dash} Their intervals are with all figures in numbers."
+    dash = f"{UNKNOWN}: no value; a blank: not requested."
+    return f"Medians over launches (n {launches}); {dash} Intervals are in the tables of all figures."

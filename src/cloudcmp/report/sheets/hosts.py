@@ -1,4 +1,4 @@
-"""What the machines delivered beside what was advertised."""
+"""The sheets of delivered facts next to advertised facts of the machines."""
 
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN
@@ -10,8 +10,8 @@ from cloudcmp.units import format_quantity
 _MOST_COLUMNS = 6
 _MOST_FACTS = 120
 _LONGEST_FACT = 90
-# What an advertised fact is called where a machine tells it.
-_TOLD_AS = {
+# The names under which machines report an advertised fact.
+_REPORTED_AS = {
     "vcpus": ("cpus", "cpu.online", "cpu.cores"),
     "memory": ("memory.total_bytes", "memory_bytes", "memory_gib"),
     "cpu": ("cpu.model", "cpu_model"),
@@ -20,8 +20,8 @@ _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """One table for a few candidates at a time: advertised facts first, then what the machines reported."""
-    # What holds further facts inside is for the store, not for a reader.
+    """Return one table for every few candidates: advertised facts first, then what the machines reported."""
+    # Facts that contain further facts stay in the store; readers do not need them.
     seen = {index: {key: text for key, text in pairs if not text.startswith("{'")} for index, pairs in study.view.hosts}
     known = [one.index for one in study.candidates if seen.get(one.index) or advertised(one)]
     parts = [known[at : at + _MOST_COLUMNS] for at in range(0, len(known), _MOST_COLUMNS)]
@@ -31,25 +31,27 @@ def sheets(study: StudyView) -> tuple[Sheet, ...]:
 def _sheet(study: StudyView, part: list[int], seen: dict[int, dict[str, str]]) -> Sheet:
     promised = {at: advertised(study.candidates[at]) for at in part}
     owned = {one.index for one in study.candidates if one.runner == "local"}
-    rows = [heading("advertised", "and what the machines themselves say of it, which nobody has verified")]
-    rows += [_beside(key, promised, seen, part, owned) for key in sorted({key for at in part for key in promised[at]})]
+    rows = [heading("advertised", "and what the machines themselves report, which is not verified")]
+    rows += [
+        _advertised(key, promised, seen, part, owned) for key in sorted({key for at in part for key in promised[at]})
+    ]
     facts = [_fact(key, seen, part) for key in sorted({key for at in part for key in seen.get(at, {})})[:_MOST_FACTS]]
     for words, differs in (("delivered, and different", True), ("delivered, and the same on all", False)):
         some = [row(name, *values) for name, values in facts if (len(set(values)) > 1) is differs]
         rows += [heading(words), *some] if some else []
     names = tuple(study.candidates[at].id for at in part)
-    return Sheet(captioned(study.origin, "What was delivered, beside what was advertised"), columns("fact", *names),
+    return Sheet(captioned(study.origin, "Delivered and advertised facts"), columns("fact", *names),
                  tuple(rows))  # fmt: skip
 
 
-def _beside(
+def _advertised(
     key: str, promised: dict[int, dict[str, str]], seen: dict[int, dict[str, str]], part: list[int], owned: set[int]
 ) -> Row:
-    """An advertised fact of each candidate, with the delivered one below if the machine reported it."""
+    """Return an advertised fact of each candidate, with the delivered one below if the machine reported it."""
     fields = []
     for at in part:
-        # On this machine an offering is a set of its processors, which the machine itself knows nothing of.
-        names = () if key == "vcpus" and at in owned else _TOLD_AS.get(key, ())
+        # An offering of this machine is a set of its processors; the machine reports all of them.
+        names = () if key == "vcpus" and at in owned else _REPORTED_AS.get(key, ())
         found = next(((name, seen[at][name]) for name in names if name in seen.get(at, {})), None)
         below = f"delivered: {readable(*found)}" if found else ""
         fields.append(Field(promised[at].get(key, UNKNOWN), below))
@@ -63,7 +65,7 @@ def _fact(key: str, seen: dict[int, dict[str, str]], part: list[int]) -> tuple[s
 
 
 def readable(key: str, value: str) -> str:
-    """A fact with its unit as people read it; the name of the fact says the unit that it came in."""
+    """Format a fact with its unit for readers; the suffix of its name is the unit of the raw value."""
     if value in {"True", "False"}:
         return "yes" if value == "True" else "no"
     if not value.replace(".", "", 1).isdigit() or len(value) > 20:

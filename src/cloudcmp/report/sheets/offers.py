@@ -1,4 +1,4 @@
-"""The sheets of each provider's services, types and places; after tables 1, 3 and 6 of CloudCmp (IMC 2010)."""
+"""The sheets of each provider's services, types and places, following tables 1, 3 and 6 of CloudCmp (IMC 2010)."""
 
 from collections.abc import Iterable
 
@@ -11,13 +11,13 @@ from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
 
 TITLE = "What each provider offers"
 _NOTE = (
-    "What this study compares of each provider, as it was told when the study was planned; a provider sells more. "
-    "A dash: not known, or not in this study."
+    "Only the offerings of this study, as known when it was planned; a provider sells more. "
+    "A dash: unknown, or not in this study."
 )
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """The three tables; none for an imported table, which does not name what is offered."""
+    """Return the three tables; none for an imported table, which does not name offerings."""
     if study.view.plan.imported or not study.candidates:
         return ()
     found = offered(study.view.plan, study.view.attempts)
@@ -65,9 +65,9 @@ def _listed(words: tuple[str, ...]) -> str:
 
 
 def brief(study: StudyView) -> list[tuple[str, str, str, str]]:
-    """A line for each provider for a terminal: what it offers, where, and of when its prices are.
+    """Return a line for each provider for a terminal: its offerings, their places, and the dates of its prices.
 
-    Nothing where there is nothing to choose from but this machine, or for an imported table.
+    Empty if the study has only this machine, or is an imported table.
     """
     plan = study.view.plan
     if plan.imported or all(one.offering.provider == "local" for one in study.candidates):
@@ -79,9 +79,9 @@ def brief(study: StudyView) -> list[tuple[str, str, str, str]]:
         name = (
             f"{one.provider}, simulated" if one.simulated and not one.provider.startswith("simulated") else one.provider
         )
-        things = ", ".join((*one.compute, *one.storage))
+        services = ", ".join((*one.compute, *one.storage))
         lines.append(
-            (one_line(name, 40), one_line(things, 200), one_line("; ".join(places), 300), one_line(_dates(own), 80))
+            (one_line(name, 40), one_line(services, 200), one_line("; ".join(places), 300), one_line(_dates(own), 80))
         )
     return lines
 

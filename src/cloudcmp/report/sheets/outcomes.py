@@ -1,4 +1,4 @@
-"""How the trials ended: a failure is a result, and is listed like one."""
+"""The sheet of trial outcomes, and the warnings; a failure is a result and is listed."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _MOST_REASONS = 3
 
 
 def sheet(study: StudyView) -> Sheet | None:
-    """Attempts by candidate and outcome with their reasons, without those that the controller itself cut short."""
+    """Return attempts by candidate and outcome with their reasons, without those that the controller interrupted."""
     ended = _ended(study)
     if not ended:
         return None
@@ -28,7 +28,7 @@ def sheet(study: StudyView) -> Sheet | None:
 
 
 def _ended(study: StudyView) -> dict[int, list[Attempt]]:
-    """By candidate its attempts that came to an end of their own."""
+    """Return the attempts that ended by themselves, by candidate."""
     plan = study.view.plan
     of_trial = {trial.index: trial for trial in plan.trials}
     of_launch = {launch.index: launch.candidate for launch in plan.launches}
@@ -49,7 +49,7 @@ def _reasons(attempts: list[Attempt]) -> str:
 
 
 def warnings(study: StudyView) -> tuple[str, ...]:
-    """Everything that a reader must know before trusting a number, each once."""
+    """Return all warnings that a reader must know before trusting a number, each once."""
     lines = list(study.view.warnings)
     places: dict[str, tuple[list[str], list[str]]] = {}
     for view in study.cells:

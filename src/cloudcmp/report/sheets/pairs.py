@@ -1,4 +1,4 @@
-"""Every candidate against every other: effects, tests, and detectable differences."""
+"""The sheets of every pair of candidates: effects, tests, and detectable differences."""
 
 from collections.abc import Sequence
 
@@ -25,11 +25,11 @@ _COLUMNS = (
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """The cells that decide, then those that are exploratory; a long table ends with how many pairs it leaves out."""
+    """Return the deciding cells, then the exploratory ones; a long table ends with the number of omitted pairs."""
     deciding = [view for view in study.cells if view.decides and view.comparisons]
     others = [view for view in study.cells if not view.decides and view.comparisons]
     made = []
-    for words, views in (("Every pair in the cells that decide", deciding), ("Exploratory cells: no verdicts", others)):
+    for words, views in (("Every pair in the deciding cells", deciding), ("Exploratory cells: no verdicts", others)):
         if views:
             made.append(_sheet(study, words, views))
     return tuple(made)
@@ -44,7 +44,7 @@ def _sheet(study: StudyView, words: str, views: list[CellView]) -> Sheet:
             continue
         rows.append(heading(view.name, direction(view.metric)))
         rows += [_line(names, view, one) for one in view.comparisons]
-    note = f"{left} further pairs are left to `cloudcmp compare --json`." if left else ""
+    note = f"{left} further pairs are only in `cloudcmp compare --json`." if left else ""
     return Sheet(captioned(study.origin, words), _COLUMNS, tuple(rows), note)
 
 

@@ -1,4 +1,4 @@
-"""How fast each candidate's machines come, in words and numbers: for the page and for the terminal."""
+"""The sheets of scaling: how fast each candidate's machines become usable, for the report and the terminal."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,8 @@ _SPREAD = "5 % to 95 %"
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """The parts of each candidate's scaling latency, and its chance to meet a deadline; empty if not measured."""
+    """Return the parts of each candidate's scaling latency, and its chance to meet a deadline; empty if not
+    measured."""
     some = study.view.scaling
     return (_parts(study, some), _in_time(study, some)) if some else ()
 
@@ -26,38 +27,39 @@ def figure_of(study: StudyView, one: Scaling, cell: str | None) -> tuple[CellVie
 
 
 def centre(one: Scaling, estimate: Estimate) -> tuple[float | None, Bounds | None]:
-    """An estimate's value as the study sums launches up, with its interval."""
+    """Return an estimate's mean or median, as the study aggregates launches, with its interval."""
     if one.by == "mean":
         return estimate.mean, estimate.mean_bounds
     return estimate.median, estimate.median_bounds
 
 
 def in_words(share: Share | None) -> str:
-    """A share as its count, and the interval in percent."""
+    """Format a share as its count, and the interval in percent."""
     if share is None:
         return UNKNOWN
     return f"{share.k}/{share.n} ({100 * share.bounds.low:.0f}–{100 * share.bounds.high:.0f} %)"
 
 
 def note(some: Sequence[Scaling], shown: str = "") -> str:
-    """How to read the numbers: the statistic, what else is shown, and the poll interval of the controller."""
+    """Return a note on the numbers: the statistic, what else is shown, and the poll interval of the controller."""
     polls = [one.poll_s for one in some if one.poll_s is not None]
-    fine = f" The controller looked every {format_quantity(max(polls), 's')}: no time is finer." if polls else ""
+    poll_s = format_quantity(max(polls), "s") if polls else ""
+    fine = f" The controller polled every {poll_s}: no time is more precise." if polls else ""
     add_up = " Medians of parts need not add up to the median of the whole." if some[0].by == "median" else ""
     return f"Each is the {some[0].by} over launches{shown}.{add_up}{fine}"
 
 
 _IN_TIME = "All machines usable by a deadline"
 _IN_TIME_NOTE = (
-    "Launches whose machines could all be used in time, of those started: a failed one was not. In brackets the exact "
-    "95 % interval of the chance (Clopper and Pearson)."
+    "Launches whose machines were all usable in time, of those started; a failed launch was not. In brackets: exact "
+    "95 % interval of the probability (Clopper and Pearson)."
 )
 
 
 def brief(study: StudyView, names: Sequence[str]) -> tuple[tuple[str, tuple[str, ...], list[list[str]], str], ...]:
-    """The same for a terminal: title, heads, rows and note of each table; `names` are the candidates' there.
+    """Return the same for a terminal: title, heads, rows and note of each table; `names` are short candidate names.
 
-    Deadlines by which no more launches are in time than by an earlier one are left to the report.
+    Deadlines that no more launches meet than an earlier one are only in the report.
     """
     some = study.view.scaling
     if not some:
@@ -78,7 +80,7 @@ def brief(study: StudyView, names: Sequence[str]) -> tuple[tuple[str, tuple[str,
 
 
 def _telling(some: Sequence[Scaling]) -> tuple[float, ...]:
-    """The deadlines up to the first by which as many launches are in time as by the last."""
+    """Return the deadlines up to the first one that as many launches meet as the last one."""
     times = deadlines(some)
     counts = [[share.k if (share := dict(one.in_time).get(deadline)) else 0 for one in some] for deadline in times]
     return times[: counts.index(counts[-1]) + 1] if times else ()
@@ -96,13 +98,13 @@ def _parts(study: StudyView, some: Sequence[Scaling]) -> Sheet:
     )
     rows = []
     for one in some:
-        found = figure_of(study, one, one.cell)
+        figure = figure_of(study, one, one.cell)
         spread = UNKNOWN
-        if found and known(found[1].p5) and known(found[1].p95):
-            spread = f"{found[0].scale.number(found[1].p5)} to {found[0].scale.quantity(found[1].p95)}"
+        if figure and known(figure[1].p5) and known(figure[1].p95):
+            spread = f"{figure[0].scale.number(figure[1].p5)} to {figure[0].scale.quantity(figure[1].p95)}"
         cells = (one.cell, one.provisioning, one.booting)
         whole, provisioning, booting = (_field(study, one, cell) for cell in cells)
-        failed = Field(in_words(one.failed), found[1].reason if found else "")
+        failed = Field(in_words(one.failed), figure[1].reason if figure else "")
         rows.append(
             row(
                 study.candidates[one.candidate].id,
@@ -110,7 +112,7 @@ def _parts(study: StudyView, some: Sequence[Scaling]) -> Sheet:
                 spread,
                 provisioning,
                 booting,
-                str(found[1].n if found else 0),
+                str(figure[1].n if figure else 0),
                 failed,
             )
         )
@@ -123,13 +125,13 @@ def _parts(study: StudyView, some: Sequence[Scaling]) -> Sheet:
 
 
 def _field(study: StudyView, one: Scaling, cell: str | None) -> Field:
-    found = figure_of(study, one, cell)
-    if found is None:
+    figure = figure_of(study, one, cell)
+    if figure is None:
         return Field(UNKNOWN)
-    value, bounds = centre(one, found[1])
+    value, bounds = centre(one, figure[1])
     if not known(value):
         return Field("no value", kind="unsure")
-    return Field(found[0].scale.quantity(value), found[0].scale.interval(bounds) if bounds else "no interval")
+    return Field(figure[0].scale.quantity(value), figure[0].scale.interval(bounds) if bounds else "no interval")
 
 
 def deadlines(some: Sequence[Scaling]) -> tuple[float, ...]:

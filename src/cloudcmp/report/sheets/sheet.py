@@ -1,4 +1,4 @@
-"""Tables as text, ready for the template."""
+"""The model of a table as text, ready for the template."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its text, smaller words below it, and a kind that the style sheet knows."""
+    """One field: its text, small text below it, and a kind for the style sheet."""
 
     text: str
     below: str = ""
@@ -51,7 +51,7 @@ class Sheet:
 
 
 def row(*fields: str | Field) -> Row:
-    """A row of texts and fields; all text from outside is cleaned here."""
+    """Create a row of texts and fields; cleans all text from outside."""
     return Row(tuple(_cleaned(field if isinstance(field, Field) else Field(field)) for field in fields))
 
 

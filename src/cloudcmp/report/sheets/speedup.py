@@ -1,4 +1,4 @@
-"""Speed-up and efficiency of more threads, and the rate of one processor of each candidate."""
+"""The sheet of speed-up and efficiency of more threads, and of the rate per vCPU of each candidate."""
 
 import math
 
@@ -15,23 +15,23 @@ TITLE = "What more threads bring"
 _UNITS = frozenset({"op/s", "flop/s", "B/s", "s"})
 _COLUMNS = (
     Column("candidate"),
-    Column("threads", True, "that work at once; all: as many as the offering has vCPUs"),
+    Column("threads", True, "that work at the same time; all: as many as the offering has vCPUs"),
     Column("median", True, "median of the launch values; below its 95 % interval, and n, the launches"),
-    Column("speed-up", True, "the median over that of one thread, or for times one thread's over it"),
-    Column("efficiency", True, "the speed-up for each thread"),
-    Column("per vCPU", True, "a rate over the vCPUs of the offering, used or not"),
+    Column("speed-up", True, "the median divided by that of one thread; for times the inverse"),
+    Column("efficiency", True, "the speed-up divided by the number of threads"),
+    Column("per vCPU", True, "a rate divided by the vCPUs of the offering, used or not"),
 )
 _NOTE = (
-    "Medians of the same candidate; below, the range between the ends of the two medians' 95 % intervals, which holds "
-    "with at least 90 %. A vCPU may be a core or half of one: where it is half, 50 % is all that arithmetic may bring."
+    "Medians of the same candidate; below, the range between the ends of the two medians' 95 % intervals, which covers "
+    "with at least 90 %. A vCPU may be a core or half of one: if it is half, arithmetic reaches at most 50 %."
 )
 _CellViews = list[tuple[CellView, str]]
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """One table of all that was measured with one thread and with more on the same candidate; nothing without any.
+    """Return one table of everything measured with one and with more threads on one candidate; empty if nothing was.
 
-    Of several metrics of one probe with the same parameters the first of the table of metrics stands for all.
+    Of several metrics of one probe with equal parameters, only the first in the table of metrics is shown.
     """
     rows: list[Row] = []
     for views in _by_work(study).values():
@@ -60,7 +60,7 @@ def _by_work(study: StudyView) -> dict[Cell, _CellViews]:
 
 
 def _lines(views: _CellViews, one: Candidate) -> list[Row]:
-    """A candidate's rows, fewest threads first; empty without one thread and more to compare."""
+    """Return a candidate's rows, fewest threads first; empty unless one thread and more were measured."""
     vcpus = None if stands_in(one) else one.offering.vcpus
     own = [pair for pair in views if one.index in pair[0].estimates and known(pair[0].estimates[one.index].median)]
     counted = [(view, _count(threads, vcpus)) for view, threads in own]
@@ -97,7 +97,7 @@ def _surely(own: Estimate, scale: Scale) -> str:
 
 
 def _gain(above: Estimate, below: Estimate) -> tuple[float | None, tuple[float, float] | None]:
-    """The ratio of two medians, and its least and most by their intervals."""
+    """Return the ratio of two medians, and its range by their intervals."""
     if not known(above.median) or not known(below.median) or below.median <= 0:
         return None, None
     gain = above.median / below.median

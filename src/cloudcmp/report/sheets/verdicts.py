@@ -1,4 +1,4 @@
-"""The verdicts in one matrix, and the winners by operation, class and threads."""
+"""The sheets of verdicts in one matrix, and of winners by operation, class and threads."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ _MOST_COLUMNS = 6
 
 
 def matrix(study: StudyView) -> Sheet | None:
-    """A row for each deciding cell: every candidate's median and how it stands against the best; None without any."""
+    """Return a row for each deciding cell: each candidate's median and its verdict against the best; None if empty."""
     groups = [(group, [view for view in views if view.decides]) for group, views in study.groups()]
     if not any(views for _, views in groups):
         return None
@@ -28,7 +28,7 @@ def matrix(study: StudyView) -> Sheet | None:
         "cell", "best", "practically the same as the best", "worse", "cannot tell yet")  # fmt: skip
     note = ("▲ better than every other candidate · = practically the same as the best (within 3 %) · ▼ worse than "
             "the best · ? cannot tell yet. n: launches; ok: trials that gave a value, of those started.")  # fmt: skip
-    caption = "Verdicts: medians, and how each stands against the best"
+    caption = "Verdicts: medians, and each candidate against the best"
     return Sheet(captioned(study.origin, caption), tuple(titles), tuple(rows), note)
 
 
@@ -53,14 +53,14 @@ def _standing(view: CellView, at: int, verdict: Verdict | None) -> Field:
 
 
 def standing_words(view: CellView, at: int, verdict: Verdict) -> str:
-    """How a candidate stands against the best of its cell, in words."""
+    """Describe the verdict on a candidate against the best of its cell."""
     leader = view.leader
     if at == leader:
         return {Verdict.BETTER: "better than the others", Verdict.SAME: "best"}.get(verdict, "best so far")
-    found = None if leader is None else view.against(at, leader)
-    if found is None:
+    pair = None if leader is None else view.against(at, leader)
+    if pair is None:
         return str(verdict)
-    one, turned = found
+    one, turned = pair
     why = f" ({one.reason})" if one.reason and verdict is Verdict.CANNOT_TELL else ""
     size = numbers.effect(one, view.metric.unit, turned=turned)
     return f"{verdict}{why}, {size}" if size != numbers.UNKNOWN else f"{verdict}{why}"
