@@ -1,1 +1,3 @@
-"""Statistics on plain arrays: estimates with intervals, tests, effects, power, histograms; alone in importing scipy."""
+"""Statistics on plain arrays: estimates with intervals, tests, effects, power, histograms. No other room imports
+scipy.
+"""
