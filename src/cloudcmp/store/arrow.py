@@ -1,4 +1,6 @@
-"""Arrow arrays to and from buffers: `pyarrow.array` and `to_numpy` load pandas where it is installed, for a second."""
+"""Arrow arrays to and from buffers. `pyarrow.array` and `to_numpy` would import pandas if installed, which takes a
+second.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
