@@ -1,4 +1,4 @@
-"""Resources that bear cloudcmp's tags, whether they are due, and the result of a sweep for them."""
+"""Resources with cloudcmp's tags, whether they are due, and the result of a sweep for them."""
 
 import re
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from cloudcmp.model.lease import TaggedResource
 from cloudcmp.model.offering import Price
 
 _SCHEMA = "1"
-# The one form in which cloudcmp writes an expiry; any other text is not ours.
+# The only format in which cloudcmp writes an expiry; any other text is not ours.
 _EXPIRES = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
 
 class Fate(StrEnum):
-    """The fate of a leftover: it stays, it would be destroyed, it was seen gone, or it is still there."""
+    """The fate of a leftover: it stays, it would be destroyed, it is gone, or it is still there."""
 
     KEPT = "kept"
     DUE = "due"
@@ -40,7 +40,7 @@ class Leftover:
 
     @property
     def study(self) -> str:
-        """The study that its tag names; empty if none."""
+        """The study in its tag; empty if none."""
         return tag(self.found, "cloudcmp:study") or ""
 
     @property
@@ -53,8 +53,8 @@ class Leftover:
 class SweepResult:
     """The result of a sweep; `elsewhere` counts resources of studies other than the requested one.
 
-    `unlisted` are places that could not be listed. `skipped` are providers that were not asked, or where no clock can
-    be trusted and nothing may be destroyed; `faults` are those of them that make the sweep incomplete.
+    `unlisted` are places that could not be listed. `skipped` are providers that were not queried, or where no clock is
+    trustworthy and nothing may be destroyed; `faults` are those of them that make the sweep incomplete.
     """
 
     leftovers: tuple[Leftover, ...] = ()
