@@ -22,9 +22,9 @@ class Fate(StrEnum):
     LEFT = "left"
 
 
-def tag(found: TaggedResource, key: str) -> str | None:
+def tag(resource: TaggedResource, key: str) -> str | None:
     """The value of a tag; None if it is missing or appears twice."""
-    values = [value for name, value in found.tags if name == key]
+    values = [value for name, value in resource.tags if name == key]
     return values[0] if len(values) == 1 else None
 
 
@@ -73,18 +73,18 @@ class SweepResult:
         return tuple(one for one in self.leftovers if one.fate is fate)
 
 
-def judge(found: TaggedResource, study: str | None, now: float) -> tuple[Fate, str]:
+def judge(resource: TaggedResource, study: str | None, now: float) -> tuple[Fate, str]:
     """The fate of a resource, and why: it is due only if its tags state so exactly as cloudcmp writes them.
 
     `now` in Unix seconds. A missing, repeated, misspelt or unknown tag keeps the resource.
     """
-    doubt = _unreadable(found)
+    doubt = _unreadable(resource)
     if doubt:
         return Fate.KEPT, doubt
     if study is not None:
-        named = tag(found, "cloudcmp:study") == study
+        named = tag(resource, "cloudcmp:study") == study
         return (Fate.DUE, "its study was named") if named else (Fate.KEPT, "another study's")
-    expires = _instant(tag(found, "cloudcmp:expires"))
+    expires = _instant(tag(resource, "cloudcmp:expires"))
     if expires is None:
         return Fate.KEPT, "it does not say when it expires; name its study with --study"
     return (
@@ -92,17 +92,17 @@ def judge(found: TaggedResource, study: str | None, now: float) -> tuple[Fate, s
     )
 
 
-def _unreadable(found: TaggedResource) -> str:
+def _unreadable(resource: TaggedResource) -> str:
     """Why a resource's tags do not prove that it is ours; empty if they do."""
-    schema = tag(found, "cloudcmp:schema")
+    schema = tag(resource, "cloudcmp:schema")
     if schema is None:
         return "it has no readable tag cloudcmp:schema: it is not ours"
     if schema != _SCHEMA:
         return f"its tags are of schema {schema!r}, which this version does not know"
-    if not tag(found, "cloudcmp:study"):
+    if not tag(resource, "cloudcmp:study"):
         return "it has no readable tag cloudcmp:study"
-    dated = any(key == "cloudcmp:expires" for key, _ in found.tags)
-    if dated and _instant(tag(found, "cloudcmp:expires")) is None:
+    dated = any(key == "cloudcmp:expires" for key, _ in resource.tags)
+    if dated and _instant(tag(resource, "cloudcmp:expires")) is None:
         return "its tag cloudcmp:expires cannot be read"
     return ""
 
