@@ -77,9 +77,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_bytes(text: str) -> int:
-    """Bytes of a size such as `1 MiB` (2^20) or `1 MB` (10^6); raises ValueError for a missing unit or a fraction of a
-    byte.
-    """
+    """Bytes of a size such as `1 MiB` (2^20) or `1 MB` (10^6); ValueError without a unit or for a part of a byte."""
     number, unit = _split(text, "1 MiB")
     if unit not in _BYTES:
         raise ValueError(f"{text!r} needs a unit of size; write e.g. '1 MiB', '4 KiB' or '512 B'")
@@ -117,9 +115,7 @@ def checked_currency(code: str) -> str:
 
 
 def parse_money(text: str) -> Money:
-    """An amount such as `5 USD`; raises ValueError for a missing or unknown currency and for an amount of zero or
-    less.
-    """
+    """An amount such as `5 USD`; raises ValueError for a missing or unknown currency and for zero or less."""
     number, unit = _split(text, "5 USD")
     if not _CURRENCY.fullmatch(unit):
         raise ValueError(f"{text!r} needs a currency; write e.g. '5 USD'")

@@ -83,8 +83,7 @@ async def deploy(
     address: str = "127.0.0.1",
     lease_s: float | None = None,
 ) -> RemoteInstance:
-    """Installs the agent for the machine's architecture in a fresh folder (0700) under `folder`, and checks that it
-    runs.
+    """Installs the agent for the machine's architecture in a fresh folder (0700) under `folder`, and checks it.
 
     `folder` may be relative to the user's home. `address` is where agents of other machines reach this one; with
     `lease_s` no agent process outlives it. Raises AgentMissing if none is built for the machine, ProviderFault if a

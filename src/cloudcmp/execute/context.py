@@ -152,9 +152,7 @@ class TrialsByTurn:
 
     @classmethod
     def of(cls, probes: Mapping[str, Probe], candidate: Candidate, trials: Sequence[PlannedTrial]) -> "TrialsByTurn":
-        """The trials by phase, each list in plan order. A simulated machine itself answers trials that the controller
-        times.
-        """
+        """The trials by phase, each list in plan order; a simulated machine itself answers the controller's trials."""
 
         def at(turn: When) -> tuple[PlannedTrial, ...]:
             some = (one for one in trials if (When.DURING if candidate.simulated else probes[one.probe].when) is turn)

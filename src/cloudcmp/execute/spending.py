@@ -109,8 +109,7 @@ async def watch_money(
     teardown: Callable[[str], None],
     poll_s: float = _POLL_S,
 ) -> None:
-    """Watches the money until cancelled: reports it, launches nothing new from 95 % of the budget on, ends all at 100
-    %.
+    """Watches the money until cancelled: reports it, launches nothing new from 95 % of the budget, ends all at 100 %.
 
     Also ends all if the spend cannot be counted any more, because it may be above the budget.
     """

@@ -202,9 +202,7 @@ def _job(
 
 
 def lease_s(context: TrialContext, trial: PlannedTrial) -> float:
-    """The longest life of an agent's process, even if the controller dies: its deadline, and time to read its
-    output.
-    """
+    """The longest life of an agent's process, even without a controller: its deadline, and time to read its output."""
     return trial.deadline_s + 3 * context.grace_s + _LEASE_MARGIN_S
 
 
@@ -221,9 +219,7 @@ async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Ch
 
 
 def _never_served(agent: Agent, ended: TrialResult) -> TrialResult:
-    """The result of a trial whose listening agent never served; one that ended well before others connected has
-    failed.
-    """
+    """The result of a trial whose listening agent never served; an agent that ended well before that has failed."""
     outcome = Outcome.FAILED if ended.outcome is Outcome.OK else ended.outcome
     why = ended.why or "it ended before it listened"
     return TrialResult(outcome, (), f"{agent.role.value}: {why}", ended.facts)

@@ -85,9 +85,7 @@ class Param:
 
 
 class When(StrEnum):
-    """The phase of a probe within a launch: on arrival of the machine, among other trials, after them, or on
-    release.
-    """
+    """The phase of a probe within a launch: on the machine's arrival, among other trials, after them, or on release."""
 
     ARRIVAL = "arrival"
     DURING = "during"

@@ -190,8 +190,8 @@ _OTHER_CATEGORY = 0.4
 def distance(match: Match, sold: Offering) -> float | None:
     """The distance of an offering from a match, None if it cannot stand for it.
 
-    |ln(vcpus / asked)| + |ln(memory / asked)|, plus 0.4 for an adjacent or unknown category; properties that the match
-    does not name do not count. An offering cannot stand for a match if a requested size of it is unknown.
+    |ln(vcpus / requested)| + |ln(memory / requested)|, plus 0.4 for an adjacent or unknown category; properties that
+    the match does not name do not count. An offering cannot stand for a match if a requested size of it is unknown.
     """
     total = 0.0
     for requested, offered in ((match.vcpus, sold.vcpus), (match.memory_gib, sold.memory_gib)):

@@ -1,3 +1,1 @@
-"""Statistics on plain arrays: estimates with intervals, tests, effects, power, histograms. No other room imports
-scipy.
-"""
+"""Statistics on plain arrays: estimates with intervals, tests, power, histograms. Only this room imports scipy."""

@@ -66,9 +66,7 @@ def from_base64(text: str) -> Histogram:
 
 
 def from_values(values_ns: npt.ArrayLike) -> Histogram:
-    """Counts values in nanoseconds, shape (n,), n >= 1, rounded to whole ones; raises ValueError outside 1 ..
-    3.6e12.
-    """
+    """Counts values in nanoseconds, shape (n,), n >= 1, rounded to whole ones; ValueError outside 1 .. 3.6e12."""
     values = np.rint(finite(values_ns, "values_ns"))
     if values.min() < SMALLEST_NS or values.max() > LARGEST_NS:
         bounds = f"{values.min():.0f} .. {values.max():.0f}"

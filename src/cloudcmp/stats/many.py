@@ -168,9 +168,7 @@ def _sums_at_most(first: Floats, second: Floats, limit: float) -> int:
 
 
 def _middle(at_most: Callable[[float], int], count: int, low: float, high: float) -> float:
-    """The median of `count` numbers in [low, high], accurate to 1e-15 of the larger end; `at_most(x)` counts those <=
-    x.
-    """
+    """The median of `count` numbers in [low, high], to 1e-15 of the larger end; `at_most(x)` counts those <= x."""
     tolerance = 1e-15 * max(abs(low), abs(high))
 
     def ranked(rank: int) -> float:

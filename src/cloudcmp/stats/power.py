@@ -36,8 +36,7 @@ def detectable_log_difference(sd: float, n: int, alpha: float = 0.05, power: flo
 
 
 def needed_n(sd: float, log_difference: float, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """The smallest number of pairs with which a paired t test finds `log_difference` with probability `power`; at least
-    2.
+    """The fewest pairs, at least 2, with which a paired t test finds `log_difference` with probability `power`.
 
     `sd`, `alpha` and `power` as for `detectable_log_difference`. None if sd is 0 (no spread was observed) or
     `log_difference` is 0 (no number of pairs suffices).

@@ -1,6 +1,4 @@
-"""Arrow arrays to and from buffers. `pyarrow.array` and `to_numpy` would import pandas if installed, which takes a
-second.
-"""
+"""Arrow arrays to and from buffers, without `pyarrow.array` and `to_numpy`, which import pandas if installed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -38,9 +38,7 @@ def _insert(connection: Any, seals: Seals, first: Begin) -> None:
 
 
 def finish(database: Database, attempt: Attempt, file: str | None, begin_next: Begin | None) -> None:
-    """Writes the end of a begun attempt, which acknowledges its samples, and the start of the next one in the same
-    step.
-    """
+    """Writes the end of a begun attempt, which acknowledges its samples, and in the same step the start of the next."""
     with database.transaction() as connection:
         _update(connection, database.seals, attempt, file)
         if begin_next is not None:

@@ -129,9 +129,7 @@ class Database:
             raise corrupt(self.path, "has other tables than a study's")
 
     def _show_added_columns(self) -> None:
-        """Shows the tables of an earlier schema with the columns of this one, on this connection only; the file is
-        unchanged.
-        """
+        """Shows the tables of an earlier schema with this one's columns, on this connection only; not in the file."""
         with storage(self.path):
             self._connection.execute("PRAGMA temp_store = MEMORY")
             for table, added in MIGRATED_COLUMNS.items():

@@ -96,8 +96,7 @@ class Reserve:
         self._path = folder / RESERVE_FILE
 
     def keep(self) -> None:
-        """Reserves the space unless it is reserved; raises OSError, and leaves no part of it, if the disk has none
-        left.
+        """Reserves the space unless it is reserved; raises OSError, and leaves no part of it, on a full disk.
 
         Also raises OSError if a non-regular file has its name.
         """

@@ -208,9 +208,7 @@ class PriceBook:
     def rows(
         self, list_: PriceListEntry, provider: str, region: str | None, item: Item, name: str | None = None
     ) -> tuple[PriceRow, ...]:
-        """A list's prices of an item in a region, including prices that apply everywhere; None as region or name means
-        all.
-        """
+        """A list's prices of an item in a region, or everywhere; None as region or name: all."""
         where, values = _where(provider, region, name)
         records = self._rows(
             f"SELECT said, seal FROM row WHERE list = ? AND item = ?{where}", [self._body(list_), item.value, *values]

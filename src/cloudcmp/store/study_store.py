@@ -202,9 +202,7 @@ class StudyStore:
         ledger.begin_launch(self._database, launch, at, slot)
 
     def end_launch(self, launch: int, at: float, outcome: str, why: str = "", reason: str | None = None) -> None:
-        """Writes the end of the launch last begun under this index; `reason` is the name of a reason, `why` its
-        text.
-        """
+        """Writes the end of the launch last begun under this index; `reason` is the name of a reason, `why` text."""
         self._despite_full_disk(lambda: ledger.end_launch(self._database, launch, at, outcome, why, reason))
 
     def launches(self) -> tuple[LaunchRecord, ...]:
@@ -263,9 +261,7 @@ class StudyStore:
         return tuple(attempt for attempt, _ in attempt_rows.ended(self._database))
 
     def done(self) -> frozenset[int]:
-        """The trials with an attempt that ended by itself, well or not; reads all attempts, so call it once per
-        launch.
-        """
+        """The trials with an attempt that ended by itself, well or not; slow, as it reads all attempts."""
         return frozenset(attempt.trial for attempt in self.attempts() if not attempt.interrupted)
 
     def earlier(self, trial: int) -> int:
@@ -387,8 +383,7 @@ class StudyStore:
 
 
 def open_to_end(folder: Path) -> tuple[StudyStore, str]:
-    """Opens a study only to end its resources, for writing if possible; returns why it is read-only, else an empty
-    text.
+    """Opens a study only to end its resources, for writing if possible; returns why it is read-only, else "".
 
     Raises the first fault if it cannot even be read.
     """

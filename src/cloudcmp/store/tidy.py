@@ -90,9 +90,7 @@ def is_tidy(head: bytes) -> bool:
 
 
 def neutral(text: str) -> str:
-    """The text escaped so that no spreadsheet runs it as a formula (undone by `plain`), and no terminal as a
-    command.
-    """
+    """The text escaped so that no spreadsheet runs it as a formula (undone by `plain`), and no terminal runs it."""
     text = without_steering(text)
     return "'" + text if text[:1] and text[0] in _FORMULA + "'" else text
 

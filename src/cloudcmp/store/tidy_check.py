@@ -136,9 +136,7 @@ class _TableCheck:
         return doubtful
 
     def _to_read(self, codes: "Codes", value: "NDArray[np.float64]", doubtful: "NDArray[np.bool_]") -> Iterable[int]:
-        """The rows to be read one by one, in their order: the doubtful ones, and the first valid one of each new
-        kind.
-        """
+        """The rows to be read one by one, in their order: the doubtful ones, and the first valid one of a new kind."""
         import numpy as np
 
         sure = np.flatnonzero(~doubtful)

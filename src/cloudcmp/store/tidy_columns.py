@@ -28,9 +28,7 @@ class UnreadableColumn(Exception):
 
 
 class TextColumn:
-    """Numbers for the texts of a column, the same in each block; `is_sound` returns whether a text is certainly
-    valid.
-    """
+    """Numbers for the texts of a column, the same in each block; `is_sound` tests if a text is certainly valid."""
 
     def __init__(self, is_sound: Callable[[str], bool]) -> None:
         self.texts: list[str] = []

@@ -131,9 +131,7 @@ def _decoded(path: Path, lines: Iterable[bytes], before: int) -> Iterator[str]:
 
 
 def _csv_blocks(path: Path, header: _Header) -> Iterator[Block]:
-    """Splits lines with Arrow if they have no quotes and the result certainly equals Python's reader; uses that
-    otherwise.
-    """
+    """Splits lines with Arrow if they have no quotes and Python's reader certainly agrees; else uses that reader."""
     line, width = header.lines, len(header.names)
     with storage(path), path.open("rb") as file:
         file.seek(header.offset)

@@ -233,9 +233,7 @@ _Named = tuple[int, str, str]
 
 
 def _kinds(cells: Sequence[str]) -> tuple[list[_Named], list[_Named]]:
-    """Index, metric and params of each plain cell, and of the percentile cells, whose params are without the
-    percentile.
-    """
+    """Index, metric and params of each plain cell, and of each percentile cell without its percentile."""
     plain: list[_Named] = []
     percentile: list[_Named] = []
     for i, cell in enumerate(cells):

@@ -76,7 +76,7 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
         page = Page(text)
         if not page.lines or page.lines[0] != head:
             raise UnclearOutput("line 1: these are not the columns of this table")
-        rows_read = []
+        row_reports = []
         # The last cell of a row is not read, so that a last row without an end is complete if it has all cells.
         rows = [*page.lines, *([page.rest] if len(_cells(page.rest, "the last line")) == len(columns) else [])]
         for i, line in enumerate(rows[1:], 1):
@@ -89,12 +89,12 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
             if of.get("failed", "0") != "0":
                 raise UnclearOutput(f"{page.place(i)}: {word(of['failed'])} answers failed")
             settings = {key: word(of[key]).lower() for key in keys}
-            rows_read.append(
+            row_reports.append(
                 Report(
                     tool, "", settings, (reading("requests", RATE, above_zero(of["rps"], page.place(i))),), ("latency",)
                 )
             )
-        return _each_once(rows_read)
+        return _each_once(row_reports)
 
     return Reader(tool, f"Spare Cores' table of {tool}", has_head(head), reports)
 

@@ -57,9 +57,7 @@ def _percentiles(run: Page) -> list[Reading]:
 
 
 def _failed(run: Page) -> tuple[float, float]:
-    """The share of requests that failed: answers with an error (wrk counts them) and broken connections (it does
-    not).
-    """
+    """The answers with an error, which wrk counts as requests, and the broken connections, which it does not."""
     other = run.maybe(r"\s*Non-2xx or 3xx responses: (\d+)", "answers with an error")
     broken = run.maybe(r"\s*Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", "broken connections")
     answers = number(other[1][1], other[0]) if other else 0.0

@@ -181,9 +181,7 @@ def numbers(document: Document, table: Table, column: str) -> dict[str, Number]:
 
 
 def sessions(document: Document, table: Table) -> dict[str, list[Number]]:
-    """The session values of each platform, in order, from a table with one row per session and one column per
-    platform.
-    """
+    """The session values of each platform, in order, from a table with a row per session and a column per platform."""
     by_platform = {}
     for column in table.figures():
         rows = table.column(column)

@@ -13,9 +13,7 @@ _FILLED_S = 3600.0  # a system that fills the memory, whose size is unknown
 
 
 def _dense_s(filled: Mapping[str, str], flop: float) -> float:
-    """Seconds of a trial: the requested duration, and two passes of the work on a usual core, or a slow one for large
-    n.
-    """
+    """Seconds of a trial: the requested duration, and two passes of the work on a usual core (a slow one for large n)."""
     flop_per_s = 1e10 if int(filled["n"]) <= _SMALL_N else 3e9
     return float(filled["duration_s"]) + 2 * flop / flop_per_s
 

@@ -116,9 +116,7 @@ async def run_last(
 
 @dataclass(frozen=True, slots=True)
 class _Disturbed:
-    """The result of one trial, the machine's boot id after it, and the reason if it does not count for the
-    candidate.
-    """
+    """The result of one trial, the machine's boot id after it, and the reason if it does not count."""
 
     result: TrialResult
     boot_id: str
