@@ -136,14 +136,14 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
     shape = fit(CommandShape, tree, data, path, faults)
     listed = data.get("metrics") if isinstance(data, dict) else None
     metrics = listed if isinstance(listed, list) else []
-    read = [_command_metric(one, (*path, "metrics", number), tree, faults) for number, one in enumerate(metrics)]
+    parsed = [_command_metric(one, (*path, "metrics", number), tree, faults) for number, one in enumerate(metrics)]
     if shape is None:
         return None
     files = shipped(shape.files, (*path, "files"), tree, faults)
     image = one_shipped(shape.image, (*path, "image"), tree, faults) if shape.image else None
     threads = _threads(shape.threads, (*path, "threads"), tree, faults)
-    names = [one.name if one else "" for one in read]
-    for number, one in enumerate(read):
+    names = [one.name if one else "" for one in parsed]
+    for number, one in enumerate(parsed):
         if one is not None and one.name in names[:number]:
             place = tree.place((*path, "metrics", number, "name"))
             faults.add(place, f"{shown(one.name)} was named before", "name each metric once")
@@ -151,10 +151,10 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
     if len(json.dumps([shape.run, shape.setup, shape.warmup, shape.check])) > _JOB_BYTES:
         faults.add(tree.place(path), f"its lines take more than {_JOB_BYTES} bytes in a job", "put them into files")
         return None
-    if len(read) > _METRICS_MAX:
+    if len(parsed) > _METRICS_MAX:
         faults.add(tree.place((*path, "metrics")), f"more than {_METRICS_MAX} metrics", "keep those that decide")
         return None
-    if None in read or threads is None or files is None or (shape.image and image is None):
+    if None in parsed or threads is None or files is None or (shape.image and image is None):
         return None
     return Command(
         name=shape.name,
@@ -166,7 +166,7 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
         expected_s=shape.expected,
         limit_s=shape.limit or max(60.0, 5 * shape.expected),
         setup_limit_s=shape.setup_limit,
-        told=tuple(one for one in read if one is not None),
+        told=tuple(one for one in parsed if one is not None),
         files=files,
         image=image,
         folder=str(faults.folder.resolve()) if files or image else "",
