@@ -161,7 +161,7 @@ class BadCredentials(NoCredentials):
 
 
 class OtherAccount(BadCredentials):
-    """The credentials are of another account or endpoint than the study's resources."""
+    """The credentials belong to another account or endpoint than the study's resources."""
 
 
 class Unreached(ProviderFault):
@@ -169,7 +169,7 @@ class Unreached(ProviderFault):
 
 
 class Throttled(ProviderFault):
-    """The provider wants fewer requests; the same one may be sent again later."""
+    """The provider wants fewer requests; the same request may be sent again later."""
 
 
 class LostAnswer(ProviderFault):
@@ -193,7 +193,7 @@ class ConnectionLost(ProviderFault):
 
 
 class WrongHost(ProviderFault):
-    """A machine showed another host key than the one that was given to it."""
+    """A machine showed another host key than the one that it was given."""
 
 
 class BudgetSpent(OutsideFault):

@@ -31,7 +31,7 @@ class OwnedPath:
 
     @property
     def path(self) -> Path:
-        """The path, as it is shown."""
+        """The path as shown to users."""
         return self.trusted.joinpath(*self.parts)
 
     def below(self, *names: str) -> "OwnedPath":
@@ -147,9 +147,9 @@ def write_whole(folder: int, name: str, content: bytes, mode: int = 0o600) -> No
 
 
 def new_file(folder: int, name: str, mode: int = 0o600) -> BinaryIO:
-    """A new file, replacing a file or link of its name; raises NotOurs for a name that leads elsewhere.
+    """A new file, replacing a file or link of its name.
 
-    Raises OSError as well.
+    Raises NotOurs for a name that leads elsewhere, and OSError.
     """
     _check(name)
     with suppress(FileNotFoundError):
@@ -161,8 +161,8 @@ def new_file(folder: int, name: str, mode: int = 0o600) -> BinaryIO:
 def remove_folder(parent: int, name: str, folder: int, last: str) -> None:
     """Remove the content of an opened folder, its file `last` after everything else, and then the folder itself.
 
-    A half-removed folder thus still names its owner. Links in it are removed, not followed, also those created
-    meanwhile. Raises OSError if anything stays.
+    A half-removed folder thus still names its owner. Links in it are removed, not followed, even those created
+    meanwhile. Raises OSError if anything remains.
     """
     try:
         for entry, is_folder in _entries(folder):
@@ -189,8 +189,8 @@ def remove_empty(parent: int, name: str, folder: int) -> None:
 
 def _entries(folder: int) -> list[tuple[str, bool]]:
     """The names in a folder, and whether each is a folder; a link is not."""
-    with os.scandir(folder) as found:
-        return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in found]
+    with os.scandir(folder) as entries:
+        return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
 
 
 def names_in(folder: int) -> list[str]:

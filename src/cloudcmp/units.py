@@ -55,10 +55,10 @@ class Money:
 
 
 def _split(text: str, example: str) -> tuple[str, str]:
-    found = _NUMBER.fullmatch(text)
-    if found is None:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r} is not a number with its unit; write e.g. {example!r}")
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def _finite(number: str, factor: float, text: str) -> float:
@@ -69,7 +69,7 @@ def _finite(number: str, factor: float, text: str) -> float:
 
 
 def parse_seconds(text: str) -> float:
-    """Seconds of a duration such as `30 min`; raises ValueError where the unit is missing or unknown."""
+    """Seconds of a duration such as `30 min`; raises ValueError if the unit is missing or unknown."""
     number, unit = _split(text, "30 min")
     if unit not in _SECONDS:
         raise ValueError(f"{text!r} needs a unit of time; write e.g. '30 min', '1.5 s' or '7 days'")
@@ -77,7 +77,7 @@ def parse_seconds(text: str) -> float:
 
 
 def parse_bytes(text: str) -> int:
-    """Bytes of a size such as `1 MiB` (2^20) or `1 MB` (10^6); raises ValueError for no unit or a part of a byte."""
+    """Bytes of a size such as `1 MiB` (2^20) or `1 MB` (10^6); ValueError without a unit or for a part of a byte."""
     number, unit = _split(text, "1 MiB")
     if unit not in _BYTES:
         raise ValueError(f"{text!r} needs a unit of size; write e.g. '1 MiB', '4 KiB' or '512 B'")
@@ -90,7 +90,7 @@ def parse_bytes(text: str) -> int:
 
 
 def parse_rate(text: str) -> float:
-    """Bytes per second of a rate such as `10 MB/s` or `1 Gbit/s`; raises ValueError where the unit is missing."""
+    """Bytes per second of a rate such as `10 MB/s` or `1 Gbit/s`; raises ValueError if the unit is missing."""
     number, unit = _split(text, "10 MB/s")
     amount, slash, per = unit.partition("/")
     scale = _BYTES.get(amount, _BITS.get(amount, 0) / 8)
@@ -108,14 +108,14 @@ def parse_ratio(text: str) -> float:
 
 
 def checked_currency(code: str) -> str:
-    """A currency's code, if it is one that is in use; raises ValueError."""
+    """The code of a currency that is in use; raises ValueError for any other text."""
     if code not in CURRENCIES:
         raise ValueError(f"{code} is no currency (ISO 4217); write e.g. USD or EUR")
     return code
 
 
 def parse_money(text: str) -> Money:
-    """An amount such as `5 USD`; raises ValueError for no currency, an invented one, or an amount of zero or less."""
+    """An amount such as `5 USD`; raises ValueError for a missing or unknown currency and for zero or less."""
     number, unit = _split(text, "5 USD")
     if not _CURRENCY.fullmatch(unit):
         raise ValueError(f"{text!r} needs a currency; write e.g. '5 USD'")
@@ -130,12 +130,12 @@ def parse_money(text: str) -> Money:
 
 
 def parse_price_per_hour(text: str) -> Money:
-    """Money for an hour, written such as `0.10 USD/h`; raises ValueError for another period or no currency."""
+    """Money for an hour, written such as `0.10 USD/h`; raises ValueError for another period or a missing currency."""
     money, slash, period = text.rpartition("/")
     if not slash or period.strip() not in {"h", "hour"}:
         raise ValueError(f"{text!r} needs its period; write e.g. '0.10 USD/h'")
     try:
-        if (found := _NUMBER.fullmatch(money)) and _CURRENCY.fullmatch(found[2]) and Decimal(found[1]) <= 0:
+        if (match := _NUMBER.fullmatch(money)) and _CURRENCY.fullmatch(match[2]) and Decimal(match[1]) <= 0:
             raise ValueError(f"{text!r} is not more than zero; a price of zero is unknown: leave it out")
         return parse_money(money)
     except ValueError as error:
@@ -143,7 +143,7 @@ def parse_price_per_hour(text: str) -> Money:
 
 
 def _digits(value: float) -> str:
-    """Three significant digits, without an exponent where people do not expect one."""
+    """Three significant digits, without an exponent for common magnitudes."""
     if value == 0:
         return "0"
     magnitude = abs(value)
@@ -157,7 +157,7 @@ def _digits(value: float) -> str:
 
 
 def scale_of(value: float, unit: str) -> tuple[float, str]:
-    """The factor and unit in which a value is shown to people: as value / factor in that unit."""
+    """The factor and unit in which a value is shown to people, as value / factor."""
     magnitude = abs(value)
     if unit == "s":
         smallest = _SMALL[-1] if magnitude else _SMALL[0]

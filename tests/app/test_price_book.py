@@ -20,7 +20,7 @@ from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price import Item, PriceList, PriceRow, Purchase, Unit
 from cloudcmp.provision.prices import price_to_create
-from cloudcmp.store.planned import prices_of
+from cloudcmp.store.plan_rows import prices_of
 from cloudcmp.store.prices import PriceBook
 from tests.cli.command import cloudcmp
 from tests.cost.served import ANSWERS

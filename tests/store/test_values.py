@@ -187,7 +187,7 @@ def test_a_signal_before_a_query_has_begun_ends_it_all_the_same(tmp_path: Path) 
     with store_of(tmp_path, [(1.0, 1.0)], [(1.0, 1.0)]):
         files = sorted(tmp_path.rglob("*.parquet"))
         with _handled(signal.default_int_handler), pytest.raises(KeyboardInterrupt), values.engine(files) as one:
-            one._aside(lambda: late(one))
+            one._in_thread(lambda: late(one))
 
 
 def test_a_signal_while_duckdb_is_loaded_is_an_interruption(tmp_path: Path) -> None:

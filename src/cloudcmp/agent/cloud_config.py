@@ -10,7 +10,7 @@ from cloudcmp.model.remote import KeyPair
 USER = "cloudcmp"
 TTL_S_MAX = 9_999_999  # 115 days, the limit of the machine's own `ttl` too
 BYTES_MAX = 16 * 1024
-"""The largest user data that EC2 takes.
+"""The largest user data that EC2 accepts.
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html
 """
@@ -59,14 +59,14 @@ def cloud_config(host: KeyPair, client_public: str, ttl_s: float, asked_at: floa
 
 
 def host_script() -> str:
-    """`cloudcmp-host` as it is installed, with the timer in it."""
+    """The text of `cloudcmp-host` as installed, including the timer."""
     return script().replace("# @arm@\n", _arm())
 
 
 def _boot(ttl_s: int, asked_at: float | None) -> str:
-    asked = 0 if asked_at is None else math.ceil(asked_at)
-    ends_at = _NEVER if asked_at is None else asked + ttl_s
-    return _BOOT.format(arm=_arm(), ttl_s=ttl_s, asked_at=asked, ends_at=ends_at)
+    requested_at = 0 if asked_at is None else math.ceil(asked_at)
+    ends_at = _NEVER if asked_at is None else requested_at + ttl_s
+    return _BOOT.format(arm=_arm(), ttl_s=ttl_s, asked_at=requested_at, ends_at=ends_at)
 
 
 def _arm() -> str:

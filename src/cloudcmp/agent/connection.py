@@ -30,7 +30,7 @@ _CLOSED: dict[str, Any] = {
     "login_timeout": 0,  # the caller's own limit holds for all phases
     "connect_timeout": None,
 }
-# With a key of our own, no other login method is tried and none of the user's files is read.
+# With our own key, no other login method is tried and none of the user's files is read.
 _OWN_KEY: dict[str, Any] = {
     "config": None,
     "agent_path": None,
@@ -65,7 +65,7 @@ class _Handshake(asyncssh.SSHClient):
         return False
 
     def reached(self) -> str:
-        """The phase that the connection is in."""
+        """The current phase of the connection."""
         if self.phase == "banner" and self._connection and self._connection.get_extra_info("server_version"):
             return "key exchange"
         return self.phase
@@ -90,7 +90,7 @@ class SshHost:
         return replace(self, endpoint=replace(self.endpoint, host_key=host_key))
 
     async def connect(self, within_s: float) -> asyncssh.SSHClientConnection:
-        """Open and log in; raises what `dial` raises."""
+        """Connects and logs in; raises the errors of `dial`."""
         watch = _Handshake()
         known: asyncssh.SSHKnownHosts | None = None
         try:
@@ -134,17 +134,17 @@ class SshHost:
         return {} if self.config is None else {"config": [self.config]}
 
     def _known(self) -> asyncssh.SSHKnownHosts:
-        """The known hosts that the user's configuration names for the alias; raises Refused if it disables them."""
+        """The known hosts in the user's configuration for the alias; raises Refused if it disables them."""
         options = asyncssh.SSHClientConnectionOptions(host=self.endpoint.alias or "", **self._config())
         for hop in [] if not isinstance(options.tunnel, str) else options.tunnel.split(","):
             host = hop.rpartition("@")[2].partition(":")[0]
             self._named(asyncssh.SSHClientConnectionOptions(host=host, **self._config()), host)
         files = self._named(options, self.name) or [Path("~/.ssh/known_hosts"), _SYSTEM_KNOWN_HOSTS]
-        found = [file.expanduser() for file in files if file.expanduser().is_file()]
-        return asyncssh.import_known_hosts("\n".join(file.read_text(errors="replace") for file in found))
+        existing = [file.expanduser() for file in files if file.expanduser().is_file()]
+        return asyncssh.import_known_hosts("\n".join(file.read_text(errors="replace") for file in existing))
 
     def _named(self, options: asyncssh.SSHClientConnectionOptions, host: str) -> list[Path]:
-        """The known hosts files that the options name; empty for the usual ones."""
+        """The known hosts files in the options; empty for the usual ones."""
         named = options.known_hosts
         if named is None:
             raise Refused.at(host, "its UserKnownHostsFile is none, so that any machine would do", "name a file there")

@@ -56,11 +56,11 @@ class RemoteInstance:
         return f"{self.home}/work"
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:  # noqa: ARG002
-        """Start an agent process on the job, with an empty environment; leaving the context ends it."""
+        """Starts an agent process on the job, with an empty environment; leaving the context ends it."""
         return self.shell.start([*self.prefix, *_ENVIRONMENT, f"{self.home}/{BINARY}"], job)
 
     async def upload(self, files: Mapping[str, Path]) -> None:
-        """Copy files into the folder for test files, each under its relative name; raises ProviderFault."""
+        """Copies files into the folder for test files, each under its relative name; raises ProviderFault."""
         for name, file in files.items():
             to = f"{self.folder}/{name}"
             await _output_of(self.shell, ["mkdir", "-p", "--", to.rpartition("/")[0]], "a folder for files")
@@ -69,10 +69,10 @@ class RemoteInstance:
     async def uptime_s(self) -> float:
         """The uptime of the machine by its kernel, to hundredths; raises ProviderFault."""
         text = await _output_of(self.shell, ["cat", "/proc/uptime"], "its uptime")
-        found = _UPTIME.match(f"{text} ")
-        if found is None:
+        match = _UPTIME.match(f"{text} ")
+        if match is None:
             raise _malformed("its uptime", text)
-        return float(found[1])
+        return float(match[1])
 
 
 async def deploy(
@@ -83,7 +83,7 @@ async def deploy(
     address: str = "127.0.0.1",
     lease_s: float | None = None,
 ) -> RemoteInstance:
-    """Install the agent for the machine's architecture in a fresh folder (0700) under `folder`, and check that it runs.
+    """Installs the agent for the machine's architecture in a fresh folder (0700) under `folder`, and checks it.
 
     `folder` may be relative to the user's home. `address` is where agents of other machines reach this one; with
     `lease_s` no agent process outlives it. Raises AgentMissing if none is built for the machine, ProviderFault if a
@@ -107,7 +107,7 @@ async def deploy(
 
 
 async def undeploy(shell: Shell, folder: str) -> None:
-    """Kill the processes whose program is in a folder of `deploy` (`RemoteInstance.home`), and remove the folder.
+    """Kills the processes whose program is in a folder of `deploy` (`RemoteInstance.home`), and removes the folder.
 
     For machines that stay after a study. Raises ProviderFault if the folder cannot be removed; a missing one is no
     fault.
@@ -118,7 +118,7 @@ async def undeploy(shell: Shell, folder: str) -> None:
 
 
 def triple_of(uname: str) -> str:
-    """The target triple for the output of `uname -sm`; raises AgentMissing for a system that has no agent."""
+    """The target triple for the output of `uname -sm`; raises AgentMissing for an unsupported system."""
     system, _, machine = uname.strip().partition(" ")
     if system != "Linux" or machine not in _MACHINES:
         what = f"there is none for {one_line(uname, 40) or 'a machine that does not say what it is'}"
@@ -141,8 +141,8 @@ def usable_cpus(text: str) -> tuple[int, ...]:
 def _cpu_list(line: str) -> frozenset[int]:
     cpus: set[int] = set()
     for item in line.split(","):
-        found = _RANGE.fullmatch(item)
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        match = _RANGE.fullmatch(item)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if not first <= last < CPUS_MAX:
             raise _malformed("its processors", line)
         cpus.update(range(first, last + 1))

@@ -1,4 +1,4 @@
-"""The script `cloudcmp-host`, the few actions of root on a machine that cloudcmp launched; and its SSH keys."""
+"""The script `cloudcmp-host`, with the few root actions on a machine that cloudcmp launched; and its SSH keys."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ def host_command(*words: str) -> Sequence[str]:
 
 
 async def run_host_script(shell: Shell, *words: str, deadline_s: float = 60.0) -> str:
-    """Run `cloudcmp-host` with these words; returns its output, stripped and untrusted; raises ProviderFault.
+    """Runs `cloudcmp-host` with these words; returns its output, stripped and untrusted; raises ProviderFault.
 
     The words are `rotate`, `disk DEVICE` (prints the mount point) and `ttl SECONDS`. `die` never answers: run it with
     `shell.run(host_command("die"))` and expect the connection to be lost.
@@ -52,7 +52,7 @@ def new_key() -> KeyPair:
 
 
 def parse_public(text: str) -> str:
-    """The `ssh-ed25519 AAAA...` of a public key's one line; raises ValueError for anything else, a comment included.
+    """The `ssh-ed25519 AAAA...` of a public key's one line; raises ValueError for anything else, including a comment.
 
     Does not check that the 32 bytes are a point of the curve: the key exchange does.
     """

@@ -1,4 +1,4 @@
-"""The job line, the agent's only input, and the series that it makes the agent send."""
+"""The job line, the agent's only input, and the series that the agent then sends."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ LINE_BYTES_MAX = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class JobTarget:
-    """One of a trial's other targets, as the agent of the job sees it.
+    """One of a trial's other targets, from the view of the job's agent.
 
     `role` is the target's part in the trial. A machine has an `address`: `ip:port` where it listens, else `ip`. A
     service has an `endpoint`, a URL. `credential_ref` names a credential and never holds one.
@@ -88,7 +88,7 @@ SeriesKey = tuple[str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True, slots=True)
 class ExpectedSeries:
-    """One series that a trial should give: samples of a cell, or the histograms that percentiles are read from.
+    """One expected series of a trial: samples of a cell, or the histograms of its percentiles.
 
     A `sparse` one may be missing.
     """

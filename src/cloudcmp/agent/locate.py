@@ -29,10 +29,10 @@ def locate(
     scripts: Path | None = None,
     checkout: Path | None = None,
 ) -> Path:
-    """The agent for a target triple (default: this machine): $CLOUDCMP_AGENT, beside the running Python, the
-    installed scripts, then the checkout's own builds.
+    """The agent for a target triple (default: this machine).
 
-    Raises AgentMissing with every place searched and how to build.
+    Searches $CLOUDCMP_AGENT, the folder of the running Python, the installed scripts, then the checkout's own builds.
+    Raises AgentMissing with every searched place and how to build.
     """
     triple = triple or this_triple()
     environ = os.environ if environ is None else environ
@@ -73,7 +73,7 @@ def _places(triple: str, python: Path, scripts: Path, checkout: Path) -> Iterato
 
 
 def _fault_of(path: Path, triple: str) -> str | None:
-    """Why a file cannot be the agent, None if it can. A file that is no ELF file (a script) may run anywhere."""
+    """Why a file cannot be the agent, None if it can. A file in another format than ELF (a script) may run anywhere."""
     try:
         with path.open("rb") as file:
             head = file.read(20)

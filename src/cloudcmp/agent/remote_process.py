@@ -17,8 +17,8 @@ _PACKET_BYTES = 32 * 1024
 class RemoteProcess(asyncssh.SSHClientSession[bytes]):
     """The controller's end of a remote process.
 
-    With `most_out` the start of its output is kept and the rest dropped; without, pieces wait for their reader and
-    the channel's window throttles the process. Of its error output only the first `most_err` bytes are kept.
+    With `most_out` the start of its output is kept and the rest dropped; without, pieces wait for their reader and the
+    channel's window throttles the process. Of its error output only the first `most_err` bytes are kept.
     """
 
     def __init__(self, most_out: int | None, most_err: int) -> None:
@@ -41,14 +41,14 @@ class RemoteProcess(asyncssh.SSHClientSession[bytes]):
 
     @property
     def cut_off(self) -> bool:
-        """True if the connection was lost before the process's own end was seen."""
+        """True if the connection was lost before the process's own end was received."""
         if not self.closed or self.exit_code is not None or self.signal is not None:
             return False
         return self.lost is not None or (self._connection is not None and self._connection.is_closed())
 
     @property
     def ended(self) -> bool:
-        """True if nothing more will come: the channel is closed, or the process exited and its output ended."""
+        """True if nothing more will arrive: the channel is closed, or the process exited and its output ended."""
         return self.closed or (self.out_ended and (self.exit_code is not None or self.signal is not None))
 
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
@@ -92,14 +92,14 @@ class RemoteProcess(asyncssh.SSHClientSession[bytes]):
         self._writable.set()
 
     async def open(self, connection: asyncssh.SSHClientConnection, command: str) -> None:
-        """Start the command on a new channel of the connection."""
+        """Starts the command on a new channel of the connection."""
         self._connection = connection
         await connection.create_session(
             lambda: self, command, encoding=None, window=WINDOW_BYTES, max_pktsize=_PACKET_BYTES
         )
 
     async def write(self, pieces: Iterable[bytes]) -> None:
-        """Write as fast as the process reads; if it has exited, its exit shows it."""
+        """Writes as fast as the process reads; stops silently if it has exited."""
         try:
             for piece in pieces:
                 await self._writable.wait()
@@ -110,36 +110,36 @@ class RemoteProcess(asyncssh.SSHClientSession[bytes]):
             return
 
     def write_eof(self) -> None:
-        """Close the process's standard input."""
+        """Closes the process's standard input."""
         if self._channel is not None and not self.closed and not self._channel.is_closing():
             self._channel.write_eof()
 
     def kill(self) -> None:
-        """Ask the machine to kill the process; servers may ignore it."""
+        """Asks the machine to kill the process; servers may ignore it."""
         if self._channel is not None and not self.closed:
             with suppress(OSError):
                 self._channel.kill()
 
     def drop_output(self) -> None:
-        """Drop further output, so that it does not block the exit."""
+        """Drops further output, so that it does not block the exit."""
         self._most_out = len(self.out)
         self._pieces.clear()
         if self._channel is not None and not self.closed:
             self._channel.resume_reading()
 
     def abort(self) -> None:
-        """Drop the channel with all pending data."""
+        """Drops the channel with all pending data."""
         if self._channel is not None:
             self._channel.abort()
 
     async def end(self) -> None:
-        """Wait until nothing more will come."""
+        """Waits until nothing more will arrive."""
         while not self.ended:
             self._changed.clear()
             await self._changed.wait()
 
     async def exit(self) -> None:
-        """Wait until the process has ended; its output need not be read."""
+        """Waits until the process has ended; its output need not be read."""
         while not (self.closed or self.exit_code is not None or self.signal is not None):
             self._changed.clear()
             await self._changed.wait()

@@ -43,7 +43,7 @@ class Patience:
 class SshShell:
     """A connection to one machine. A Shell of the model.
 
-    Does not reconnect by itself when the connection is lost: see `again`.
+    Does not reconnect by itself after the connection is lost: see `again`.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class SshShell:
     async def run(
         self, command: Sequence[str], *, input: bytes = b"", deadline_s: float = 30.0, most_bytes: int = 65536
     ) -> CommandOutput:
-        """Run one command to its end; its exit code is 128 + n for a signal. No end in time is a ProviderFault."""
+        """Runs one command to its end; its exit code is 128 + n for a signal. A missed deadline is a ProviderFault."""
         return await self._run(command, [input] if input else [], deadline_s, most_bytes)
 
     async def _run(
@@ -83,7 +83,7 @@ class SshShell:
         return CommandOutput(code, bytes(process.out), bytes(process.err))
 
     async def put(self, file: Path, to: str, *, deadline_s: float = 120.0) -> None:
-        """Copy a file under a temporary name, compare its SHA-256, make it executable and rename it.
+        """Copies a file under a temporary name, compares its SHA-256, makes it executable and renames it.
 
         Raises ProviderFault if the machine's copy differs; it is then removed and never had its final name.
         """
@@ -112,14 +112,14 @@ class SshShell:
             raise
 
     def start(self, command: Sequence[str], job: bytes) -> AbstractAsyncContextManager[Channel]:
-        """Start a process, write the job to its held-open input; leaving the context ends it, within 5 s."""
+        """Starts a process, writes the job to its held-open input; leaving the context ends it, within 5 s."""
         return _AgentChannel(self, command, job)
 
     async def open(self, process: RemoteProcess, command: Sequence[str]) -> None:
-        """Start a command as a process of the caller; raises ProviderFault."""
+        """Starts a command as a process of the caller; raises ProviderFault."""
         try:
             async with asyncio.timeout(self._patience.start_s):
-                # Without a login shell in between, the process that signals reach is the one that we meant.
+                # Without a login shell in between, signals reach the intended process.
                 await process.open(self._connection, f"exec {shlex.join(command)}")
         except asyncio.CancelledError:
             process.abort()
@@ -132,9 +132,9 @@ class SshShell:
             raise self._lost(command, error) from error
 
     async def rotate(self) -> str:
-        """Make the machine replace its host key, connect again with only the new one, and close the old connection.
+        """Makes the machine replace its host key, reconnects with only the new one, and closes the old connection.
 
-        If the answer is lost, nobody knows the machine's key: it must be destroyed.
+        If the answer is lost, the machine's key is unknown: it must be destroyed.
         """
         if self._host.endpoint.alias is not None:
             raise Refused.at(self._host.name, "it is the user's own machine", "its host key is not ours to change")
@@ -152,9 +152,9 @@ class SshShell:
         return new
 
     async def again(self, within_s: float) -> bool:
-        """Connect again, to the same host key, if the connection was lost; False if it held.
+        """Reconnects, to the same host key, if the connection was lost; returns False if it held.
 
-        Raises what `dial` raises if the machine cannot be reached in time.
+        Raises the errors of `dial` if the machine cannot be reached in time.
         """
         if not self._connection.is_closed():
             with suppress(ProviderFault):
@@ -166,7 +166,7 @@ class SshShell:
         return True
 
     async def close(self) -> None:
-        """Hang up; never raises, never waits longer than a second."""
+        """Closes the connection; never raises, never waits longer than a second."""
         with suppress(Exception):
             self._connection.close()
             async with asyncio.timeout(1.0):
@@ -214,7 +214,7 @@ class _AgentChannel(AbstractAsyncContextManager["_AgentChannel"]):
             process.abort()
 
     async def _end_by_number(self) -> None:
-        """Kill the process and its group by number, if the server ignored the signal; else only its lease ends it."""
+        """Kills the process and its group by number, if the server ignored the signal; else only its lease ends it."""
         number = bytes(self._process.err).partition(b"\n")[0]
         if number.isdigit() and len(number) < 10 and int(number) > 1 and not self._process.closed:
             with suppress(ProviderFault):
@@ -225,7 +225,7 @@ class _AgentChannel(AbstractAsyncContextManager["_AgentChannel"]):
         return OutputPieces(self._process)
 
     async def hang_up(self) -> None:
-        """Close the process's input, which makes an agent stop."""
+        """Closes the process's input, which makes an agent stop."""
         if self._writing is not None:
             await asyncio.wait([self._writing], timeout=_EXITED_S)
         with suppress(asyncssh.Error, OSError):
@@ -256,7 +256,7 @@ async def _exited(process: RemoteProcess, within_s: float) -> bool:
 
 
 async def _redial(host: SshHost, within_s: float) -> asyncssh.SSHClientConnection:
-    """Connect to a machine that is changing its host key; only the new one is ever accepted."""
+    """Connects to a machine that is changing its host key; only the new one is ever accepted."""
     loop = asyncio.get_running_loop()
     end_s = loop.time() + within_s
     while True:

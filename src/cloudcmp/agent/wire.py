@@ -34,8 +34,8 @@ class Decoder:
     """Decodes the bytes of one agent, cut anywhere, into a TrialResult; never raises because of their content.
 
     `expected` are the only accepted series (`expected_series`); `deadline_s` bounds their times; `read_histogram`
-    raises ValueError for a histogram that cannot be read. With `listens`, the agent is a server that reports its
-    address; with `prints`, it may report the output of a command.
+    raises ValueError for an unreadable histogram. With `listens`, the agent is a server that reports its address; with
+    `prints`, it may report the output of a command.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Decoder:
 
     @property
     def ended(self) -> bool:
-        """True if a valid end record came."""
+        """True if a valid end record arrived."""
         return self._outcome is not None and self.fault is None
 
     @property
@@ -81,7 +81,7 @@ class Decoder:
         return {name: lines("".join(pieces)) for name, pieces in self._texts.items()}
 
     def feed(self, data: bytes) -> None:
-        """Decode the next bytes. After the first fault, in `fault`, nothing is kept."""
+        """Decodes the next bytes. After the first fault, stored in `fault`, all data is dropped."""
         if self.fault is not None:
             return
         self._bytes += len(data)
@@ -121,7 +121,7 @@ class Decoder:
         return json.dumps({**self._hello, "notes": self._notes}, sort_keys=True, separators=(",", ":"))
 
     def _take(self, data: bytes) -> None:
-        """Split the bytes into lines; an incomplete line waits."""
+        """Splits the bytes into lines; keeps an incomplete line for the next bytes."""
         lines = data.split(b"\n")
         if len(lines) > 1:
             lines[0] = bytes(self._rest) + lines[0]
@@ -227,7 +227,7 @@ class Decoder:
         self._texts.setdefault(name, []).append(text)
 
     def _series(self, frame: dict[str, object], *, histogram: bool) -> tuple[ExpectedSeries, float]:
-        """The series that a frame belongs to, and its time, both checked."""
+        """The series of a frame, and its time, both checked."""
         metric, params = frame.get("metric"), frame.get("params")
         if type(metric) is not str or type(params) is not dict:
             raise BadFrame("metric or params is missing")

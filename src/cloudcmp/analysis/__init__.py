@@ -1,4 +1,4 @@
-"""From samples to figures: launch values, estimates with intervals, distributions, and what speaks against them."""
+"""From samples to figures: launch values, estimates with intervals, distributions, and warnings."""
 
 from cloudcmp.analysis.estimates import estimate
 from cloudcmp.analysis.facts import facts_of

@@ -1,4 +1,4 @@
-"""What each candidate showed in each cell, over launches, with what speaks against trusting it."""
+"""Estimates of each candidate in each cell, over launches, with warnings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,9 +25,9 @@ Integers = npt.NDArray[np.int64]
 class Rows:
     """All ok trial values, sorted by cell, candidate, and launch in the plan's order, and the launch values.
 
-    `slots[i]` is the place of launch i when launches are sorted by candidate, then by the plan's order; `launch_at` is
+    `slots[i]` is the index of launch i when launches are sorted by candidate, then by the plan's order; `launch_at` is
     its inverse. A key is cell * (number of launches) + slot. `keys`, `values` have one entry for each ok trial;
-    `launch_keys`, `launch_values` one for each launch that has an ok trial; both rise by key.
+    `launch_keys`, `launch_values` one for each launch with an ok trial; both are ascending by key.
     """
 
     slots: Integers
@@ -38,14 +38,14 @@ class Rows:
     launch_values: Floats
 
     def within(self, keys: Integers, cell: int, first: int, last: int) -> slice:
-        """Where the rows of one cell and of the slots `first` up to `last` (excluded) lie in `keys`."""
+        """The slice of `keys` with the rows of one cell and of the slots `first` up to `last` (excluded)."""
         base = cell * self.slots.size
         low, high = np.searchsorted(keys, (base + first, base + last))
         return slice(int(low), int(high))
 
 
-def rows_of(plan: Plan, values: TrialValues, asked: npt.NDArray[np.bool_], runs_step: str) -> Rows:
-    """Sort the ok rows of the cells that are `asked` for (shape: cells) and reduce runs to launches.
+def rows_of(plan: Plan, values: TrialValues, requested: npt.NDArray[np.bool_], runs_step: str) -> Rows:
+    """Sorts the ok rows of the `requested` cells (shape: cells) and reduces runs to launches.
 
     `runs_step` is `median` or `mean`. Raises ValueError for an ok value that is not a finite number.
     """
@@ -54,7 +54,7 @@ def rows_of(plan: Plan, values: TrialValues, asked: npt.NDArray[np.bool_], runs_
     keys *= slots.size
     keys += slots.take(values.launch)
     kept_values = values.value
-    kept = values.ok if asked.all() else values.ok & asked[values.cell]
+    kept = values.ok if requested.all() else values.ok & requested[values.cell]
     if not kept.all():
         keys, kept_values = keys[kept], kept_values[kept]
     if keys.size and (keys[1:] < keys[:-1]).any():
@@ -81,7 +81,7 @@ def counts_of(plan: Plan, values: TrialValues) -> tuple[Integers, Integers]:
 
 
 def slot_ranges(plan: Plan) -> tuple[tuple[int, int], ...]:
-    """For each candidate the range of slots that its launches take."""
+    """The range of slots of each candidate's launches."""
     sizes = np.bincount([launch.candidate for launch in plan.launches], minlength=len(plan.candidates))
     ends = np.cumsum(sizes)
     return tuple((int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True))
@@ -96,8 +96,8 @@ def _slots(plan: Plan) -> tuple[Integers, Integers]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """One candidate's values in one cell: of launches (plan indices beside them) and of single trials."""
+class _CellValues:
+    """One candidate's values in one cell: of launches (with their plan indices) and of single trials."""
 
     launches: Sequence[int]
     values: Floats
@@ -110,47 +110,49 @@ def estimate(
 ) -> tuple[Estimate, ...]:
     """Every candidate's figures in every cell of the plan, by cell in the plan's order and candidate by index.
 
-    A launch's value is the median (or mean, as `plan.aggregation` says) of its ok trials' values; a latency percentile
-    is read from the launch's histograms added together. n, median with its exact order-statistic interval, mean with
-    its Student-t interval, 5th and 95th percentile and CoV are over launches; `value` follows the plan's whole order of
-    aggregation. The between-launch share needs two ok runs on a launch; for a percentile it compares the trials' own.
-    A candidate that the plan gives no trial of a cell has the reason `not offered`; one without an ok trial has no
-    figures and the failures as its reason. In an imported table percentiles are values like others.
-    Raises UserMistake for a metric that `metrics` does not hold, ValueError for an ok value that is not finite.
-    It does not say whether a launch was typical of the offering: that is what launches in other rounds are for.
+    A launch's value is the median (or mean, by `plan.aggregation`) of its ok trials' values; a latency percentile is
+    read from the merged histograms of the launch. n, median with its exact order-statistic interval, mean with its
+    Student-t interval, 5th and 95th percentile and CoV are over launches; `value` follows the plan's whole order of
+    aggregation. The between-launch share needs two ok runs on a launch; for a percentile it compares the trials' own. A
+    candidate without a planned trial of a cell has the reason `not offered`; one without an ok trial has no figures and
+    the failures as its reason. In an imported table percentiles are values like others. Raises UserMistake for a metric
+    missing from `metrics`, ValueError for an ok value that is not finite. It does not tell whether a launch was typical
+    of the offering: launches in other rounds do.
     """
     offered = _offered(plan)
     cells = {text: Cell.parse(text) for text in dict.fromkeys([*offered, *values.cells])}
     reduced = _reduced(cells, metrics, plan)
     started, ok = counts_of(plan, values)
     column = {text: at for at, text in enumerate(values.cells)}
-    asked = np.array([not reduced[text] for text in values.cells], dtype=np.bool_)
-    rows = rows_of(plan, values, asked, steps_of(plan)[0])
+    requested = np.array([not reduced[text] for text in values.cells], dtype=np.bool_)
+    rows = rows_of(plan, values, requested, steps_of(plan)[0])
     latencies = latencies_of(histograms)
     ranges = slot_ranges(plan)
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     for text, cell in cells.items():
         at = column.get(text)
         for candidate in plan.candidates:
             first, last = ranges[candidate.index]
             counts = (0, 0) if at is None else (int(started[candidate.index, at]), int(ok[candidate.index, at]))
             if reduced[text]:
-                some = _from_histograms(latencies, cell, rows.launch_at[first:last].tolist())
+                cell_values = _from_histograms(latencies, cell, rows.launch_at[first:last].tolist())
             else:
-                some = _NOTHING if at is None else _from_rows(rows, at, first, last)
+                cell_values = _NOTHING if at is None else _from_rows(rows, at, first, last)
             is_offered = candidate.index in offered.get(text, frozenset()) or counts[0] > 0
-            found.append(_estimate(plan, candidate.index, cell, metrics[cell.metric], counts, some, is_offered))
-    return tuple(found)
+            estimates.append(
+                _estimate(plan, candidate.index, cell, metrics[cell.metric], counts, cell_values, is_offered)
+            )
+    return tuple(estimates)
 
 
 def _offered(plan: Plan) -> dict[str, frozenset[int]]:
-    """The cells that the plan asks for, in its order, with the candidates that have them."""
+    """The cells of the plan, in its order, with the candidates that have them."""
     owner = [launch.candidate for launch in plan.launches]
-    found: dict[str, set[int]] = {}
+    cells_of: dict[str, set[int]] = {}
     for candidate, cells in dict.fromkeys((owner[trial.launch], trial.cells) for trial in plan.trials):
         for cell in cells:
-            found.setdefault(cell, set()).add(candidate)
-    return {cell: frozenset(candidates) for cell, candidates in found.items()}
+            cells_of.setdefault(cell, set()).add(candidate)
+    return {cell: frozenset(candidates) for cell, candidates in cells_of.items()}
 
 
 def _reduced(cells: Mapping[str, Cell], metrics: Mapping[str, Metric], plan: Plan) -> dict[str, bool]:
@@ -163,13 +165,13 @@ def _reduced(cells: Mapping[str, Cell], metrics: Mapping[str, Metric], plan: Pla
     }
 
 
-_NOTHING = _Found((), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
+_NOTHING = _CellValues((), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
 
 
-def _from_rows(rows: Rows, cell: int, first: int, last: int) -> _Found:
+def _from_rows(rows: Rows, cell: int, first: int, last: int) -> _CellValues:
     launches, trials = rows.within(rows.launch_keys, cell, first, last), rows.within(rows.keys, cell, first, last)
     base = cell * rows.slots.size
-    return _Found(
+    return _CellValues(
         rows.launch_at[rows.launch_keys[launches] - base].tolist(),
         rows.launch_values[launches],
         rows.keys[trials],
@@ -177,10 +179,10 @@ def _from_rows(rows: Rows, cell: int, first: int, last: int) -> _Found:
     )
 
 
-def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) -> _Found:
+def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) -> _CellValues:
     values = latencies.launch_values(cell, launches)
     trials = latencies.trial_values(cell, launches)
-    return _Found(
+    return _CellValues(
         tuple(values),
         np.array(list(values.values()), dtype=np.float64),
         np.array([at for at, _ in trials], dtype=np.int64),
@@ -189,10 +191,16 @@ def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) 
 
 
 def _estimate(
-    plan: Plan, candidate: int, cell: Cell, metric: Metric, counts: tuple[int, int], found: _Found, is_offered: bool
+    plan: Plan,
+    candidate: int,
+    cell: Cell,
+    metric: Metric,
+    counts: tuple[int, int],
+    cell_values: _CellValues,
+    is_offered: bool,
 ) -> Estimate:
     n_started, n_ok = counts
-    launches = [plan.launches[at] for at in found.launches]
+    launches = [plan.launches[at] for at in cell_values.launches]
     sessions = tuple(launch.session for launch in launches)
     bare = Estimate(
         candidate,
@@ -200,15 +208,15 @@ def _estimate(
         n_started,
         n_ok,
         len(launches),
-        tuple(found.values.tolist()),
+        tuple(cell_values.values.tolist()),
         tuple(launch.round for launch in launches),
         sessions,
     )
     if not launches:
         failed = (f"{n_started - n_ok} of {n_started} trials failed",) if n_ok < n_started else ()
         return replace(bare, reason=_why_nothing(n_started, n_ok, is_offered), warnings=failed, offered=is_offered)
-    x = found.values
-    share = between_share(found.trial_values, found.trial_launches)
+    x = cell_values.values
+    share = between_share(cell_values.trial_values, cell_values.trial_launches)
     p5, p95 = describe.quantiles(x, (0.05, 0.95))
     return replace(
         bare,
@@ -221,7 +229,7 @@ def _estimate(
         p95=p95,
         cov=describe.cov(x),
         between_share=share,
-        warnings=tuple(warnings_of(plan, bare, metric, x, found.trial_values, found.trial_launches)),
+        warnings=tuple(warnings_of(plan, bare, metric, x, cell_values.trial_values, cell_values.trial_launches)),
     )
 
 

@@ -1,4 +1,4 @@
-"""Latency histograms, added together over a launch before a percentile is read; percentiles are never averaged."""
+"""Latency histograms, merged over a launch before a percentile is read; percentiles are never averaged."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from cloudcmp.model.values import HistogramRow
 from cloudcmp.model.view import Cdf
 from cloudcmp.stats.histogram import Histogram, cdf, from_base64, merge, percentile_s
 
-# A drawn curve shows no more than this; steps between are left out, the first and the last never.
+# The most points of a drawn curve; steps between are left out, the first and the last never.
 _CDF_POINTS = 400
 
 _Name = tuple[str, str]
@@ -19,7 +19,7 @@ _Name = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LaunchLatency:
-    """What one launch recorded of one latency: all its ok trials added together, and each alone."""
+    """The histograms of one latency in one launch: all its ok trials merged, and each alone."""
 
     whole: Histogram
     trials: tuple[Histogram, ...]
@@ -32,27 +32,27 @@ class Latencies:
     of: Mapping[_Name, Mapping[int, LaunchLatency]]
 
     def launch_values(self, cell: Cell, launches: Iterable[int]) -> dict[int, float]:
-        """The percentile that `cell` names, in seconds, for each of the launches that recorded any latency."""
+        """The percentile of `cell`, in seconds, for each of the launches that recorded any latency."""
         name, percent = _without_percentile(cell)
-        found = self.of.get(name, {})
-        return {at: percentile_s(found[at].whole, percent) for at in launches if at in found}
+        by_launch = self.of.get(name, {})
+        return {at: percentile_s(by_launch[at].whole, percent) for at in launches if at in by_launch}
 
     def trial_values(self, cell: Cell, launches: Iterable[int]) -> list[tuple[int, float]]:
-        """(launch, percentile in seconds) for each single trial: only to tell where the spread comes from."""
+        """(launch, percentile in seconds) for each single trial: only to attribute the spread."""
         name, percent = _without_percentile(cell)
-        found = self.of.get(name, {})
-        return [(at, percentile_s(one, percent)) for at in launches if at in found for one in found[at].trials]
+        by_launch = self.of.get(name, {})
+        return [(at, percentile_s(one, percent)) for at in launches if at in by_launch for one in by_launch[at].trials]
 
 
 def latencies_of(histograms: Sequence[HistogramRow]) -> Latencies:
-    """Read all histograms once; raises CorruptStore for one that is not HdrHistogram V2 as the agent sends it."""
-    found: dict[_Name, dict[int, list[Histogram]]] = defaultdict(lambda: defaultdict(list))
+    """Decodes all histograms once; raises CorruptStore for one that is not HdrHistogram V2 as the agent sends it."""
+    by_name: dict[_Name, dict[int, list[Histogram]]] = defaultdict(lambda: defaultdict(list))
     for row in histograms:
-        found[row.metric, row.params][row.launch].append(_decoded(row))
+        by_name[row.metric, row.params][row.launch].append(_decoded(row))
     return Latencies(
         {
             name: {at: LaunchLatency(merge(some), tuple(some)) for at, some in launches.items()}
-            for name, launches in found.items()
+            for name, launches in by_name.items()
         }
     )
 
@@ -66,18 +66,18 @@ def _decoded(row: HistogramRow) -> Histogram:
 
 
 def cdfs(plan: Plan, histograms: Sequence[HistogramRow]) -> tuple[Cdf, ...]:
-    """The cumulative distribution of each latency for each candidate, all launches added together.
+    """The cumulative distribution of each latency for each candidate, all launches merged.
 
     Ordered by metric, params, candidate; at most 400 points, first and last kept. Seconds against shares in (0, 1].
-    Launches with more operations weigh more, as in CloudCmp's figure 4; it carries no interval.
+    Launches with more operations weigh more, as in CloudCmp's figure 4; it has no interval.
     """
     owner = [launch.candidate for launch in plan.launches]
-    found: dict[tuple[str, str, int], list[Histogram]] = defaultdict(list)
+    by_candidate: dict[tuple[str, str, int], list[Histogram]] = defaultdict(list)
     for row in histograms:
-        found[row.metric, row.params, owner[row.launch]].append(_decoded(row))
+        by_candidate[row.metric, row.params, owner[row.launch]].append(_decoded(row))
     return tuple(
-        Cdf(candidate, metric, params, *_thinned(merge(found[metric, params, candidate])))
-        for metric, params, candidate in sorted(found)
+        Cdf(candidate, metric, params, *_thinned(merge(by_candidate[metric, params, candidate])))
+        for metric, params, candidate in sorted(by_candidate)
     )
 
 

@@ -1,9 +1,9 @@
-"""What the machines went through while they were measured: stolen time, disturbance, throttling."""
+"""Disturbances of machines during the measurements: stolen time, disturbance, throttling."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.analysis.facts import joined, note, reported, seen_facts
+from cloudcmp.analysis.facts import joined, note, reported, reported_facts
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt
 from cloudcmp.units import format_seconds
@@ -17,15 +17,15 @@ _Facts = Mapping[str, object]
 
 
 def quality(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
-    """One line for each thing that disturbed a candidate's measurements, candidates in the plan's order.
+    """One line for each disturbance of a candidate's measurements, candidates in the plan's order.
 
-    Looks at all attempts that ended by themselves: stolen CPU time above 1 % of the time measured, trials begun on a
+    Checks all attempts that ended by themselves: stolen CPU time above 1 % of the measured time, trials begun on a
     machine that was never quiet, threads that waited for a processor for more than 2 % of their time, trials that a
-    control group's quota held back, a core clock that once fell below 95 % of its median over trials with the same
-    parameters, facts of the machine that changed between launches, and the agents' own warnings. Silence is no proof: a
-    hypervisor may hide what it takes.
+    control group's quota throttled, a core clock that once fell below 95 % of its median over trials with the same
+    parameters, facts of the machine that changed between launches, and the agents' own warnings. No line is no proof: a
+    hypervisor may hide stolen time.
     """
-    seen = seen_facts(plan, attempts)
+    facts_by_candidate = reported_facts(plan, attempts)
     of_candidate: dict[int, list[tuple[Attempt, _Facts]]] = {candidate.index: [] for candidate in plan.candidates}
     for attempt in attempts:
         if not attempt.interrupted:
@@ -34,7 +34,7 @@ def quality(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
     return tuple(
         f"{candidate.id}: {line}"
         for candidate in plan.candidates
-        for line in (*_lines(plan, of_candidate[candidate.index]), *_changed(seen[candidate.index]))
+        for line in (*_lines(plan, of_candidate[candidate.index]), *_changed(facts_by_candidate[candidate.index]))
     )
 
 
@@ -47,7 +47,7 @@ def _lines(plan: Plan, some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
     held = sum((_number(facts, "throttled_periods") or 0.0) > 0.0 for _, facts in some)
     if held:
         yield f"a quota of CPU time held it back in {held} of {len(some)} trials"
-    # A core alone may run faster than all of them at once: only trials of like threads are like.
+    # A core alone may run faster than all of them at once: only trials with the same parameters are compared.
     like: dict[tuple[tuple[str, str], ...], list[_Facts]] = {}
     for attempt, facts in some:
         like.setdefault(plan.trials[attempt.trial].params, []).append(facts)
@@ -70,7 +70,7 @@ def _stolen(some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
 
 
 def _waited(some: Sequence[_Facts]) -> Iterator[str]:
-    # More threads than processors wait by construction, which disturbs nothing.
+    # More threads than processors always wait, which is no disturbance.
     fitting = (facts for facts in some if (_number(facts, "threads") or 1.0) <= (_number(facts, "cpus_used") or 1.0))
     times = [(_number(facts, "run_delay_s"), _number(facts, "cpu_time_s")) for facts in fitting]
     late = [1 for waited, ran in times if waited is not None and ran is not None and waited > _WAITED_SHARE * ran]
@@ -85,14 +85,14 @@ def _throttled(some: Sequence[_Facts]) -> Iterator[str]:
         yield f"throttling: a core ran at {low:.2f} GHz, usually at {usual:.2f} GHz"
 
 
-def _changed(seen: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _changed(values_by_key: Mapping[str, Sequence[str]]) -> Iterator[str]:
     # How a probe ran (`disk.file_bytes`) may differ between trials of other parameters; the machine should not.
-    for key, values in sorted(seen.items()):
+    for key, values in sorted(values_by_key.items()):
         if len(values) > 1 and "." not in key:
             yield f"{key.replace('_', ' ')} changed between launches: {joined(values)}"
 
 
 def _number(facts: _Facts, key: str) -> float | None:
-    """A note that is a number; a note sent twice is text, and says nothing here."""
+    """A note that is a number; a note sent twice is text, and is ignored here."""
     value = note(facts, key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

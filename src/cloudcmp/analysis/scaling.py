@@ -1,4 +1,4 @@
-"""How fast machines come: in two parts, and the chance that all can be used by a deadline."""
+"""The arrival times of machines: in two parts, and the chance that all are usable by a deadline."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,29 +15,29 @@ _PARTS = ("provisioning_latency_s", "booting_latency_s")
 
 
 def scaling(plan: Plan, estimates: Sequence[Estimate], attempts: Sequence[Attempt]) -> tuple[Scaling, ...]:
-    """How fast each candidate scales, by its scaling cells; empty where none was asked for.
+    """The scaling of each candidate, by its scaling cells; empty if none was requested.
 
-    The chance that all machines of a launch can be used by a deadline is the share of the launches that were started
-    and were, for 60, 120, 300 and 600 s and the study's own `within_s`, with its exact interval (Clopper and Pearson).
-    A launch that failed was not in time, whenever its machines might have come. The two parts are cells of their own,
-    summed up over launches by the plan's order of aggregation; medians of parts need not add up to the median of the
-    whole, means do. Candidates that cannot have the cell are left out. It does not say how fast anything else scales:
-    an application starts later than its machine.
+    The chance that all machines of a launch are usable by a deadline is the share of the started launches that were,
+    for 60, 120, 300 and 600 s and the study's own `within_s`, with its exact interval (Clopper and Pearson). A failed
+    launch was not in time, whenever its machines might have arrived. The two parts are cells of their own, reduced over
+    launches by the plan's order of aggregation; medians of parts need not add up to the median of the whole, means do.
+    Candidates that cannot have the cell are left out. It does not tell how fast anything else scales: an application
+    starts later than its machine.
     """
-    asked = {cell: dict(trial.params) for trial in plan.trials for cell in trial.cells if _is_scaling(cell)}
+    params_of = {cell: dict(trial.params) for trial in plan.trials for cell in trial.cells if _is_scaling(cell)}
     known = {(one.candidate, one.cell) for one in estimates if one.offered}
     polls = _polls(plan, attempts)
     by = steps_of(plan)[1]
-    found = []
+    scalings = []
     for one in estimates:
         if not _is_scaling(one.cell) or not one.offered:
             continue
         params = Cell.parse(one.cell).params
         parts = [str(Cell(part, params)) for part in _PARTS]
         split = parts if all((one.candidate, part) in known for part in parts) else [None, None]
-        within = asked.get(one.cell, {}).get("within_s")
+        within = params_of.get(one.cell, {}).get("within_s")
         deadlines = sorted({*DEADLINES_S, *([float(within)] if within else [])})
-        found.append(
+        scalings.append(
             Scaling(
                 candidate=one.candidate,
                 cell=one.cell,
@@ -49,7 +49,7 @@ def scaling(plan: Plan, estimates: Sequence[Estimate], attempts: Sequence[Attemp
                 poll_s=polls.get(one.candidate),
             )
         )
-    return tuple(sorted(found, key=lambda one: one.candidate))
+    return tuple(sorted(scalings, key=lambda one: one.candidate))
 
 
 def _is_scaling(cell: str) -> bool:
@@ -71,11 +71,11 @@ def _share(k: int, n: int) -> Share | None:
 
 
 def _polls(plan: Plan, attempts: Sequence[Attempt]) -> Mapping[int, float]:
-    """For each candidate the longest interval at which the controller looked."""
-    found: dict[int, float] = {}
+    """The longest poll interval of the controller for each candidate."""
+    longest: dict[int, float] = {}
     for attempt in attempts:
         poll_s = note(reported(attempt), "poll_s")
         if isinstance(poll_s, int | float):
             candidate = plan.launches[plan.trials[attempt.trial].launch].candidate
-            found[candidate] = max(found.get(candidate, 0.0), float(poll_s))
-    return found
+            longest[candidate] = max(longest.get(candidate, 0.0), float(poll_s))
+    return longest

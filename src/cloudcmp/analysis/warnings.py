@@ -1,4 +1,4 @@
-"""What speaks against trusting an estimate, one line each."""
+"""Warnings about an estimate, one line each."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,13 @@ from cloudcmp.stats.describe import mean
 from cloudcmp.stats.drift import trend, two_modes
 from cloudcmp.units import format_quantity
 
-# The fewest launches that give a 95 % interval of a median, and the fewest that a verdict needs.
+# The smallest number of launches for a 95 % interval of a median, and for a verdict.
 FEWEST_LAUNCHES = 6
-# Six rounds that only rise have p = 0.0028; a study of a hundred cells warns wrongly in about one of three.
+# Six rounds that only rise have p = 0.0028; about one in three studies of a hundred cells warns wrongly.
 _DRIFT_P = 0.003
-# Longer series are averaged to this many stretches first: the test looks at every pair.
+# Longer series are averaged to this many stretches first: the test compares every pair.
 _DRIFT_POINTS = 40
-# Two levels are looked for among at most this many trials, evenly chosen.
+# Two levels are searched among at most this many trials, evenly chosen.
 _MODES_POINTS = 2000
 
 Floats = npt.NDArray[np.float64]
@@ -49,12 +49,12 @@ def warnings_of(
 
 
 def _in_order(plan: Plan) -> bool:
-    """Whether the launches stand in the order of time: an imported table need not tell it."""
+    """True if the launches are in the order of time: an imported table need not have an order."""
     return not plan.imported or plan.rounds > 1 or plan.launches[0].start_s != plan.launches[-1].start_s
 
 
 def _drift_per_round(x: Floats) -> float | None:
-    """The slope a round as a share of the mean where the values clearly rise or fall, None elsewhere."""
+    """The slope per round as a share of the mean if the values clearly rise or fall, else None."""
     if x.size < FEWEST_LAUNCHES:
         return None
     stretch = -(-x.size // _DRIFT_POINTS)
@@ -62,14 +62,14 @@ def _drift_per_round(x: Floats) -> float | None:
     centre = mean(x)
     if centre == 0.0 or not _leans(points):
         return None
-    found = trend(points)
-    if found is None or found.p_value >= _DRIFT_P:
+    slope = trend(points)
+    if slope is None or slope.p_value >= _DRIFT_P:
         return None
-    return found.slope_per_round * points.size / x.size / abs(centre)
+    return slope.slope_per_round * points.size / x.size / abs(centre)
 
 
 def _leans(points: Floats) -> bool:
-    """Whether later values tend to one side at all: a cheap look that spares most cells the exact test."""
+    """True if later values tend to one side at all: a cheap test that spares most cells the exact one."""
     n = points.size
     score = np.sign(points[None, :] - points[:, None])[np.triu_indices(n, 1)].sum()
     return bool(abs(score) >= 2.5 * np.sqrt(n * (n - 1.0) * (2.0 * n + 5.0) / 18.0))

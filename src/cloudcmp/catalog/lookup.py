@@ -13,13 +13,13 @@ from cloudcmp.model.tool import Tool
 from cloudcmp.tools import TOOLS
 from cloudcmp.tools.page import word
 
-# Start of the agent's process, its wait for a quiet machine and its own clean-up, for each trial.
+# For each trial: start of the agent's process, its wait for a quiet machine and its own clean-up.
 _OVERHEAD_S = 0.05
 
 # These need the guest's uptime; without it, the start of its kernel is unknown.
 _OF_UPTIME = ("provisioning_latency_s", "booting_latency_s")
 
-# A datagram carries its number and time of sending in so many bytes; a smaller one has no jitter.
+# The bytes of a datagram's number and time of sending; a smaller one has no jitter.
 _STAMPED_BYTES = 20
 
 
@@ -38,7 +38,7 @@ def suite_of(name: str) -> tuple[tuple[str, dict[str, tuple[str, ...]]], ...]:
 
 
 def canonical(probe: Probe, key: str, text: str) -> str:
-    """One parameter's value as canonical text in base units; raises UserMistake with the kind that is expected."""
+    """One parameter's value as canonical text in base units; raises UserMistake with the expected kind."""
     return canonical_of(f"probe {probe.name}", probe.params, key, text, f"cloudcmp list probes {probe.name}")
 
 
@@ -74,7 +74,7 @@ def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
 
 
 def expected_s(name: str, filled: Mapping[str, str]) -> float:
-    """Seconds that one trial is expected to take, with start and clean-up."""
+    """The expected seconds of one trial, with start and clean-up."""
     probe = probe_of(name)
     if probe.by_controller:
         return probe.typical_s
@@ -87,18 +87,18 @@ def expected_s(name: str, filled: Mapping[str, str]) -> float:
 
 
 def refusal(name: str, params: Mapping[str, str]) -> tuple[str, str]:
-    """The fault of a probe's parameters together, and what next; two empty texts if they fit."""
+    """The fault of a probe's combined parameters, and the advice; two empty texts if they fit."""
     check = probe_of(name).refusal
     return check(fill(name, params)) if check is not None else ("", "")
 
 
 def once_a_launch(metric: str) -> bool:
-    """True if a metric has one value a launch because the controller times it."""
+    """True if a metric has one value per launch because the controller times it."""
     return any(probe.by_controller for probe in PROBES.values() if metric in probe.metrics)
 
 
 COMMAND = "command"
-"""The probe that runs commands of the user's own."""
+"""The probe that runs the user's own commands."""
 
 
 def metrics_with(commands: Iterable[Command]) -> dict[str, Metric]:
@@ -107,7 +107,7 @@ def metrics_with(commands: Iterable[Command]) -> dict[str, Metric]:
 
 
 def command_cells(command: Command) -> tuple[Cell, ...]:
-    """The cells that a command gives besides its finishing time."""
+    """The cells of a command besides its finishing time."""
     return tuple(Cell.of(one.name, {COMMAND: command.name}) for one in command.told)
 
 
@@ -125,7 +125,7 @@ DEFAULT = "default"
 """The text of settings that are all defaults."""
 
 UNKNOWN_SETTINGS = "untold"
-"""The text of the settings of an imported run whose output names none."""
+"""The text of the settings of an imported run whose output states none."""
 
 _BETWEEN = set(",\x00\n")
 
@@ -167,7 +167,7 @@ def settings_of(name: str, text: str) -> dict[str, str]:
 
 
 def output_settings_text(settings: Mapping[str, str]) -> str:
-    """The settings that an output names, as one word of a cell, or `untold`.
+    """The settings that an output states, as one word of a cell, or `untold`.
 
     Characters that a cell cannot hold become `_`.
     """
@@ -187,5 +187,5 @@ def tool_cells(name: str, text: str) -> tuple[Cell, ...]:
 
 
 def expected_of(name: str, text: str) -> float:
-    """Seconds that one run of a tool is expected to take."""
+    """The expected seconds of one run of a tool."""
     return tool_of(name).typical_s(settings_of(name, text))

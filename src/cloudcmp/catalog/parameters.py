@@ -1,4 +1,4 @@
-"""Parses parameter values as people write them into canonical text in base units."""
+"""Parses users' parameter values into canonical text in base units."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -12,8 +12,8 @@ from cloudcmp.units import parse_bytes, parse_rate, parse_seconds
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """The known word nearest to a mistyped one, None if none is near."""
-    found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)
-    return found[0] if found else None
+    matches = difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)
+    return matches[0] if matches else None
 
 
 def hint(word: str, words: Iterable[str], listing: str) -> str:
@@ -53,7 +53,7 @@ def _base_units(param: Param, text: str) -> str:
 
 
 def canonical_of(where: str, params: Sequence[Param], key: str, text: str, listing: str) -> str:
-    """One parameter's value as canonical text in base units; raises UserMistake with the kind that is expected."""
+    """One parameter's value as canonical text in base units; raises UserMistake with the expected kind."""
     known = {param.name: param for param in params}
     if key not in known:
         raise UserMistake.at(where, f"unknown parameter {key!r}", hint(key, known, listing))

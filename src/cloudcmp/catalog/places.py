@@ -1,8 +1,8 @@
-"""The places of regions: city or area and part of the world, as their providers name them.
+"""The places of regions: city or area and part of the world, by their providers' names.
 
 Sources: https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-regions.html,
 https://cloud.google.com/compute/docs/regions-zones, https://learn.microsoft.com/azure/reliability/regions-list (all R:
-written from memory). A region that is not here is shown by its own name alone.
+written from memory). An unlisted region is shown by its own name alone.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place of a region as its provider names it, and the part of the world."""
+    """The place of a region by its provider's name, and the part of the world."""
 
     name: str
     part: str

@@ -13,12 +13,12 @@ Begun = tuple[int, float]
 
 
 def next_of(context: TrialContext, trial: PlannedTrial) -> Begun:
-    """The number and the start of the next attempt at a trial; nothing is written."""
+    """The number and the start of the next attempt at a trial; writes nothing."""
     return context.records.next_attempt(trial.index), context.clock.at(trial.start_s)
 
 
 def begin(context: TrialContext, trial: PlannedTrial) -> Begun:
-    """Write that the next attempt at a trial starts."""
+    """Writes that the next attempt at a trial starts."""
     number, started_at = next_of(context, trial)
     context.records.begin_attempt(trial.index, number, started_at)
     return number, started_at
@@ -34,7 +34,7 @@ def finish(
     following: tuple[PlannedTrial, Begun] | None = None,
     reason: LaunchReason | None = None,
 ) -> None:
-    """Write how an attempt ended, and in the same step that the `following` one starts.
+    """Writes the end of an attempt, and in the same step the start of the `following` one.
 
     `reason` is that of its launch, for a trial that never ran.
     """
@@ -93,7 +93,7 @@ def interrupt(
     context: TrialContext, candidate: Candidate, trial: PlannedTrial, begun: Begun, why: str, facts: str,
     reason: LaunchReason,
 ) -> None:  # fmt: skip
-    """Write that an attempt was cut short for reasons unrelated to the candidate; the trial will be run again."""
+    """Writes that an attempt was interrupted for reasons unrelated to the candidate; the trial will be run again."""
     attempt = Attempt(
         trial=trial.index,
         attempt=begun[0],
@@ -112,7 +112,7 @@ def interrupt(
 def interrupt_all(
     context: TrialContext, candidate: Candidate, trials: Sequence[PlannedTrial], why: str, reason: LaunchReason
 ) -> None:
-    """Write an interrupted attempt of each trial that could not be timed for reasons unrelated to the candidate."""
+    """Writes an interrupted attempt of each trial that could not be timed for reasons unrelated to the candidate."""
     for trial in trials:
         interrupt(context, candidate, trial, begin(context, trial), why, "", reason)
 
@@ -129,7 +129,7 @@ def record_all(
     why: str,
     reason: LaunchReason,
 ) -> LaunchResult:
-    """Write an attempt of each trial with an outcome that is not ok: its machine never came, or was lost."""
+    """Writes an attempt of each trial with an outcome that is not ok: its machine never arrived, or was lost."""
     line = one_line(why)
     if trials:
         context.progress.note(f"{candidate.id}: {line}")

@@ -31,7 +31,7 @@ class Link(Enum):
 
 
 Reconnect = Callable[[], Awaitable[Link]]
-"""Connects again where the connection broke; raises ProviderFault if the machine cannot be reached any more."""
+"""Reconnects after the connection broke; raises ProviderFault if the machine is unreachable."""
 
 Allowance = AbstractAsyncContextManager[Mapping[str, float] | None]
 """The caps on a trial's traffic, reserved for it until the context is left."""
@@ -39,11 +39,11 @@ Allowance = AbstractAsyncContextManager[Mapping[str, float] | None]
 
 @dataclass(frozen=True, slots=True)
 class LaunchTargets:
-    """The machines of a launch in their order, and what trials on them need to know.
+    """The machines of a launch in their order, and the functions that trials on them need.
 
     `gone` looks for evidence that a machine is gone; `reconnect` is for machines behind a connection that may break.
-    `caps` gives a trial between agents its traffic caps, possibly after a wait; `left_s` is the least time that the
-    machines still live; `zones` are theirs, empty if the provider has none.
+    `caps` gives a trial between agents its traffic caps, possibly after a wait; `left_s` is the least remaining life of
+    the machines; `zones` are theirs, empty if the provider has none.
     """
 
     machines: Sequence[Instance]
@@ -70,12 +70,12 @@ class Agent:
 
     @property
     def bracketed(self) -> str:
-        """Its address as it stands before a port."""
+        """Its address as written before a port."""
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
 def cast_in(trial: PlannedTrial, machines: int) -> Cast:
-    """The cast of a trial on a launch of so many machines; plans of version 1 hold none."""
+    """The cast of a trial on a launch of this many machines; plans of version 1 hold none."""
     cast = trial.cast or cast_of(trial.probe, dict(trial.params), "", "", single=machines < 2)
     return cast or (CastMember(Role.SOLO, Machine()),)
 
@@ -103,7 +103,7 @@ def has_several_agents(trial: PlannedTrial) -> bool:
 
 
 def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
-    """The result of a trial within one zone whose machines are not known to share one; None if it can run."""
+    """The result of a trial within one zone if its machines may be in different zones; None if it can run."""
     if dict(trial.params).get("path") != "zone" or len(zones) < 2:
         return None
     numbers = [one.target.number for one in cast_in(trial, len(zones)) if isinstance(one.target, Machine)]

@@ -30,7 +30,7 @@ _PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+(?=\s|$)")
 
 @dataclass(frozen=True, slots=True)
 class CommandJob:
-    """The agent's job for a trial, and the cells of which the agent itself sends samples."""
+    """The agent's job for a trial, and the cells for which the agent itself sends samples."""
 
     trial: PlannedTrial
     cells: tuple[str, ...]
@@ -51,7 +51,7 @@ class CommandJob:
 def command_job(trial: PlannedTrial, commands: Sequence[Command]) -> CommandJob | None:
     """The agent's job for a trial of a command or of a tool; None for any other trial.
 
-    Raises UserMistake if the plan has no such command, or the table of tools no such tool or setting.
+    Raises UserMistake for a command that is missing from the plan, and for an unknown tool or setting.
     """
     if trial.probe == TOOL:
         return _tool_job(trial)
@@ -82,7 +82,7 @@ def _tool_job(trial: PlannedTrial) -> CommandJob:
     settings = settings_of(tool.name, params.get("settings", DEFAULT))
     line = tool.command(settings)
     named = ((_MANAGERS[system], package) for system, package in tool.packages if system in _MANAGERS)
-    asked = {
+    command_params = {
         COMMAND: tool.name,
         "run": line,
         "program": word[0] if (word := _PROGRAM.match(line)) else "",
@@ -91,12 +91,12 @@ def _tool_job(trial: PlannedTrial) -> CommandJob:
         "limit_s": f"{trial.deadline_s:g}",
     }
     cells = (f"command_time_s {COMMAND}={tool.name}",)
-    asked_trial = replace(trial, probe=COMMAND, params=tuple(asked.items()))
-    return CommandJob(asked_trial, cells, tool=tool, settings=settings)
+    command_trial = replace(trial, probe=COMMAND, params=tuple(command_params.items()))
+    return CommandJob(command_trial, cells, tool=tool, settings=settings)
 
 
 async def upload_files(job: CommandJob, instance: Instance, there: set[str]) -> None:
-    """Upload the job's files to a machine, except those that are `there`.
+    """Uploads the job's files to a machine, except those that are `there`.
 
     Raises ProviderFault, OSError, and UserMistake for a file that was changed since it was planned.
     """
@@ -122,7 +122,7 @@ async def parse_result(
     except UnclearOutput as doubt:
         return replace(result, outcome=Outcome.INVALID, samples=(), why=str(doubt))
     ended_s = result.samples[-1].t_s
-    samples = [*result.samples] if job.command else []  # of a tool, its own figures alone
+    samples = [*result.samples] if job.command else []  # only the tool's own figures
     for cell, value in values.items():
         samples.append(Sample(len(samples), cell.metric, cell.params_text, ended_s, value, None))
     given = {f"{one.metric} {one.params}" for one in samples}
@@ -158,7 +158,7 @@ def _with_version(job: CommandJob, result: TrialResult, stdout: str) -> TrialRes
 
 
 def _refuse_parts(result: TrialResult) -> None:
-    """Raise UnclearOutput for an output that was cut or is not UTF-8."""
+    """Raises UnclearOutput for an output that was cut or is not UTF-8."""
     notes = json.loads(result.facts).get("notes", {})
     if notes.get("stdout_cut"):
         raise UnclearOutput("the output is longer than 1 MiB and was cut: print less, or what matters alone")
@@ -167,7 +167,7 @@ def _refuse_parts(result: TrialResult) -> None:
 
 
 def check_unchanged(plan: Plan) -> None:
-    """Raise UserMistake with a line for each file that is gone or was changed since it was planned.
+    """Raises UserMistake with a line for each file that is gone or was changed since it was planned.
 
     Also for a path that leads out of the study's folder: its copy would lead out of the machine's folder as well.
     """
@@ -179,7 +179,7 @@ def check_unchanged(plan: Plan) -> None:
 
 
 def check_command(command: Command) -> None:
-    """Raise UserMistake as `check_unchanged` does, for the files of one command."""
+    """Raises UserMistake as `check_unchanged` does, for the files of one command."""
     faults = _changed(command)
     if faults:
         raise UserMistake(*faults)

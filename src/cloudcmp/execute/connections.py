@@ -1,4 +1,4 @@
-"""The connections of a study: its SSH key, the agents that are put in place, and what breaks on the way."""
+"""The connections of a study: its SSH key, the deployment of agents, and reconnection."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,7 +14,7 @@ from cloudcmp.model.remote import KeyPair, Shell
 from cloudcmp.provision import Connector, Keys, Ledger, Machine, ProvisionContext, Ready
 
 _POLL_S = 0.25
-_POLL_BILLED_S = 2.0  # a cloud counts how often it is polled
+_POLL_BILLED_S = 2.0  # a cloud counts polls
 _RECONNECT_S = 20.0
 
 
@@ -44,7 +44,7 @@ async def _deploy(shell: Shell, folder: str, address: str, lease_s: float) -> Re
 
 
 async def boot_id_of(machine: Machine) -> str:
-    """The id of the boot that answers on a machine; empty if it has no shell."""
+    """The boot id of a machine that answers; empty if it has no shell."""
     if machine.shell is None:
         return ""
     output = await machine.shell.run(["cat", "/proc/sys/kernel/random/boot_id"], most_bytes=64)
@@ -52,7 +52,7 @@ async def boot_id_of(machine: Machine) -> str:
 
 
 def gone_of(launch: LaunchContext, *, stopped_too: bool = False) -> Gone:
-    """Looks for evidence that a machine of the launch is gone, or with `stopped_too` that it is of no more use."""
+    """Looks for evidence that a machine of the launch is gone, or with `stopped_too` that it is stopped."""
 
     async def one(handle: Handle) -> str | None:
         evidence = await launch.provider.gone(handle)
@@ -74,7 +74,7 @@ def gone_of(launch: LaunchContext, *, stopped_too: bool = False) -> Gone:
 
 
 async def reconnect_of(launch: LaunchContext) -> Reconnect | None:
-    """Connects to the launch's machines again; None if they need no connection."""
+    """Reconnects to the launch's machines; None if they need no connection."""
     shells = [machine.shell for machine in launch.machines if machine.shell is not None]
     if not shells:
         return None

@@ -1,4 +1,4 @@
-"""The contexts of a running study, one a level: the run, one launch, its trials."""
+"""The contexts of a running study, one per level: the run, one launch, its trials."""
 
 import asyncio
 import math
@@ -18,11 +18,11 @@ from cloudcmp.provision import Guard, Machine, ProvisionContext, Stopwatch
 from cloudcmp.store import StudyStore
 
 SLEPT_S = 5.0
-"""A trial or a wait during which this machine slept longer than this does not count against the candidate."""
+"""If this machine sleeps longer during a trial or a wait, the result does not count against the candidate."""
 
 
 class Records(Protocol):
-    """The part of the store that trials need. What a method has written survives a crash once the method returns."""
+    """The part of the store that trials need. Written data survives a crash once the method returns."""
 
     def next_attempt(self, trial: int) -> int:
         """The number of the next attempt at a trial."""
@@ -31,15 +31,15 @@ class Records(Protocol):
         """The number of attempts at a trial that ended by themselves."""
 
     def begin_attempt(self, trial: int, attempt: int, started_at: float) -> None:
-        """Write that an attempt starts."""
+        """Writes that an attempt starts."""
 
     def keep_output(self, trial: int, attempt: int, texts: Mapping[str, str], facts: str) -> str:
-        """Write what a command printed in an attempt; returns the facts with the name of the file."""
+        """Writes the output of a command in an attempt; returns the facts with the name of the file."""
 
     def finish_attempt(
         self, attempt: Attempt, samples_of: Sequence[Sample], *, begin_next: tuple[int, int, float] | None = None
     ) -> Attempt:
-        """Write how an attempt ended, with its samples, and that the next one starts."""
+        """Writes the end of an attempt, with its samples, and the start of the next one."""
 
 
 def _secret() -> str:
@@ -47,7 +47,7 @@ def _secret() -> str:
 
 
 def _slept_s() -> float:
-    """How long this machine has slept since it booted: one clock counts sleep, the other does not."""
+    """The time that this machine has slept since it booted: one clock counts sleep, the other does not."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
 
 
@@ -55,9 +55,9 @@ def _slept_s() -> float:
 class TrialContext:
     """The context of trials: records, tables, clock, progress, and the signal to stop.
 
-    `read_histogram` raises ValueError for a histogram that cannot be read. `stop` ends the launch after the trial that
-    runs. `grace_s` is what the controller waits beyond a trial's own deadline. `secret` returns 64 hex digits for one
-    trial; `slept_s` returns how long this machine has been asleep in all. `commands` are those of the plan.
+    `read_histogram` raises ValueError for an unreadable histogram. `stop` ends the launch after the current trial.
+    `grace_s` is the controller's wait beyond a trial's own deadline. `secret` returns 64 hex digits for one trial;
+    `slept_s` returns the total time that this machine has been asleep. `commands` are those of the plan.
     """
 
     records: Records
@@ -75,7 +75,7 @@ class TrialContext:
 
 @dataclass(frozen=True, slots=True)
 class LaunchResult:
-    """How a launch ended: `finished` is false if trials are left to be run again; `why` is one line, or empty."""
+    """The end of a launch: `finished` is false if trials are left to be run again; `why` is one line, or empty."""
 
     outcome: Outcome
     finished: bool
@@ -88,7 +88,7 @@ class Halt:
     """Why a study ends early, other than by a signal.
 
     `why` holds for every launch that has not begun; `later` has a line for each launch that was postponed. `fault` is
-    true if something outside must be mended first, and not only money or time has run out.
+    true if something outside must be repaired first, and not only money or time has run out.
     """
 
     why: str = ""
@@ -117,24 +117,24 @@ class RunContext:
     wait: bool = False
 
     def stop_all(self, why: str, reason: LaunchReason) -> LaunchResult:
-        """End a launch for a reason that holds for all others: no new launch begins, running ones come to their end.
+        """Ends a launch for a reason that holds for all others: no new launch begins, running ones finish.
 
-        The first reason given stays: later ones most often have the same cause.
+        The first reason is kept: later ones usually have the same cause.
         """
         self.halt.fault |= not self.halt.why
         self.launch_no_more(why)
         return LaunchResult(Outcome.ABORTED, False, why, reason)
 
     def launch_no_more(self, why: str) -> None:
-        """Begin no further launch: the money is spent, or soon will be."""
+        """Prevents any further launch: the money is spent, or soon will be."""
         self.halt.why = self.halt.why or why
 
     def over(self) -> str:
-        """Why no further round is waited for; empty as long as one is."""
+        """Why the run does not wait for a further round; empty as long as it does."""
         return self.halt.why or ("stopped on request, while waiting" if self.trials.stop.is_set() else "")
 
     def postpone(self, why: str, reason: LaunchReason) -> LaunchResult:
-        """Leave a launch for --resume; the others go on."""
+        """Leaves a launch for --resume; the others continue."""
         self.halt.fault = True
         self.halt.later.append(why)
         self.trials.progress.note(f"put off: {why}")
@@ -143,7 +143,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class TrialsByTurn:
-    """A launch's trials by their turn; `during` are those of agents, and all trials of a simulated launch."""
+    """A launch's trials by their phase; `during` are those of agents, and all trials of a simulated launch."""
 
     arrival: tuple[PlannedTrial, ...]
     during: tuple[PlannedTrial, ...]
@@ -152,7 +152,7 @@ class TrialsByTurn:
 
     @classmethod
     def of(cls, probes: Mapping[str, Probe], candidate: Candidate, trials: Sequence[PlannedTrial]) -> "TrialsByTurn":
-        """The trials by turn, each list in plan order. A simulated machine answers what the controller would time."""
+        """The trials by phase, each list in plan order; a simulated machine itself answers the controller's trials."""
 
         def at(turn: When) -> tuple[PlannedTrial, ...]:
             some = (one for one in trials if (When.DURING if candidate.simulated else probes[one.probe].when) is turn)
@@ -163,7 +163,7 @@ class TrialsByTurn:
 
 @dataclass(slots=True)
 class LaunchContext:
-    """A launch while it is carried out: its machines as they are now, and the stopwatches of those that were requested.
+    """A running launch: its machines as they are now, and the stopwatches of the requested ones.
 
     `before` holds the outcomes of trials that ended in an earlier run. `began_s` and `slept_s` are the monotonic clock
     and the count of sleep at the moment when its time to live was granted; sleep is counted anew during teardown.
@@ -183,11 +183,11 @@ class LaunchContext:
     machines: tuple[Machine, ...] = ()
 
     def asleep_s(self) -> float:
-        """How long this machine has slept since the launch, or its teardown, began."""
+        """The time that this machine has slept since the launch, or its teardown, began."""
         return self.run.trials.slept_s() - self.slept_s
 
     def left_s(self) -> float:
-        """The least time that the machines still live; infinite if nothing ends them by itself."""
+        """The least remaining life of the machines; infinite if nothing ends them by themselves."""
         if self.candidate.simulated:
             return math.inf
         return self.ttl_s - (self.run.provisioning.ways.time.monotonic() - self.began_s) - self.asleep_s()
@@ -208,5 +208,5 @@ class LaunchContext:
         return f"this machine slept for {asleep_s:.0f} s during it"
 
     def blind(self) -> bool:
-        """True if the provider could not be reached for a while as the machines came."""
+        """True if the provider was unreachable for a while during the arrival of the machines."""
         return any(watch.blind for watch in self.watches)

@@ -20,7 +20,7 @@ from cloudcmp.stats.histogram import encode
 from cloudcmp.store import StudyStore
 
 WORK = "work_folder"
-"""The note in a study that holds its folder for test files."""
+"""The key of the note with the study's folder for test files."""
 
 
 def open_providers(
@@ -38,7 +38,7 @@ def ledger_of(store: StudyStore, moment: Time, journal: Journal | None = None) -
 
 
 def work_of(store: StudyStore) -> OwnedPath:
-    """The folder of the study's test files: the one that it was begun with, or its own.
+    """The folder of the study's test files: the one with which it began, or its own.
 
     Links may lead to the folder that the user named; below it none is followed.
     """
@@ -82,7 +82,7 @@ def providers_of(store: StudyStore, binary: Path | None, moment: Time) -> dict[s
 
 
 def make_folder(place: OwnedPath) -> None:
-    """Make a folder for test files; raises StorageFault, and NotOurs if a link is in its place."""
+    """Creates a folder for test files; raises StorageFault, and NotOurs if a link is in its place."""
     try:
         with place.folder(make=True):
             return
@@ -103,12 +103,12 @@ def owner_of() -> str:
 
 def provenance_of(plan: Plan, binary: Path | None) -> dict[str, str]:
     """The provenance of a study: versions, digests, and the sources of its prices."""
-    found = {"cloudcmp": __version__}
+    facts = {"cloudcmp": __version__}
     if binary is not None:
-        found["agent sha256"] = hashlib.sha256(binary.read_bytes()).hexdigest()
+        facts["agent sha256"] = hashlib.sha256(binary.read_bytes()).hexdigest()
     for candidate in plan.candidates:
         price = candidate.offering.price
         if price is not None:
             dated = f", as of {price.as_of}" if price.as_of else ", no date"
-            found[f"price of {candidate.id}"] = f"{price.amount_per_hour} {price.currency}/h from {price.source}{dated}"
-    return found
+            facts[f"price of {candidate.id}"] = f"{price.amount_per_hour} {price.currency}/h from {price.source}{dated}"
+    return facts

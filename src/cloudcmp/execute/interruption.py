@@ -1,4 +1,4 @@
-"""How a run is stopped: in order at the first signal, at once at the second."""
+"""Stopping a run: gracefully at the first signal, at once at the second."""
 
 import asyncio
 import errno
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 DRAIN_S = 50.0
-"""The longest time that the running trial gets after the first signal; then it is cut short and machines are ended."""
+"""The longest time that the current trial gets after the first signal; then it is aborted and machines are ended."""
 
 _STOP_NOTE = "stopping after the trial that runs, within 50 s; once more to leave at once"
 _END_NOTE = "everything is being ended; once more to leave at once"
@@ -38,9 +38,9 @@ def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
 class StopSignals:
     """The signals of a run. `stop` ends it after the current trial; `hurried` is set by the second signal.
 
-    A closed terminal (SIGHUP) never counts as the second signal: a shell forwards the one that the system sends as
-    well, within a millisecond, and nobody is left to read a list. If `stop` is set from the start, the end has begun,
-    and the first signal counts as the second. `asked` is true once any signal came.
+    A closed terminal (SIGHUP) never counts as the second signal: a shell forwards the one that the system also sends,
+    within a millisecond, and nobody is left to read a list. If `stop` is set from the start, the end has begun, and the
+    first signal counts as the second. `interrupted` is true once any signal arrived.
     """
 
     def __init__(self, stop: asyncio.Event, say: Callable[[str], None], drain_s: float = DRAIN_S) -> None:
@@ -50,7 +50,7 @@ class StopSignals:
         self.hurried = asyncio.Event()
         self._over = asyncio.Event()
         self._why = ""
-        self.asked = stop.is_set()
+        self.interrupted = stop.is_set()
 
     @contextmanager
     def handled(self) -> Iterator[None]:
@@ -60,7 +60,7 @@ class StopSignals:
         """
         loop, before = asyncio.get_running_loop(), {}
 
-        def came(number: int, _frame: FrameType | None) -> None:
+        def handle(number: int, _frame: FrameType | None) -> None:
             loop.call_soon_threadsafe(self.signalled, number)
 
         # Not by the loop's own handlers: it would restore the system's default instead of the former handler.
@@ -68,7 +68,7 @@ class StopSignals:
             former = signal.getsignal(number)
             if former not in {None, signal.SIG_IGN}:
                 with suppress(ValueError):
-                    signal.signal(number, came)
+                    signal.signal(number, handle)
                     before[number] = former
         try:
             yield
@@ -77,23 +77,23 @@ class StopSignals:
                 signal.signal(number, former)
 
     def signalled(self, number: int = signal.SIGINT) -> None:
-        """Take one signal."""
+        """Handles one signal."""
         _detach_closed_terminals()
-        if not self.asked:
-            self.asked = True
+        if not self.interrupted:
+            self.interrupted = True
             self._stop.set()
             self._say(_END_NOTE if self._over.is_set() else _STOP_NOTE)
         elif number != signal.SIGHUP:
             self.hurried.set()
 
     def end(self, why: str) -> None:
-        """End everything now, without waiting for the trial that runs."""
+        """Ends everything now, without waiting for the current trial."""
         self._why = why
         self._stop.set()
         self._over.set()
 
     async def drain(self, work: Coroutine[Any, Any, str]) -> str:
-        """The result of the work; cut short if it takes too long after the first signal, or at once by `end`."""
+        """The result of the work; aborts it if it takes too long after the first signal, or at once by `end`."""
         task = asyncio.create_task(work)
         stopped, over = asyncio.create_task(self._stop.wait()), asyncio.create_task(self._over.wait())
         try:
@@ -113,9 +113,9 @@ class StopSignals:
             await asyncio.wait({task})
 
     async def run_unless_hurried(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Run the work to its end; False as soon as the second signal comes, with the work cancelled.
+        """Runs the work to its end; on the second signal cancels it and returns False at once.
 
-        The cancelled work is not awaited: it must only not record what the teardown then does to its machines.
+        The cancelled work is not awaited: it only must not record the effects of the teardown on its machines.
         """
         task = asyncio.create_task(work)
         hurried = asyncio.create_task(self.hurried.wait())
@@ -129,7 +129,7 @@ class StopSignals:
 
 
 def _detach_closed_terminals() -> None:
-    """Redirect output to a closed terminal into nowhere: a write to it would fail."""
+    """Redirects output to a closed terminal to /dev/null: a write to it would fail."""
     for stream in (1, 2):
         try:
             os.tcgetpgrp(stream)

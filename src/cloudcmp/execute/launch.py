@@ -36,9 +36,9 @@ from cloudcmp.provision import Part, Release, patience_with, set_up, slot_of, te
 async def run_launch(
     run: RunContext, launch: Launch, trials: Sequence[PlannedTrial], before: Mapping[int, Outcome]
 ) -> None:
-    """Set a launch up, run its trials, and tear it down whatever happens.
+    """Sets a launch up, runs its trials, and always tears it down.
 
-    Raises what the store raises, and cancellation.
+    Raises the errors of the store, and cancellation.
     """
     candidate = run.plan.candidates[launch.candidate]
     todo = [trial for trial in trials if trial.index not in before]
@@ -53,11 +53,11 @@ async def run_launch(
         paid = await asyncio.to_thread(dearest_candidate, provider, candidate, todo, run.plan.candidates)
         ttl_s = run.guard.allow(request_for(provider, paid, todo, slots)) - restarts_s(provider, paid, todo)
     except BudgetSpent as fault:
-        # What was not launched is not a failure of the candidate: it can be run when there is money for it.
+        # A skipped launch is not a failure of the candidate: it can be run once there is money for it.
         run.launch_no_more(str(fault))
         return
     except ProviderFault as fault:
-        run.stop_all(str(fault), LaunchReason.ACCOUNT_FAULT)  # a price cannot be had
+        run.stop_all(str(fault), LaunchReason.ACCOUNT_FAULT)  # a price is not available
         return
     run.store.begin_launch(launch.index, run.trials.clock.at(launch.start_s), slots[0])
     now_s, slept_s = run.provisioning.ways.time.monotonic(), run.trials.slept_s()
@@ -81,7 +81,7 @@ async def run_launch(
 
 
 async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
-    """Lease the machines, timed, then run the trials; machines that never come fail them all."""
+    """Leases the machines, timed, then runs the trials; if the machines never arrive, all trials fail."""
     run, turns = context.run, context.turns
     ways = replace(run.provisioning.ways, give_up_s=give_up_s(turns.arrival, run.provisioning.ways.give_up_s))
     provisioning, missing = replace(run.provisioning, ways=ways), None
@@ -104,7 +104,7 @@ async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
 
 
 def _record_missing(context: LaunchContext, poll_s: float, missing: ProviderFault) -> LaunchResult:
-    """Record the trials of machines that did not all come."""
+    """Records the trials of machines that did not all arrive."""
     run, turns, candidate = context.run, context.turns, context.candidate
     if context.sleep_note():
         return run.stop_all(f"{context.sleep_note()} ({missing})", LaunchReason.CONTROLLER_SLEPT)
@@ -122,12 +122,12 @@ def _record_missing(context: LaunchContext, poll_s: float, missing: ProviderFaul
 
 
 def _record_arrival(context: LaunchContext, poll_s: float) -> None:
-    """Record the trials that time how the machines came, if that was observed."""
+    """Records the trials that time the arrival of the machines, if it was observed."""
     todo, run = context.left(context.turns.arrival), context.run
     reason, why = _unobserved_arrival(context)
     if reason and todo:
         interrupt_all(run.trials, context.candidate, todo, why, reason)
-        run.postpone(f"{context.candidate.id}: {why}", reason)  # all other trials go on
+        run.postpone(f"{context.candidate.id}: {why}", reason)  # all other trials continue
     else:
         lines = [machine.timeline for machine in context.machines][: context.candidate.count]
         record_arrival(run.trials, context.candidate, todo, lines, poll_s)
@@ -136,7 +136,7 @@ def _record_arrival(context: LaunchContext, poll_s: float) -> None:
 def _unobserved_arrival(context: LaunchContext) -> tuple[LaunchReason | None, str]:
     """Why the arrival times are unknown; None if they were observed."""
     if context.sleep_note():
-        return LaunchReason.CONTROLLER_SLEPT, context.sleep_note()  # no clock that times an arrival went on
+        return LaunchReason.CONTROLLER_SLEPT, context.sleep_note()  # no clock that times an arrival continued
     if context.blind():
         return LaunchReason.PROVIDER_UNREACHABLE, LaunchReason.PROVIDER_UNREACHABLE.text
     if any(watch.timeline().answered_s is None for watch in context.watches):
@@ -145,7 +145,7 @@ def _unobserved_arrival(context: LaunchContext) -> tuple[LaunchReason | None, st
 
 
 async def _run_trials(context: LaunchContext) -> LaunchResult:
-    """Run the trials of agents, then those that disturb the machine.
+    """Runs the trials of agents, then those that disturb the machine.
 
     Trials for which the time to live is too short wait for another launch, and so do those of an unreachable machine.
     """
@@ -165,7 +165,7 @@ async def _run_trials(context: LaunchContext) -> LaunchResult:
 
 
 async def _run_agents(context: LaunchContext) -> LaunchResult:
-    """Run the trials of agents on the launch's machines; none where no agent can run."""
+    """Runs the trials of agents on the launch's machines; none if no agent can run."""
     run = context.run
     instances = [machine.instance for machine in context.machines if machine.instance is not None]
     if context.machines[0].instance is None:
@@ -185,14 +185,14 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
         )
         if result.reason is not LaunchReason.CONTROLLER_SLEPT:
             return result
-        # The trial that was slept through is run again; those before it are done.
+        # The trial during the sleep is run again; those before it are done.
         context.before = {one.trial: one.outcome for one in run.store.attempts() if not one.interrupted}
 
 
 def _record_release(context: LaunchContext, releases: Sequence[Release], result: LaunchResult) -> None:
-    """Record the trials that time how the machines go, until the last one was seen gone.
+    """Records the trials that time the release of the machines, until the last one was gone.
 
-    Only machines that were well are timed: one that never came, or was taken, is gone sooner than any other.
+    Only machines that worked are timed: one that never arrived, or was preempted, is gone sooner than any other.
     """
     trials, candidate, todo = context.run.trials, context.candidate, context.left(context.turns.release)
     released = [one for one in releases if one.lease.kind == INSTANCE]
@@ -216,7 +216,7 @@ def _record_release(context: LaunchContext, releases: Sequence[Release], result:
 
 
 def _account_fault(unseen: Release | None) -> str:
-    """Why it is unknown whether a machine is gone, if that is not its provider's doing; else empty."""
+    """Why it is unknown whether a machine is gone, if that is not its provider's fault; else empty."""
     ours = unseen is not None and isinstance(unseen.fault, (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS))
     return unseen.why if unseen and ours else ""
 
@@ -229,13 +229,13 @@ async def run_trials(
     targets: LaunchTargets,
     before: Mapping[int, Outcome],
 ) -> LaunchResult:
-    """Run the trials of a launch that have not ended yet, on its targets.
+    """Runs the trials of a launch that have not ended yet, on its targets.
 
     `trials` are all of the launch's, in order; `before` holds the outcomes of those that ended in an earlier run. Once
-    the machine is taken away, the rest is recorded as preempted. On a request to stop, the current trial is the last.
-    No trial begins that the machine may not live to finish: that end would be ours, not its provider's. A trial whose
+    the machine is preempted, the rest is recorded as preempted. On a request to stop, the current trial is the last. No
+    trial begins that the machine may not live to finish: its end would be ours, not its provider's. A trial whose
     machine is unreachable is kept as interrupted, and the rest is left.
-    Raises what `targets.caps`, `run_trial` and the store raise; an attempt that has begun then stays open.
+    Raises the errors of `targets.caps`, `run_trial` and the store; an attempt that has begun then stays open.
     """
     context.progress.launch(candidate.id, launch.round)
     todo = [trial for trial in trials if trial.index not in before]
@@ -247,7 +247,7 @@ async def run_trials(
     for place, trial in enumerate(todo):
         rest = todo[place + 1 :]
         async with targets.caps(trial) if has_several_agents(trial) else nullcontext() as caps:
-            # An attempt that has begun by now is cut short, as by the end of the process.
+            # An attempt that has begun by now is interrupted, as by the end of the process.
             refusal = None if begun else _refusal(context, targets, trial)
             if refusal or context.stop.is_set():
                 reason = refusal or LaunchReason.STOPPED
@@ -286,7 +286,7 @@ async def _finish(
     result: TrialResult,
     rest: Sequence[PlannedTrial],
 ) -> Begun | None:
-    """Write how a trial ended; returns the attempt that begins in the same step, if one follows that need not wait."""
+    """Writes the end of a trial; returns the attempt that begins in the same step, if one follows without a wait."""
     following = next(iter(rest), None)
     if following is not None and (
         result.outcome is Outcome.PREEMPTED or _refusal(context, targets, following) or has_several_agents(following)
@@ -302,10 +302,10 @@ async def _finish(
 async def _run_awake(
     context: TrialContext, candidate: Candidate, task: TrialTask, begun: Begun
 ) -> TrialResult | LaunchResult:
-    """The result of a trial; the end of the launch if the trial says nothing of the candidate.
+    """The result of a trial, or the end of the launch if the trial does not count for or against the candidate.
 
-    That is so if it failed and this machine slept during it, or if the machine is unreachable. Such an attempt is kept
-    as interrupted, like one that was cut short by the controller's own end.
+    It does not count if it failed and this machine slept during it, or if the machine is unreachable. Such an attempt
+    is kept as interrupted, like one that the end of the controller interrupted.
     """
     slept_before_s = context.slept_s()
     lost = False

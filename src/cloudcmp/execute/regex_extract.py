@@ -43,7 +43,7 @@ def _whole(line: str, match: re.Match[str]) -> str:
 
 
 def main() -> None:
-    """Match the document on standard input."""
+    """Matches the document on standard input."""
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     request = json.load(sys.stdin)
     try:

@@ -1,4 +1,4 @@
-"""The budget request of a launch, and the watch over the money that a study spends."""
+"""The budget request of a launch, and the monitor of a study's spend."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ _SHORTEST_MARGIN_S = 600.0
 """The least time that a machine gets beyond its trials' deadlines: to boot, to be set up and to be deleted."""
 _POLL_S = 2.0
 BUDGET = "budget"
-"""The note in a study that holds a budget raised after it was planned."""
+"""The key of the note with a budget that was raised after planning."""
 
 
 def budget_of(store: StudyStore) -> Money | None:
@@ -64,11 +64,11 @@ def beside_of(plan: Plan) -> Beside:
 
     def of(slot: str) -> Extra:
         launch, first = launch_of(slot)
-        found = of_launch.get(launch, Extra())
-        return found if first else Extra(found.timed)
+        launch_extra = of_launch.get(launch, Extra())
+        return launch_extra if first else Extra(launch_extra.timed)
 
     def on_top(spend: Decimal) -> Decimal:
-        """The cost of support plans, at most: as if each applied to everything that is spent."""
+        """The upper bound of the cost of support plans, as if each applied to the whole spend."""
         return sum((added_support(one, spend) for one in plan.terms.support), Decimal(0))
 
     return Beside(of, on_top)
@@ -109,9 +109,9 @@ async def watch_money(
     teardown: Callable[[str], None],
     poll_s: float = _POLL_S,
 ) -> None:
-    """Watch the money until cancelled: report it, launch nothing new from 95 % of the budget on, end all at 100 %.
+    """Watches the money until cancelled: reports it, launches nothing new from 95 % of the budget, ends all at 100 %.
 
-    All is ended too if the spend cannot be counted any more, because it may be above the budget.
+    Also ends all if the spend cannot be counted any more, because it may be above the budget.
     """
     level = "ok"
     while True:
@@ -142,9 +142,9 @@ def spend_of(plan: Plan, rows: Iterable[LeaseRow], budget: Money | None, now: fl
     terms = terms_of({name: make(name) for name in runners if name in names()})
     if not terms or budget is None:
         return None
-    found = charges(rows, now)
+    leased = charges(rows, now)
     beside = beside_of(plan)
-    accrued, worst = spent(found, terms, budget.currency, beside), committed(found, terms, budget.currency, beside)
+    accrued, worst = spent(leased, terms, budget.currency, beside), committed(leased, terms, budget.currency, beside)
     note = "" if accrued is not None else f"a machine has no known price in {budget.currency}"
     return Spend(accrued, worst, budget, note=note)
 

@@ -1,4 +1,4 @@
-"""A study while it runs: its remaining rounds, then the release of everything it made."""
+"""A running study: its remaining rounds, then the release of all its resources."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,12 +35,12 @@ def trials_left(store: StudyStore) -> list[PlannedTrial]:
 
 
 def run_study(store: StudyStore, binary: Path | None, wait: bool, progress: Progress, leave: Leave) -> RunEnd:
-    """Run the remaining trials of a study and release everything it made; returns how the run ended.
+    """Runs the remaining trials of a study and releases all its resources; returns how the run ended.
 
     With `wait`, sleeps until the next session opens. If interrupted, reports leftovers through `leave`.
     """
     run, todo = _open_run(store, binary, wait, progress), trials_left(store)
-    # Virtual time says nothing of real time: the rest is then estimated from the trials so far.
+    # Virtual time does not predict real time: the rest is then estimated from the trials so far.
     progress.begin(len(todo), 0.0 if is_simulated(run.plan) else sum(trial.expected_s for trial in todo))
     ends: list[RunEnd] = []
 
@@ -77,7 +77,7 @@ def _open_run(store: StudyStore, binary: Path | None, wait: bool, progress: Prog
 
 
 async def _measure(run: RunContext, leave: Leave) -> RunEnd:
-    """Run the remaining rounds, then release everything. The second signal requests all deletions and leaves."""
+    """Runs the remaining rounds, then releases everything. The second signal requests all deletions and leaves."""
     note, ledger = run.trials.progress.note, run.provisioning.ledger
     signals = StopSignals(run.trials.stop, note)
     ends: list[tuple[str, tuple[str, ...]]] = []
@@ -108,11 +108,11 @@ async def _measure(run: RunContext, leave: Leave) -> RunEnd:
         if not await signals.run_unless_hurried(work()):
             await leave_at_once(ledger, run.providers, run.store.folder, leave)
     ((reason, left),) = ends
-    return RunEnd(run.store.folder, not reason, reason, signals.asked, left, fault=run.halt.fault)
+    return RunEnd(run.store.folder, not reason, reason, signals.interrupted, left, fault=run.halt.fault)
 
 
 def _summary(halt: Halt, reason: str) -> str:
-    """Why a study ended early: its halt, then the reason that cut short running work; empty if all is done."""
+    """Why a study ended early: its halt, then the reason that interrupted running work; empty if all is done."""
     summary = halt.summary()
     if not reason or not summary:
         return reason
@@ -120,7 +120,7 @@ def _summary(halt: Halt, reason: str) -> str:
 
 
 def _add_leftovers(run: RunContext, error: BaseException, left: Iterable[str]) -> None:
-    """Report leftovers with the error that ends the study, because no `RunEnd` will."""
+    """Reports leftovers with the error that ends the study, because no `RunEnd` will."""
     faults = faults_of(run.store.folder, left)
     if isinstance(error, CloudcmpError):
         error.faults = (*error.faults, *faults)
@@ -129,13 +129,13 @@ def _add_leftovers(run: RunContext, error: BaseException, left: Iterable[str]) -
         run.trials.progress.note(fault.line())
 
 
-_POLL_S = 1.0  # how often a wait for a session checks whether it should stop
+_POLL_S = 1.0  # the interval at which a wait for a session checks for a stop
 
 
 async def run_rounds(run: RunContext) -> str:
-    """Run every launch that has trials left, round by round; returns why it ended early, or an empty text.
+    """Runs every launch that has trials left, round by round; returns why it ended early, or an empty text.
 
-    Raises what the store raises.
+    Raises the errors of the store.
     """
     trials = {index: tuple(some) for index, some in _by_launch(run.plan)}
     before = {attempt.trial: attempt.outcome for attempt in run.store.attempts() if not attempt.interrupted}
@@ -143,7 +143,7 @@ async def run_rounds(run: RunContext) -> str:
         todo = [one for one in launches if any(trial.index not in before for trial in trials.get(one.index, ()))]
         if not todo:
             continue
-        if run.halt.why:  # set while the round before came to its end
+        if run.halt.why:  # set while the round before ended
             return run.halt.summary()
         reason = await until_open(run.plan, todo[0], run.provisioning.ledger.time, run.over, wait=run.wait)
         if reason:
@@ -174,7 +174,7 @@ async def _side_by_side(
     trials: Mapping[int, Sequence[PlannedTrial]],
     before: Mapping[int, Outcome],
 ) -> None:
-    """Run the launches of one round at once, those that share a host one after another.
+    """Runs the launches of one round at once, those that share a host one after another.
 
     A launch waits if it would take the study above the number of machines that it may have at once.
     """
@@ -196,7 +196,7 @@ async def _side_by_side(
             for some in hosts.values():
                 group.create_task(on_one_host(some))
     except BaseExceptionGroup as several:
-        raise several.exceptions[0] from several  # the first that failed; the others were cancelled for it
+        raise several.exceptions[0] from several  # the first that failed; it cancelled the others
 
 
 class MachineLimit:
@@ -209,7 +209,7 @@ class MachineLimit:
 
     @asynccontextmanager
     async def reserved(self, count: int) -> AsyncIterator[None]:
-        """Reserve so many machines, after a wait if too few are free; a count above the limit runs alone."""
+        """Reserves this many machines, after a wait if too few are free; a count above the limit runs alone."""
         while self._reserved and self._reserved + count > self._most:
             self._freed.clear()
             await self._freed.wait()
@@ -224,8 +224,8 @@ class MachineLimit:
 async def until_open(plan: Plan, launch: Launch, time: Time, over: Callable[[], str], *, wait: bool) -> str:
     """Why the round of `launch` cannot start now, empty if it can; with `wait` sleeps until it can.
 
-    `over` returns why the wait is pointless, empty as long as it is not. Virtual time is where the plan puts it, so a
-    simulated study never waits.
+    `over` returns why the wait is pointless, empty as long as it is not. Virtual time follows the plan, so a simulated
+    study never waits.
     """
     if isinstance(time, VirtualTime):
         return ""

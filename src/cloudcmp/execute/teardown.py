@@ -15,14 +15,14 @@ from cloudcmp.provision.progress import lease_label
 from cloudcmp.units import Money, format_money
 
 HURRY_S = 1.0
-"""The longest wait for deletions to be requested when leaving at once."""
+"""The longest wait for deletion requests when leaving at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended: whether all trials were run, else why not; `left` has a line for each lease not seen gone.
+    """The end of a run: whether all trials were run, else why not; `left` has a line for each lease not seen gone.
 
-    `fault` is true if something outside must be mended first, and not only money or time has run out.
+    `fault` is true if something outside must be repaired first, and not only money or time has run out.
     """
 
     folder: Path
@@ -38,7 +38,7 @@ Leave = Callable[[RunEnd], NoReturn]
 
 
 async def leave_at_once(ledger: Ledger, providers: Mapping[str, Provider], folder: Path, leave: Leave) -> NoReturn:
-    """Request the deletion of all open leases, report them, and end the process."""
+    """Requests the deletion of all open leases, reports them, and ends the process."""
     lines = lines_left(await request_deletes(ledger, providers, HURRY_S))
     leave(RunEnd(folder, False, "left at once", True, lines))
 

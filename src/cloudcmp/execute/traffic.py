@@ -19,7 +19,7 @@ _LOOPBACK = "loopback"
 async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator[dict[str, float]]:
     """The caps of a trial between two agents; reserves its share of the study's bytes until the context is left.
 
-    Waits while running trials hold too much of the remaining bytes. Raises BudgetSpent if none are left.
+    Waits while running trials hold too many of the remaining bytes. Raises BudgetSpent if none are left.
     """
     run = launch.run
     caps = caps_of(run.plan.caps, launch.candidate.runner)
@@ -38,9 +38,9 @@ async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator
 
 
 def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:
-    """The payload bytes that attempts sent between machines, as their agents noted.
+    """The payload bytes that attempts sent between machines, from their agents' notes.
 
-    An attempt without a note counts with all that it may have sent, at most the rest of the study's cap.
+    An attempt without a note counts with the most that it may have sent, limited to the rest of the study's cap.
     """
     cap, total = plan.caps.bytes, 0
     for one in attempts:
@@ -62,8 +62,8 @@ def _sent_by(store: StudyStore, trial: PlannedTrial, number: int, held: int) -> 
 
 
 def _sent(attempt: Attempt, most: int) -> int:
-    """The payload bytes of an attempt, `most` if it has no note; none if its machine never came."""
-    from cloudcmp.analysis.facts import note, reported  # loads scipy, which a list of studies need not wait for
+    """The payload bytes of an attempt, `most` if it has no note; none if its machine never arrived."""
+    from cloudcmp.analysis.facts import note, reported  # loads scipy, which a list of studies does not need
 
     if attempt.ended_at == attempt.started_at:
         return 0

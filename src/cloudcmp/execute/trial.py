@@ -1,4 +1,4 @@
-"""One probe run once: one agent, or several that a trial's cast names."""
+"""One probe run once: by one agent, or by several in a trial's cast."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -18,11 +18,11 @@ from cloudcmp.model.untrusted_text import one_line
 
 READY_S = 10.0
 _LEASE_MARGIN_S = 30.0
-LINGER_S = 1.0  # how long an agent may take to exit after its end record
+LINGER_S = 1.0  # the longest time that an agent may take to exit after its end record
 
 
 class Unreachable(Exception):
-    """The machine cannot be reached, and its provider does not say what became of it."""
+    """The machine is unreachable, and its provider does not report its state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class TrialTask:
     """A trial to be run on the targets of a launch.
 
     `earlier` counts its attempts that ended by themselves; `caps` bounds its traffic in place of the agent's defaults.
-    `command` is set for a trial of a command; `uploaded` are the files that its machine has by now.
+    `command` is set for a trial of a command; `uploaded` are the files that its machine already has.
     """
 
     trial: PlannedTrial
@@ -42,10 +42,10 @@ class TrialTask:
 
 
 async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
-    """Run a trial within its deadline and a grace period; whatever the agents do, there is a result.
+    """Runs a trial within its deadline and a grace period; always returns a result.
 
-    A connection that breaks while the machine lives aborts the trial, and is made again for later trials. Raises only
-    what is not the candidate's doing: Unreachable, a failing store, a missing agent, cancellation.
+    A connection that breaks while the machine lives aborts the trial, and is reopened for later trials. Raises only
+    errors unrelated to the candidate: Unreachable, a failing store, a missing agent, cancellation.
     """
     zones = task.targets.zones
     refused = refuse_zones(task.trial, zones)
@@ -66,7 +66,7 @@ async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
 
 
 async def _if_held(targets: LaunchTargets, silent: TrialResult) -> TrialResult:
-    """The result if the connection held all the time; otherwise the silence says nothing of the machine."""
+    """The result if the connection held all the time; otherwise the silence does not count against the machine."""
     if targets.reconnect is None:
         return silent
     try:
@@ -137,7 +137,7 @@ async def _alone(
 async def _together(context: TrialContext, task: TrialTask, agents: Sequence[Agent]) -> TrialResult:
     """An agent that listens, then those that connect to it; the trial is ok only if all streams are.
 
-    A client reports what it measures with its server; of peers the one that listens does.
+    A client reports its measurements with its server; among peers, the listening one reports.
     """
     trial, secret = task.trial, context.secret()
     first, *others = agents
@@ -187,7 +187,7 @@ def _job(
     *,
     listens: bool = False,
 ) -> bytes:
-    """The job line of one agent of a trial; agents that talk to each other are held to the same caps."""
+    """The job line of one agent of a trial; agents that talk to each other have the same caps."""
     return encode_job(
         task.command.trial if task.command else task.trial,
         cpus=agent.instance.cpus,
@@ -202,12 +202,12 @@ def _job(
 
 
 def lease_s(context: TrialContext, trial: PlannedTrial) -> float:
-    """The longest life of an agent's process, even if the controller dies: its deadline, and time to be read."""
+    """The longest life of an agent's process, even without a controller: its deadline, and time to read its output."""
     return trial.deadline_s + 3 * context.grace_s + _LEASE_MARGIN_S
 
 
 async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Channel, gone: Gone) -> TrialResult:
-    """The result of a stream that has been read; if it broke off, whether its machine or its process ended."""
+    """The result of a stream that has been read; if it broke off, finds out if its machine or its process ended."""
     if decoder.ended or decoder.fault is not None:
         return decoder.result()
     preempted = await _preempted(gone)
@@ -219,7 +219,7 @@ async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Ch
 
 
 def _never_served(agent: Agent, ended: TrialResult) -> TrialResult:
-    """The result of a trial whose listening agent never served; one that ended well before others came has failed."""
+    """The result of a trial whose listening agent never served; an agent that ended well before that has failed."""
     outcome = Outcome.FAILED if ended.outcome is Outcome.OK else ended.outcome
     why = ended.why or "it ended before it listened"
     return TrialResult(outcome, (), f"{agent.role.value}: {why}", ended.facts)
@@ -230,7 +230,7 @@ def _of_both(client: TrialResult, server: Decoder) -> TrialResult:
     if client.outcome is not Outcome.OK:
         return client
     ended = server.result((Outcome.TIMEOUT, "it did not end when it was told to"))
-    # A server that is stopped while it still listens reports `aborted`: that is no fault.
+    # A server that is stopped while it still listens reports `aborted`: that is not a fault.
     if ended.outcome in {Outcome.OK, Outcome.ABORTED}:
         return client
     return TrialResult(ended.outcome, (), f"server: {ended.why}", client.facts)
@@ -248,7 +248,7 @@ def _of_peers(first: TrialResult, others: Sequence[TrialResult | None]) -> Trial
 
 
 async def _read(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, *, until_ready: bool = False) -> bool:
-    """Feed the decoder until the stream ends or turns out bad; True if the limit came first.
+    """Feeds the decoder until the stream ends or is invalid; returns True if the limit came first.
 
     After the end record only a moment is left for the stream to close. `until_ready` returns once an agent listens.
     """
@@ -269,7 +269,7 @@ async def _read(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, 
 
 
 async def _cancel(*tasks: "asyncio.Task[bool] | asyncio.Task[TrialResult]") -> None:
-    """Stop readers; how each ended shows in its decoder."""
+    """Stops readers; their decoders hold how each ended."""
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)

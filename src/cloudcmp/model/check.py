@@ -13,22 +13,22 @@ SETUP = frozenset({"extra", "credentials", "settings"})
 
 @dataclass(frozen=True, slots=True)
 class ProviderFinding:
-    """A finding and the provider that it belongs to; `study` stands for the plan itself."""
+    """A finding and its provider; `study` stands for the plan itself."""
 
     provider: str
     finding: Finding
 
     @property
     def optional(self) -> bool:
-        """True if it only reports that a provider is not set up which the user did not name."""
+        """True if it only reports that a provider which the user did not name is not set up."""
         return self.finding.what in SETUP and self.finding.ok is None
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCheck:
-    """A live check before it starts: `worst` is the most that it can cost, None if the provider bills nothing.
+    """A live check before it starts: `worst` is the upper bound of its cost, None if the provider bills nothing.
 
-    `allow` holds the addresses that its firewalls let in.
+    `allow` holds the addresses that its firewalls admit.
     """
 
     provider: str

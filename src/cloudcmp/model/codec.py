@@ -16,7 +16,7 @@ _Turn = Callable[[Any], Any]
 
 
 class CodecError(ValueError):
-    """Data or text is not of the wanted type; `path` leads to the place, outermost step first."""
+    """Data or text is not of the expected type; `path` leads to the place, outermost step first."""
 
     def __init__(self, what: str, path: tuple[str, ...] = ()) -> None:
         self.what = what
@@ -32,27 +32,27 @@ def to_json(value: object, cls: Any = None) -> str:
     """`value` as JSON text on one line of ASCII; equal data give equal text.
 
     Dataclasses become objects in the order of their fields, tuples arrays, enums their values, Decimal and date
-    strings; the keys of a dict are sorted. `cls` is the type to write it as, the value's own class by default.
-    Raises CodecError for NaN, infinities and values that are not of the type.
+    strings; the keys of a dict are sorted. `cls` is the type to write it as, the value's own class by default. Raises
+    CodecError for NaN, infinities and values that are not of the type.
     """
-    wanted: Any = type(value) if cls is None else cls
-    return json.dumps(_encoder(wanted)(value), separators=(",", ":"))
+    type_: Any = type(value) if cls is None else cls
+    return json.dumps(_encoder(type_)(value), separators=(",", ":"))
 
 
 def from_json(cls: type[T], text: str) -> T:
-    """The value of type `cls` (a dataclass, or e.g. `tuple[Launch, ...]`) that `to_json` wrote.
+    """The value of type `cls` (a dataclass, or e.g. `tuple[Launch, ...]`) in a text of `to_json`.
 
-    A missing field takes its default. Raises CodecError, with the path to the place, for text that is no JSON, a
-    missing or unknown field, and a value of another type: numbers are never guessed from text.
+    A missing field takes its default. Raises CodecError, with the path to the place, for text that is not JSON, a
+    missing or unknown field, and a value of another type: numbers are never parsed from text.
     """
     try:
         plain = json.loads(text)
-        if "\\u" in text or not text.isascii():  # half of a pair is no text: nothing could write it again
+        if "\\u" in text or not text.isascii():  # an unpaired surrogate could not be written again
             json.dumps(plain, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise CodecError(f"no JSON text ({error})") from None
-    wanted: Any = cls
-    return cast(T, _decoder(wanted)(plain))
+    type_: Any = cls
+    return cast(T, _decoder(type_)(plain))
 
 
 @cache
@@ -96,17 +96,17 @@ def _generic(cls: Any, turn: Callable[[Any], _Turn], *, encode: bool) -> _Turn:
 
 def _tagged(members: Mapping[str, tuple[type[Any], _Turn]], *, encode: bool) -> _Turn:
     """One of several dataclasses: an object with one key, the name of the class in lower case."""
-    wanted = f"one of {', '.join(members)}"
+    expected = f"one of {', '.join(members)}"
 
     def write(value: Any) -> Any:
         for name, (cls, inner) in members.items():
             if isinstance(value, cls):
                 return {name: inner(value)}
-        raise _mismatch(wanted, value)
+        raise _mismatch(expected, value)
 
     def read(plain: Any) -> Any:
         if not isinstance(plain, dict) or len(plain) != 1 or next(iter(plain)) not in members:
-            raise _mismatch(wanted, plain)
+            raise _mismatch(expected, plain)
         ((name, value),) = plain.items()
         return members[name][1](value)
 
@@ -165,7 +165,7 @@ def _encode_dataclass(cls: Any) -> _Turn:
     def turn(value: Any) -> dict[str, Any]:
         if not isinstance(value, cls):
             raise _mismatch(cls.__name__, value)
-        if not turns:  # only now, so that a type may hold itself
+        if not turns:  # only now, so that a type may contain itself
             hints = get_type_hints(cls)
             turns.extend((item.name, _encoder(hints[item.name])) for item in fields(cls))
         name = ""
@@ -205,7 +205,7 @@ def _decode_dataclass(cls: Any) -> _Turn:
 
 
 def _step(name: str, inner: _Turn, value: Any) -> None:
-    """Convert one field again after a failure, to name it: the happy path has no try in each field."""
+    """Converts one field again after a failure, to name it: the happy path has no try in each field."""
     try:
         inner(value)
     except CodecError as error:
@@ -287,9 +287,9 @@ def _null(value: Any) -> None:
         raise _mismatch("null", value)
 
 
-def _mismatch(wanted: str, value: Any) -> CodecError:
+def _mismatch(expected: str, value: Any) -> CodecError:
     shown = repr(value)
-    return CodecError(f"{wanted} is needed, not {shown if len(shown) <= 60 else shown[:57] + '...'}")
+    return CodecError(f"{expected} is needed, not {shown if len(shown) <= 60 else shown[:57] + '...'}")
 
 
 _LEAVES: dict[Any, tuple[_Turn, _Turn]] = {

@@ -34,7 +34,7 @@ class ShippedFile:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a study: its shell lines, and the seconds that a run is expected to take.
+    """A command of a study: its shell lines, and the expected seconds of a run.
 
     `setup` runs once a launch, `warmup` before each run and `check` after it; none of them is timed. `limit_s` limits
     each line except the setup. `told` are its metrics. `files` are relative to `folder`; `image` is an archive of the
@@ -77,8 +77,8 @@ class ShellLine:
 class CommandUse:
     """A command or tool of a study: its lines in the order in which they run, and its files.
 
-    `on` are the ids of the candidates. `free` is true if a line holds text that the study chose: always for a command,
-    and for a tool whose program, path, host, database or URL is not the default, or that may be installed.
+    `on` are the ids of the candidates. `free` is true if a line holds text from the study: always for a command, and
+    for a tool whose program, path, host, database or URL is not the default, or that may be installed.
     """
 
     name: str

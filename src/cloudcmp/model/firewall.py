@@ -1,4 +1,4 @@
-"""Whom a launch's firewall admits, by the rules that a cloud holds."""
+"""The admissions of a launch's firewall, from the rules in its cloud."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -8,11 +8,11 @@ from cloudcmp.model.lease import Handle
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What the rules come to.
+    """The effect of the rules.
 
-    `controllers` are the networks (CIDR) that may open a port at which machines are logged in to, and nothing else.
-    `members`: the launch's machines may reach each other with TCP, UDP and ICMP. `others` has a line for each rule that
-    admits anybody else, or more.
+    `controllers` are the networks (CIDR) that may open a login port of the machines, and nothing else. `members`: the
+    launch's machines may reach each other with TCP, UDP and ICMP. `others` has a line for each rule that admits anybody
+    else, or more.
     """
 
     controllers: tuple[str, ...] = ()
@@ -25,4 +25,4 @@ class ReadsFirewall(Protocol):
     """A provider that reads the rules of a launch's firewall back from its cloud."""
 
     async def admitted(self, firewall: Handle) -> Admission:
-        """Whom a firewall admits; nobody, where it is not shown. Raises the kinds of ProviderFault."""
+        """The admissions of a firewall; none if it is not listed. Raises the kinds of ProviderFault."""

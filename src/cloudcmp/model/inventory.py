@@ -23,7 +23,7 @@ class ProviderOfferings:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSummary:
-    """A provider in a list of providers; `offerings` is None if it could not be asked."""
+    """A provider in a list of providers; `offerings` is None if it could not be queried."""
 
     name: str
     simulated: bool
@@ -68,7 +68,7 @@ class PricedOffering:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The offerings that fit a search, sorted: the first ones, and how many there are in all.
+    """The offerings that fit a search, sorted: the first ones, and their total count.
 
     `unsized` counts offerings whose size is unknown, `unsold` those that are not sold for this system and purchase,
     `unpriced` those without a known price; these are left out.

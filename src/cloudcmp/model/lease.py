@@ -52,7 +52,7 @@ STATE_OF: dict[LeaseEvent, LeaseState] = {
 
 
 class LeaseNote(StrEnum):
-    """A fact in a row of the ledger on which the bill rests."""
+    """A fact in a row of the ledger that affects the bill."""
 
     STILL_THERE = "STILL_THERE"
     """On a DELETE_ASKED: the machine was seen after its time to live, so it did not end by itself."""
@@ -61,14 +61,14 @@ class LeaseNote(StrEnum):
     ENDS_BY_ITSELF = "ENDS_BY_ITSELF"
     """On an INTENT: the machine is known to end by itself at its time to live."""
     BY_THE_HOUR = "BY_THE_HOUR"
-    """On an INTENT: it is counted by the hour begun, because its provider's own terms are not known to hold for it."""
+    """On an INTENT: it is counted by the hour begun, because it is unknown if its provider's terms apply to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseRow:
-    """One append-only row of the ledger. `slot` is what the resource is for; `attempt` counts tries at the slot.
+    """One append-only row of the ledger. `slot` is the purpose of the resource; `attempt` counts tries at the slot.
 
-    `detail` is text for people; `notes` are the facts on which the bill rests.
+    `detail` is text for people; `notes` are the facts that affect the bill.
     """
 
     slot: str
@@ -126,7 +126,7 @@ class CreateRequest:
 
     `options` are the candidate's own and the resource's dependencies, as sorted text pairs: `image`, `market` (spot),
     `tenancy`, `placement`, `credits`; `firewall` (the cloud id of the launch's own), `allow` (addresses in CIDR form
-    that a firewall lets in, separated by commas). `access` is for machines that are reached by SSH. `price` is the
+    that a firewall admits, separated by commas). `access` is for machines that are reached by SSH. `price` is the
     machine's own price in the budget, without volumes and other charges; a spot machine must not cost more.
     """
 

@@ -1,4 +1,4 @@
-"""Resources that bear cloudcmp's tags, whether they are due, and the result of a sweep for them."""
+"""Resources with cloudcmp's tags, whether they are due, and the result of a sweep for them."""
 
 import re
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from cloudcmp.model.lease import TaggedResource
 from cloudcmp.model.offering import Price
 
 _SCHEMA = "1"
-# The one form in which cloudcmp writes an expiry; any other text is not ours.
+# The only format in which cloudcmp writes an expiry; any other text is not ours.
 _EXPIRES = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
 
 class Fate(StrEnum):
-    """The fate of a leftover: it stays, it would be destroyed, it was seen gone, or it is still there."""
+    """The fate of a leftover: it stays, it would be destroyed, it is gone, or it is still there."""
 
     KEPT = "kept"
     DUE = "due"
@@ -22,9 +22,9 @@ class Fate(StrEnum):
     LEFT = "left"
 
 
-def tag(found: TaggedResource, key: str) -> str | None:
+def tag(resource: TaggedResource, key: str) -> str | None:
     """The value of a tag; None if it is missing or appears twice."""
-    values = [value for name, value in found.tags if name == key]
+    values = [value for name, value in resource.tags if name == key]
     return values[0] if len(values) == 1 else None
 
 
@@ -40,7 +40,7 @@ class Leftover:
 
     @property
     def study(self) -> str:
-        """The study that its tag names; empty if none."""
+        """The study in its tag; empty if none."""
         return tag(self.found, "cloudcmp:study") or ""
 
     @property
@@ -53,8 +53,8 @@ class Leftover:
 class SweepResult:
     """The result of a sweep; `elsewhere` counts resources of studies other than the requested one.
 
-    `unlisted` are places that could not be listed. `skipped` are providers that were not asked, or where no clock can
-    be trusted and nothing may be destroyed; `faults` are those of them that make the sweep incomplete.
+    `unlisted` are places that could not be listed. `skipped` are providers that were not queried, or where no clock is
+    trustworthy and nothing may be destroyed; `faults` are those of them that make the sweep incomplete.
     """
 
     leftovers: tuple[Leftover, ...] = ()
@@ -73,18 +73,18 @@ class SweepResult:
         return tuple(one for one in self.leftovers if one.fate is fate)
 
 
-def judge(found: TaggedResource, study: str | None, now: float) -> tuple[Fate, str]:
+def judge(resource: TaggedResource, study: str | None, now: float) -> tuple[Fate, str]:
     """The fate of a resource, and why: it is due only if its tags state so exactly as cloudcmp writes them.
 
     `now` in Unix seconds. A missing, repeated, misspelt or unknown tag keeps the resource.
     """
-    doubt = _unreadable(found)
+    doubt = _unreadable(resource)
     if doubt:
         return Fate.KEPT, doubt
     if study is not None:
-        named = tag(found, "cloudcmp:study") == study
+        named = tag(resource, "cloudcmp:study") == study
         return (Fate.DUE, "its study was named") if named else (Fate.KEPT, "another study's")
-    expires = _instant(tag(found, "cloudcmp:expires"))
+    expires = _instant(tag(resource, "cloudcmp:expires"))
     if expires is None:
         return Fate.KEPT, "it does not say when it expires; name its study with --study"
     return (
@@ -92,17 +92,17 @@ def judge(found: TaggedResource, study: str | None, now: float) -> tuple[Fate, s
     )
 
 
-def _unreadable(found: TaggedResource) -> str:
+def _unreadable(resource: TaggedResource) -> str:
     """Why a resource's tags do not prove that it is ours; empty if they do."""
-    schema = tag(found, "cloudcmp:schema")
+    schema = tag(resource, "cloudcmp:schema")
     if schema is None:
         return "it has no readable tag cloudcmp:schema: it is not ours"
     if schema != _SCHEMA:
         return f"its tags are of schema {schema!r}, which this version does not know"
-    if not tag(found, "cloudcmp:study"):
+    if not tag(resource, "cloudcmp:study"):
         return "it has no readable tag cloudcmp:study"
-    dated = any(key == "cloudcmp:expires" for key, _ in found.tags)
-    if dated and _instant(tag(found, "cloudcmp:expires")) is None:
+    dated = any(key == "cloudcmp:expires" for key, _ in resource.tags)
+    if dated and _instant(tag(resource, "cloudcmp:expires")) is None:
         return "its tag cloudcmp:expires cannot be read"
     return ""
 

@@ -85,7 +85,7 @@ class Param:
 
 
 class When(StrEnum):
-    """The turn of a probe within a launch: on arrival of the machine, among other trials, after them, or on release."""
+    """The phase of a probe within a launch: on the machine's arrival, among other trials, after them, or on release."""
 
     ARRIVAL = "arrival"
     DURING = "during"
@@ -95,13 +95,13 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One way to measure. `built` is false while only the simulated provider can answer it.
+    """One way to measure. `built` is false while only the simulated provider supports it.
 
-    `roles` are those of a trial's cast; a probe of the controller gives one value a launch. `typical_s` is the usual
+    `roles` are those of a trial's cast; a probe of the controller gives one value per launch. `typical_s` is the usual
     length of a run; `expected_s` computes it from filled parameters, if they matter. `refusal` returns the fault of
-    filled parameters that do not fit together, and what next; two empty texts if they fit. `by` is the agent's probe
-    that runs it, if that has another name. `no_peer` says why no figure of benchmarks/ sets it beside another tool; it
-    is empty if one does.
+    filled parameters that do not fit together, and the advice; two empty texts if they fit. `by` is the agent's probe
+    that runs it, if that has another name. `no_peer` says why no benchmark in benchmarks/ compares it with another
+    tool; it is empty if one does.
     """
 
     name: str

@@ -173,7 +173,7 @@ class CustomType:
 
 
 def custom_type(provider: str, name: str) -> CustomType | None:
-    """The type that a name such as `n2-custom-4-8192` of `gcp` stands for, None for any other name.
+    """The custom type of a name such as `n2-custom-4-8192` of `gcp`, None for any other name.
 
     `custom-4-8192` is of family n1. Raises ValueError for a size that Compute Engine has in no family: vCPUs must be
     one or an even number, memory a multiple of 256 MiB. Does not check the limits of each family.

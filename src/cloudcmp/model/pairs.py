@@ -1,6 +1,6 @@
 """The comparisons of a study as sequences that need not hold an object for each pair.
 
-A study of 1,000 candidates has 499,500 pairs in each cell, of which a reader sees a few: pairs are looked up by their
+A study of 1,000 candidates has 499,500 pairs in each cell, and a reader looks at a few: pairs are looked up by their
 two candidates, and a `Comparison` is created on request.
 """
 
@@ -39,7 +39,7 @@ class CellPairs(Sequence[Comparison]):
 
     @abstractmethod
     def among(self, members: Collection[int]) -> "CellPairs":
-        """The pairs of which both candidates are members."""
+        """The pairs whose candidates are both members."""
 
     @abstractmethod
     def settled(self) -> bool:
@@ -59,7 +59,7 @@ class CellPairs(Sequence[Comparison]):
 
 
 class Pairs(Sequence[Comparison]):
-    """Every pair in every cell, by cell in the order of the estimates; `family` counts the questions that decide.
+    """Every pair in every cell, by cell in the order of the estimates; `family` counts the deciding questions.
 
     `replication_known` is true if the launch of each value is known.
     """
@@ -73,7 +73,7 @@ class Pairs(Sequence[Comparison]):
 
     @abstractmethod
     def only(self, cells: Collection[str]) -> "Pairs":
-        """The pairs of some cells; the family stays the one for which the verdicts were corrected."""
+        """The pairs of some cells; the family stays the one used for the correction of the verdicts."""
 
     @abstractmethod
     def worded(self, text: Callable[[str], str]) -> "Pairs":

@@ -64,7 +64,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
-    """One probe to be run once on one launch, with all parameters filled in and the cells that it gives.
+    """One run of one probe on one launch, with all parameters filled in and the cells that it gives.
 
     `cast` assigns targets to roles; empty for one agent on the first machine, and in plans of version 1.
     """
@@ -115,7 +115,7 @@ class Extra:
 class LaunchUsage:
     """The usage of one candidate's launches, in quantities; seconds and traffic are of each launch.
 
-    `worst_s` is the lease that a run requests, and the minute in which a machine's own timer ends it. `starts` is the
+    `worst_s` is the lease that a run requests, plus the minute in which a machine's own timer ends it. `starts` is the
     number of restarts of each machine, and `becomes` its type after each, each for its part of `after_s`, the last
     seconds of its expected life.
     """

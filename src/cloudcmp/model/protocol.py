@@ -13,7 +13,7 @@ from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.model.trial import Outcome
 
 UNKNOWN_ACCOUNT = "untold"
-"""Stands for an account that a cloud does not name."""
+"""The name of an account that a cloud does not name."""
 
 
 def do_nothing() -> None:
@@ -28,7 +28,7 @@ class Clock(Protocol):
 
 
 class Instance(Protocol):
-    """A launched machine on which agents can be started, one process a job."""
+    """A launched machine on which agents can be started, one process per job."""
 
     @property
     def cpus(self) -> Sequence[int]:
@@ -43,7 +43,7 @@ class Instance(Protocol):
         """The folder for test files, None if there is none."""
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
-        """Start an agent on one job line; leaving the context ends it.
+        """Starts an agent on one job line; leaving the context ends it.
 
         `earlier` counts the trial's attempts that ended by themselves.
         """
@@ -54,7 +54,7 @@ class AcceptsFiles(Instance, Protocol):
     """A machine to which files can be uploaded."""
 
     async def upload(self, files: Mapping[str, Path]) -> None:
-        """Upload files, executable, into its folder, each under its relative name; raises ProviderFault, OSError."""
+        """Uploads files, executable, into its folder, each under its relative name; raises ProviderFault, OSError."""
 
 
 class Provider(Protocol):
@@ -84,12 +84,12 @@ class Provider(Protocol):
         """The preflight findings for these candidates; creates nothing."""
 
     async def create(self, request: CreateRequest) -> str:
-        """Ask for one resource, tags and token in the same call; returns its cloud id."""
+        """Requests one resource, with tags and token in the same call; returns its cloud id."""
 
     async def find(
         self, study: str, token: str | None = None, *, region: str | None = None
     ) -> tuple[TaggedResource, ...]:
-        """The resources of a study, by tag, and by token if one is given; in one region, or wherever they may be.
+        """The resources of a study, by tag, and by token if one is given; in one region, or in all.
 
         Raises IncompleteListing if the list is not complete.
         """
@@ -98,7 +98,7 @@ class Provider(Protocol):
         """All resources with cloudcmp's tags, of every study, kind and region."""
 
     async def destroy(self, handle: Handle) -> None:
-        """Request the deletion of a resource; deleting one that is gone is no error."""
+        """Requests the deletion of a resource; deleting one that is gone is no error."""
 
     async def gone(self, handle: Handle) -> str | None:
         """Evidence that a resource is gone, None while there is none; stopped is not gone."""
@@ -106,7 +106,7 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Direct(Provider, Protocol):
-    """A provider whose machines need no SSH: this one, and the simulated ones."""
+    """A provider whose machines need no SSH: this machine, and the simulated ones."""
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> Instance:
         """The launched machine, ready to run agents."""
@@ -117,7 +117,7 @@ class NeedsPreparation(Protocol):
     """A provider that fetches or builds machine images on this computer."""
 
     async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
-        """Prepare the images before anything is timed; `say` reports long steps. Raises the kinds of ProviderFault."""
+        """Prepares the images before anything is timed; `say` reports long steps. Raises the kinds of ProviderFault."""
 
 
 @runtime_checkable
@@ -144,7 +144,7 @@ class Remote(Provider, Protocol):
         """The status of a machine, and its address once it runs."""
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Resize a machine to another type of its region, with a stop and a start; raises Refused if it cannot.
+        """Resizes a machine to another type of its region, with a stop and a start; raises Refused if it cannot.
 
         `stopped` is called while the machine is stopped.
         """
@@ -152,14 +152,14 @@ class Remote(Provider, Protocol):
 
 @runtime_checkable
 class Untagged(Protocol):
-    """A provider some of whose clouds keep no tags: their resources are recognised by token alone."""
+    """A provider with clouds that keep no tags: their resources are identified by token alone."""
 
     may_lack_tags: bool
 
 
 @runtime_checkable
 class Zoned(Protocol):
-    """A provider whose regions have zones, in one of which a machine can be asked for (option `zone`)."""
+    """A provider whose regions have zones; a request can name one (option `zone`)."""
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is unknown."""
@@ -188,7 +188,7 @@ class Progress(Protocol):
     """The receiver of a study's progress."""
 
     def begin(self, trials: int, expected_s: float) -> None:
-        """A study starts or goes on, with this much left."""
+        """A study starts or continues, with this much left."""
 
     def launch(self, candidate: str, round: int) -> None:
         """A launch begins."""

@@ -60,7 +60,7 @@ class Channel(Protocol):
         """The output in pieces of any size, until the agent ends."""
 
     async def hang_up(self) -> None:
-        """Close the agent's standard input, which makes it stop."""
+        """Closes the agent's standard input, which makes it stop."""
 
     async def last_words(self) -> str:
         """How the agent ended and the start of its error output, unchanged: clean it before it is shown."""
@@ -72,29 +72,29 @@ class Shell(Protocol):
     async def run(
         self, command: Sequence[str], *, input: bytes = b"", deadline_s: float = 30.0, most_bytes: int = 65536
     ) -> CommandOutput:
-        """Run one command (its words are quoted for the remote shell) to its end; a deadline passed is a fault."""
+        """Runs one command (its words are quoted for the remote shell) to its end; a missed deadline is a fault."""
 
     async def put(self, file: Path, to: str, *, deadline_s: float = 120.0) -> None:
-        """Copy a file and make it executable (0755); its SHA-256 is compared on the machine before it is used."""
+        """Copies a file and makes it executable (0755); its SHA-256 is compared on the machine before it is used."""
 
     def start(self, command: Sequence[str], job: bytes) -> AbstractAsyncContextManager[Channel]:
-        """Start a process, write the job to its held-open input; leaving the context ends it."""
+        """Starts a process, writes the job to its held-open input; leaving the context ends it."""
 
     async def rotate(self) -> str:
-        """Make the machine replace its injected host key, and pin the new one; returns the new public key.
+        """Makes the machine replace its injected host key, and pins the new one; returns the new public key.
 
         The machine's `cloudcmp-host rotate` prints it over the authenticated connection.
         """
 
     async def again(self, within_s: float) -> bool:
-        """Connect again if the connection was lost, to the same host key only; returns whether it was lost.
+        """Reconnects if the connection was lost, to the same host key only; returns whether it was lost.
 
-        Raises what `Dial` raises if the machine cannot be reached.
+        Raises the errors of `Dial` if the machine cannot be reached.
         """
 
     async def close(self) -> None:
-        """Hang up; never raises, never waits longer than a second."""
+        """Closes the connection; never raises, never waits longer than a second."""
 
 
 Dial = Callable[[Endpoint, float], Awaitable[Shell]]
-"""Opens a Shell within so many seconds; raises WrongHost for another host key, ProviderFault for anything else."""
+"""Opens a Shell within this many seconds; raises WrongHost for another host key, ProviderFault for anything else."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 from cloudcmp.units import Money
 
 NOT_IN_DOCUMENTS = {"in_documents": False}
-"""The metadata of fields that JSON documents leave out: values to branch on, of which they hold the words."""
+"""The metadata of fields that JSON documents leave out: values for code, whose words the documents hold."""
 
 
 class Verdict(StrEnum):
@@ -96,7 +96,7 @@ class Comparison:
     `p_paired` decides, after Holm over the family (`p_adjusted`); for exploratory cells `p_adjusted` is
     Benjamini-Hochberg's and `verdict` is None. `hodges_lehmann` and `cliffs_delta` are also None if they were not
     requested (`CellPairs.between`). `detectable` is the smallest true effect found with 80 % power. `no_verdict` is why
-    there is no better verdict, and `reason` puts it in words.
+    there is no better verdict, and `reason` is its text.
     """
 
     cell: str
@@ -124,7 +124,7 @@ class Comparison:
 class Winner:
     """The winners of one cell: best first; `starred` is the cheapest of those practically the same as the best.
 
-    `reason` is, in words, what is undecided; `left_out` has a sentence for each candidate that could not win.
+    `reason` describes the undecided pairs; `left_out` has a sentence for each candidate that could not win.
     """
 
     cell: str

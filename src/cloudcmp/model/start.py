@@ -1,4 +1,4 @@
-"""The answers behind a first study, and the study that `start` writes from them."""
+"""The answers for a first study, and the study that `start` writes from them."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The terms of an account: payments besides or in place of the list price."""
+"""The terms of an account: payments in addition to or in place of the list price."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -28,7 +28,7 @@ class Credit:
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """A machine type that is paid for a term, whether it is used or not.
+    """A machine type that is paid for a term, used or not.
 
     `upfront` is paid at the start, `hourly` each hour of the term; `count` machines at once are covered, of this
     `system` (linux or windows) and `tenancy` only: others do not include the surcharge for Windows or dedicated hosts.

@@ -41,7 +41,7 @@ class Reading:
 class Report:
     """The contents of an output about one run of a tool.
 
-    `settings` are those that the output itself names, as canonical text: some of the tool's parameters, and perhaps
+    `settings` are those that the output itself states, as canonical text: some of the tool's parameters, and perhaps
     others. `unread` has a line for each part of the output that was not read.
     """
 
@@ -68,11 +68,11 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that runs on the measured machine, and how its output is read.
+    """A tool that runs on the measured machine, and the reader of its output.
 
     `packages` maps Debian, Fedora and Alpine to the name of its package there. `command` returns the shell line, which
     runs in an empty folder of its own; `measures` the figures that a run with these settings reports; `typical_s` the
-    seconds that a run is expected to take.
+    expected seconds of a run.
     """
 
     name: str
@@ -90,28 +90,28 @@ class Tool:
 
         Raises UnclearOutput if the output is cut, names other settings, or reports no such run or two.
         """
-        found = [one for one in self.reader.reports(text) if one.tool == self.name]
-        fits = [one for one in found if not _difference(one.settings, settings)]
-        if not found:
+        reports = [one for one in self.reader.reports(text) if one.tool == self.name]
+        fits = [one for one in reports if not _difference(one.settings, settings)]
+        if not reports:
             raise UnclearOutput(f"the output tells of no run of {self.name}")
         if not fits:
-            raise UnclearOutput(_difference(found[0].settings, settings))
+            raise UnclearOutput(_difference(reports[0].settings, settings))
         if len(fits) > 1:
             raise UnclearOutput(f"the output tells of {len(fits)} runs of {self.name}, one was asked for")
         return tuple(_one(fits[0], measure) for measure in self.measures(settings))
 
 
-def _difference(found: Settings, asked: Settings) -> str:
+def _difference(reported: Settings, requested: Settings) -> str:
     """The first setting whose value in the output differs from the requested one, as a line; empty if all agree."""
-    for key in sorted(found.keys() & asked.keys()):
-        if asked[key] not in (found[key], "all"):
-            return f"the output says {key} {found[key]}, {asked[key]} was asked for"
+    for key in sorted(reported.keys() & requested.keys()):
+        if requested[key] not in (reported[key], "all"):
+            return f"the output says {key} {reported[key]}, {requested[key]} was asked for"
     return ""
 
 
 def _one(report: Report, measure: Measure) -> Reading:
-    found = [one for one in report.readings if one.measure == measure.name]
-    if len(found) != 1 or found[0].metric != measure.metric:
-        times = f"{len(found)} times" if found else "nowhere"
+    readings = [one for one in report.readings if one.measure == measure.name]
+    if len(readings) != 1 or readings[0].metric != measure.metric:
+        times = f"{len(readings)} times" if readings else "nowhere"
         raise UnclearOutput(f"the output tells {measure.name} {times}")
-    return found[0]
+    return readings[0]

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How a trial ended. Only `ok` gives values; every other one is a result too."""
+    """The end of a trial. Only `ok` gives values; every other one is a result too."""
 
     OK = "ok"
     FAILED = "failed"
@@ -31,9 +31,9 @@ class Sample:
 class Attempt:
     """One try at a trial. Times are Unix seconds (virtual ones in a simulated study).
 
-    `interrupted` marks one cut short by the controller's own end, which is no failure of the candidate. `why` is one
-    line of text for people, `reason` the name of the reason on which code may branch. `facts` is the JSON text of the
-    agent's hello and notes. `sha256` is that of the samples' file.
+    `interrupted` marks an attempt that the end of the controller interrupted, which is no failure of the candidate.
+    `why` is one line of text for people, `reason` the name of the reason on which code may branch. `facts` is the JSON
+    text of the agent's hello and notes. `sha256` is that of the samples' file.
     """
 
     trial: int

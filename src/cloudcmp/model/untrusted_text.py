@@ -53,8 +53,8 @@ def clip(text: str, limit: int) -> str:
 
 def steering_character(text: str) -> str | None:
     """The first character that controls a terminal or changes the reading direction, as `U+202E`; None if none does."""
-    found = None if text.isprintable() else _STEERING.search(text)
-    return f"U+{ord(found[0]):04X}" if found else None
+    match = None if text.isprintable() else _STEERING.search(text)
+    return f"U+{ord(match[0]):04X}" if match else None
 
 
 def without_steering(text: str) -> str:
@@ -64,7 +64,7 @@ def without_steering(text: str) -> str:
 
 def escaped_json(document: str) -> str:
     """A JSON document with terminal control characters escaped as `\\u009b`, which every JSON reader undoes."""
-    return document if document.isascii() else _NOT_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
+    return document if document.isascii() else _NOT_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", document)
 
 
 def _hidden(char: str) -> bool:

@@ -1,4 +1,4 @@
-"""Trial values in columns, as they pass from the store to the analysis."""
+"""Trial values in columns, as passed from the store to the analysis."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ LARGEST_VALUE = 1e60
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialValues:
-    """One row for each started trial and cell that it should give; columns of equal length.
+    """One row for each started trial and each of its cells; columns of equal length.
 
     `launch` indexes the plan's launches, `cell` indexes `cells`; `value`, in the metric's unit, is defined only if
     `ok`, and is undefined (0) for percentile cells, whose values come from `HistogramRow`s.

@@ -30,8 +30,8 @@ class View:
 
     `hosts` holds for each candidate the facts from its agents, as sorted text pairs; `spend` is None if nothing was
     billed; `under` are the account terms of the cost figures, None at list price. `provenance` holds versions, seed,
-    dates and digests as text pairs; `interruptions` one line each. `commands` are the plan's shell lines, which are
-    the ones that ran; they are not read from the study file.
+    dates and digests as text pairs; `interruptions` one line each. `commands` are the shell lines that ran, from the
+    plan and not from the study file.
     """
 
     plan: Plan

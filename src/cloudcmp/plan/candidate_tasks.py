@@ -1,4 +1,4 @@
-"""Selects the tasks of each candidate; a task that it cannot have is `not offered`, never failed."""
+"""Selects the tasks of each candidate; an unavailable task is `not offered`, never failed."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from cloudcmp.plan.resize_target import NEXT, target_of
 from cloudcmp.plan.tasks import Task
 from cloudcmp.plan.traffic import between_machines
 
-_ALONE = frozenset({LOCAL, "ssh"})  # one machine each: there is no second one of its kind
+_ALONE = frozenset({LOCAL, "ssh"})  # one machine each: there is no second machine of its kind
 # Machines that exist before a study and stay after it do not arrive, end or grow, and must not be crashed.
 _LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize", "recovery"}}
 
@@ -20,30 +20,30 @@ _LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling
 def tasks_by_candidate(
     candidates: Sequence[Candidate], tasks: Sequence[Task], offerings_of: OfferingsOf
 ) -> tuple[tuple[Task, ...], ...]:
-    """For each candidate the tasks that it can have, with the target of `resize` resolved.
+    """The available tasks of each candidate, with the target of `resize` resolved.
 
     Agents do not run on Windows. `scaling` and `scale_in` are for the candidates of their guest system and count;
     `resize` to `next` is to the cheapest larger offering of the candidate's region. Raises UserMistake for a task that
-    no candidate can have, and for a candidate that can have none.
+    is available to no candidate, and for a candidate without tasks.
     """
-    found = tuple(
+    selected = tuple(
         tuple(filter(None, (_offered(candidate, task, offerings_of, candidates) for task in tasks)))
         for candidate in candidates
     )
-    had = {task.cells for some in found for task in some}
+    had = {task.cells for some in selected for task in some}
     for task in tasks:
         if task.cells not in had:
             raise UserMistake.at(
                 f"probe {task.probe}", f"no candidate can have {task.cells[0]}", _advice(candidates, task)
             )
-    for candidate, some in zip(candidates, found, strict=True):
+    for candidate, some in zip(candidates, selected, strict=True):
         if not some:
             raise UserMistake.at(candidate.id, "it can have none of the probes", "add a probe for it, or leave it out")
-    return found
+    return selected
 
 
 def local_tasks(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
-    """The tasks that this machine can have, and the probes that it cannot; raises UserMistake if no task is left."""
+    """The tasks available on this machine, and the unavailable probes; raises UserMistake if no task is left."""
     lacks = _LACKS[LOCAL]
     gone = tuple(dict.fromkeys(task.probe for task in tasks if task.probe in lacks))
     left = tuple(task for task in tasks if task.probe not in lacks)
@@ -56,7 +56,7 @@ def local_tasks(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], tuple[str, ...
 def _offered(
     candidate: Candidate, task: Task, offerings_of: OfferingsOf, candidates: Sequence[Candidate]
 ) -> Task | None:
-    """The task as this candidate has it, None if it cannot have it."""
+    """The task as this candidate runs it; None if it is not available."""
     if not _measures(candidate, task):
         return None
     if task.probe in _lacks(candidate) or (task.probe == "resize" and _is_spot(candidate)):
@@ -98,16 +98,16 @@ def _resized(
     if system_of(candidate) != "linux" or params["to"] == sold.name:
         return None
     known = offerings_of(sold.provider, sold.region) or published_offerings(sold.provider, sold.region)
-    found = target_of(candidate, params["to"], known, candidates)
-    if found.name == NEXT and candidate.simulated:
+    target = target_of(candidate, params["to"], known, candidates)
+    if target.name == NEXT and candidate.simulated:
         return task
-    if found.name == NEXT and known:
+    if target.name == NEXT and known:
         return None
-    return replace(task, params=tuple(sorted({**params, "to": found.name}.items())), becomes=found)
+    return replace(task, params=tuple(sorted({**params, "to": target.name}.items())), becomes=target)
 
 
 def _advice(candidates: Sequence[Candidate], task: Task) -> str:
-    """The advice for a task that no candidate can have."""
+    """The advice for a task that is available to no candidate."""
     able = [one for one in candidates if task.probe not in _lacks(one)]
     if between_machines(task):
         return "take a provider that launches machines, or write path: loopback"

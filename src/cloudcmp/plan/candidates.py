@@ -38,9 +38,9 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
     """The candidates of a study; raises UserMistake with one line for each that cannot be resolved."""
     if on is not None and on not in STAND_INS:
         raise UserMistake.at("--on", f"{on!r} cannot stand in for a cloud", "use --on simulated or --on local")
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     faults: list[Fault] = []
-    taken: set[str] = set()
+    ids: set[str] = set()
     for index, written in enumerate(specs):
         try:
             spec = _with_system(written)
@@ -50,7 +50,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             continue
         candidate = Candidate(
             index=index,
-            id=_unique(_id(spec, sold, on), taken),
+            id=_unique(_id(spec, sold, on), ids),
             offering=sold,
             runner=on or spec.provider,
             volume=spec.volume,
@@ -63,10 +63,10 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             unit_prices=spec.unit_prices,
             truth=spec.truth if (on or spec.provider) == SIMULATED else None,
         )
-        found.append(candidate)
+        candidates.append(candidate)
     if faults:
         raise UserMistake(*faults)
-    return tuple(found)
+    return tuple(candidates)
 
 
 def _service(spec: CandidateSpec, sold: Offering) -> Service | None:
@@ -114,8 +114,8 @@ def _dearer(spec: CandidateSpec) -> bool:
     return ("os", "windows") in spec.options or ("tenancy", "dedicated") in spec.options
 
 
-def _matching(spec: CandidateSpec, asked: Match, known: Sequence[Offering]) -> Offering:
-    sold = nearest_offering(asked, known)
+def _matching(spec: CandidateSpec, match: Match, known: Sequence[Offering]) -> Offering:
+    sold = nearest_offering(match, known)
     if sold is None:
         what = f"no offering of {_place(spec)} is known that is like what is asked for"
         raise UserMistake.at(spec.where, what, f"name one; see 'cloudcmp list offerings {spec.provider}'")
@@ -163,14 +163,14 @@ def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
     return f"{text} on {on}" if on and on != spec.provider else text
 
 
-def _unique(text: str, taken: set[str]) -> str:
+def _unique(text: str, ids: set[str]) -> str:
     """The text, numbered if an earlier candidate has it: two equal candidates show the effect of chance."""
     number = 1
     numbered = text
-    while numbered in taken:
+    while numbered in ids:
         number += 1
         numbered = f"{text} #{number}"
-    taken.add(numbered)
+    ids.add(numbered)
     return numbered
 
 
@@ -187,29 +187,29 @@ _ADJACENT = {frozenset({"compute", "general"}), frozenset({"general", "memory"})
 _OTHER_CATEGORY = 0.4
 
 
-def distance(asked: Match, sold: Offering) -> float | None:
+def distance(match: Match, sold: Offering) -> float | None:
     """The distance of an offering from a match, None if it cannot stand for it.
 
-    |ln(vcpus / asked)| + |ln(memory / asked)|, plus 0.4 for an adjacent or unknown category; properties that the match
-    does not name do not count. An offering cannot stand for a match if a requested size of it is unknown.
+    |ln(vcpus / requested)| + |ln(memory / requested)|, plus 0.4 for an adjacent or unknown category; properties that
+    the match does not name do not count. An offering cannot stand for a match if a requested size of it is unknown.
     """
     total = 0.0
-    for wanted, had in ((asked.vcpus, sold.vcpus), (asked.memory_gib, sold.memory_gib)):
-        if wanted is None:
+    for requested, offered in ((match.vcpus, sold.vcpus), (match.memory_gib, sold.memory_gib)):
+        if requested is None:
             continue
-        if not had:
+        if not offered:
             return None
-        total += abs(math.log(had / wanted))
-    if asked.category is None or asked.category == sold.category:
+        total += abs(math.log(offered / requested))
+    if match.category is None or match.category == sold.category:
         return total
-    if sold.category is None or frozenset({asked.category, sold.category}) in _ADJACENT:
+    if sold.category is None or frozenset({match.category, sold.category}) in _ADJACENT:
         return total + _OTHER_CATEGORY
     return None
 
 
-def nearest_offering(asked: Match, offerings: Iterable[Offering]) -> Offering | None:
+def nearest_offering(match: Match, offerings: Iterable[Offering]) -> Offering | None:
     """The offering at the smallest distance, among equals the cheapest, then the first by name; None for none."""
-    reachable = [(found, sold) for sold in offerings if (found := distance(asked, sold)) is not None]
+    reachable = [(away, sold) for sold in offerings if (away := distance(match, sold)) is not None]
     return min(reachable, key=lambda pair: (round(pair[0], 9), *_price(pair[1])))[1] if reachable else None
 
 
@@ -219,16 +219,16 @@ def _price(sold: Offering) -> tuple[float, str, str, str]:
     return amount, sold.region, sold.name, repr(sold)
 
 
-def differences(asked: Match, sold: Offering) -> tuple[str, ...]:
+def differences(match: Match, sold: Offering) -> tuple[str, ...]:
     """The differences between an offering and a match, in words."""
-    found = []
-    if asked.vcpus is not None and sold.vcpus != asked.vcpus:
-        found.append(f"{_number(sold.vcpus)} vCPUs instead of {_number(asked.vcpus)}")
-    if asked.memory_gib is not None and sold.memory_gib != asked.memory_gib:
-        found.append(f"{_number(sold.memory_gib)} GiB of memory instead of {_number(asked.memory_gib)}")
-    if asked.category is not None and sold.category != asked.category:
-        found.append(f"category {sold.category or 'unknown'} instead of {asked.category}")
-    return tuple(found)
+    texts = []
+    if match.vcpus is not None and sold.vcpus != match.vcpus:
+        texts.append(f"{_number(sold.vcpus)} vCPUs instead of {_number(match.vcpus)}")
+    if match.memory_gib is not None and sold.memory_gib != match.memory_gib:
+        texts.append(f"{_number(sold.memory_gib)} GiB of memory instead of {_number(match.memory_gib)}")
+    if match.category is not None and sold.category != match.category:
+        texts.append(f"category {sold.category or 'unknown'} instead of {match.category}")
+    return tuple(texts)
 
 
 def _number(value: float | None) -> str:

@@ -14,7 +14,7 @@ def cast_of(
     probe: str, params: Mapping[str, str], provider: str, region: str, service: Service | None = None, *,
     single: bool = False,
 ) -> Cast:  # fmt: skip
-    """The cast of a trial with these parameters on a launch in a provider's region; empty for one agent alone.
+    """The cast of a trial with these parameters on a launch in a provider's region; empty for a single agent.
 
     Over loopback all agents are on the first machine; otherwise each has its own, unless the launch is a `single`
     machine. A service is the candidate's own `service`, else that of its provider and region.
@@ -39,7 +39,7 @@ def cast_of(
 
 
 def _kind(probe: str, params: Mapping[str, str]) -> ServiceKind:
-    """The kind of service that a probe measures; the wide-area probes look at a web endpoint."""
+    """The kind of service that a probe measures; the wide-area probes measure a web endpoint."""
     if probe == "consistency":
         return ServiceKind(params["service"])
     return _SERVICE_OF.get(probe, ServiceKind.HTTP)

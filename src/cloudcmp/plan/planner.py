@@ -46,9 +46,9 @@ def make(
 ) -> Plan:
     """The plan of a study, in quantities; `cost` adds the money.
 
-    `offerings_of(provider, region)` returns a provider's offerings, () if it cannot be asked; `host_of` names the
-    machine that a candidate shares with others; `free` returns whether a candidate's runner bills nothing; `priced`
-    adds prices that neither the study nor the provider gives. `on` is the provider that stands in for all
+    `offerings_of(provider, region)` returns a provider's offerings, () if the provider cannot be queried; `host_of`
+    names the machine that a candidate shares with others; `free` returns whether a candidate's runner bills nothing;
+    `priced` adds prices that neither the study nor the provider gives. `on` is the provider that stands in for all
     (`simulated`, `local`). `short` takes one run at the smallest sizes in at most two rounds that follow each other.
     `start_at` is the Unix time at which the plan begins. Raises UserMistake with one line for each candidate or task
     that is not available or does not fit.
@@ -61,9 +61,9 @@ def make(
             "short: one run, two rounds at most, no sessions, the smallest sizes; larger sizes are left out, and what "
             "takes long is made smaller, which its cells say"
         )
-    found = [priced(one) for one in resolve(study.candidates, offerings_of, on)]
-    notes += [f"price unknown: {line}" for line in dict.fromkeys(line for _, lines in found for line in lines)]
-    candidates = tuple(one for one, _ in found)
+    resolved = [priced(one) for one in resolve(study.candidates, offerings_of, on)]
+    notes += [f"price unknown: {line}" for line in dict.fromkeys(line for _, lines in resolved for line in lines)]
+    candidates = tuple(one for one, _ in resolved)
     tasks = _tasks(study, candidates, on, short, notes)
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     commands = tuple(task.own for task in tasks if task.own)
@@ -213,10 +213,10 @@ def _detectable_ratios(
     if not pairs or not cells or rounds < LAUNCHES_MIN:
         return ()
     sd = math.sqrt(2 * math.log1p(ASSUMED_COV**2))
-    found = detectable_log_difference(sd, rounds, _ALPHA / (pairs * len(cells)), _POWER)
-    if found is None:
+    difference = detectable_log_difference(sd, rounds, _ALPHA / (pairs * len(cells)), _POWER)
+    if difference is None:
         return ()
-    ratio = math.expm1(found)
+    ratio = math.expm1(difference)
     return tuple((cell, ratio) for cell in cells if not metrics[cell.partition(" ")[0]].signed)
 
 
@@ -224,7 +224,7 @@ TIMER_S = 60.0
 """The longest delay of a machine's own timer after its time to live."""
 MOST = 10
 """The assumed ratio between a service's highest and its typical speed."""
-_OUT = frozenset({"download"})  # no cloud bills bytes moved in
+_OUT = frozenset({"download"})  # no cloud bills inbound bytes
 
 
 def usage_of(round_tasks: RoundTasks, rounds: int, caps: Caps) -> tuple[LaunchUsage, ...]:
@@ -257,20 +257,20 @@ def _traffic(candidate: Candidate, tasks: Sequence[Task], caps: Caps) -> tuple[T
     """The traffic between the machines of a launch, by path; empty if they are simulated."""
     if candidate.simulated:
         return ()
-    found: dict[str, Traffic] = {}
+    by_path: dict[str, Traffic] = {}
     allowed = caps_of(caps, candidate.runner)
     for task in tasks:
         params = dict(task.params)
         path = params.get("path", LOOPBACK)
         if path == LOOPBACK or task.by_controller:
             continue
-        had = found.get(path, Traffic(path, 0, 0))
+        had = by_path.get(path, Traffic(path, 0, 0))
         expected = expected_bytes(allowed, task.probe, params, candidate) * task.runs
         most = most_bytes(allowed, task.probe, params) * task.runs
         if caps.bytes is not None:
             expected, most = min(expected, caps.bytes), min(most, caps.bytes)
-        found[path] = Traffic(path, had.expected_bytes + expected, had.most_bytes + most)
-    return tuple(found.values())
+        by_path[path] = Traffic(path, had.expected_bytes + expected, had.most_bytes + most)
+    return tuple(by_path.values())
 
 
 def _service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse, ...]:
@@ -283,7 +283,7 @@ def _service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUs
         return ()
     requests = [(task, _requests(task)) for task in tasks]
     moved = [(task, count) for task, count in requests if dict(task.params).get("op") in _OUT]
-    found = [
+    uses = [
         ServiceUse(
             item, sum(_whole(task, count) for task, count in some), sum(_most(task, count) for task, count in some)
         )
@@ -292,7 +292,7 @@ def _service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUs
             (Item.EGRESS, [(task, count * int(dict(task.params)["size_bytes"])) for task, count in moved]),
         )
     ]
-    return tuple(one for one in found if one.most)
+    return tuple(one for one in uses if one.most)
 
 
 def _requests(task: Task) -> float:

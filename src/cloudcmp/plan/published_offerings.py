@@ -11,7 +11,7 @@ from cloudcmp.model.price import How
 
 
 def published_offerings(provider: str, region: str | None = None) -> tuple[Offering, ...]:
-    """A provider's offerings in published studies, in one region or in all; facts not printed are None."""
+    """A provider's offerings in published studies, in one region or in all; unpublished facts are None."""
     return tuple(sold for sold in _all() if sold.provider == provider and region in {None, sold.region})
 
 

@@ -28,10 +28,10 @@ def list_prices_apply(candidate: Candidate) -> bool:
 
 
 def target_of(candidate: Candidate, to: str, known: Sequence[Offering], candidates: Sequence[Candidate]) -> Offering:
-    """The offering that `to` names, with its price if it is known in the candidate's own currency.
+    """The offering named `to`, with its price if it is known in the candidate's own currency.
 
-    `next` is the cheapest of the larger ones, then one of its own family, then the smallest; an offering named `next`
-    if none is known to be larger.
+    `next` is the cheapest of the larger ones, then one of its own family, then the smallest; if none is known to be
+    larger, the result is an offering named `next`.
     """
     sold = candidate.offering
     if not list_prices_apply(candidate):
@@ -39,16 +39,16 @@ def target_of(candidate: Candidate, to: str, known: Sequence[Offering], candidat
     some = [_priced(one, resize_price(candidate, one.name, candidates)) for one in known]
     if to == NEXT:
         larger = (one for one in some if _larger(one, sold))
-        found = min(larger, key=lambda one: _rank(one, sold), default=None)
+        target = min(larger, key=lambda one: _rank(one, sold), default=None)
     else:
-        found = next((one for one in some if one.name == to), None)
-    found = found or _priced(Offering(sold.provider, sold.region, to), resize_price(candidate, to, candidates))
-    same = found.price is None or sold.price is None or found.price.currency == sold.price.currency
-    return found if same else replace(found, price=None)
+        target = next((one for one in some if one.name == to), None)
+    target = target or _priced(Offering(sold.provider, sold.region, to), resize_price(candidate, to, candidates))
+    same = target.price is None or sold.price is None or target.price.currency == sold.price.currency
+    return target if same else replace(target, price=None)
 
 
 def unknown_price(candidate: Candidate, name: str) -> tuple[str, str]:
-    """The fault of a resize target without a known price, and what next."""
+    """The fault of a resize target without a known price, and the advice."""
     currency = candidate.offering.price.currency if candidate.offering.price else "USD"
     what = f"no price in {currency} is known for {name}, which resize makes of {candidate.id}"
     own = f"write resize_price: 0.20 {currency}/h in that candidate"
@@ -56,13 +56,13 @@ def unknown_price(candidate: Candidate, name: str) -> tuple[str, str]:
 
 
 def unknown_price_notes(candidate: Candidate, becomes: Iterable[Offering]) -> list[str]:
-    """Why no cost is quoted for a candidate whose own price is known."""
+    """Notes on why no cost is quoted for a candidate with a known price."""
     some = [one.name for one in becomes if one.price is None] if candidate.offering.price else []
     return [f"no cost is quoted: {'; '.join(unknown_price(candidate, name))}" for name in dict.fromkeys(some)]
 
 
 def _alike(one: Candidate, candidate: Candidate, name: str) -> bool:
-    """True if a candidate is of type `name` and its price applies to the other one after a resize to it."""
+    """True if candidate `one` is of type `name` and its price applies to the other candidate after a resize to it."""
     there, here = one.offering, candidate.offering
     return (
         one.runner == candidate.runner

@@ -14,7 +14,7 @@ _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", 
 
 
 def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[str] = ()) -> None:
-    """Raise UserMistake if a plan cannot be run; `providers` have a driver, `billed` are those whose use costs money.
+    """Raise UserMistake if a plan cannot be run; `providers` have a driver, the use of `billed` ones costs money.
 
     There is one line for each provider without a driver, each probe that the agent does not have yet unless all
     candidates are simulated, each option that is not available, and a worst case that is unknown or above the budget.
@@ -49,11 +49,11 @@ _OPENSTACKS = ("openstack", "rackspace")
 _HAS = {"local": frozenset[str](), "ssh": frozenset[str](), "qemu": frozenset({"image", "volume"})}
 """The options besides the type that providers with a limited choice have."""
 _NETWORKED = {"address", "network"}
-"""Options of OpenStack clouds only."""
+"""Options that only OpenStack clouds have."""
 
 
 def _options(plan: Plan) -> list[Fault]:
-    """Faults for options that a provider does not have: without them it would be another candidate."""
+    """Faults for options that a provider does not have: ignoring one would measure another candidate."""
     faults = [
         Fault(one.id, f"{one.runner} has no {name}", "leave it out")
         for one in plan.candidates
@@ -64,9 +64,9 @@ def _options(plan: Plan) -> list[Fault]:
         has = _HAS.get(one.runner)
         if has is None or one.runner != one.offering.provider:
             continue
-        asked = [name for name, value in one.options if (name, value) not in _DEFAULTS]
-        asked += ["volume"] if one.volume else []
-        lacks = [name for name in asked if name not in has]
+        requested = [name for name, value in one.options if (name, value) not in _DEFAULTS]
+        requested += ["volume"] if one.volume else []
+        lacks = [name for name in requested if name not in has]
         faults += [Fault(one.id, f"{one.runner} has no {name}", "leave it out") for name in lacks]
     return faults + [
         Fault(one.id, "its type has no CPU credits", "leave credits out")
@@ -87,7 +87,7 @@ def _traffic(plan: Plan) -> list[Fault]:
 
 
 def _machines(plan: Plan) -> list[Fault]:
-    """Faults for launches that alone take more machines than the study may have at once."""
+    """Faults for launches that alone need more machines than the study may have at once."""
     most, work = machine_limit(plan), dict[int, list[PlannedTrial]]()
     by_launch = {launch.index: launch.candidate for launch in plan.launches}
     for trial in plan.trials:
@@ -117,12 +117,12 @@ def _batches(plan: Plan) -> list[Fault]:
 def _targets(plan: Plan, candidates: Collection[Candidate]) -> list[tuple[Candidate, str]]:
     """The candidates whose machines a trial resizes, each with the name of the target type."""
     named = {launch.index: launch.candidate for launch in plan.launches}
-    asked = {(named[one.launch], dict(one.params)["to"]): None for one in plan.trials if one.probe == "resize"}
-    return [(one, to) for one in candidates for index, to in asked if index == one.index]
+    targets = {(named[one.launch], dict(one.params)["to"]): None for one in plan.trials if one.probe == "resize"}
+    return [(one, to) for one in candidates for index, to in targets if index == one.index]
 
 
 def _unpriced_targets(plan: Plan, spenders: Collection[Candidate]) -> list[Fault]:
-    """Faults for resize targets without a price in the study, which no list has either."""
+    """Faults for resize targets without a price in the study or in any list."""
     faults = []
     for one, to in _targets(plan, spenders):
         price, own = resize_price(one, to, plan.candidates), one.offering.price

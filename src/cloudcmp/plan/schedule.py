@@ -50,13 +50,13 @@ def _at_steps(
     steps = math.floor((for_s - round_s) / every_s + 1e-9) + 1 if for_s >= round_s else 0
     wanted = study.launches * max(1, len(study.sessions))
     if not study.sessions:
-        found: list[tuple[float, str | None]] = [(step * every_s, None) for step in range(min(steps, wanted))]
+        starts: list[tuple[float, str | None]] = [(step * every_s, None) for step in range(min(steps, wanted))]
     else:
-        found = list(_steps_in_sessions(study, every_s, steps, round_s, start_at))
-    if len(found) < wanted:
-        what = f"{len(found)} of {wanted} rounds fit into {format_seconds(for_s)}"
+        starts = list(_steps_in_sessions(study, every_s, steps, round_s, start_at))
+    if len(starts) < wanted:
+        what = f"{len(starts)} of {wanted} rounds fit into {format_seconds(for_s)}"
         raise UserMistake.at("for", what, "write a longer for, a shorter every, or fewer launches")
-    return found
+    return starts
 
 
 def _steps_in_sessions(
@@ -82,22 +82,22 @@ def _at_openings(study: Study, round_s: float, start_at: float) -> list[tuple[fl
     upcoming = {name: next(calendar) for name, calendar in calendars.items()}
     missing = {session.name: study.launches for session in study.sessions}
     tried, free_at = 0, start_at
-    found: list[tuple[float, str | None]] = []
+    starts: list[tuple[float, str | None]] = []
     while missing:
         name = min(missing, key=lambda name: max(upcoming[name][0], free_at))
         opens, closes = upcoming[name]
         upcoming[name] = next(calendars[name])
         begins = max(opens, free_at)
         if begins + round_s <= closes:
-            found.append((begins - start_at, name))
+            starts.append((begins - start_at, name))
             free_at, tried = begins + round_s, 0
             missing[name] -= 1
             if not missing[name]:
                 del missing[name]
         elif tried == _WINDOWS_MAX:
-            raise _too_long(study.sessions, name, round_s, len(found))
+            raise _too_long(study.sessions, name, round_s, len(starts))
         tried += 1
-    return found
+    return starts
 
 
 def _too_long(sessions: Sequence[Session], name: str, round_s: float, fit: int) -> CloudcmpError:

@@ -60,7 +60,7 @@ class Task:
 
     @property
     def when(self) -> When:
-        """Its turn within a launch."""
+        """The phase of the launch in which it runs."""
         return PROBES[self.probe].when
 
     @property
@@ -101,12 +101,12 @@ def work_s(tasks: Sequence[Task]) -> float:
 
 
 def unbuilt_probes(tasks: Sequence[Task]) -> tuple[str, ...]:
-    """The probes that only the simulated provider can answer so far, each once."""
+    """The probes that only the simulated provider supports so far, each once."""
     return tuple(dict.fromkeys(task.probe for task in tasks if not PROBES[task.probe].built))
 
 
 def built_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The tasks that the agent can do; raises UserMistake if none is left."""
+    """The tasks that the agent supports; raises UserMistake if none is left."""
     left = tuple(task for task in tasks if PROBES[task.probe].built)
     if not left:
         what = f"the agent has none of the probes yet: {', '.join(unbuilt_probes(tasks))}"
@@ -115,7 +115,7 @@ def built_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
 
 
 def loopback_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
-    """The tasks as one machine can do them: traffic between machines goes over loopback, as its cells show."""
+    """The tasks for a single machine: traffic between machines goes over loopback, as its cells show."""
     moved = (
         _task(task.probe, dict(task.params) | {"path": "loopback"}, task.runs) if "path" in dict(task.params) else task
         for task in tasks
@@ -181,8 +181,8 @@ def _short_settings(name: str, text: str) -> str:
     return settings_text(name, settings | short)
 
 
-def _shorter(asked: str, short: str) -> str:
+def _shorter(value: str, short: str) -> str:
     """The smaller of two numbers; else the short value."""
-    if asked.isdigit() and short.isdigit():
-        return str(min(int(asked), int(short)))
+    if value.isdigit() and short.isdigit():
+        return str(min(int(value), int(short)))
     return short

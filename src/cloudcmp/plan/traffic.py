@@ -1,4 +1,4 @@
-"""Traffic of a study: what is expected to be sent; casts and machines of a launch, and the duty of bulk transfers."""
+"""The expected and maximum traffic of a study, the casts and machines of a launch, and the duty of bulk transfers."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +12,9 @@ from cloudcmp.plan.tasks import Task
 from cloudcmp.units import format_quantity, format_seconds
 
 DUTY = 0.05
-"""The share of a launch's time in which bulk may flow between machines, unless the study says otherwise."""
+"""The default share of a launch's time in which bulk may flow between machines."""
 MACHINES = 100
-"""The most machines at once unless the study says more: a typing error must not launch thousands."""
+"""The default limit of machines at once: a typing error must not launch thousands."""
 _BULK = frozenset({"tcp", "udp"})
 
 
@@ -52,7 +52,7 @@ def machine_limit(plan: Plan) -> int:
 
 
 def duty(work: Iterable[tuple[str, Mapping[str, str], float]]) -> float:
-    """The share of the time in which bulk flows between machines, of (probe, parameters, seconds)."""
+    """The share of the time in which bulk flows between machines; `work` holds (probe, parameters, seconds)."""
     seconds = [
         (probe in _BULK and params.get("path", LOOPBACK) != LOOPBACK, spent_s) for probe, params, spent_s in work
     ]
@@ -62,34 +62,34 @@ def duty(work: Iterable[tuple[str, Mapping[str, str], float]]) -> float:
 
 def traffic_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]], caps: Caps) -> list[str]:
     """The plan's notes on traffic: the study's own caps, and candidates with more bulk than allowed."""
-    found = [f"caps of this study: {_caps_text(caps)}"] if caps != Caps() else []
+    notes = [f"caps of this study: {_caps_text(caps)}"] if caps != Caps() else []
     for one, some in zip(candidates, tasks, strict=True):
         share = duty((task.probe, dict(task.params), task.expected_s * task.runs) for task in some)
-        found += _over(one, share, caps)
-    return found
+        notes += _over(one, share, caps)
+    return notes
 
 
 def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> list[str]:
     """A line for each candidate whose launches take more machines than its count."""
-    found = []
+    notes = []
     for one, some in zip(candidates, tasks, strict=True):
         needed = machines(one, some)
         if needed > one.count:
-            found.append(
+            notes.append(
                 f"{one.id}: each launch takes {needed} machines, for what goes between them; the cost counts both"
             )
-    return found
+    return notes
 
 
 def duty_excess(plan: Plan) -> list[str]:
     """A line for each candidate whose bulk transfers take more of a launch than the study allows."""
-    found = []
+    lines = []
     for one in plan.candidates:
         launches = {launch.index for launch in plan.launches if launch.candidate == one.index}
         trials = [trial for trial in plan.trials if trial.launch in launches]
         share = duty((trial.probe, dict(trial.params), trial.expected_s) for trial in trials)
-        found += _over(one, share, plan.caps)
-    return found
+        lines += _over(one, share, plan.caps)
+    return lines
 
 
 def _over(one: Candidate, share: float, caps: Caps) -> list[str]:
@@ -115,9 +115,9 @@ def _caps_text(caps: Caps) -> str:
 OWN_GUESTS = frozenset({"qemu"})
 """Providers whose machines and networks are on this host, so that traffic disturbs nobody else."""
 WIDE = 1e9  # no cap on rates among guests of this host
-LONG_S = 604800.0  # nor on bursts: a week is the longest that an agent accepts
+LONG_S = 604800.0  # no cap on bursts either: a week is the longest that an agent accepts
 MOST_BYTES = 2**60
-# The agent's own defaults between machines, and how late it may cut a burst.
+# The agent's default caps between machines, and the longest delay with which it cuts a burst.
 BURST_S, BYTES_PER_S, PACKETS_PER_S, LATE_S = 60.0, 5e9 / 8, 5e5, 2.0
 _ECHO_S = 2e-4  # the assumed length of a round trip
 
@@ -125,17 +125,17 @@ _ECHO_S = 2e-4  # the assumed length of a round trip
 def caps_of(caps: Caps, runner: str) -> dict[str, float]:
     """The study's caps on a trial, wide ones among guests of this host; empty for the agent's own defaults."""
     own = runner in OWN_GUESTS
-    found = {
+    limits = {
         "burst_s": caps.burst_s or (LONG_S if own else None),
         "bytes_per_s": caps.bytes_per_s or (WIDE if own else None),
         "packets_per_s": caps.packets_per_s or (WIDE if own else None),
         "bytes": MOST_BYTES if own else None,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in limits.items() if value is not None}
 
 
 def most_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> int:
-    """The most that a trial can send and receive within the caps on rates and its own length."""
+    """The upper bound of bytes that a trial sends and receives, from the caps on rates and its length."""
     return math.ceil(_rate(caps, probe, params) * (_length_s(caps, probe, params) + LATE_S))
 
 
@@ -162,4 +162,4 @@ def _rate(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> f
 
 def _length_s(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:
     length_s = sum(float(params.get(name, 0.0)) for name in ("warmup_s", "duration_s"))
-    return length_s if probe == "rtt" else min(length_s, caps.get("burst_s", BURST_S))  # an echo is no bulk
+    return length_s if probe == "rtt" else min(length_s, caps.get("burst_s", BURST_S))  # an echo is not bulk

@@ -31,7 +31,7 @@ class RoundTasks:
         return tuple({task.cells: task for some in self.tasks for task in some}.values())
 
     def of(self, candidate: Candidate) -> Sequence[Task]:
-        """The tasks that one candidate has."""
+        """The tasks of one candidate."""
         return self.tasks[candidate.index]
 
     @property
@@ -60,7 +60,7 @@ def boot_s(candidate: Candidate) -> float:
 
 def launches_of(round_tasks: RoundTasks, rounds: Sequence[Round], seed: int) -> tuple[Launch, ...]:
     """One launch of each candidate in each round, in an order shuffled for each round."""
-    found: list[Launch] = []
+    launches: list[Launch] = []
     for one in rounds:
         order = list(range(len(round_tasks.candidates)))
         generator(seed, "order", one.number).shuffle(order)
@@ -70,8 +70,8 @@ def launches_of(round_tasks: RoundTasks, rounds: Sequence[Round], seed: int) -> 
             start = free.get(host, one.start_s)
             free[host] = start + round_tasks.launch_s(candidate)
             own = seed_of(seed, "launch", candidate.index, one.number)
-            found.append(Launch(len(found), candidate.index, one.number, one.session, start, own))
-    return tuple(found)
+            launches.append(Launch(len(launches), candidate.index, one.number, one.session, start, own))
+    return tuple(launches)
 
 
 def trials_of(launches: Sequence[Launch], round_tasks: RoundTasks, seed: int) -> tuple[PlannedTrial, ...]:
@@ -79,7 +79,7 @@ def trials_of(launches: Sequence[Launch], round_tasks: RoundTasks, seed: int) ->
 
     Trials of arrival come first, those that disturb the machine after all others, those of release last.
     """
-    found: list[PlannedTrial] = []
+    trials: list[PlannedTrial] = []
     for launch in launches:
         candidate = round_tasks.candidates[launch.candidate]
         turns = [(task, run) for task in round_tasks.of(candidate) for run in range(task.runs)]
@@ -88,12 +88,12 @@ def trials_of(launches: Sequence[Launch], round_tasks: RoundTasks, seed: int) ->
         boots = boot_s(candidate)
         for task, run in (turn for turn in turns if turn[0].when is When.ARRIVAL):
             arriving = replace(task, expected_s=boots)
-            found.append(_trial(len(found), candidate, launch.index, arriving, run, launch.start_s, seed))
+            trials.append(_trial(len(trials), candidate, launch.index, arriving, run, launch.start_s, seed))
         start = launch.start_s + boots
         for task, run in (*order, *(turn for when in _AFTERWARDS for turn in turns if turn[0].when is when)):
-            found.append(_trial(len(found), candidate, launch.index, task, run, start, seed))
+            trials.append(_trial(len(trials), candidate, launch.index, task, run, start, seed))
             start += task.expected_s
-    return tuple(found)
+    return tuple(trials)
 
 
 def _trial(
@@ -117,11 +117,11 @@ def _trial(
 
 
 def seed_of(*names: object) -> int:
-    """A whole number below 2^48 that belongs to the names; JSON and SQLite keep it exactly."""
+    """A whole number below 2^48 derived from the names; JSON and SQLite keep it exactly."""
     text = "/".join(map(str, names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
 
 
 def generator(*names: object) -> random.Random:
-    """A source of random numbers that belongs to the names."""
+    """A random number generator seeded with the names."""
     return random.Random(seed_of(*names))

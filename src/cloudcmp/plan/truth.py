@@ -54,7 +54,7 @@ def _with_truth(candidate: Candidate, cells: Sequence[Cell], seed: int, metrics:
 
 
 def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence["_PlantedCell"], seed: int) -> float:
-    """The boot time of its machines: the planted scaling latency, else a drawn one."""
+    """The boot time of the candidate's machines: the planted scaling latency, else a drawn one."""
     own = {"count": str(candidate.count), "os": system_of(candidate)}
     wholes = (_whole(cell, written) for cell in cells if cell.metric == SCALING and dict(cell.params) == own)
     drawn = round(generator(seed, "boot", candidate.index).uniform(*_BOOT_S), 1)

@@ -1,1 +1,1 @@
-"""Statistics on plain arrays: estimates with intervals, tests, effects, power, histograms; alone in importing scipy."""
+"""Statistics on plain arrays: estimates with intervals, tests, power, histograms. Only this room imports scipy."""

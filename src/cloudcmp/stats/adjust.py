@@ -1,4 +1,4 @@
-"""p values corrected for how many questions were asked at once."""
+"""p values corrected for the number of simultaneous tests."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,8 +9,9 @@ from cloudcmp.stats.check import Floats, finite
 def holm(p: npt.ArrayLike) -> Floats:
     """Holm's adjusted p values, shape and order of `p`, shape (m,): below alpha with family-wise error <= alpha.
 
-    Sorted upwards, the i-th (from 1) becomes the largest of (m + 1 - k) p(k) over k <= i, at most 1. Holds whatever the
-    tests have to do with one another. `p` must be the whole family: leaving members out makes every result too small.
+    Sorted in ascending order, the i-th (from 1) becomes the largest of (m + 1 - k) p(k) over k <= i, at most 1. Holds
+    for any dependence between the tests. `p` must be the whole family: leaving members out makes every result too
+    small.
     Source: Holm, "A simple sequentially rejective multiple test procedure", Scand. J. Statist. 6, 1979.
     """
     raw = _p_values(p, "holm")
@@ -22,8 +23,8 @@ def holm(p: npt.ArrayLike) -> Floats:
 def benjamini_hochberg(p: npt.ArrayLike) -> Floats:
     """Benjamini and Hochberg's adjusted p values, shape and order of `p`, shape (m,): bounds the false discovery rate.
 
-    Sorted upwards, the i-th (from 1) becomes the smallest of m p(k) / k over k >= i, at most 1. For looking around in
-    many cells; a share of what it flags is expected to be false, so that it carries no verdict.
+    Sorted in ascending order, the i-th (from 1) becomes the smallest of m p(k) / k over k >= i, at most 1. For
+    exploring many cells; a share of the flagged cells is expected to be false, so it carries no verdict.
     Source: Benjamini and Hochberg, "Controlling the false discovery rate", J. R. Statist. Soc. B 57, 1995.
     """
     raw = _p_values(p, "benjamini_hochberg")

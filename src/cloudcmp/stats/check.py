@@ -1,4 +1,4 @@
-"""What every statistic of this room asks of its input, and the one line that says what was wrong with it."""
+"""Input checks shared by all statistics, with one-line error messages."""
 
 from typing import TypeAlias
 
@@ -13,10 +13,10 @@ LARGEST = 1e75
 
 
 def finite(x: npt.ArrayLike, name: str) -> Floats:
-    """Return `x` as a one-dimensional float array, after it was checked.
+    """Checks `x` and returns it as a one-dimensional float array.
 
-    `name` is what the caller calls the argument, for the message.
-    Raises ValueError when `x` is empty, not one-dimensional, or holds NaN, an infinity or a magnitude above 1e75.
+    `name` is the argument's name in the message.
+    Raises ValueError if `x` is empty, not one-dimensional, or holds NaN, an infinity or a magnitude above 1e75.
     """
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != 1:
@@ -34,12 +34,12 @@ def finite(x: npt.ArrayLike, name: str) -> Floats:
 
 
 def fraction(value: float, name: str) -> float:
-    """Return `value` when it lies strictly between 0 and 1; raise ValueError otherwise (and for NaN)."""
+    """Returns `value` if it lies strictly between 0 and 1; raises ValueError otherwise (and for NaN)."""
     if not 0.0 < value < 1.0:
         raise ValueError(f"{name}: {value} is not between 0 and 1; write 0.95 for 95 %")
     return float(value)
 
 
 def is_constant(values: Floats) -> bool:
-    """True when all values are the same float, so that rounding in a mean cannot invent a spread."""
+    """True if all values are the same float, so that rounding in a mean cannot invent a spread."""
     return bool(values.min() == values.max())

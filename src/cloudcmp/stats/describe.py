@@ -15,7 +15,7 @@ _ROUNDING = 1.0 + 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval, both ends included, in the unit of what it is about."""
+    """A confidence interval, both ends included, in the unit of the estimate."""
 
     low: float
     high: float
@@ -52,7 +52,8 @@ def quantiles(x: npt.ArrayLike, p: Sequence[float]) -> tuple[float, ...]:
 
     `x` has shape (n,), n >= 1; each `p` lies in [0, 1]. With h = (n - 1) p the result is
     x[floor h] + (h - floor h) (x[floor h + 1] - x[floor h]), counted from 0.
-    Says nothing of the tail beyond the largest value: a p99 of 20 values is near their maximum, whatever is true.
+    Does not describe the tail beyond the largest value: a p99 of 20 values is near their maximum, whatever the
+    distribution.
     Source: Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
     """
     for one in p:
@@ -62,7 +63,7 @@ def quantiles(x: npt.ArrayLike, p: Sequence[float]) -> tuple[float, ...]:
 
 
 def geometric_mean(x: npt.ArrayLike) -> float | None:
-    """The n-th root of the product, exp(mean(log x)); unit of `x`; None when a value is 0 or negative."""
+    """The n-th root of the product, exp(mean(log x)); unit of `x`; None if a value is 0 or negative."""
     values = finite(x, "geometric_mean")
     if values.min() <= 0.0:
         return None
@@ -74,7 +75,7 @@ def geometric_mean(x: npt.ArrayLike) -> float | None:
 def t_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
     """The Student-t interval of the mean, mean +- t[(1 + confidence) / 2, n - 1] sd / sqrt(n); None for n < 2.
 
-    Exact for normal values, close for means of many; it is about the mean, not about where single values fall.
+    Exact for normal values, approximate for means of many; it covers the mean, not single values.
     """
     tail = (1.0 - fraction(confidence, "confidence")) / 2.0
     spread, centre, n = sd(x), mean(x), np.size(x)
@@ -111,18 +112,18 @@ def quantile_interval(x: npt.ArrayLike, p: float, confidence: float = 0.95) -> I
 
 
 def quantile_ranks(n: int, p: float, confidence: float = 0.95) -> tuple[int, int] | None:
-    """The ranks (from 1) of the order statistics that `quantile_interval` takes of n values; None for too small an n.
+    """The ranks (from 1) of the order statistics that `quantile_interval` takes of n values; None if n is too small.
 
-    With B ~ Binomial(n, p): the lower rank is the largest l with P(B <= l - 1) <= (1 - confidence) / 2,
-    the upper the smallest u with P(B >= u) <= (1 - confidence) / 2.
+    With B ~ Binomial(n, p): the lower rank is the largest l with P(B <= l - 1) <= (1 - confidence) / 2, the upper the
+    smallest u with P(B >= u) <= (1 - confidence) / 2.
     """
     tail = (1.0 - fraction(confidence, "confidence")) / 2.0 * _ROUNDING
     share = fraction(p, "p")
     if n < 1:
         raise ValueError(f"n: {n} values; a quantile needs at least one")
     low = _largest_rank(n, share, tail)
-    # P(Bin(n, p) >= u) = P(Bin(n, 1 - p) <= n - u): the upper rank is the lower one, counted from the other end.
-    # 1 - p is exact for 1/2, so that the two ranks of a median mirror each other.
+    # P(Bin(n, p) >= u) = P(Bin(n, 1 - p) <= n - u): the upper rank is the lower one, counted from the other end. 1 - p
+    # is exact for 1/2, so that the two ranks of a median mirror each other.
     from_top = _largest_rank(n, 1.0 - share, tail)
     return (low, n + 1 - from_top) if low >= 1 and from_top >= 1 else None
 
@@ -142,11 +143,11 @@ def _largest_rank(n: int, p: float, tail: float) -> int:
 def between_share(values: npt.ArrayLike, launch_ids: npt.ArrayLike) -> float | None:
     """The between-launch share of variance s_b^2 / (s_b^2 + s_w^2), in [0, 1]: the intraclass correlation.
 
-    `values` are trial values, shape (n,); `launch_ids` name each one's launch, shape (n,), any comparable type.
-    One-way random effects, method of moments for unequal numbers of runs: s_w^2 = MS_within,
+    `values` are trial values, shape (n,); `launch_ids` name each one's launch, shape (n,), any comparable type. One-way
+    random effects, method of moments for unequal numbers of runs: s_w^2 = MS_within,
     s_b^2 = (MS_between - MS_within) / n0 with n0 = (n - sum n_i^2 / n) / (k - 1), cut off at 0.
-    None with fewer than 2 launches, without a launch of 2 runs or more, and when nothing varies at all.
-    With few launches it is rough: from six launches of two runs, a true 0.5 is estimated anywhere from 0 to 0.9.
+    None for fewer than 2 launches, without a launch of 2 runs or more, and if nothing varies at all. Rough for few
+    launches: from six launches of two runs, a true 0.5 is estimated anywhere from 0 to 0.9.
     Source: Searle, Casella and McCulloch, "Variance Components", section 3.6.
     """
     sample = finite(values, "between_share")
@@ -168,11 +169,11 @@ def between_share(values: npt.ArrayLike, launch_ids: npt.ArrayLike) -> float | N
 
 
 def share_interval(k: int, n: int, confidence: float = 0.95) -> Interval:
-    """The exact interval of a probability that came true `k` times of `n`, 0 <= k <= n, n >= 1; ratios.
+    """The exact interval of a probability, from `k` successes in `n` tries, 0 <= k <= n, n >= 1; ratios.
 
-    The ends are the probabilities at which `k` or more, and `k` or fewer, have a chance of (1 - confidence) / 2: it
-    covers the true one with at least `confidence`, whatever it is, and is wider than Wilson's, which covers it only on
-    average. Says nothing of whether the n were independent.
+    The ends are the probabilities at which `k` or more, and `k` or fewer, have a chance of (1 - confidence) / 2. It
+    covers the true probability with at least `confidence` for every value, and is wider than Wilson's, which covers it
+    only on average. Does not check that the tries were independent.
     Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial",
     Biometrika 26(4), 1934.
     """
@@ -184,12 +185,12 @@ def share_interval(k: int, n: int, confidence: float = 0.95) -> Interval:
     return Interval(low, high)
 
 
-# Rows that are gathered into one block at a time; keeps the copies inside the cache and memory flat.
+# Rows gathered into one block at a time; keeps the copies inside the cache and memory flat.
 _BLOCK_ROWS = 1 << 20
 
 
 def group_medians(values: npt.ArrayLike, group_ids: npt.ArrayLike) -> tuple[Integers, Floats]:
-    """The median of each group: (the ids in rising order, shape (k,); their medians, shape (k,), unit of `values`).
+    """The median of each group: (the ids in ascending order, shape (k,); their medians, shape (k,), unit of `values`).
 
     `values` and whole `group_ids` have shape (n,), in any order; rows that already come group by group are faster.
     """
@@ -220,6 +221,6 @@ def _ids(group_ids: npt.ArrayLike, rows: int, name: str) -> Integers:
 
 
 def _runs(ids: Integers) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Where each run of equal ids starts, and how long it is."""
+    """The start and the length of each run of equal ids."""
     starts = np.concatenate(([0], np.flatnonzero(ids[1:] != ids[:-1]) + 1))
     return starts, np.diff(starts, append=ids.size)

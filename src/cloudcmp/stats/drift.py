@@ -1,4 +1,4 @@
-"""Whether values wander as rounds go by, and whether they have two modes."""
+"""Tests for a trend over rounds and for two modes."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _EXACT_ROUNDS = 50
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """slope_per_round: in the unit of the values a round. p_value: of no trend, two-sided. n: rounds."""
+    """slope_per_round: in the unit of the values per round. p_value: of no trend, two-sided. n: rounds."""
 
     slope_per_round: float
     p_value: float
@@ -26,10 +26,10 @@ class Trend:
 def trend(x: npt.ArrayLike) -> Trend | None:
     """Mann and Kendall's test for a trend in `x`, shape (n,), in the order of rounds, with Theil and Sen's slope.
 
-    S counts the pairs of rounds that rise, less those that fall. Without ties and up to 50 rounds its p value is exact,
-    otherwise normal with the correction for ties and continuity. The slope is the median of all pairwise slopes; past
-    2000 rounds, of an even selection of them. None for n < 3; with n < 5 the p value cannot fall below 0.05.
-    It sees what mostly rises or mostly falls: a daily cycle can pass unseen.
+    S is the number of rising pairs of rounds minus that of falling ones. Without ties and up to 50 rounds its p value
+    is exact, otherwise normal with the correction for ties and continuity. The slope is the median of all pairwise
+    slopes; beyond 2000 rounds, of an even selection of them. None for n < 3; with n < 5 the p value cannot fall below
+    0.05. Detects mostly rising or mostly falling values: a daily cycle can pass undetected.
     Source: Mann, Econometrica 13, 1945; Kendall, "Rank Correlation Methods"; Sen, JASA 63, 1968.
     """
     values = finite(x, "trend")
@@ -81,14 +81,14 @@ class TwoModes:
 
 
 def two_modes(x: npt.ArrayLike) -> TwoModes | None:
-    """The two levels of `x`, shape (n,), when it clearly has two; None otherwise.
+    """The two levels of `x`, shape (n,), if it clearly has two; None otherwise.
 
     Rule: split the sorted values where the two sides' means explain most of the variance, each side with at least 3
-    values and a tenth of all. There are two levels when that share reaches 0.80 + 1.5 / n and the means lie at least
-    2 % of the overall mean apart. On a single normal, uniform, exponential or lognormal (sigma 1) hump it is wrong at
-    most 4 times in 100; two equal humps six standard deviations apart it finds in 8 of 10 cases at n = 20, and nearly
-    always at n = 50.
-    Below n = 8 it never sees two; it does not look for three.
+    values and a tenth of all. There are two levels if that share reaches 0.80 + 1.5 / n and the means lie at least 2 %
+    of the overall mean apart. On a single normal, uniform, exponential or lognormal (sigma 1) hump it is wrong at most
+    4 times in 100; it finds two equal humps six standard deviations apart in 8 of 10 cases at n = 20, and nearly always
+    at n = 50.
+    It never finds two levels below n = 8, and does not look for three.
     Source: the split is Fisher's, "On grouping for maximum homogeneity", JASA 53, 1958; the limits are our own.
     """
     values = np.sort(finite(x, "two_modes"))

@@ -1,8 +1,8 @@
-"""HdrHistogram V2 (deflate, base64) of latencies: read without trust, added together, asked for percentiles.
+"""HdrHistogram V2 (deflate, base64) of latencies: decoded as untrusted text, merged, queried for percentiles.
 
 Recorded values are whole nanoseconds, 1 to 3.6e12 (an hour), kept to 3 significant digits. The text comes from rented
 machines that may be hostile, so it is decoded here, bounded at each step, and not by a library that sizes its memory
-from the header. Format: hdrhistogram.org, "V2 encoding"; the package `hdrhistogram` is the second witness in the tests.
+from the header. Format: hdrhistogram.org, "V2 encoding"; the tests compare with the package `hdrhistogram`.
 """
 
 import base64
@@ -23,7 +23,8 @@ SMALLEST_NS = 1
 LARGEST_NS = 3_600_000_000_000
 SIGNIFICANT_DIGITS = 3
 
-# 2048 is the smallest power of two that tells 2 x 10^3 apart; a bucket of half as many doubles the reach each time.
+# 2048 is the smallest power of two that resolves 2 x 10^3 values; each further bucket adds half as many and doubles the
+# reach.
 _SUB_BUCKET_BITS = 11
 _HALF_BITS = _SUB_BUCKET_BITS - 1
 _COMPRESSED_COOKIE = 0x1C849314
@@ -32,7 +33,7 @@ _OUTER = struct.Struct(">II")
 _INNER = struct.Struct(">IIIIQQd")
 _LONGEST_TEXT = 1 << 20
 _LONGEST_PAYLOAD = 1 << 19
-# Longest variable-length number that is read: 8 x 7 bits; the counts that a run can reach need fewer.
+# The longest variable-length number that is read: 8 x 7 bits; the counts that a run can reach need fewer.
 _LONGEST_NUMBER = 8
 _MOST_VALUES = 10**15
 _NS_PER_S = 1e9
@@ -40,9 +41,9 @@ _NS_PER_S = 1e9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram:
-    """How often each bucket was recorded; never empty.
+    """The count of each non-empty bucket; never empty.
 
-    index: the bucket numbers, rising, shape (k,). counts: recordings in each, >= 1, shape (k,).
+    index: the bucket numbers, ascending, shape (k,). counts: recordings in each, >= 1, shape (k,).
     """
 
     index: Integers
@@ -50,10 +51,10 @@ class Histogram:
 
 
 def from_base64(text: str) -> Histogram:
-    """Read a histogram from its V2 deflate base64 text.
+    """Decodes a histogram from its V2 deflate base64 text.
 
-    Raises ValueError, and nothing else, when the text is damaged or oversized, has another layout than 3 digits from
-    1 ns, counts values outside 1 .. 3.6e12 ns, holds no value, or more than 10^15.
+    Raises only ValueError: if the text is damaged or oversized, has another layout than 3 digits from 1 ns, counts
+    values outside 1 .. 3.6e12 ns, holds no value, or holds more than 10^15.
     """
     if len(text) > _LONGEST_TEXT:
         raise _bad(f"{len(text)} characters, more than {_LONGEST_TEXT}")
@@ -65,17 +66,17 @@ def from_base64(text: str) -> Histogram:
 
 
 def from_values(values_ns: npt.ArrayLike) -> Histogram:
-    """Count values in nanoseconds, shape (n,), n >= 1, rounded to whole ones; ValueError outside 1 .. 3.6e12."""
+    """Counts values in nanoseconds, shape (n,), n >= 1, rounded to whole ones; ValueError outside 1 .. 3.6e12."""
     values = np.rint(finite(values_ns, "values_ns"))
     if values.min() < SMALLEST_NS or values.max() > LARGEST_NS:
-        found = f"{values.min():.0f} .. {values.max():.0f}"
-        raise ValueError(f"values_ns: {found} is not within {SMALLEST_NS} .. {LARGEST_NS} ns; check the unit")
+        bounds = f"{values.min():.0f} .. {values.max():.0f}"
+        raise ValueError(f"values_ns: {bounds} is not within {SMALLEST_NS} .. {LARGEST_NS} ns; check the unit")
     index, counts = np.unique(_bucket_of(values), return_counts=True)
     return Histogram(index, counts.astype(np.int64))
 
 
 def encode(values_ns: npt.ArrayLike) -> str:
-    """The V2 deflate base64 text of values in nanoseconds; arguments and errors as for `from_values`."""
+    """The V2 deflate base64 text of values in nanoseconds; arguments and errors as in `from_values`."""
     return to_base64(from_values(values_ns))
 
 
@@ -92,7 +93,7 @@ def to_base64(h: Histogram) -> str:
 
 
 def merge(histograms: Sequence[Histogram]) -> Histogram:
-    """Add histograms together, as if all had been recorded into one; ValueError when there is none to add."""
+    """Adds histograms, as if all values had been recorded into one; raises ValueError for an empty list."""
     if not histograms:
         raise ValueError("merge: no histograms; leave out the launch that recorded none")
     index, inverse = np.unique(np.concatenate([h.index for h in histograms]), return_inverse=True)
@@ -105,19 +106,19 @@ def merge(histograms: Sequence[Histogram]) -> Histogram:
 
 
 def count(h: Histogram) -> int:
-    """How many values were recorded."""
+    """The number of recorded values."""
     return int(h.counts.sum())
 
 
 def percentile_s(h: Histogram, p: float) -> float:
     """The p-th percentile in seconds, 0 < p <= 100: the first bucket with p % of the values in or below it.
 
-    Given is the largest value of that bucket, as HdrHistogram does: at most 0.1 % above the recorded one.
-    It says nothing of how sure it is: p = 99 of 50 values is their largest.
+    The result is the largest value of that bucket, as in HdrHistogram: at most 0.1 % above the recorded one. Does not
+    measure its own uncertainty: p = 99 of 50 values is their largest.
     """
     if not 0.0 < p <= 100.0:
         raise ValueError(f"percentile_s: p = {p} is not above 0 and up to 100; write 99 for the 99th percentile")
-    # In exact fractions of the decimal that was written: 99.9 % of 1000 values are 999, in floats they come to 1000.
+    # In exact fractions of the decimal as written: 99.9 % of 1000 values are 999; in floats the result is 1000.
     needed = math.ceil(Fraction(repr(float(p))) * count(h) / 100)
     at = int(np.searchsorted(np.cumsum(h.counts), needed))
     return float(_largest_of(h.index[at : at + 1])[0]) / _NS_PER_S
@@ -133,7 +134,7 @@ def cdf(h: Histogram) -> tuple[Floats, Floats]:
 
 
 def _bucket_of(values: Floats) -> Integers:
-    """Bucket numbers of whole values >= 0: the top 11 bits of a value, and 1024 more for each bit that was dropped."""
+    """Bucket numbers of whole values >= 0: the top 11 bits of a value, plus 1024 for each dropped bit."""
     bits = np.frexp(values)[1].astype(np.int64)
     dropped = np.maximum(bits - _SUB_BUCKET_BITS, 0)
     return (values.astype(np.int64) >> dropped) + (dropped << _HALF_BITS)
@@ -150,7 +151,7 @@ _LAST_INDEX = int(_bucket_of(np.array([float(LARGEST_NS)]))[0])
 
 
 def _payload(packed: bytes) -> bytes:
-    """The counts, still as variable-length numbers, of one compressed histogram whose headers are as they should be."""
+    """The counts, still as variable-length numbers, of one compressed histogram with valid headers."""
     if len(packed) < _OUTER.size:
         raise _bad("cut off in its header")
     cookie, length = _OUTER.unpack_from(packed)
@@ -189,7 +190,7 @@ def _numbers(payload: bytes) -> Integers:
 
 
 def _counted(numbers: Integers) -> Histogram:
-    """Lay counts (positive) and lengths of empty stretches (negative; 0 is one empty bucket) out on the buckets."""
+    """Places counts (positive) and lengths of empty stretches (negative; 0 is one empty bucket) on the buckets."""
     steps = np.where(numbers < 0, -numbers, 1)
     if steps.max() > _LAST_INDEX + 1 or int(steps.sum()) > _LAST_INDEX + 1:
         raise _bad(f"counts values above {LARGEST_NS} ns")

@@ -1,7 +1,7 @@
 """The t tests, intervals and robust effects of many pairs at once, a row or an entry for each pair.
 
-Unknown is NaN here: where one value says nothing of a spread. Each formula is that of the function for a single pair,
-here, in `tests` or in `describe`, in the same order of operations.
+NaN is unknown, as is the spread of a single value. Each formula is that of the function for a single pair, here, in
+`tests` or in `describe`, in the same order of operations.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from scipy import special
 
 from cloudcmp.stats.check import Floats, finite
 
-# So many sums are listed at once, so that memory does not grow with the number of pairs.
+# The number of sums listed at once, so that memory does not grow with the number of pairs.
 _AT_ONCE = 1 << 20
 
 
@@ -31,7 +31,7 @@ def moments(rows: Floats) -> tuple[Floats, Floats]:
 def t_test(difference: Floats, error: Floats, df: Floats) -> Floats:
     """The two-sided p values of differences with standard errors on degrees of freedom, all of shape (k,).
 
-    Without any error p is 1 for a difference of 0, and 0 for another.
+    Without any error p is 1 for a difference of 0, and 0 otherwise.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2.0 * special.stdtr(df, -np.abs(difference / error))
@@ -39,8 +39,8 @@ def t_test(difference: Floats, error: Floats, df: Floats) -> Floats:
 
 
 def t_critical(df: Floats, confidence: float) -> Floats:
-    """Student's t that is passed on one side with probability (1 - confidence) / 2, for each of shape (k,)."""
-    unique, inverse = np.unique(df, return_inverse=True)  # of whole degrees there are few, and this is dear
+    """Student's t that is exceeded on one side with probability (1 - confidence) / 2, for each of shape (k,)."""
+    unique, inverse = np.unique(df, return_inverse=True)  # expensive, and there are few different whole degrees
     return np.asarray(-special.stdtrit(unique, (1.0 - confidence) / 2.0)[inverse], dtype=np.float64)
 
 
@@ -49,7 +49,8 @@ def welch(
 ) -> tuple[Floats, Floats, Floats]:
     """Difference of the means, its standard error and the degrees of freedom of Welch's test, each of shape (k,).
 
-    Each argument holds the first and the second of all pairs, of shape (k,); sd and n are those of single values.
+    Each argument holds the first and the second member of all pairs, of shape (k,); sd and n are those of single
+    values.
     Source: as `tests.welch_t`.
     """
     n_a, n_b = n
@@ -62,7 +63,7 @@ def welch(
 
 
 def _squared(values: Floats) -> Floats:
-    """Squares to the last bit as `tests.welch_t` has them: `**` multiplies arrays, and calls pow for numbers."""
+    """Squares equal to the last bit to those of `tests.welch_t`: `**` multiplies arrays, and calls pow for numbers."""
     return np.float_power(values, 2.0)
 
 
@@ -72,12 +73,12 @@ def hodges_lehmann_rows(rows: Floats) -> Floats:
     if n * n > _AT_ONCE:
         return np.array([hodges_lehmann(row) for row in rows])
     first, second = np.triu_indices(n)
-    ordered, found = np.sort(rows, axis=1), np.empty(k)
+    ordered, centres = np.sort(rows, axis=1), np.empty(k)
     step = max(1, _AT_ONCE // first.size)
     for at in range(0, k, step):
         some = ordered[at : at + step]
-        found[at : at + step] = np.median(some[:, first] + some[:, second], axis=1) / 2.0
-    return found
+        centres[at : at + step] = np.median(some[:, first] + some[:, second], axis=1) / 2.0
+    return centres
 
 
 def hodges_lehmann_shifts(a: Floats, b: Floats) -> Floats:
@@ -85,36 +86,36 @@ def hodges_lehmann_shifts(a: Floats, b: Floats) -> Floats:
     k, size = len(a), a.shape[1] * b.shape[1]
     if size > _AT_ONCE:
         return np.array([hodges_lehmann_shift(x, y) for x, y in zip(a, b, strict=True)])
-    first, second, found = np.sort(a, axis=1), np.sort(-b, axis=1), np.empty(k)
+    first, second, shifts = np.sort(a, axis=1), np.sort(-b, axis=1), np.empty(k)
     step = max(1, _AT_ONCE // size)
     for at in range(0, k, step):
         sums = first[at : at + step, :, None] + second[at : at + step, None, :]
-        found[at : at + step] = np.median(sums.reshape(len(sums), -1), axis=1)
-    return found
+        shifts[at : at + step] = np.median(sums.reshape(len(sums), -1), axis=1)
+    return shifts
 
 
 def cliffs_deltas(a: Floats, b: Floats) -> Floats:
     """`cliffs_delta` of each row of `a`, shape (k, n), against that of `b`, shape (k, m)."""
-    k, size, found = len(a), a.shape[1] * b.shape[1], np.empty(len(a))
+    k, size, deltas = len(a), a.shape[1] * b.shape[1], np.empty(len(a))
     if size > _AT_ONCE:
         return np.array([cliffs_delta(x, y) for x, y in zip(a, b, strict=True)])
     step = max(1, _AT_ONCE // size)
     for at in range(0, k, step):
         x, y = a[at : at + step, :, None], b[at : at + step, None, :]
-        above, below = (np.count_nonzero(beside, axis=(1, 2)) for beside in (x > y, x < y))
-        found[at : at + step] = (above - below) / size
-    return found
+        above, below = (np.count_nonzero(comparison, axis=(1, 2)) for comparison in (x > y, x < y))
+        deltas[at : at + step] = (above - below) / size
+    return deltas
 
 
-# So many pairs are listed outright (32 MB); more are counted by bisection, which needs no memory for them.
+# The number of pairs that are listed explicitly (32 MB); more are counted by bisection, which needs no memory for them.
 _LISTED_PAIRS = 4_000_000
 
 
 def cliffs_delta(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """Cliff's delta, P(a > b) - P(a < b) over all pairs, in [-1, 1]; 0 when neither tends to be larger.
+    """Cliff's delta, P(a > b) - P(a < b) over all pairs, in [-1, 1]; 0 if neither tends to be larger.
 
-    `a` has shape (n,), `b` (m,). It tells how separate two samples are, not by how much: two clouds 1 % apart without
-    any spread have delta 1.
+    `a` has shape (n,), `b` (m,). It measures how separate two samples are, not by how much: two clouds 1 % apart
+    without any spread have delta 1.
     Source: Cliff, "Dominance statistics", Psychological Bulletin 114, 1993.
     """
     first, second = finite(a, "cliffs_delta a"), np.sort(finite(b, "cliffs_delta b"))
@@ -127,7 +128,7 @@ def cliffs_delta(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 def hodges_lehmann(d: npt.ArrayLike) -> float:
     """The Hodges-Lehmann centre of the differences `d`, shape (n,): the median of all (d[i] + d[j]) / 2 with i <= j.
 
-    Unit of `d`. For paired values; nearly as sharp as the mean on normal data, and one wild round hardly moves it.
+    Unit of `d`. For paired values; nearly as sharp as the mean on normal data, and robust against a single outlier.
     Source: Hodges and Lehmann, "Estimates of location based on rank tests", Ann. Math. Statist. 34, 1963.
     """
     values = np.sort(finite(d, "hodges_lehmann"))
@@ -162,12 +163,12 @@ def hodges_lehmann_shift(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
 
 
 def _sums_at_most(first: Floats, second: Floats, limit: float) -> int:
-    """How many pairs of one value of each have a sum <= limit; `second` is sorted."""
+    """The number of pairs of one value of each with a sum <= limit; `second` is sorted."""
     return int(np.searchsorted(second, limit - first, "right").sum())
 
 
 def _middle(at_most: Callable[[float], int], count: int, low: float, high: float) -> float:
-    """The median of `count` numbers in [low, high] of which `at_most(x)` are <= x, to 1e-15 of the larger end."""
+    """The median of `count` numbers in [low, high], to 1e-15 of the larger end; `at_most(x)` counts those <= x."""
     tolerance = 1e-15 * max(abs(low), abs(high))
 
     def ranked(rank: int) -> float:

@@ -1,4 +1,4 @@
-"""What a number of launches can tell: the smallest difference it finds, and how many a difference needs."""
+"""The power of a number of launches: the smallest detectable difference, and the launches that a difference needs."""
 
 import math
 
@@ -7,9 +7,9 @@ from scipy import special
 
 from cloudcmp.stats.check import fraction
 
-# Past this many degrees of freedom Student's t is the normal distribution to ten digits.
+# Beyond this many degrees of freedom Student's t is the normal distribution to ten digits.
 _NORMAL_DF = 10**9
-# A standard normal variable leaves these ends with probability 1e-19.
+# A standard normal variable is outside these ends with probability 1e-19.
 _NORMAL_END = 9.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)
 
@@ -17,10 +17,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)
 def detectable_log_difference(sd: float, n: int, alpha: float = 0.05, power: float = 0.8) -> float | None:
     """The smallest true mean log difference that a paired t test of `n` pairs finds with probability `power`.
 
-    `sd` is that of the log differences between rounds; `alpha` is two-sided and, for a family, already divided.
-    exp() of the result is a ratio. Solved exactly on the noncentral t distribution (the normal shortcut promises too
-    much for few pairs). None for n < 2, and for sd = 0: no spread was seen, which does not say that there is none.
-    It trusts `sd`: one estimated from six rounds is itself uncertain by a third.
+    `sd` is that of the log differences between rounds; `alpha` is two-sided and, for a family, already divided. exp()
+    of the result is a ratio. Solved exactly on the noncentral t distribution (the normal approximation is too
+    optimistic for few pairs). None for n < 2, and for sd = 0: an observed spread of zero does not prove that there is
+    none. It trusts `sd`: one estimated from six rounds is itself uncertain by a third.
     Source: Lehmann and Romano, "Testing Statistical Hypotheses", section 5.2 (power of the t test).
     """
     _check_design(sd, alpha, power)
@@ -36,10 +36,10 @@ def detectable_log_difference(sd: float, n: int, alpha: float = 0.05, power: flo
 
 
 def needed_n(sd: float, log_difference: float, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """The fewest pairs with which a paired t test finds `log_difference` with probability `power`; at least 2.
+    """The fewest pairs, at least 2, with which a paired t test finds `log_difference` with probability `power`.
 
-    `sd`, `alpha` and `power` as for `detectable_log_difference`. None when sd is 0 (no spread was seen) or
-    `log_difference` is 0 (no number of pairs finds nothing).
+    `sd`, `alpha` and `power` as for `detectable_log_difference`. None if sd is 0 (no spread was observed) or
+    `log_difference` is 0 (no number of pairs suffices).
     """
     _check_design(sd, alpha, power)
     if not math.isfinite(log_difference):
@@ -54,13 +54,13 @@ def needed_n(sd: float, log_difference: float, alpha: float = 0.05, power: float
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        found = _power_of_t(effect * math.sqrt(middle), middle, alpha) >= power
-        low, high = (low, middle) if found else (middle, high)
+        suffices = _power_of_t(effect * math.sqrt(middle), middle, alpha) >= power
+        low, high = (low, middle) if suffices else (middle, high)
     return high
 
 
 def _power_of_t(noncentrality: float, n: int, alpha: float) -> float:
-    """The probability that |t| of n pairs passes its critical value when t is noncentral by `noncentrality` >= 0."""
+    """The probability that |t| of n pairs exceeds its critical value if t is noncentral by `noncentrality` >= 0."""
     df = n - 1
     if df > _NORMAL_DF:
         critical = -float(special.ndtri(alpha / 2.0))
@@ -72,9 +72,9 @@ def _power_of_t(noncentrality: float, n: int, alpha: float) -> float:
 def _passes(noncentrality: float, df: int, critical: float) -> float:
     """P((Z + noncentrality) / S > critical) for standard normal Z and S^2 ~ chi^2(df) / df, by quadrature over Z.
 
-    scipy's `nctdtr` gives NaN for much of what is asked here (1.17: df = 1 and noncentrality 50, df = 10^5 and 10).
+    scipy's `nctdtr` gives NaN for many of these arguments (1.17: df = 1 and noncentrality 50, df = 10^5 and 10).
     """
-    # S lies within these ends but for 1e-16: outside, the distribution function of S is 0 or 1.
+    # S lies within these ends except with probability 1e-16: outside, its distribution function is 0 or 1.
     ends = np.sqrt([special.gammaincinv(df / 2.0, 1e-16), special.gammainccinv(df / 2.0, 1e-16)]) / np.sqrt(df / 2.0)
     low, high = np.clip(critical * ends - noncentrality, -_NORMAL_END, _NORMAL_END)
     z = low + (high - low) * (_NODES + 1.0) / 2.0

@@ -14,10 +14,10 @@ from cloudcmp.stats.describe import mean, sd
 class TTest:
     """A t test, two-sided.
 
-    statistic: the t value; +inf or -inf when the values have no spread and yet differ.
+    statistic: the t value; +inf or -inf if the values have no spread and yet differ.
     df: degrees of freedom, not always whole.
     p_value: in [0, 1].
-    n: how many values went in, both samples together.
+    n: the number of values in both samples together.
     """
 
     statistic: float
@@ -29,10 +29,10 @@ class TTest:
 def welch_t(a: npt.ArrayLike, b: npt.ArrayLike) -> TTest | None:
     """Welch's t test that two independent samples, shapes (n,) and (m,), have the same mean; None for n or m < 2.
 
-    The statistic is positive when the mean of `a` is larger. Degrees of freedom after Welch and Satterthwaite,
-    (u + v)^2 / (u^2 / (n - 1) + v^2 / (m - 1)) with u = var(a) / n and v = var(b) / m.
-    When neither sample has any spread: equal means give t = 0 and p = 1, others t = +-inf and p = 0, df = n + m - 2.
-    Does not know of rounds: what both samples share over time stays in the error.
+    The statistic is positive if the mean of `a` is larger. Degrees of freedom by Welch and Satterthwaite, (u + v)^2 /
+    (u^2 / (n - 1) + v^2 / (m - 1)) with u = var(a) / n and v = var(b) / m.
+    If neither sample has any spread: equal means give t = 0 and p = 1, others t = +-inf and p = 0, df = n + m - 2. Does
+    not account for rounds: an effect over time that both samples share stays in the error.
     Source: Welch, "The generalization of Student's problem", Biometrika 34, 1947.
     """
     first, second = finite(a, "welch_t a"), finite(b, "welch_t b")

@@ -1,4 +1,4 @@
-"""Studies on disk: what was planned, what happened, and every sample, none of it lost once it was acknowledged."""
+"""Studies on disk: their plans, events and samples; acknowledged data is durable."""
 
 from cloudcmp.store.access import tag_in
 from cloudcmp.store.seals import MadeElsewhere

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from cloudcmp.errors import CloudcmpError, CorruptStore, StorageFault, StudyBusy
-from cloudcmp.store import planned
+from cloudcmp.store import plan_rows
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import DiskFull, from_os, not_plain
 from cloudcmp.store.files import Reserve
@@ -18,21 +18,22 @@ _NOT_PLAIN = {errno.ELOOP, errno.ENXIO, errno.EISDIR}
 
 
 class StudyLock:
-    """The right to write to a study's folder, held from creation to `release`.
+    """The exclusive right to write to a study's folder, held from creation to `release`.
 
-    The file is apart from the database, because closing any descriptor of a file drops SQLite's own locks on it.
+    The lock file is separate from the database, because closing any descriptor of a file drops SQLite's own locks on
+    it.
     """
 
     def __init__(self, folder: Path, *, write: bool = True) -> None:
-        """Take the lock or raise StudyBusy at once; StorageFault where the folder cannot be written.
+        """Takes the lock, or raises StudyBusy at once; raises StorageFault if the folder cannot be written.
 
-        Without `write` it is taken by the file as it is, and the fault is that it cannot be read. Raises CorruptStore
-        if the lock is no plain file.
+        Without `write` it locks the existing file, and raises StorageFault if the file cannot be read. Raises
+        CorruptStore if the lock is not a plain file.
         """
         path = folder / LOCK_FILE
-        how = os.O_RDWR | os.O_CREAT if write else os.O_RDONLY
+        flags = os.O_RDWR | os.O_CREAT if write else os.O_RDONLY
         try:
-            self._descriptor = os.open(path, how | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+            self._descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         except OSError as error:
             if error.errno in _NOT_PLAIN:
                 raise not_plain(path) from error
@@ -52,15 +53,15 @@ class StudyLock:
             raise from_os(error, path) from error
 
     def release(self) -> None:
-        """Let others write."""
+        """Lets others write."""
         os.close(self._descriptor)
 
 
 def lock_of(folder: Path, *, write: bool, ending: bool) -> StudyLock | None:
     """The lock of a study for a writer; None for a reader.
 
-    A command that is `ending` what the study made takes the lock if it can be had. Raises StudyBusy, StorageFault and
-    CorruptStore.
+    A command that only ends the study's resources (`ending`) takes the lock if possible. Raises StudyBusy, StorageFault
+    and CorruptStore.
     """
     if write:
         return StudyLock(folder)
@@ -71,9 +72,9 @@ def lock_of(folder: Path, *, write: bool, ending: bool) -> StudyLock | None:
 
 
 def open_database(folder: Path, *, write: bool, reserve: bool) -> Database:
-    """The database of a study; with `reserve` the space that was set aside is freed if the disk is full.
+    """The database of a study; with `reserve` the reserved space is freed if the disk is full.
 
-    SQLite needs some for the index of its log. Raises what `Database` raises.
+    SQLite needs space for the index of its log. Raises the errors of `Database`.
     """
     try:
         return Database(folder, write=write)
@@ -84,7 +85,7 @@ def open_database(folder: Path, *, write: bool, reserve: bool) -> Database:
 
 
 def tag_in(folder: Path) -> str | None:
-    """The tag of a study of which hardly anything can be read any more, None where not even that can."""
+    """The tag of a study that is otherwise unreadable; None if the tag is unreadable too."""
     with suppress(CloudcmpError), closing(Database(folder, write=False)) as database:
-        return planned.load_tag(database)
+        return plan_rows.load_tag(database)
     return None

@@ -1,4 +1,4 @@
-"""Arrow arrays to and from buffers: `pyarrow.array` and `to_numpy` load pandas where it is installed, for a second."""
+"""Arrow arrays to and from buffers, without `pyarrow.array` and `to_numpy`, which import pandas if installed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -43,10 +43,10 @@ def to_numpy(column: "pa.Array", missing: float | None = None) -> "NDArray[Any]"
     if pa.types.is_boolean(column.type):
         return _truths(data, column)
     kind = np.float64 if pa.types.is_float64(column.type) else np.dtype(str(column.type))
-    found = np.frombuffer(data, kind, column.offset + len(column))[column.offset :]
+    values = np.frombuffer(data, kind, column.offset + len(column))[column.offset :]
     if column.null_count:
-        found = np.where(_truths(valid, column), found, np.asarray(missing, kind))
-    return found
+        values = np.where(_truths(valid, column), values, np.asarray(missing, kind))
+    return values
 
 
 def _truths(bits: "pa.Buffer", column: "pa.Array") -> "NDArray[np.bool_]":

@@ -1,4 +1,4 @@
-"""The rows of attempts: begun, then ended by themselves or by the controller's own end."""
+"""The rows of attempts: begun, then ended by themselves or interrupted by the end of the controller."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.store import row_values as of
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import corrupt, understood
+from cloudcmp.store.faults import corrupt, corrupt_if_malformed
 from cloudcmp.store.samples import FILE_NAME
 from cloudcmp.store.seals import SEALED_COLUMNS, Seals, is_intact
 
@@ -19,7 +19,7 @@ Begin = tuple[int, int, float]
 
 
 def begin(database: Database, first: Begin) -> None:
-    """Write that an attempt starts; raises ValueError for one that was begun before."""
+    """Writes that an attempt starts; raises ValueError if it was begun before."""
     with database.transaction() as connection:
         _insert(connection, database.seals, first)
         crash_point("begin.before_commit")
@@ -38,7 +38,7 @@ def _insert(connection: Any, seals: Seals, first: Begin) -> None:
 
 
 def finish(database: Database, attempt: Attempt, file: str | None, begin_next: Begin | None) -> None:
-    """Write how a begun attempt ended, and the start of the next one with it; the acknowledgement of its samples."""
+    """Writes the end of a begun attempt, which acknowledges its samples, and in the same step the start of the next."""
     with database.transaction() as connection:
         _update(connection, database.seals, attempt, file)
         if begin_next is not None:
@@ -64,7 +64,7 @@ def _update(connection: Any, seals: Seals, attempt: Attempt, file: str | None) -
 
 
 def move_samples(database: Database, connection: Any, file: str) -> None:
-    """Write that the samples of every attempt that has any are now in one file."""
+    """Writes that the samples of every attempt with samples are now in one file."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM attempt WHERE file IS NOT NULL").fetchall()  # noqa: S608 (constants)
     place = _COLUMNS.split(", ").index("file")
     for values in rows:
@@ -76,7 +76,7 @@ def move_samples(database: Database, connection: Any, file: str) -> None:
 
 
 def interrupt_open(database: Database, at: Callable[[int], float]) -> int:
-    """End every open attempt as aborted and interrupted, at the time `at` gives for its trial; returns how many."""
+    """Ends every open attempt as aborted and interrupted, at the time `at` of its trial; returns their number."""
     open_ones = open_attempts(database)
     if not open_ones:
         return 0
@@ -95,21 +95,21 @@ def interrupt_open(database: Database, at: Callable[[int], float]) -> int:
 def begun(database: Database) -> frozenset[tuple[int, int]]:
     """Trial and number of every attempt that was begun."""
     rows = database.rows("SELECT trial, attempt FROM attempt")
-    with understood(database.path, "the row of an attempt"):
+    with corrupt_if_malformed(database.path, "the row of an attempt"):
         return frozenset((of.count(trial), of.count(attempt)) for trial, attempt in rows)
 
 
 def open_attempts(database: Database) -> list[Begin]:
     """The attempts that have begun and not ended."""
     rows = database.rows("SELECT trial, attempt, started_at FROM attempt WHERE outcome IS NULL ORDER BY trial, attempt")
-    with understood(database.path, "the row of an attempt"):
+    with corrupt_if_malformed(database.path, "the row of an attempt"):
         return [(of.count(trial), of.count(attempt), of.moment(started_at)) for trial, attempt, started_at in rows]
 
 
 def ended(database: Database) -> tuple[tuple[Attempt, str | None], ...]:
-    """Every attempt that has ended with the name of the file of its samples, in the order of trial and attempt."""
+    """Every attempt that has ended, with the name of its samples file, in the order of trial and attempt."""
     rows = database.rows(f"SELECT {_COLUMNS}, seal FROM attempt ORDER BY trial, attempt")  # noqa: S608 (constants)
-    return tuple(found for found in (_attempt(database, row) for row in rows) if found is not None)
+    return tuple(attempt for attempt in (_attempt(database, row) for row in rows) if attempt is not None)
 
 
 def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | None] | None:
@@ -120,24 +120,24 @@ def _attempt(database: Database, row: tuple[Any, ...]) -> tuple[Attempt, str | N
         return None
     trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts, file, reason = values
     whose = f"the row of trial {trial}, attempt {attempt}"
-    with understood(database.path, whose):
+    with corrupt_if_malformed(database.path, whose):
         head = (of.count(trial), of.count(attempt), Outcome(outcome), of.moment(started_at), of.moment(ended_at))
         rest = (of.text(why), bool(of.count(interrupted)), of.count(n_samples), of.optional_digest(sha256))
-        found = Attempt(*head, *rest, of.facts(facts), of.optional_name(reason))
+        parsed = Attempt(*head, *rest, of.facts(facts), of.optional_name(reason))
         file = of.optional_name(file)
-    if (file is None) != (found.sha256 is None) or not (file is None or FILE_NAME.fullmatch(file)):
+    if (file is None) != (parsed.sha256 is None) or not (file is None or FILE_NAME.fullmatch(file)):
         raise corrupt(database.path, f"{whose} names no file of samples")
-    return found, file
+    return parsed, file
 
 
 def count(database: Database, trial: int, *, interrupted_too: bool) -> int:
-    """How many attempts at a trial ended by themselves, or were begun at all."""
+    """The number of attempts at a trial that ended by themselves, or with `interrupted_too` that were begun."""
     query = "SELECT count(*) FROM attempt WHERE trial = ? AND (? OR (outcome IS NOT NULL AND NOT interrupted))"
     return int(database.rows(query, (trial, interrupted_too))[0][0])
 
 
 def first_ok(attempts: tuple[tuple[Attempt, str | None], ...]) -> dict[int, tuple[Attempt, str | None]]:
-    """For each trial the first attempt that ended ok: the one that gives its values."""
+    """For each trial the first attempt that ended ok; it supplies the trial's values."""
     chosen: dict[int, tuple[Attempt, str | None]] = {}
     for attempt, file in attempts:
         if attempt.outcome is Outcome.OK and not attempt.interrupted:

@@ -1,4 +1,4 @@
-"""Named places at which a test may kill the process, to show what the disk holds then."""
+"""Named points at which a test can kill the process, to check the state of the disk."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ _passed: dict[str, int] = {}
 
 
 def crash_point(name: str) -> None:
-    """SIGKILL this process when `CLOUDCMP_CRASH_AT` is `name:n` and this is the n-th passing (from 1)."""
+    """Kills this process with SIGKILL if `CLOUDCMP_CRASH_AT` is `name:n` and this is the n-th passing (from 1)."""
     wanted = os.environ.get("CLOUDCMP_CRASH_AT")
     if wanted is None:
         return

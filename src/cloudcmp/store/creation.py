@@ -1,4 +1,4 @@
-"""The making of a study's folder: nothing in it is a study until the plan is committed."""
+"""Creates a study's folder; it is a study only once the plan is committed."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import DATABASE_FILE, Database
 from cloudcmp.store.faults import storage
 from cloudcmp.store.files import RESERVE_FILE, Reserve, sync_folder
-from cloudcmp.store.planned import (
+from cloudcmp.store.plan_rows import (
     Origin,
     insert_origin,
     insert_plan,
@@ -37,17 +37,17 @@ _FILES = {LOCK_FILE, RESERVE_FILE, DATABASE_FILE, *(f"{DATABASE_FILE}-{end}" for
 
 
 def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Mapping[str, str]]) -> Seals:
-    """Make a study's folder, and return its seals.
+    """Creates a study's folder, and returns its seals.
 
-    `fill` may put files into the folder of samples, and returns notes to be stored. The folder is there whole or not at
-    all, whenever the process dies: it is made beside its place under a hidden name and renamed. Raises UserMistake
-    where the folder is there and is not empty.
+    `fill` may put files into the folder of samples, and returns notes to be stored. Creation is atomic, even if the
+    process dies: the folder is created next to its final path under a hidden name and renamed. Raises UserMistake if
+    the folder exists and is not empty.
     """
     tag = tag_of(plan, origin.created_at)
     seals = Seals(_key_of(plan, tag))
     with storage(folder):
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise _taken(folder)
+            raise _not_empty(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         _sweep_parts(folder)
         part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_PART, dir=folder.parent))
@@ -60,7 +60,7 @@ def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Map
             lock.release()
     except CloudcmpError as error:
         shutil.rmtree(part, ignore_errors=True)
-        raise type(error)(*(_as_asked(fault, part, folder) for fault in error.faults)) from error
+        raise type(error)(*(_with_final_path(fault, part, folder) for fault in error.faults)) from error
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
@@ -68,7 +68,7 @@ def lay_out(folder: Path, plan: Plan, origin: Origin, fill: Callable[[Path], Map
 
 
 def _key_of(plan: Plan, tag: str) -> bytes:
-    """The key that signs a new study; a passing one, for a study that rents and runs nothing, if none can be kept."""
+    """The key that signs a new study; a temporary one if none can be kept and the study rents and runs nothing."""
     try:
         return new_study_key(tag)
     except NoPlaceForKey:
@@ -77,8 +77,8 @@ def _key_of(plan: Plan, tag: str) -> bytes:
         raise
 
 
-def _as_asked(fault: Fault, part: Path, folder: Path) -> Fault:
-    """A fault in words of the folder that was asked for, of which nothing is there yet."""
+def _with_final_path(fault: Fault, part: Path, folder: Path) -> Fault:
+    """A fault with the path of the requested folder, which does not exist yet."""
     return Fault(
         fault.where.replace(str(part), str(folder)),
         fault.what,
@@ -86,15 +86,15 @@ def _as_asked(fault: Fault, part: Path, folder: Path) -> Fault:
     )
 
 
-def _taken(folder: Path) -> UserMistake:
+def _not_empty(folder: Path) -> UserMistake:
     fault = Fault(str(folder), "is there already and is not empty", "name a new folder, or go on with --resume")
     return UserMistake(fault)
 
 
 def _sweep_parts(folder: Path) -> None:
-    """Remove what killed processes left of folders of this name; one that is still being made holds its lock.
+    """Removes the leftovers of killed processes for this folder name; a folder in creation holds its lock.
 
-    Any other folder of such a name stays: another user's, and one that holds more than a study does when it is made.
+    Keeps other folders with such a name: those of other users, and those that hold more than a new study does.
     """
     pattern = re.compile(rf"\.{re.escape(folder.name)}\.[a-z0-9_]{{8}}{re.escape(_PART)}")  # the names of mkdtemp
     parts: list[Path] = []
@@ -107,7 +107,7 @@ def _sweep_parts(folder: Path) -> None:
 
 
 def _remove_unfinished(part: Path) -> None:
-    with suppress(OSError):  # it was killed before its lock was there
+    with suppress(OSError):  # it was killed before it created its lock
         part.rmdir()
         return
     lock = StudyLock(part, write=False)
@@ -119,7 +119,7 @@ def _remove_unfinished(part: Path) -> None:
 
 
 def _is_unfinished(part: Path) -> bool:
-    """Whether a folder is this user's and holds only what `lay_out` puts into one; raises OSError."""
+    """True if a folder is this user's and holds only files of `lay_out`; raises OSError."""
     if not _is_own(part.lstat(), stat.S_ISDIR):
         return False
     samples = part / SAMPLES_FOLDER
@@ -133,8 +133,8 @@ def _is_own_file(path: Path, is_named: bool) -> bool:
     return is_named and _is_own(path.lstat(), stat.S_ISREG)
 
 
-def _is_own(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
-    return is_kind(found.st_mode) and found.st_uid == os.geteuid()
+def _is_own(status: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
+    return is_kind(status.st_mode) and status.st_uid == os.geteuid()
 
 
 def _move(part: Path, folder: Path) -> None:
@@ -143,7 +143,7 @@ def _move(part: Path, folder: Path) -> None:
             part.rename(folder)
         except OSError as error:
             if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR}:
-                raise _taken(folder) from None
+                raise _not_empty(folder) from None
             raise
         crash_point("create.renamed")
         sync_folder(folder.parent)

@@ -1,4 +1,4 @@
-"""The study's database: its tables, how it is opened, and transactions that are durable when they end."""
+"""The study's database: its tables, opening it, and durable transactions."""
 
 import os
 import shutil
@@ -51,15 +51,15 @@ Row = tuple[Any, ...]
 
 
 class Database:
-    """A connection on which every transaction is fsynced before it returns. Raises our errors only.
+    """A connection on which every transaction is fsynced before it returns. Raises only cloudcmp errors.
 
-    `seals` are those of the study, once it is known whose it is.
+    `seals` are those of the study, once its tag is known.
     """
 
     def __init__(self, folder: Path, *, write: bool) -> None:
-        """Open the database of a study that is there; `write` needs the study's lock to be held.
+        """Opens the database of an existing study; `write` needs the study's lock to be held.
 
-        Raises UserMistake where there is none, NewerSchema, CorruptStore and StorageFault.
+        Raises UserMistake if there is none, NewerSchema, CorruptStore and StorageFault.
         """
         self.path = folder / DATABASE_FILE
         self.seals = Seals(None)
@@ -71,7 +71,7 @@ class Database:
             if not self.path.is_file():
                 raise no_study(folder)
             if not write and _lacks_index(self.path):
-                self._copy = _copied(self.path)
+                self._copy = _copy_of(self.path)
             at = Path(self._copy.name) / DATABASE_FILE if self._copy else self.path
             self._connection = _connect(at, "rw" if write else _read_mode(at))
         try:
@@ -84,7 +84,7 @@ class Database:
 
     @staticmethod
     def create(folder: Path) -> None:
-        """Make the tables in a new file that only its owner can read; they are no study until a plan is committed."""
+        """Creates the tables in a new file that only its owner can read; it is no study until a plan is committed."""
         path = folder / DATABASE_FILE
         with storage(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
@@ -115,21 +115,21 @@ class Database:
         self._check_schema()
         if version < SCHEMA_VERSION:
             self._show_added_columns()
-        # The rows carry seals; this finds rows that are gone.
+        # Seals protect the existing rows; this check finds missing rows.
         for (fault,) in self.rows("PRAGMA quick_check(1)"):
             if fault != "ok":
                 raise corrupt(self.path, f"is damaged ({' '.join(str(fault).split())})")
 
     def _check_schema(self) -> None:
-        """Refuses other tables than a study's: a view or trigger of a stranger could give other rows each time."""
+        """Refuses other tables than a study's: a stranger's view or trigger could return different rows each time."""
         tables = _TABLES if self.version == SCHEMA_VERSION else _TABLES_BEFORE
         with storage(self.path):
-            found = sorted(sql for (sql,) in self._connection.execute("SELECT sql FROM sqlite_schema") if sql)
-        if found != sorted(_statements(tables)):
+            statements = sorted(sql for (sql,) in self._connection.execute("SELECT sql FROM sqlite_schema") if sql)
+        if statements != sorted(_statements(tables)):
             raise corrupt(self.path, "has other tables than a study's")
 
     def _show_added_columns(self) -> None:
-        """Shows this connection the tables of an earlier schema with the columns of this one; the file stays."""
+        """Shows the tables of an earlier schema with this one's columns, on this connection only; not in the file."""
         with storage(self.path):
             self._connection.execute("PRAGMA temp_store = MEMORY")
             for table, added in MIGRATED_COLUMNS.items():
@@ -138,7 +138,7 @@ class Database:
                 )
 
     def migrate(self) -> None:
-        """Brings the tables of an earlier schema to this one, all or none; rows keep values and seals."""
+        """Upgrades the tables of an earlier schema to this one, all or none; rows keep their values and seals."""
         if self.version == SCHEMA_VERSION:
             return
         with self.transaction() as connection:
@@ -157,12 +157,12 @@ class Database:
         self.version = SCHEMA_VERSION
 
     def checkpoint(self) -> None:
-        """Move what is committed from the log into the database: a copy without the log then lacks none of it."""
+        """Moves committed rows from the log into the database, so that a copy without the log is complete."""
         with self._mutex, storage(self.path):
             self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _prepare_writing(self) -> None:
-        """Move the log's rows into the database itself, so that none rests on an fsync that once failed."""
+        """Moves the log's rows into the database itself, so that none depends on an fsync that once failed."""
         with storage(self.path):
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
@@ -178,7 +178,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All queries inside see the rows as they were at the first, whatever another process writes meanwhile."""
+        """Runs all queries inside on the rows as of the first query, even if another process writes meanwhile."""
         with storage(self.path):
             self._connection.execute("BEGIN")
         try:
@@ -189,7 +189,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All statements inside are durable together when it ends, or none is."""
+        """Makes all statements inside durable together at its end, or none of them."""
         with self._mutex, storage(self.path):
             if self._unconfirmed:
                 raise unconfirmed(self.path)
@@ -206,12 +206,12 @@ class Database:
         try:
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
-            # Whether these rows are on the disk is not known; opening the study again finds out.
+            # It is unknown if these rows are on the disk; reopening the study finds out.
             self._unconfirmed = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_IOERR
             raise
 
     def close(self) -> None:
-        """Close the connection; nothing is lost where that fails."""
+        """Closes the connection; a failure loses no data."""
         with self._mutex, storage(self.path):
             self._connection.close()
             if self._copy is not None:
@@ -228,18 +228,19 @@ def no_study(folder: Path) -> UserMistake:
 
 
 def _refuse_traps(path: Path) -> None:
-    """Refuses what would have SQLite write or delete elsewhere, or wait without end: links, pipes and devices, and a
-    rollback journal, which can name files.
+    """Refuses files that would make SQLite write or delete elsewhere, or block forever.
+
+    These are links, pipes and devices, and a rollback journal, which can name files.
     """
-    for one in (path, _beside(path, "-wal"), _beside(path, "-shm")):
+    for one in (path, _sibling(path, "-wal"), _sibling(path, "-shm")):
         with suppress(FileNotFoundError):
             kind = one.lstat().st_mode
             if stat.S_ISLNK(kind):
                 raise corrupt(one, "is a link, which a study does not hold")
             if not stat.S_ISREG(kind):
                 raise not_plain(one)
-    if os.path.lexists(_beside(path, "-journal")):
-        raise corrupt(_beside(path, "-journal"), "is a rollback journal, which a study does not hold")
+    if os.path.lexists(_sibling(path, "-journal")):
+        raise corrupt(_sibling(path, "-journal"), "is a rollback journal, which a study does not hold")
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -250,27 +251,27 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 
 def _lacks_index(path: Path) -> bool:
-    """Whether a log waits whose index is not there and cannot be made: SQLite could not read it there."""
-    log, index = _beside(path, "-wal"), _beside(path, "-shm")
-    return _waits(log) and not index.exists() and not os.access(path.parent, os.W_OK)
+    """True if a log is pending and its index neither exists nor can be created: SQLite could not read the log there."""
+    log, index = _sibling(path, "-wal"), _sibling(path, "-shm")
+    return _is_pending(log) and not index.exists() and not os.access(path.parent, os.W_OK)
 
 
-def _copied(path: Path) -> "tempfile.TemporaryDirectory[str]":
-    """The database and its log, where an index can be made."""
+def _copy_of(path: Path) -> "tempfile.TemporaryDirectory[str]":
+    """A copy of the database and its log in a folder where an index can be created."""
     folder = tempfile.TemporaryDirectory(prefix="cloudcmp-")
-    for one in (path, _beside(path, "-wal")):
+    for one in (path, _sibling(path, "-wal")):
         shutil.copyfile(one, Path(folder.name) / one.name)
     return folder
 
 
-def _beside(path: Path, ending: str) -> Path:
+def _sibling(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def _waits(log: Path) -> bool:
+def _is_pending(log: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
 def _read_mode(path: Path) -> str:
-    """`immutable` where no log waits and the folder cannot be written: SQLite could not make its shared memory."""
-    return "ro" if _waits(_beside(path, "-wal")) or os.access(path.parent, os.W_OK) else "immutable"
+    """`immutable` if no log is pending and the folder cannot be written: SQLite could not create its shared memory."""
+    return "ro" if _is_pending(_sibling(path, "-wal")) or os.access(path.parent, os.W_OK) else "immutable"

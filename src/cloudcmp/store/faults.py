@@ -1,4 +1,4 @@
-"""What the operating system and SQLite report, as one line for a person."""
+"""Converts errors of the operating system and of SQLite into one-line faults."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ class DiskFull(StorageFault):
 
 
 def from_os(error: OSError, where: Path) -> StorageFault:
-    """The fault that an OSError at a path stands for."""
+    """The fault for an OSError at a path."""
     if error.errno in _FULL:
         return disk_full(where)
     if error.errno == errno.EFBIG:
@@ -33,7 +33,7 @@ def from_os(error: OSError, where: Path) -> StorageFault:
 
 
 def from_sqlite(error: sqlite3.Error, where: Path) -> CloudcmpError:
-    """The fault that an error of SQLite on a database stands for."""
+    """The fault for an SQLite error on a database."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and _no_room(where)):
         return disk_full(where)
@@ -47,7 +47,7 @@ def from_sqlite(error: sqlite3.Error, where: Path) -> CloudcmpError:
 
 
 def _no_room(where: Path) -> bool:
-    """Whether the disk has no room for the index that SQLite keeps beside its log; it calls that an I/O error."""
+    """True if the disk has no room for the index next to SQLite's log; SQLite reports that as an I/O error."""
     try:
         disk = os.statvfs(where.parent)
     except OSError:
@@ -66,12 +66,12 @@ def corrupt(where: Path, what: str) -> CorruptStore:
 
 
 def not_plain(where: Path) -> CorruptStore:
-    """The fault of a link, a pipe or another thing that is no plain file in the place of a study's file."""
+    """The fault of a link, a pipe or another non-regular file in the place of a study's file."""
     return corrupt(where, "is no plain file, which a study does not hold")
 
 
 def unconfirmed(where: Path) -> StorageFault:
-    """The fault of going on after the disk did not confirm what was written."""
+    """The fault of continuing after the disk did not confirm a write."""
     return _storage(
         where, "the disk did not confirm that it holds what was written", "check the disk, then go on with --resume"
     )
@@ -82,8 +82,8 @@ def _storage(where: Path, what: str, next: str) -> StorageFault:
 
 
 @contextmanager
-def understood(where: Path, what: str) -> Iterator[None]:
-    """Turn what a value of the wrong kind raises inside into CorruptStore: a study may come from a stranger."""
+def corrupt_if_malformed(where: Path, what: str) -> Iterator[None]:
+    """Converts errors of malformed values into CorruptStore: a study may come from a stranger."""
     try:
         yield
     except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
@@ -92,7 +92,7 @@ def understood(where: Path, what: str) -> Iterator[None]:
 
 @contextmanager
 def storage(where: Path) -> Iterator[None]:
-    """Turn what the system and SQLite raise inside into our errors, for the file at hand."""
+    """Converts errors of the system and of SQLite inside into cloudcmp errors for this file."""
     try:
         yield
     except sqlite3.Error as error:

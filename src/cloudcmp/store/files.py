@@ -1,4 +1,4 @@
-"""Files that are on the disk when we say so: written aside, fsynced, renamed, and the folder fsynced."""
+"""Durable files: written under a temporary name, fsynced, renamed, and the folder fsynced."""
 
 import errno
 import hashlib
@@ -17,7 +17,7 @@ TEMPORARY = ".part"
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable."""
+    """Makes the names in a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -26,10 +26,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_durably(path: Path, content: bytes | Callable[[BinaryIO], None]) -> None:
-    """Make the file `path`, with bytes or with what a function writes, durable; a reader sees it whole or not at all.
+    """Writes the file `path` durably and atomically, from bytes or by a function.
 
-    After a failed fsync the kernel may drop what it could not write and report success the next time, so the content is
-    written once more to a new file, never fsynced again. Raises StorageFault; `path` is then as it was.
+    After a failed fsync the kernel may drop the unwritten data and report success the next time, so the content is
+    written once more to a new file, never fsynced again. Raises StorageFault; `path` is then unchanged.
     """
     for attempt in (0, 1):
         temporary = path.with_name(f"{path.name}.{attempt}{TEMPORARY}")
@@ -49,7 +49,7 @@ def write_durably(path: Path, content: bytes | Callable[[BinaryIO], None]) -> No
 
 
 def _write_temporary(path: Path, content: bytes | Callable[[BinaryIO], None]) -> bool:
-    """Write and fsync; False where only the fsync failed."""
+    """Writes and fsyncs a file; returns False if only the fsync failed."""
     crash_point("file.before_write")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
@@ -67,7 +67,7 @@ def _write_temporary(path: Path, content: bytes | Callable[[BinaryIO], None]) ->
 
 
 def discard(paths: Iterable[Path]) -> None:
-    """Remove files where that is possible; what stays is swept when the study is next opened."""
+    """Removes files if possible; the rest is removed when the study is next opened."""
     for path in paths:
         try:
             path.unlink(missing_ok=True)
@@ -90,15 +90,15 @@ def _allocate(descriptor: int, path: Path) -> None:
 
 
 class Reserve:
-    """A file that holds space which the clean-up of a study may need on a full disk."""
+    """A file that reserves space for the clean-up of a study on a full disk."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / RESERVE_FILE
 
     def keep(self) -> None:
-        """Set the space aside if it is not; raises OSError, and leaves no part of it, where the disk has none left.
+        """Reserves the space unless it is reserved; raises OSError, and leaves no part of it, on a full disk.
 
-        Raises OSError as well if something that is no plain file has its name.
+        Also raises OSError if a non-regular file has its name.
         """
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         descriptor = os.open(self._path, flags, 0o600)
@@ -112,7 +112,7 @@ class Reserve:
             os.close(descriptor)
 
     def free(self) -> bool:
-        """Give the space back; False where there was none."""
+        """Frees the space; returns False if there was none."""
         try:
             self._path.unlink()
         except OSError:

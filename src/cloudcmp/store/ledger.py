@@ -1,4 +1,4 @@
-"""The append-only rows of leases and launches, and what they add up to."""
+"""The append-only rows of leases and launches, and the leases that they describe."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from cloudcmp.model.lease import STATE_OF, Lease, LeaseEvent, LeaseNote, LeaseRo
 from cloudcmp.store import row_values as of
 from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import corrupt, understood
+from cloudcmp.store.faults import corrupt, corrupt_if_malformed
 from cloudcmp.store.seals import SEALED_COLUMNS, Seals, is_intact
 
 _LEASE = SEALED_COLUMNS["lease"]
@@ -22,12 +22,12 @@ _NOTES_IN_DETAIL = {
     "ends by itself at its time to live": LeaseNote.ENDS_BY_ITSELF,
     "counted by the hour begun": LeaseNote.BY_THE_HOUR,
 }
-"""How schemas before 3 wrote notes: as text in the detail, which their seals cover."""
+"""The notes of schemas before 3: text in the detail, which their seals cover."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchRecord:
-    """One time that a launch was carried out, for the lease of `slot`; None where it has not ended. Unix seconds."""
+    """One execution of a launch on the lease of `slot`; the end is None while it runs. Unix seconds."""
 
     launch: int
     slot: str
@@ -39,7 +39,7 @@ class LaunchRecord:
 
 
 def append_lease(database: Database, row: LeaseRow) -> None:
-    """Write one row of the ledger; it is durable when this returns."""
+    """Writes one row of the ledger; it is durable when this returns."""
     price = None if row.price_per_hour is None else str(row.price_per_hour)
     ttl_s = None if row.ttl_s is None else float(row.ttl_s)
     values = (
@@ -56,13 +56,13 @@ def append_lease(database: Database, row: LeaseRow) -> None:
 
 
 def lease_rows(database: Database) -> tuple[LeaseRow, ...]:
-    """The whole ledger, in the order in which it was written."""
+    """The whole ledger, in the order of writing."""
     rows = database.rows(f"SELECT {_LEASE}, seal FROM lease ORDER BY id")  # noqa: S608 (constants)
     return tuple(_lease_row(database, row) for row in rows)
 
 
 def readable_rows(database: Database) -> tuple[tuple[LeaseRow, ...], int]:
-    """The rows of the ledger that hold what was acknowledged, and how many do not."""
+    """The intact rows of the ledger, and the number of damaged ones."""
     rows = database.rows(f"SELECT {_LEASE}, seal FROM lease ORDER BY id")  # noqa: S608 (constants)
     good: list[LeaseRow] = []
     for row in rows:
@@ -75,26 +75,26 @@ def _lease_row(database: Database, row: tuple[Any, ...]) -> LeaseRow:
     if not is_intact(row[-1], "lease", *row[:-1]):
         raise corrupt(database.path, f"a row of the ledger, of slot {row[0]}, was changed")
     slot, attempt, event, provider, region, kind, name, token, at, cloud_id, price, currency, ttl_s = row[:13]
-    with understood(database.path, f"a row of the ledger, of slot {slot},"):
+    with corrupt_if_malformed(database.path, f"a row of the ledger, of slot {slot},"):
         amount = None if price is None else of.amount(price)
         if ttl_s is not None:
             of.moment(of.moment(at) + of.number(ttl_s))
         head = (of.name(slot), of.count(attempt), LeaseEvent(event))
-        thing = (of.name(provider), of.name(region), of.name(kind), of.name(name), of.name(token))
+        resource = (of.name(provider), of.name(region), of.name(kind), of.name(name), of.name(token))
         id_, money = of.optional_name(cloud_id), of.optional_name(currency)
         detail, notes = of.text(row[13]), _notes(row[13], row[14])
-        return LeaseRow(*head, *thing, of.moment(at), id_, amount, money, ttl_s, detail, notes)
+        return LeaseRow(*head, *resource, of.moment(at), id_, amount, money, ttl_s, detail, notes)
 
 
 def _notes(detail: str, notes: object) -> frozenset[LeaseNote]:
-    """The notes of a row; raises ValueError and TypeError for those that no store writes."""
+    """The notes of a row; raises ValueError and TypeError for notes that no store writes."""
     if notes is None:
         return frozenset(note for text, note in _NOTES_IN_DETAIL.items() if text in detail.split("; "))
     return frozenset(map(LeaseNote, filter(None, of.text(notes).split(","))))
 
 
 def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
-    """Each lease as its last row leaves it, in the order of their first rows; one lease is one attempt at a slot."""
+    """Each lease in the state of its last row, in the order of their first rows; one lease is one attempt at a slot."""
     leases: dict[tuple[str, int], Lease] = {}
     for row in rows:
         before = leases.get((row.slot, row.attempt))
@@ -118,7 +118,7 @@ def fold(rows: Iterable[LeaseRow]) -> tuple[Lease, ...]:
 
 
 def begin_launch(database: Database, launch: int, at: float, slot: str) -> None:
-    """Write that a launch is now carried out on the lease of a slot."""
+    """Writes the start of a launch on the lease of a slot."""
     with database.transaction() as connection:
         _insert_launch(connection, database.seals, launch, ("BEGIN", at, slot, "", "", None))
         crash_point("launch.before_commit")
@@ -126,7 +126,7 @@ def begin_launch(database: Database, launch: int, at: float, slot: str) -> None:
 
 
 def end_launch(database: Database, launch: int, at: float, outcome: str, why: str, reason: str | None) -> None:
-    """Write how the launch that was begun last under this index ended."""
+    """Writes the end of the launch that was last begun under this index."""
     with database.transaction() as connection:
         _insert_launch(connection, database.seals, launch, ("END", at, "", outcome, why, reason))
         crash_point("launch.before_commit")
@@ -137,7 +137,7 @@ def end_launch(database: Database, launch: int, at: float, outcome: str, why: st
 def _insert_launch(
     connection: sqlite3.Connection, seals: Seals, launch: int, row: tuple[str, float, str, str, str, str | None]
 ) -> None:
-    """Write one row: its event, Unix time (s), slot, outcome, why and reason."""
+    """Writes one row: its event, Unix time (s), slot, outcome, why and reason."""
     event, at, *rest = row
     values = (launch, event, float(at), *rest)
     connection.execute(
@@ -147,14 +147,14 @@ def _insert_launch(
 
 
 def launches(database: Database) -> tuple[LaunchRecord, ...]:
-    """Each time that a launch was carried out, in the order in which they began."""
+    """Each execution of a launch, in the order of their starts."""
     records: list[LaunchRecord] = []
     for launch, event, at, slot, outcome, why, reason, sealed in database.rows(
         f"SELECT {_LAUNCH}, seal FROM launch ORDER BY id"  # noqa: S608 (constants)
     ):
         if not is_intact(sealed, "launch", launch, event, at, slot, outcome, why, reason):
             raise corrupt(database.path, f"a row of launch {launch} was changed")
-        with understood(database.path, f"a row of launch {launch}"):
+        with corrupt_if_malformed(database.path, f"a row of launch {launch}"):
             of.count(launch), of.moment(at), of.name(slot), of.text(outcome), of.text(why), of.optional_name(reason)
         if event not in {"BEGIN", "END"}:
             raise corrupt(database.path, f"a row of launch {launch} names no event of a launch")

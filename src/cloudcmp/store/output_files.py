@@ -1,4 +1,4 @@
-"""Files that a person names to be written: one that is there is replaced only by its like."""
+"""Output files named by a user: an existing file is replaced only by one of its kind."""
 
 import os
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _HEAD_BYTES = 4096
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path names a device, a pipe or an open file, such as /dev/stdout: it is written to, never replaced."""
+    """True if a path names a device, a pipe or an open file, such as /dev/stdout: it is written to, never replaced."""
     folder = path.parent.resolve()
     if folder == Path("/dev") or folder.is_relative_to("/proc"):
         return True
@@ -19,7 +19,7 @@ def is_stream(path: Path) -> bool:
 
 
 def is_standard_output(path: Path) -> bool:
-    """Whether a path in /dev or /proc names this process's own standard output, as /dev/stdout does."""
+    """True if a path in /dev or /proc names this process's own standard output, such as /dev/stdout."""
     try:
         return is_stream(path) and os.path.samestat(path.stat(), os.fstat(1))
     except OSError:
@@ -27,10 +27,9 @@ def is_standard_output(path: Path) -> bool:
 
 
 def check_replaceable(path: Path, what: str, is_one: Callable[[bytes], bool]) -> None:
-    """Raise UserMistake where something else than `what` stands at a path that is to be written.
+    """Raises UserMistake if the file at an output path is something other than `what`.
 
-    `is_one` is given the first bytes of the file. An empty file may be replaced, and so may a link, which is not
-    followed.
+    `is_one` gets the first bytes of the file. An empty file may be replaced, and so may a link, which is not followed.
     """
     if path.is_dir():
         raise UserMistake.at(str(path), "is a folder", "name a file")

@@ -1,4 +1,4 @@
-"""What commands printed, one small file an attempt, named with its digest in the attempt's facts."""
+"""The output of commands: one small file per attempt, named with its digest in the attempt's facts."""
 
 import gzip
 import hashlib
@@ -21,11 +21,11 @@ _FILE = re.compile(rf"{FOLDER}/\d+-\d+\.json\.gz")
 
 
 def keep(folder: Path, trial: int, attempt: int, texts: Mapping[str, str]) -> dict[str, str]:
-    """Write what an attempt printed, durably; its file, relative to the study's folder, and its digest."""
+    """Writes the output of an attempt durably; returns the file, relative to the study's folder, and its digest."""
     content = gzip.compress(json.dumps(dict(texts), ensure_ascii=False).encode(), mtime=0)
     try:
         with storage(folder), OwnedPath(folder, (FOLDER,)).folder(make=True):
-            pass  # it is there, and no link
+            pass  # the folder exists, and is not a link
     except NotOurs as error:
         raise StorageFault(*error.faults) from error
     file = f"{FOLDER}/{trial:08d}-{attempt}.json.gz"
@@ -34,7 +34,7 @@ def keep(folder: Path, trial: int, attempt: int, texts: Mapping[str, str]) -> di
 
 
 def damaged(folder: Path, attempts: Iterable[Attempt]) -> list[Fault]:
-    """A fault for each output that is not what was written; only files of outputs are opened, and no link."""
+    """A fault for each output that differs from the written one; opens only output files, and no link."""
     faults = []
     for attempt in attempts:
         kept = json.loads(attempt.facts or "{}").get(KEY)
@@ -45,7 +45,7 @@ def damaged(folder: Path, attempts: Iterable[Attempt]) -> list[Fault]:
 
 
 def _is_whole(folder: Path, kept: object) -> bool:
-    """Whether the file that facts name holds what they say; facts may come from a stranger."""
+    """True if the file named in the facts matches its digest; facts may come from a stranger."""
     file, digest = (kept.get("file"), kept.get("sha256")) if isinstance(kept, dict) else (None, None)
     if not isinstance(file, str) or not _FILE.fullmatch(file):
         return False

@@ -10,7 +10,7 @@ from cloudcmp.store.seals import row_digest
 
 
 def values_of(one: PriceRow | TypeFacts | Doubt) -> tuple[str, tuple[object, ...]]:
-    """The table that a row goes to, and its columns after the list."""
+    """The table of a row, and its columns after the list."""
     if isinstance(one, PriceRow):
         fields = json.dumps([
             one.provider, one.region, one.item.value, one.name, str(one.amount), one.currency, one.unit.value,
@@ -30,7 +30,7 @@ def values_of(one: PriceRow | TypeFacts | Doubt) -> tuple[str, tuple[object, ...
 
 
 def price_row(fields: list[Any]) -> PriceRow:
-    """The price that such a text tells."""
+    """The price in a stored text."""
     (provider, region, item, name, amount, currency, unit, system, purchase, tenancy, term, upfront, begin, end, to,
      least, sku, starts, plan) = fields  # fmt: skip
     return PriceRow(
@@ -41,7 +41,7 @@ def price_row(fields: list[Any]) -> PriceRow:
 
 
 def sold_of(fields: list[Any]) -> TypeFacts:
-    """What such a text tells of an instance type."""
+    """The facts of an instance type in a stored text."""
     provider, region, name, vcpus, memory_gib, category, attributes = fields
     return TypeFacts(
         provider, region, name, vcpus, memory_gib, category, tuple((key, value) for key, value in attributes)
@@ -49,7 +49,7 @@ def sold_of(fields: list[Any]) -> TypeFacts:
 
 
 def doubt_of(fields: list[Any]) -> Doubt:
-    """The doubt that such a text tells."""
+    """The doubt in a stored text."""
     provider, region, sku, name, why, item, system, purchase, tenancy = fields
     return Doubt(provider, region, sku, name, why, Item(item) if item else None, system,
                  Purchase(purchase) if purchase else None, tenancy)  # fmt: skip

@@ -1,8 +1,8 @@
-"""The price book: every price list that was ever fetched on this machine, each whole, dated, and kept.
+"""The price book: every price list that was ever fetched on this machine, complete and dated.
 
-One SQLite file of the user's own. A list is written in one transaction, so that it is there in whole or not at all, and
-two processes may write at once: one waits for the other. A list that says what one of the same source said before is
-kept as a further date of that one. Each row bears a digest, for SQLite does not notice a flipped bit in its pages.
+One SQLite file per user. A list is written in one transaction, so it is stored completely or not at all, and two
+processes may write at once: one waits for the other. A list with the same content as an earlier one of its source is
+stored as a further date of that one. Each row has a digest, because SQLite does not notice a flipped bit in its pages.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 from cloudcmp.errors import CloudcmpError, Fault, NewerSchema, StorageFault
 from cloudcmp.model.price import Doubt, How, Item, PriceEntry, PriceList, PriceListEntry, PriceRow, Purchase, TypeFacts
-from cloudcmp.store.faults import corrupt, storage, understood
+from cloudcmp.store.faults import corrupt, corrupt_if_malformed, storage
 from cloudcmp.store.price_text import doubt_of, price_row, sold_of, values_of
 from cloudcmp.store.seals import row_digest
 
@@ -48,15 +48,15 @@ CREATE INDEX doubt_of ON doubt (list, provider, region, name);
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {SCHEMA_VERSION};
 """
-# The user's own word goes before the providers', and theirs before what is old by nature.
+# The user's own prices take precedence over the providers', and these over lists that are old by nature.
 _RANK = {How.GIVEN: 0, How.FETCHED: 1, How.RECORDED: 1, How.BUNDLED: 2, How.PUBLISHED: 2}
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of a list: its number in the book, and how many rows, instance types and doubts it has.
+    """The result of storing a list: its number in the book, and how many rows, instance types and doubts it has.
 
-    `again` is whether the book had just this list already, and only its date is new; `first` are a few of the doubts.
+    `again` is true if the book had this list already, and only its date is new; `first` are a few of the doubts.
     """
 
     list: int
@@ -68,13 +68,13 @@ class Kept:
 
 
 def book_path() -> Path:
-    """Where the user's price book is: in cloudcmp/prices.db under $XDG_DATA_HOME, by default ~/.local/share."""
+    """The path of the user's price book: cloudcmp/prices.db under $XDG_DATA_HOME, by default ~/.local/share."""
     data = os.environ.get("XDG_DATA_HOME") or ""
     return (Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share") / "cloudcmp" / "prices.db"
 
 
 class PriceBook:
-    """The lists of one file; a file that is not there is an empty book, and is made when a list is put into it.
+    """The lists of one file; a missing file is an empty book, and is created with the first list.
 
     Raises StorageFault, CorruptStore and NewerSchema; StudyBusy is never raised: a writer waits for others.
     """
@@ -86,7 +86,7 @@ class PriceBook:
             self._open()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Closes the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -100,15 +100,15 @@ class PriceBook:
     # -- writing
 
     def put(self, head: PriceList, entries: Iterable[PriceEntry] | None = None) -> Kept:
-        """Put a list into the book, in whole or not at all; `entries` streams its rows in place of `head`'s.
+        """Stores a list completely or not at all; `entries` streams its rows in place of `head`'s.
 
-        A list that repeats, row by row, what an earlier list of the same source had takes no more room. Equal bytes
-        are not enough: they may have been read for other regions, or by another version of the reader. Memory does not
-        grow with the list. Whatever `entries` raises leaves the book as it was.
+        A list with the same rows as an earlier list of the same source takes no further space. Equal bytes are not
+        enough: they may have been read for other regions, or by another version of the reader. Memory does not grow
+        with the list. If `entries` raises, the book is unchanged.
         """
         if entries is None:
             entries = [*([head.published] if head.published else []), *head.sold, *head.rows, *head.doubts]
-        with self._bookmarked(), self._writing() as connection:
+        with self._existing_file(), self._writing() as connection:
             number = int(connection.execute("SELECT coalesce(max(id), 0) + 1 FROM list").fetchone()[0])
             connection.execute("SAVEPOINT body")
             filler = _Filler(connection, number)
@@ -125,8 +125,8 @@ class PriceBook:
             return Kept(number, *_counts(connection, body), _first(connection, body), same is not None)
 
     @contextmanager
-    def _bookmarked(self) -> Iterator[None]:
-        """Make the file where there is none."""
+    def _existing_file(self) -> Iterator[None]:
+        """Creates the file if it is missing."""
         if self._connection is None:
             with storage(self.path):
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ class PriceBook:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         connection = self._connection
         assert connection is not None
-        with _told(self.path):
+        with _book_errors(self.path):
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -149,9 +149,9 @@ class PriceBook:
                 raise
 
     def _open(self) -> None:
-        with _told(self.path):
+        with _book_errors(self.path):
             mode = "rw" if os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK) else "ro"
-            # What is immutable is read without its log: where there is one, its rows would be missed.
+            # An immutable database is read without its log: if there is a log, its rows would be missed.
             still = mode == "ro" and not _has_log(self.path)
             uri = f"file:{quote(str(self.path.absolute()))}?mode={mode}{'&immutable=1' if still else ''}"
             connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S, check_same_thread=False)
@@ -176,7 +176,7 @@ class PriceBook:
                 raise NewerSchema.at(str(self.path), "was written by a later version of cloudcmp", "use that version")
 
     def _version_by_log(self, connection: sqlite3.Connection) -> tuple[int, int]:
-        """The version of a book that cannot be written, and whose newest rows lie in a log."""
+        """The version of a book that cannot be written, and whose newest rows are in a log."""
         try:
             return _version(connection)
         except sqlite3.OperationalError as error:
@@ -193,55 +193,55 @@ class PriceBook:
         item: Item | None = None,
         purchase: Purchase | None = None,
     ) -> list[PriceListEntry]:
-        """The lists that tell such prices, those to be asked first first; all of the book where nothing is named.
+        """The lists with such prices, in order of precedence; all lists of the book without filters.
 
-        The user's own lists go before the providers', those before what is old by nature, and the newer before the
-        older, by the day of their prices: those without a day go last, and of one day what came last goes first. A list
-        of prices that hold everywhere covers every region.
+        The user's own lists precede the providers', these the lists that are old by nature, and newer ones precede
+        older ones, by the day of their prices: lists without a day are last, and of one day the list stored last is
+        first. A list of prices that apply everywhere covers every region.
         """
         wanted = {"provider = ?": provider, "region IN (?, '')": region, "item = ?": item, "purchase = ?": purchase}
         named = {clause: value for clause, value in wanted.items() if value is not None}
         where = f" WHERE body IN (SELECT list FROM cover WHERE {' AND '.join(named)})" if named else ""
-        found = [self._listed(row) for row in self._rows(f"SELECT * FROM list{where}", [*named.values()])]
-        return sorted(found, key=_turn)
+        entries = [self._listed(row) for row in self._rows(f"SELECT * FROM list{where}", [*named.values()])]
+        return sorted(entries, key=_turn)
 
     def rows(
         self, list_: PriceListEntry, provider: str, region: str | None, item: Item, name: str | None = None
     ) -> tuple[PriceRow, ...]:
-        """What a list says of a thing in a region, or everywhere; of all things or regions where none is named."""
+        """A list's prices of an item in a region, or everywhere; None as region or name: all."""
         where, values = _where(provider, region, name)
-        found = self._rows(
+        records = self._rows(
             f"SELECT said, seal FROM row WHERE list = ? AND item = ?{where}", [self._body(list_), item.value, *values]
         )
-        rows = tuple(price_row(self._checked("row", *one)) for one in found)
+        rows = tuple(price_row(self._checked("row", *one)) for one in records)
         if name is not None and any(one.name != name for one in rows):
             raise corrupt_book(self.path, f"a row of it is not of {name!r}, by which it is found")
         return rows
 
     def names(self, list_: PriceListEntry, provider: str, region: str | None, item: Item) -> tuple[str, ...]:
-        """The things that a list prices in a region, or everywhere, each once, in order; no row of them is read."""
+        """The names that a list prices in a region, or everywhere, sorted, each once; reads none of their rows."""
         where, values = _where(provider, region, None)
         statement = f"SELECT DISTINCT name FROM row WHERE list = ? AND item = ?{where} ORDER BY 1"
         return tuple(str(name) for (name,) in self._rows(statement, [self._body(list_), item.value, *values]))
 
     def sold(self, list_: PriceListEntry, provider: str, region: str | None = None) -> tuple[TypeFacts, ...]:
-        """What a list tells of instance types beside their prices, the same thing once."""
+        """The facts of a list about instance types besides their prices, without duplicates."""
         where, values = _where(provider, region, None)
         statement = f"SELECT said, seal FROM sold WHERE list = ?{where} GROUP BY said, seal ORDER BY max(rowid)"
-        found = self._rows(statement, [self._body(list_), *values])
-        return tuple(sold_of(self._checked("sold", *one)) for one in found)
+        records = self._rows(statement, [self._body(list_), *values])
+        return tuple(sold_of(self._checked("sold", *one)) for one in records)
 
     def doubts(
         self, list_: PriceListEntry, provider: str, region: str | None, name: str | None = None
     ) -> tuple[Doubt, ...]:
-        """The lines of a list that tell no price of a thing; those that name no thing are in every answer."""
+        """The lines of a list without a usable price; those without a name are in every result."""
         where, values = _where(provider, region, None)
         where, values = (where + " AND name IN (?, '')", [*values, name]) if name else (where, values)
-        found = self._rows(f"SELECT said, seal FROM doubt WHERE list = ?{where}", [self._body(list_), *values])
-        return tuple(doubt_of(self._checked("doubt", *one)) for one in found)
+        records = self._rows(f"SELECT said, seal FROM doubt WHERE list = ?{where}", [self._body(list_), *values])
+        return tuple(doubt_of(self._checked("doubt", *one)) for one in records)
 
     def places(self, provider: str | None = None) -> tuple[tuple[str, str], ...]:
-        """Providers and regions of which the book has any price."""
+        """The providers and regions with any price in the book."""
         where, values = ("", []) if provider is None else (" WHERE provider = ?", [provider])
         rows = self._rows(f"SELECT DISTINCT provider, region FROM cover{where} ORDER BY 1, 2", values)
         return tuple((str(one), str(other)) for one, other in rows)
@@ -249,14 +249,14 @@ class PriceBook:
     def _rows(self, statement: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
         if self._connection is None:
             return []
-        with _told(self.path):
+        with _book_errors(self.path):
             return self._connection.execute(statement, values).fetchall()
 
     def _listed(self, row: tuple[Any, ...]) -> PriceListEntry:
         *values, sealed = row
         if row_digest("list", *values) != sealed:
             raise corrupt_book(self.path, f"its list {values[0]} was changed")
-        with understood(self.path, "a list"):
+        with corrupt_if_malformed(self.path, "a list"):
             day = date.fromisoformat(values[5]) if values[5] else None
             return PriceListEntry(values[0], values[1], How(values[2]).value, values[3], values[4], day)
 
@@ -266,12 +266,12 @@ class PriceBook:
     def _checked(self, table: str, text: str, sealed: str) -> list[Any]:
         if row_digest(table, text) != sealed:
             raise corrupt_book(self.path, f"a {table} of it was changed")
-        with understood(self.path, f"a {table}"):
+        with corrupt_if_malformed(self.path, f"a {table}"):
             return list(json.loads(text))
 
 
 def _turn(one: PriceListEntry) -> tuple[int, int, float, int]:
-    """Where a list stands among those that are asked."""
+    """The sort key of a list by precedence."""
     return _RANK[How(one.how)], -one.dated.toordinal() if one.dated else 0, -one.fetched_at, -one.id
 
 
@@ -283,13 +283,13 @@ def _has_log(path: Path) -> bool:
 
 
 def corrupt_book(path: Path, what: str) -> CloudcmpError:
-    """The fault of a price book that does not hold what was put into it."""
+    """The fault of a price book whose content was changed."""
     return type(corrupt(path, what))(Fault(str(path), what, "remove the file and fetch the prices again"))
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system raise inside into our errors, with what to do about a price book."""
+def _book_errors(path: Path) -> Iterator[None]:
+    """Converts errors of SQLite and the system inside into cloudcmp errors, with advice for a price book."""
     try:
         with storage(path):
             yield
@@ -320,7 +320,7 @@ def _where(provider: str, region: str | None, name: str | None) -> tuple[str, li
 
 
 class _Filler:
-    """Writes what a reader tells into the tables, a thousand rows at a time."""
+    """Writes the entries of a reader into the tables, a thousand rows at a time."""
 
     def __init__(self, connection: sqlite3.Connection, list_: int) -> None:
         self.list = list_
@@ -332,7 +332,7 @@ class _Filler:
     def fill(self, entries: Iterable[PriceEntry]) -> None:
         for one in entries:
             if isinstance(one, date):
-                self.published = min(one, self.published or one)  # the oldest: a list is as sure as that
+                self.published = min(one, self.published or one)  # the oldest: a list is only as recent as that
                 continue
             table, values = values_of(one)
             self._waiting[table].append((self.list, *values))
@@ -364,24 +364,24 @@ def _counts(connection: sqlite3.Connection, body: int) -> tuple[int, int, int]:
 
 
 def _first(connection: sqlite3.Connection, body: int) -> tuple[Doubt, ...]:
-    found = connection.execute("SELECT said FROM doubt WHERE list = ? ORDER BY rowid LIMIT 3", (body,))
-    return tuple(doubt_of(json.loads(text)) for (text,) in found)
+    records = connection.execute("SELECT said FROM doubt WHERE list = ? ORDER BY rowid LIMIT 3", (body,))
+    return tuple(doubt_of(json.loads(text)) for (text,) in records)
 
 
 def _same(connection: sqlite3.Connection, head: PriceList, body: int) -> int | None:
-    """The earlier body of the same bytes, source and kind that says what this one says, None if there is none."""
-    found = connection.execute(
+    """The earlier body with the same bytes, source, kind and content; None if there is none."""
+    bodies = connection.execute(
         "SELECT DISTINCT body FROM list WHERE sha256 = ? AND source = ? AND how = ? ORDER BY body DESC",
         (head.sha256, head.source, head.how),
     ).fetchall()
-    if not found:
+    if not bodies:
         return None
     text = _digest_of(connection, body)
-    return next((int(one) for (one,) in found if _digest_of(connection, one) == text), None)
+    return next((int(one) for (one,) in bodies if _digest_of(connection, one) == text), None)
 
 
 def _digest_of(connection: sqlite3.Connection, body: int) -> str:
-    """A digest of all that a body says, in its order."""
+    """A digest of the content of a body, in its order."""
     digest = hashlib.sha256()
     for table in ("row", "sold", "doubt"):
         digest.update(table.encode())

@@ -1,6 +1,6 @@
 """The types of the values in stored rows. A study's folder may come from a stranger, and SQLite keeps any type.
 
-Each function returns its value, and raises ValueError or TypeError for one that a store does not write.
+Each function returns its value, and raises ValueError or TypeError for a value that a store does not write.
 """
 
 import json
@@ -53,19 +53,19 @@ def number(value: object) -> float:
 
 
 def moment(value: object) -> float:
-    """A Unix time (s) that is within the years that a date can name."""
+    """A Unix time (s) within the years that a date can represent."""
     if not _FIRST <= number(value) <= _LAST:
         raise ValueError(f"{value} is no time")
     return number(value)
 
 
 def amount(value: object) -> Decimal:
-    """Money from its text, in bounds within which sums and products stay exact enough."""
-    found = Decimal(text(value))
-    exponent = found.as_tuple().exponent
-    if not isinstance(exponent, int) or abs(exponent) > _MOST_DIGITS or abs(found) >= _LARGEST_AMOUNT:
+    """Money from its text, within bounds that keep sums and products exact enough."""
+    parsed = Decimal(text(value))
+    exponent = parsed.as_tuple().exponent
+    if not isinstance(exponent, int) or abs(exponent) > _MOST_DIGITS or abs(parsed) >= _LARGEST_AMOUNT:
         raise ValueError("is no amount of money")
-    return found
+    return parsed
 
 
 def optional_digest(value: object) -> str | None:
@@ -82,10 +82,10 @@ def facts(value: object) -> str:
     written = text(value)
     if not written:
         return written
-    found = json.loads(written)
-    if not isinstance(found, dict):
+    parsed = json.loads(written)
+    if not isinstance(parsed, dict):
         raise TypeError("facts are no object")
-    if written.count("{") + written.count("[") > _DEEPEST and not _is_shallow(found, _DEEPEST):
+    if written.count("{") + written.count("[") > _DEEPEST and not _is_shallow(parsed, _DEEPEST):
         raise ValueError("facts are nested too deeply")
     return written
 

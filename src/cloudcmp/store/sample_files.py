@@ -13,7 +13,7 @@ from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, storage
 from cloudcmp.store.files import sha256_of, write_durably
-from cloudcmp.store.planned import digest_key, digest_of, put_meta
+from cloudcmp.store.plan_rows import digest_key, digest_of, put_meta
 from cloudcmp.store.samples import COMPRESSION, FILE_NAME, IMPORTED_FILE, Source, checked, file_name, schema, sources
 from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 _TRIAL = re.compile(r"trial-(\d+)-(\d+)\.parquet")
 _STUDY = re.compile(r"study-\d+\.parquet")
-_ASIDE = ".unacknowledged"
+_RENAMED = ".unacknowledged"
 _ROWS_AT_ONCE = 1 << 20
 _ROWS_A_GROUP = 256 * 1024
 _PART = re.compile(r"(trial-\d+-\d+|study-\d+|imported)\.parquet\.\d+\.part")
 
 
 def is_file_of_samples(name: str) -> bool:
-    """Whether a file's name is one that the store gives to files of samples, finished or not."""
+    """True if a file name is one that the store gives to files of samples, finished or not."""
     return FILE_NAME.fullmatch(name) is not None or _PART.fullmatch(name) is not None
 
 
 def check_no_rows_lost(database: Database, folder: Path) -> None:
-    """Raise CorruptStore if a file holds samples of an attempt that the database does not know.
+    """Raises CorruptStore if a file holds samples of an attempt that the database does not know.
 
-    An attempt is written down before its samples: such a file shows that rows were lost, as they are when `study.db` is
-    copied without its log. Rows of attempts without samples are lost without a trace. A study that another process
-    works on may be read meanwhile: the files are listed first.
+    An attempt is written to the database before its samples: such a file shows that rows were lost, for example because
+    `study.db` was copied without its log. Lost rows of attempts without samples leave no trace. Another process may
+    write to the study during the read: the files are listed first.
     """
     if not os.path.lexists(folder):
-        return  # what reads samples says that they are missing
+        return  # readers of samples report them as missing
     with _opened(folder) as descriptor:
         names = sorted(os.listdir(descriptor))  # noqa: PTH208 - by the descriptor
     known = attempt_rows.begun(database)
-    unknown = [name for name in names if (found := _TRIAL.fullmatch(name)) and _attempt(found) not in known]
+    unknown = [name for name in names if (match := _TRIAL.fullmatch(name)) and _attempt(match) not in known]
     if whole := [name for name in names if _STUDY.fullmatch(name)]:
         rows = attempt_rows.ended(database)
         named = {file for _, file in rows}
@@ -59,29 +59,29 @@ def check_no_rows_lost(database: Database, folder: Path) -> None:
 
 
 def _attempts_in(path: Path) -> set[tuple[int, int]]:
-    """The attempts whose samples a file of several trials holds; raises CorruptStore where it cannot be read."""
-    found: set[tuple[int, int]] = set()
+    """The attempts whose samples a file of several trials holds; raises CorruptStore if it cannot be read."""
+    attempts: set[tuple[int, int]] = set()
     try:
         with opened_parquet(path, "") as file:
             for batch in batches(file, path, ("trial_id", "attempt"), _ROWS_AT_ONCE):
-                found.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+                attempts.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     except FileNotFoundError:
-        return set()  # the process that writes has removed it meanwhile
+        return set()  # the writing process has removed it meanwhile
     except UserMistake as error:
         raise corrupt(path, f"is named by no row and cannot be read ({error.faults[0].what})") from error
-    return found
+    return attempts
 
 
-def _attempt(found: re.Match[str]) -> tuple[int, int]:
-    return int(found[1]), int(found[2])
+def _attempt(match: re.Match[str]) -> tuple[int, int]:
+    return int(match[1]), int(match[2])
 
 
 def remove_leftovers(database: Database, folder: Path) -> tuple[str, ...]:
-    """Remove what a crash or compaction left: unfinished files, and files whose samples are in a later one.
+    """Removes the leftovers of a crash or compaction: unfinished files, and files whose samples are in a later one.
 
-    A whole file of an attempt that was cut short is kept under another name, because nothing tells whether its row was
-    lost or never written; returns these names. Nothing is removed before every row is read, every file that a row names
-    is seen, and the digest of the file that holds the samples now is right; raises CorruptStore otherwise.
+    A complete file of an interrupted attempt is renamed and kept, because its row may have been lost or never written;
+    returns these names. Before removing anything, it reads every row, checks that every file named in a row exists, and
+    verifies the digest of the file that now holds the samples; raises CorruptStore otherwise.
     """
     rows = attempt_rows.ended(database)
     named = {file for _, file in rows if file is not None}
@@ -99,23 +99,23 @@ def remove_leftovers(database: Database, folder: Path) -> tuple[str, ...]:
         if not moved.isdisjoint(left) or any(_STUDY.fullmatch(name) for name in left):
             for source in sources(database, folder, rows):
                 checked(source)
-        aside = tuple(name for name in names if name in cut)
+        renamed = tuple(name for name in names if name in cut)
         with storage(folder):
-            for name in aside:
-                os.rename(name, f"{name}{_ASIDE}", src_dir_fd=descriptor, dst_dir_fd=descriptor)
+            for name in renamed:
+                os.rename(name, f"{name}{_RENAMED}", src_dir_fd=descriptor, dst_dir_fd=descriptor)
         for name in left:
             crash_point("sweep.before_unlink")
-            with suppress(OSError):  # what stays is removed when the study is next opened
+            with suppress(OSError):  # leftovers are removed when the study is next opened
                 os.unlink(name, dir_fd=descriptor)
-        if left or aside:
+        if left or renamed:
             with storage(folder):
                 os.fsync(descriptor)
-    return aside
+    return renamed
 
 
 @contextmanager
 def _opened(folder: Path) -> Iterator[int]:
-    """A descriptor of the folder itself; raises CorruptStore where it is missing, or a link to another one."""
+    """A descriptor of the folder itself; raises CorruptStore if it is missing, or a link to another one."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -132,15 +132,15 @@ def _opened(folder: Path) -> Iterator[int]:
 
 
 def compact(database: Database, folder: Path) -> None:
-    """Write all samples of a study to one file, name it in the rows of their attempts, then remove the small ones.
+    """Writes all samples of a study to one file, names it in the rows of their attempts, then removes the small ones.
 
     The order is that of every file: durable first, named second. After a crash at any step the study reads the same.
     """
     small = sources(database, folder, attempt_rows.ended(database))
     if len(small) < 2:
         return
-    taken = [int(path.stem.split("-")[1]) for path in folder.glob("study-*.parquet")]
-    path = folder / f"study-{max(taken, default=-1) + 1}.parquet"
+    numbers = [int(path.stem.split("-")[1]) for path in folder.glob("study-*.parquet")]
+    path = folder / f"study-{max(numbers, default=-1) + 1}.parquet"
     write_durably(path, lambda file: _write_all(small, file))
     with storage(path):
         digest = sha256_of(path)

@@ -1,4 +1,4 @@
-"""The Parquet files of samples, and the digests without which none is read."""
+"""The Parquet files of samples; each is read only if its digest is right."""
 
 import errno
 import hashlib
@@ -16,7 +16,7 @@ from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.store.arrow import numbers, texts
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, not_plain, storage
-from cloudcmp.store.planned import digest_of
+from cloudcmp.store.plan_rows import digest_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,9 +52,9 @@ def file_name(trial: int, attempt: int) -> str:
 
 
 def distinct(samples: Iterable[Sample]) -> list[Sample]:
-    """The samples in the order of `seq`, each once: one that was sent again is dropped.
+    """The samples in the order of `seq`, without duplicates of retransmission.
 
-    Raises ValueError for a time or a value that is no finite number.
+    Raises ValueError for a time or a value that is not a finite number.
     """
     by_seq: dict[int, Sample] = {}
     for sample in samples:
@@ -88,7 +88,7 @@ def encode(trial: int, attempt: int, samples: Sequence[Sample]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of samples, the digest that was acknowledged, and in words whose samples it holds."""
+    """A file of samples, its acknowledged digest, and a description of the trials in it."""
 
     path: Path
     sha256: str
@@ -98,31 +98,31 @@ class Source:
 def sources(database: Database, folder: Path, attempts: Iterable[tuple[Attempt, str | None]]) -> list[Source]:
     """The files that hold the samples of some attempts, each once, in the order of the attempts."""
     digests: dict[str, str] = {}
-    found: dict[str, Source] = {}
+    by_file: dict[str, Source] = {}
     for attempt, file in attempts:
-        if attempt.sha256 is None or file is None or file in found:
+        if attempt.sha256 is None or file is None or file in by_file:
             continue
         whose = f"trial {attempt.trial}, attempt {attempt.attempt}"
         if file.startswith("study-"):
             digests[file] = digests.get(file) or digest_of(database, file) or ""
-            found[file] = Source(folder / file, digests[file], "all trials")
+            by_file[file] = Source(folder / file, digests[file], "all trials")
         else:
-            found[file] = Source(folder / file, attempt.sha256, whose)
-    return list(found.values())
+            by_file[file] = Source(folder / file, attempt.sha256, whose)
+    return list(by_file.values())
 
 
 def checked(source: Source) -> Path:
-    """The path of a file whose bytes are those that were acknowledged; raises CorruptStore naming file and trial."""
+    """The path of a file after verifying its digest; raises CorruptStore naming file and trial."""
     with storage(source.path), _opened(source) as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != source.sha256:
-        what = f"SHA-256 {found[:12]}... instead of {source.sha256[:12]}..."
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != source.sha256:
+        what = f"SHA-256 {digest[:12]}... instead of {source.sha256[:12]}..."
         raise corrupt(source.path, f"the samples of {source.whose} were changed ({what})")
     return source.path
 
 
 def _opened(source: Source) -> io.BufferedReader:
-    """A file of samples, opened to be read; raises CorruptStore for a missing file, a link, a pipe, or a large hole.
+    """A file of samples, opened for reading; raises CorruptStore for a missing file, a link, a pipe, or a large hole.
 
     The folder may come from a stranger, and hashing a hole of terabytes would take days.
     """
@@ -148,8 +148,10 @@ def _opened(source: Source) -> io.BufferedReader:
 
 
 def _has_hole(descriptor: int, kind: os.stat_result) -> bool:
-    """Whether most of a large file is not on the disk; a file system that compresses files stores less than their size
-    without a hole."""
+    """True if most of a large file is not on the disk.
+
+    A file system that compresses files stores less than their size without a hole.
+    """
     if kind.st_size <= _LARGE_BYTES or kind.st_blocks * 512 >= kind.st_size / 2:
         return False
     hole = os.lseek(descriptor, 0, os.SEEK_HOLE)

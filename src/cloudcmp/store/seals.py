@@ -1,9 +1,9 @@
-"""Seals of rows: a digest that finds a changed byte, and a signature that only the maker of a study can give.
+"""Seals of rows: a digest that detects a changed byte, and a signature that only the maker of a study can create.
 
 A seal is `3:`, the signature (32 digits) and the digest of row and signature (16 digits), in hexadecimal. Every reader
-checks the digest, because SQLite does not notice a flipped bit in its pages. The signature says whose word a row is: a
-study's folder may come from a stranger, who can make every digest. The form of a seal tells the schema in which its row
-was written, and so the columns that it covers: schema 2 wrote no `3:`, schema 1 no signature either.
+checks the digest, because SQLite does not notice a flipped bit in its pages. The signature identifies the writer of a
+row: a study's folder may come from a stranger, who can make every digest. The form of a seal shows the schema in which
+its row was written, and so the columns that it covers: schema 2 wrote no `3:`, schema 1 no signature either.
 """
 
 import hashlib
@@ -28,13 +28,13 @@ SEALED_COLUMNS = {
     "attempt": "trial, attempt, outcome, started_at, ended_at, why, interrupted, n_samples, sha256, facts, file,"
     " reason",
 }
-"""The tables whose rows are sealed, and the columns that a seal covers, in its order."""
+"""The tables with sealed rows, and the columns that a seal covers, in its order."""
 MIGRATED_COLUMNS = {"lease": "notes", "launch": "reason", "attempt": "reason"}
-"""The last column of these, which schema 3 added: it is empty in the rows of before."""
+"""The last column of these tables, which schema 3 added: it is empty in older rows."""
 
 
 def row_digest(*values: object) -> str:
-    """A digest over a row's values; those of other types than a store writes come from a stranger, and have one too."""
+    """A digest over a row's values; values of other types, which only a stranger writes, have one too."""
     return hashlib.sha256(_text(values)).hexdigest()[:_DIGEST]
 
 
@@ -47,7 +47,7 @@ class MadeElsewhere(UserMistake):
 
     @classmethod
     def of(cls, folder: Path, version: int) -> "MadeElsewhere":
-        """The refusal to act on the word of a folder of a schema version."""
+        """The refusal to trust the content of a folder of a schema version."""
         what = "was made by another user or on another computer, or was changed there"
         if version < 2:
             what = "was made by another user, on another computer, or by a version of cloudcmp that signed nothing"
@@ -55,7 +55,7 @@ class MadeElsewhere(UserMistake):
 
 
 class Seals:
-    """Makes and checks the seals of one study; `key` is the study's own, None where this user has none."""
+    """Makes and checks the seals of one study; `key` is the study's own, None if this user has none."""
 
     def __init__(self, key: bytes | None) -> None:
         self._key = key
@@ -68,7 +68,7 @@ class Seals:
         return _MARK + signature + row_digest(table, *values, signature)
 
     def signs(self, seal: object, table: str, *values: object) -> bool:
-        """Whether the row was written by this user on this computer."""
+        """True if the row was written by this user on this computer."""
         if not isinstance(seal, str):
             return False
         signature = self._signature(table, _covered(seal, table, values))
@@ -90,20 +90,20 @@ def is_intact(seal: object, table: str, *values: object) -> bool:
         return False
     if len(seal) == _DIGEST:
         return row_digest(table, *covered) == seal
-    found = seal.removeprefix(_MARK)
-    return row_digest(table, *covered, found[:_SIGNATURE]) == found[_SIGNATURE:]
+    body = seal.removeprefix(_MARK)
+    return row_digest(table, *covered, body[:_SIGNATURE]) == body[_SIGNATURE:]
 
 
 def _covered(seal: str, table: str, values: tuple[object, ...]) -> tuple[object, ...]:
     """The values of a row that its seal covers."""
     if seal.startswith(_MARK) or table not in MIGRATED_COLUMNS:
         return values
-    without_file = table == "attempt" and len(seal) == _DIGEST  # schema 1 did not cover the name of its file
+    without_file = table == "attempt" and len(seal) == _DIGEST  # schema 1 did not cover the file name
     return values[: -2 if without_file else -1]
 
 
 def unsigned_rows(query: Callable[[str], Sequence[tuple[Any, ...]]], seals: Seals) -> Iterator[str]:
-    """The table of each row that this user did not write; damaged rows are nobody's word and left out."""
+    """The table of each intact row that this user did not write; damaged rows are left out."""
     for table, columns in SEALED_COLUMNS.items():
         for *values, seal in query(f"SELECT {columns}, seal FROM {table}"):  # noqa: S608 (constants)
             if is_intact(seal, table, *values) and not seals.signs(seal, table, *values):
@@ -111,7 +111,7 @@ def unsigned_rows(query: Callable[[str], Sequence[tuple[Any, ...]]], seals: Seal
 
 
 def sign_all(connection: sqlite3.Connection, seals: Seals) -> None:
-    """Sign every row that is intact as this user's own; damaged rows stay as they are."""
+    """Signs every intact row as this user's own; damaged rows stay as they are."""
     for table, columns in SEALED_COLUMNS.items():
         rows = connection.execute(f"SELECT rowid, {columns}, seal FROM {table}").fetchall()  # noqa: S608 (constants)
         signed = [

@@ -1,4 +1,4 @@
-"""Signals that wait until it is safe to raise something."""
+"""Defers signals until it is safe to raise an exception."""
 
 import signal
 import threading
@@ -11,16 +11,16 @@ _HELD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def held_signals(notify: Callable[[], object]) -> Iterator[list[int]]:
-    """Holds signals back: inside, each is added to the list and `notify` is called; they are passed on afterwards.
+    """Defers signals: inside, each is added to the list and `notify` is called; they are delivered afterwards.
 
-    In another thread than the main one, which signals never interrupt, and for signals that end the process or are
-    ignored, nothing changes.
+    Has no effect in threads other than the main one, which signals never interrupt, and for signals that end the
+    process or are ignored.
     """
-    came: list[int] = []
+    received: list[int] = []
     before: dict[int, Callable[[int, FrameType | None], object]] = {}
 
     def note(number: int, _: FrameType | None) -> None:
-        came.append(number)
+        received.append(number)
         notify()
 
     try:
@@ -30,9 +30,9 @@ def held_signals(notify: Callable[[], object]) -> Iterator[list[int]]:
                 if callable(former):
                     before[one] = former
                     signal.signal(one, note)
-        yield came
+        yield received
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
-        for number in came:
+        for number in received:
             before[number](number, None)

@@ -1,4 +1,4 @@
-"""A study on disk: one folder with a database of what happened and the samples beside it."""
+"""A study on disk: one folder with a database of events and the files of samples."""
 
 import hashlib
 import json
@@ -17,7 +17,9 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.model.values import SeriesLimits, StudyValues, TrialValues
 from cloudcmp.store import attempts as attempt_rows
-from cloudcmp.store import imported, ledger, outputs, planned, samples, values
+from cloudcmp.store import imported_table as imported
+from cloudcmp.store import ledger, outputs, samples, values
+from cloudcmp.store import plan_rows as planned
 from cloudcmp.store.access import StudyLock, lock_of, open_database
 from cloudcmp.store.attempts import Begin
 from cloudcmp.store.crash import crash_point
@@ -25,9 +27,9 @@ from cloudcmp.store.creation import lay_out
 from cloudcmp.store.database import DATABASE_FILE, Database, no_study
 from cloudcmp.store.faults import DiskFull, corrupt, storage
 from cloudcmp.store.files import Reserve, write_durably
-from cloudcmp.store.imported import ImportedRows
+from cloudcmp.store.imported_table import ImportedRows
 from cloudcmp.store.ledger import LaunchRecord
-from cloudcmp.store.planned import OWN, Origin
+from cloudcmp.store.plan_rows import OWN, Origin
 from cloudcmp.store.sample_files import check_no_rows_lost, compact, remove_leftovers
 from cloudcmp.store.samples import IMPORTED_FILE, SAMPLES_FOLDER
 from cloudcmp.store.seals import MadeElsewhere, Seals, sign_all, unsigned_rows
@@ -38,14 +40,14 @@ _Ended = tuple[tuple[Attempt, str | None], ...]
 
 
 class StudyStore:
-    """The one way to a study's folder. Everything that returns from a writing method is on the disk.
+    """The only access to a study's folder. When a writing method returns, its data is on the disk.
 
     Methods may be called from several threads. All raise StorageFault for a full, read-only or failing disk and
-    CorruptStore for a file that does not hold what was acknowledged.
+    CorruptStore for a file that differs from its acknowledged content.
     """
 
     def __init__(self, folder: Path, database: Database, lock: StudyLock | None, seals: Seals | None = None) -> None:
-        """Made by `create` and `open` only."""
+        """Called by `create` and `open` only."""
         self.folder = folder
         self._database = database
         self._lock = lock
@@ -70,21 +72,21 @@ class StudyStore:
     def create(
         cls, folder: Path, plan: Plan, *, study_text: str, provenance: Mapping[str, str], created_at: float
     ) -> "StudyStore":
-        """Make a study's folder with its plan, opened for writing; `created_at` in Unix seconds.
+        """Creates a study's folder with its plan, opened for writing; `created_at` in Unix seconds.
 
-        Raises UserMistake where the folder is there and is not empty; leaves nothing behind where it fails.
+        Raises UserMistake if the folder exists and is not empty; leaves nothing behind if it fails.
         """
         seals = lay_out(folder, plan, Origin(study_text, dict(provenance), created_at), lambda _: {})
         return cls.open(folder, write=True, seals=seals)
 
     @classmethod
     def open(cls, folder: Path, *, write: bool, ending: bool = False, seals: Seals | None = None) -> "StudyStore":
-        """Open a study that is there; with `write` for this process alone, and leftovers of a crash are removed.
+        """Opens an existing study; with `write` for this process alone, and removes leftovers of a crash.
 
-        `ending` is for commands that only end what the study made: the reserve for a full disk may then be used to open
-        it already, and nothing that is wrong with trials or samples matters. `seals` are those of a study that was
-        just made, by default this user's. Raises UserMistake where the folder holds no study, MadeElsewhere where it is
-        to be written and another user's word is in it, StudyBusy, NewerSchema and CorruptStore.
+        `ending` is for commands that only end the study's resources: opening may then already use the reserve for a
+        full disk, and ignores faults of trials or samples. `seals` are those of a study that was just created, by
+        default this user's. Raises UserMistake if the folder holds no study, MadeElsewhere if it is opened for writing
+        and holds rows of another user, StudyBusy, NewerSchema and CorruptStore.
         """
         with storage(folder):
             if not (folder / DATABASE_FILE).is_file():
@@ -115,9 +117,9 @@ class StudyStore:
 
     @classmethod
     def adopt(cls, folder: Path) -> None:
-        """Sign a study that was made elsewhere as this user's own; from then on its rows are believed.
+        """Signs a study that was made elsewhere as this user's own; from then on its rows are trusted.
 
-        Raises what `open` raises for a study that cannot be written.
+        Raises the errors of `open` for a study that cannot be written.
         """
         lock = lock_of(folder, write=True, ending=True)
         try:
@@ -139,7 +141,7 @@ class StudyStore:
         return self._database.version
 
     def made_here(self) -> bool:
-        """Whether every row that can be read was written by this user on this computer; reads all of them."""
+        """True if every readable row was written by this user on this computer; reads all of them."""
         signed = next(unsigned_rows(self._database.rows, self._database.seals), None) is None
         return signed and planned.plan_is_signed(self._database)
 
@@ -153,11 +155,11 @@ class StudyStore:
         crash_point("open.before_sweep")
         if not ending:
             self.moved_aside = remove_leftovers(self._database, self._samples)
-        with suppress(OSError):  # a study may go on without it, and its disk may be full just now
+        with suppress(OSError):  # a study works without it, and its disk may be full now
             self._reserve.keep()
 
     def close(self) -> None:
-        """Let go of the database and of the lock."""
+        """Closes the database and releases the lock."""
         try:
             self._database.close()
         finally:
@@ -176,35 +178,35 @@ class StudyStore:
     # Leases and launches
 
     def append_lease(self, row: LeaseRow) -> None:
-        """Write one row of the ledger. On a full disk an INTENT fails; every other row may use the reserve."""
+        """Writes one row of the ledger. On a full disk an INTENT fails; every other row may use the reserve."""
         if row.event is LeaseEvent.INTENT:
             ledger.append_lease(self._database, row)
         else:
             self._despite_full_disk(lambda: ledger.append_lease(self._database, row))
 
     def lease_rows(self) -> tuple[LeaseRow, ...]:
-        """The whole ledger, in the order in which it was written."""
+        """The whole ledger, in the order of writing."""
         return ledger.lease_rows(self._database)
 
     def leases(self) -> tuple[Lease, ...]:
-        """Each lease as its last row leaves it, in the order of their first rows."""
+        """Each lease in the state of its last row, in the order of their first rows."""
         return ledger.fold(self.lease_rows())
 
     def readable_leases(self) -> tuple[tuple[Lease, ...], int]:
-        """Each lease by the intact rows alone, and the number of rows that are not intact."""
+        """Each lease by the intact rows alone, and the number of damaged rows."""
         rows, damaged = ledger.readable_rows(self._database)
         return ledger.fold(rows), damaged
 
     def begin_launch(self, launch: int, at: float, slot: str) -> None:
-        """Write that a launch of the plan is now carried out on the lease of a slot."""
+        """Writes the start of a launch of the plan on the lease of a slot."""
         ledger.begin_launch(self._database, launch, at, slot)
 
     def end_launch(self, launch: int, at: float, outcome: str, why: str = "", reason: str | None = None) -> None:
-        """Write how the launch that was begun last under this index ended; `reason` is the name of one, `why` text."""
+        """Writes the end of the launch last begun under this index; `reason` is the name of a reason, `why` text."""
         self._despite_full_disk(lambda: ledger.end_launch(self._database, launch, at, outcome, why, reason))
 
     def launches(self) -> tuple[LaunchRecord, ...]:
-        """Each time that a launch was carried out, in the order in which they began."""
+        """Each execution of a launch, in the order of their starts."""
         return ledger.launches(self._database)
 
     def _despite_full_disk(self, write: Callable[[], None]) -> None:
@@ -218,17 +220,17 @@ class StudyStore:
     # Trials
 
     def begin_attempt(self, trial: int, attempt: int, started_at: float) -> None:
-        """Write that an attempt starts; raises ValueError where it was begun before."""
+        """Writes that an attempt starts; raises ValueError if it was begun before."""
         attempt_rows.begin(self._database, (trial, attempt, started_at))
 
     def finish_attempt(
         self, attempt: Attempt, samples_of: Sequence[Sample], *, begin_next: Begin | None = None
     ) -> Attempt:
-        """Write how an attempt ended; once this returns, it and its samples outlast the process and the machine.
+        """Writes the end of an attempt; once this returns, it and its samples survive the process and the machine.
 
-        `n_samples` and `sha256` are filled in; a sample sent twice (by `seq`) is kept once. `begin_next` is
-        (trial, attempt, started_at) of an attempt to begin in the same step. Raises ValueError for an attempt that is
-        not open and for samples that are not finite.
+        `n_samples` and `sha256` are filled in; a sample sent twice (by `seq`) is kept once. `begin_next` is (trial,
+        attempt, started_at) of an attempt to begin in the same step. Raises ValueError for an attempt that is not open
+        and for samples that are not finite.
         """
         rows = samples.distinct(samples_of)
         file = digest = None
@@ -242,12 +244,12 @@ class StudyStore:
         return done
 
     def keep_output(self, trial: int, attempt: int, texts: Mapping[str, str], facts: str) -> str:
-        """Write what a command printed in an attempt; the facts with the file and its digest."""
+        """Writes the output of a command in an attempt; returns the facts with the file and its digest."""
         kept = outputs.keep(self.folder, trial, attempt, texts)
         return json.dumps({**json.loads(facts), outputs.KEY: kept}, sort_keys=True, separators=(",", ":"))
 
     def interrupt_open(self, at: Callable[[int], float]) -> int:
-        """End each attempt that the controller's own end cut short as interrupted, at `at(trial)`; returns how many."""
+        """Ends each attempt that the end of the controller interrupted, at `at(trial)`; returns their number."""
         return attempt_rows.interrupt_open(self._database, at)
 
     def open_attempts(self) -> tuple[Begin, ...]:
@@ -259,31 +261,33 @@ class StudyStore:
         return tuple(attempt for attempt, _ in attempt_rows.ended(self._database))
 
     def done(self) -> frozenset[int]:
-        """The trials with an attempt that ended by itself, well or not; reads all attempts, so ask once a launch."""
+        """The trials with an attempt that ended by itself, well or not; slow, as it reads all attempts."""
         return frozenset(attempt.trial for attempt in self.attempts() if not attempt.interrupted)
 
     def earlier(self, trial: int) -> int:
-        """How many attempts at a trial ended by themselves: the k of its random numbers."""
+        """The number of attempts at a trial that ended by themselves: the k of its random numbers."""
         return attempt_rows.count(self._database, trial, interrupted_too=False)
 
     def next_attempt(self, trial: int) -> int:
-        """The number of the next attempt at a trial: how many were begun before."""
+        """The number of the next attempt at a trial: the count of those begun before."""
         return attempt_rows.count(self._database, trial, interrupted_too=True)
 
-    # What the samples say
+    # Values from samples
 
     def trial_values(self, totals: frozenset[str]) -> TrialValues:
         """One row for each trial with an attempt that ended by itself and each of its cells, in the order of the plan.
 
         The value is the median of the samples, or for metrics in `totals` the whole run's total over its time. It comes
-        from the first ok attempt; a cell is ok where that gave a sample with a finite value, a percentile cell where it
-        gave a histogram. The rows of an imported study are those of its table.
+        from the first ok attempt; a cell is ok if that attempt gave a sample with a finite value, a percentile cell if
+        it gave a histogram. The rows of an imported study are those of its table.
         """
         return self.measured(totals).values
 
     def measured(self, totals: frozenset[str], drawn: SeriesLimits | None = None) -> StudyValues:
-        """All that the samples of every trial's first ok attempt say, read at once: the values of `trial_values`, the
-        histograms, and what `drawn` asks for, if anything."""
+        """All results of every trial's first ok attempt, in one read of its samples.
+
+        These are the values of `trial_values`, the histograms, and the series within the limits `drawn`, if given.
+        """
         if self.plan.imported:
             return StudyValues(imported.trial_values(self.imported_rows()))
 
@@ -295,7 +299,7 @@ class StudyStore:
         return self._reading(read)
 
     def _reading(self, read: Callable[[_Ended, Sequence[Path]], T]) -> T:
-        """Read the samples of every trial's first ok attempt, once the digests of their files were checked."""
+        """Reads the samples of every trial's first ok attempt, after verifying the digests of their files."""
         rows = attempt_rows.ended(self._database)
         chosen = self._chosen(rows)
         try:
@@ -303,16 +307,16 @@ class StudyStore:
         except CorruptStore:
             if chosen == self._chosen(attempt_rows.ended(self._database)):
                 raise
-        return self._reading(read)  # the files were made one meanwhile, by the process that writes
+        return self._reading(read)  # the writing process has compacted the files meanwhile
 
     def _chosen(self, rows: _Ended) -> _Ended:
         planned_trials = {trial.index for trial in self.plan.trials}
         return tuple(found for trial, found in attempt_rows.first_ok(rows).items() if trial in planned_trials)
 
     def consistent(self, read: Callable[[], T]) -> T:
-        """What `read` returns, whose reads of this store all see the study as it was at one moment.
+        """The result of `read`, whose reads of this store all see the study at one moment.
 
-        Only for a store that is open to be read. Another process may write meanwhile, and make the files one: then all
+        Only for a store that is open for reading. Another process may write meanwhile, and compact the files: then all
         is read once more.
         """
         while True:
@@ -326,7 +330,7 @@ class StudyStore:
                     raise
 
     def verify(self) -> None:
-        """Check every file of samples and outputs against its digest; raises CorruptStore naming each damaged one."""
+        """Checks every file of samples and outputs against its digest; raises CorruptStore naming each damaged one."""
         faults: list[Fault] = []
         table = imported.source(self._database, self._samples)
         files = samples.sources(self._database, self._samples, attempt_rows.ended(self._database))
@@ -340,18 +344,18 @@ class StudyStore:
             raise CorruptStore(*faults)
 
     def compact(self) -> None:
-        """Make the small files of samples one; for the end of a study, and safe to be cut short."""
+        """Merges the small files of samples into one, at the end of a study; a crash during it is harmless."""
         compact(self._database, self._samples)
 
     def imported_rows(self) -> ImportedRows:
-        """The rows of an imported study's table, in its order; none of a measured study."""
+        """The rows of an imported study's table, in its order; empty for a measured study."""
         rows = imported.rows(self._database, self._samples, own=self.made_here())
         if not rows.launches() <= {launch.index for launch in self.plan.launches}:
             raise corrupt(self._samples / IMPORTED_FILE, "the table names a launch that the plan does not have")
         return rows
 
     def imported_metrics(self) -> dict[str, Metric]:
-        """The metrics of an imported study's table, by name; none of a measured study."""
+        """The metrics of an imported study's table, by name; empty for a measured study."""
         return imported.metrics(self._database)
 
     # Notes
@@ -361,15 +365,15 @@ class StudyStore:
         return planned.prices(self._database)
 
     def pseudonym_key(self) -> bytes:
-        """The study's own random key for the names that stand for addresses and ids where it is shown."""
+        """The study's own random key for the pseudonyms of addresses and ids in reports."""
         return planned.pseudonym_key(self._database)
 
     def meta(self, key: str) -> str | None:
-        """The small text that was set under a key, None where there is none."""
+        """The short text under a key, None if there is none."""
         return planned.get_meta(self._database, key)
 
     def set_meta(self, key: str, value: str) -> None:
-        """Write a small text under a key, in place of an earlier one."""
+        """Writes a short text under a key, replacing an earlier one."""
         if key.startswith(OWN):
             raise ValueError(f"the key {key!r} is the store's own")
         with self._database.transaction() as connection:
@@ -379,9 +383,9 @@ class StudyStore:
 
 
 def open_to_end(folder: Path) -> tuple[StudyStore, str]:
-    """Opens a study only to end what it made, for writing if possible; returns why it is not, else an empty text.
+    """Opens a study only to end its resources, for writing if possible; returns why it is read-only, else "".
 
-    Raises the first fault where it cannot even be read.
+    Raises the first fault if it cannot even be read.
     """
     try:
         return StudyStore.open(folder, write=True, ending=True), ""

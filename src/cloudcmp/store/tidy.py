@@ -1,4 +1,4 @@
-"""The tidy table: what one value is of, in columns that any tool reads, and the text forms of its cells."""
+"""The tidy table: one value per row with its description, in columns for any tool, and the text forms of its cells."""
 
 import math
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ Attribute = str | float | Decimal
 
 @dataclass(frozen=True, slots=True)
 class TidyPlace:
-    """What the rows of one launch share. Unknown texts are empty; `instance` names the launch.
+    """The shared columns of the rows of one launch. Unknown texts are empty; `instance` names the launch.
 
     `attributes` are those of the offering.
     """
@@ -43,7 +43,7 @@ class TidyPlace:
 
 @dataclass(frozen=True, slots=True)
 class TidyCell:
-    """What the rows of one cell share."""
+    """The shared columns of the rows of one cell."""
 
     metric: str
     params: str
@@ -53,9 +53,9 @@ class TidyCell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TidyColumns:
-    """A tidy table, a value a row: places in `places`, `cells` and `outcomes`; the value, and the Unix time.
+    """A tidy table, one value per row: indices into `places`, `cells` and `outcomes`; the value, and the Unix time.
 
-    NaN is no value, and no time.
+    A missing value or time is NaN.
     """
 
     places: tuple[TidyPlace, ...]
@@ -72,7 +72,7 @@ class TidyColumns:
         return sorted({name for place in self.places for name in place.attributes})
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """The rows as records with the columns of the table; times as text, None for what is unknown."""
+        """The rows as records with the columns of the table; times as text, None for unknown cells."""
         names = self.attribute_names()
         columns = (column.tolist() for column in (self.place, self.cell, self.outcome, self.value, self.time))
         for at, number, outcome, value, time in zip(*columns, strict=True):
@@ -85,18 +85,18 @@ class TidyColumns:
 
 
 def is_tidy(head: bytes) -> bool:
-    """Whether a file is a tidy table as `tidy_write` writes it, by its first bytes."""
+    """True if a file is a tidy table as `tidy_write` writes it, by its first bytes."""
     return head.startswith((",".join(COLUMNS).encode(), PARQUET_MAGIC))
 
 
 def neutral(text: str) -> str:
-    """The text so that no spreadsheet takes it for a formula (undone by `plain`), and no terminal for a command."""
+    """The text escaped so that no spreadsheet runs it as a formula (undone by `plain`), and no terminal runs it."""
     text = without_steering(text)
     return "'" + text if text[:1] and text[0] in _FORMULA + "'" else text
 
 
 def plain(text: str) -> str:
-    """The text as it was before `neutral`."""
+    """The text before `neutral`."""
     return text[1:] if text[:1] == "'" and text[1:2] and text[1] in _FORMULA + "'" else text
 
 

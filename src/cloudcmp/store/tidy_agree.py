@@ -1,4 +1,4 @@
-"""What the rows of a table must agree on: units, directions, attributes of an offering, and what a launch is."""
+"""Consistency between the rows of a table: units, directions, attributes of an offering, and the rows of a launch."""
 
 import math
 import re
@@ -41,8 +41,8 @@ class CheckedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class MetLaunch:
-    """A launch as its first row tells it; `key` counts the offerings of the table."""
+class TableLaunch:
+    """A launch as its first row describes it; `key` counts the offerings of the table."""
 
     key: int
     round: int | None
@@ -63,12 +63,12 @@ class TidyChunk:
 
 @dataclass(frozen=True, slots=True)
 class TidyRows:
-    """The rows of a table in its order, with what they count: each in the order in which it was first met."""
+    """The rows of a table in its order; offerings, cells and launches are in the order of their first rows."""
 
     chunks: tuple[TidyChunk, ...]
     keys: tuple[Key, ...]
     cells: tuple[str, ...]
-    launches: tuple[MetLaunch, ...]
+    launches: tuple[TableLaunch, ...]
 
     def __len__(self) -> int:
         return sum(len(chunk.launch) for chunk in self.chunks)
@@ -76,7 +76,7 @@ class TidyRows:
 
 @dataclass(frozen=True, slots=True)
 class TidyTable:
-    """A table whose rows agree with each other; `attributes` are texts by offering and name."""
+    """A table whose rows are consistent; `attributes` are texts by offering and name."""
 
     path: Path
     rows: TidyRows
@@ -87,7 +87,7 @@ class TidyTable:
 
 
 def number_of(text: str) -> float | None:
-    """The finite number that a text in decimal or scientific form holds, None for any other text."""
+    """The finite number in a text in decimal or scientific form, None for any other text."""
     if _NUMBER.fullmatch(text) is None:
         return None
     number = float(text)
@@ -95,7 +95,7 @@ def number_of(text: str) -> float | None:
 
 
 class Faults:
-    """The faults of a table: the first of them kept, all of them counted."""
+    """The faults of a table: counts all of them and keeps the first few."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -103,7 +103,7 @@ class Faults:
         self._count = 0
 
     def add(self, where: str, what: str, next: str) -> None:
-        """Note one fault."""
+        """Adds one fault."""
         self._count += 1
         if self._count <= MOST_FAULTS:
             self._kept.append(Fault(where, what, next))
@@ -112,7 +112,7 @@ class Faults:
         return self._count > 0
 
     def raise_any(self) -> None:
-        """Raise UserMistake where there was a fault."""
+        """Raises UserMistake if there was a fault."""
         if self._count > MOST_FAULTS:
             hidden = self._count - MOST_FAULTS
             self._kept.append(Fault(str(self._path), f"{hidden} more faults are not shown", "mend these first"))
@@ -122,7 +122,7 @@ class Faults:
 
 @dataclass(slots=True)
 class _Metric:
-    """What rows said of a metric: where first, its unit, its direction, whether it can be 0 or less, its parameters."""
+    """A metric as its rows describe it: first place, unit, direction, whether it can be 0 or less, parameters."""
 
     where: str
     unit: str
@@ -134,7 +134,7 @@ class _Metric:
 
 
 class Agreement:
-    """Takes rows one after the other and notes where a row contradicts an earlier one, each contradiction once."""
+    """Takes rows one after the other and reports each contradiction to an earlier row once."""
 
     def __init__(self, faults: Faults, known: Mapping[str, Metric], columns: tuple[str, ...]) -> None:
         self._faults = faults
@@ -148,7 +148,7 @@ class Agreement:
         self._without: dict[str, str] = {}
 
     def take(self, where: str, of: Mapping[str, str], row: CheckedRow) -> None:
-        """Set a row against those before it; `of` are its cells by column."""
+        """Compares a row with those before it; `of` are its cells by column."""
         self._take_metric(where, of, row)
         for name in self._attributes:
             if of[name]:
@@ -169,29 +169,29 @@ class Agreement:
 
     def _take_metric(self, where: str, of: Mapping[str, str], row: CheckedRow) -> None:
         name, unit, better = of["metric"], of["unit"], of.get("better", "")
-        seen = self._metrics.get(name)
-        if seen is None:
+        metric = self._metrics.get(name)
+        if metric is None:
             known = self._known.get(name)
-            seen = _Metric("its definition", known.unit, known.better.value) if known else _Metric(where, unit)
-            self._metrics[name] = seen
-        if row.cell not in seen.cells:
-            seen.cells.add(row.cell)
-            seen.params.update(key for key, _ in Cell.parse(row.cell).params)
-        seen.signed = seen.signed or (row.value is not None and row.value <= 0)
-        if unit != seen.unit and unit not in seen.reported:
-            what = f"{name} is in {unit!r} here, and in {seen.unit!r} by {seen.where}"
+            metric = _Metric("its definition", known.unit, known.better.value) if known else _Metric(where, unit)
+            self._metrics[name] = metric
+        if row.cell not in metric.cells:
+            metric.cells.add(row.cell)
+            metric.params.update(key for key, _ in Cell.parse(row.cell).params)
+        metric.signed = metric.signed or (row.value is not None and row.value <= 0)
+        if unit != metric.unit and unit not in metric.reported:
+            what = f"{name} is in {unit!r} here, and in {metric.unit!r} by {metric.where}"
             self._faults.add(where, what, "convert the values to one unit")
-            seen.reported.add(unit)
-        if not better or better in seen.reported:
+            metric.reported.add(unit)
+        if not better or better in metric.reported:
             return
         if better not in tuple(Better):
             self._faults.add(where, f"unknown direction {better!r}", "write higher or lower in the column better")
-        elif seen.better and better != seen.better:
-            self._faults.add(where, f"{name} is better {better} here, and {seen.better} before", "keep one direction")
+        elif metric.better and better != metric.better:
+            self._faults.add(where, f"{name} is better {better} here, and {metric.better} before", "keep one direction")
         else:
-            seen.better = better
+            metric.better = better
             return
-        seen.reported.add(better)
+        metric.reported.add(better)
 
     def _take_attribute(self, where: str, key: Key, name: str, text: str) -> None:
         mine = self._offerings.setdefault(key, {})
@@ -210,36 +210,36 @@ class Agreement:
         self._reported.add((key, name, text))
 
     def table(self, path: Path, rows: TidyRows) -> TidyTable:
-        """The table of all rows that were taken; raises UserMistake where there was any fault."""
+        """The table of all rows that were taken; raises UserMistake if there was any fault."""
         for name, where in self._without.items():
             if name in self._with:
                 self._faults.add(where, f"{name} is empty here, and given on {self._with[name]}", "give it in all rows")
         for key, attributes in self._offerings.items():
             if sum(PRICE.fullmatch(name) is not None for name in attributes) > 1:
                 self._faults.add(str(path), f"{key[2]} has prices in two currencies", "keep one of them")
-        for name, seen in self._metrics.items():
-            if not seen.better:
+        for name, metric in self._metrics.items():
+            if not metric.better:
                 next_ = "add the column better with higher or lower"
-                self._faults.add(seen.where, f"whether a higher or a lower {name} is better is not known", next_)
+                self._faults.add(metric.where, f"whether a higher or a lower {name} is better is not known", next_)
         self._faults.raise_any()
-        metrics = {name: self._metric(path, name, seen) for name, seen in self._metrics.items()}
+        metrics = {name: self._metric(path, name, metric) for name, metric in self._metrics.items()}
         return TidyTable(path, rows, metrics, self._offerings, "round" in self._with, "instance" in self._with)
 
-    def _metric(self, path: Path, name: str, seen: _Metric) -> Metric:
-        """The metric as it is in a table: one value a row, whatever samples it once came from."""
+    def _metric(self, path: Path, name: str, metric: _Metric) -> Metric:
+        """The metric as it is in a table: one value per row, whatever samples it came from."""
         if name in self._known:
             return replace(self._known[name], reduce=Reduce.MEDIAN)
         return Metric(
             name,
-            seen.unit,
-            Better(seen.better),
+            metric.unit,
+            Better(metric.better),
             Group.COMPUTE,
             Reduce.MEDIAN,
-            tuple(sorted(seen.params)),
+            tuple(sorted(metric.params)),
             f"As the table {path.name} has it.",
             "What the table does not say.",
             1.0,
-            seen.signed,
+            metric.signed,
         )
 
 

@@ -1,4 +1,4 @@
-"""A table from people, checked as a whole: columns at once, and row by row only what may be wrong or is new."""
+"""Checks a user's table: whole columns at once, and single rows only if they are doubtful or new."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -11,7 +11,7 @@ from cloudcmp.model.trial import Outcome
 from cloudcmp.model.untrusted_text import steering_character
 from cloudcmp.model.values import LARGEST_VALUE
 from cloudcmp.store.tidy import COLUMNS, NEEDED
-from cloudcmp.store.tidy_agree import OUTCOMES, Faults, Key, MetLaunch, TidyChunk, TidyRows, TidyTable
+from cloudcmp.store.tidy_agree import OUTCOMES, Faults, Key, TableLaunch, TidyChunk, TidyRows, TidyTable
 from cloudcmp.store.tidy_columns import TextColumn, UnreadableColumn, groups, times_of, values_of
 from cloudcmp.store.tidy_read import Block, RawTable, read_table
 from cloudcmp.store.tidy_rows import RowChecker, cell_of, key_of, round_of, steered
@@ -31,16 +31,16 @@ _CELL = ("metric", "params")
 
 
 def read_tidy(path: Path, known: Mapping[str, Metric]) -> TidyTable:
-    """Read a tidy table, CSV or Parquet; `known` are the metrics whose unit and direction are fixed.
+    """Reads a tidy table, CSV or Parquet; `known` are the metrics whose unit and direction are fixed.
 
-    Raises UserMistake with every fault, as `file:line: what; next`: missing columns, numbers that are none or not
-    finite, unknown outcomes, a metric with two units or directions, an offering with two values of one attribute.
+    Raises UserMistake with every fault, as `file:line: what; next`: missing columns, invalid or infinite numbers,
+    unknown outcomes, a metric with two units or directions, an offering with two values of one attribute.
     """
     return check_table(path, read_table(path), known)
 
 
 def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> TidyTable:
-    """Check a table that is not from a file of its own; `path` names the study. Raises UserMistake as `read_tidy`."""
+    """Checks a table that is not from a file of its own; `path` names the study. Raises UserMistake as `read_tidy`."""
     missing = [name for name in NEEDED if name not in table.columns]
     if missing:
         what = f"the column {missing[0]} is" if len(missing) == 1 else f"the columns {', '.join(missing)} are"
@@ -62,10 +62,10 @@ def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> Tid
 
 
 class _TableCheck:
-    """Takes blocks one after the other: sure rows by their columns, doubtful ones and the first of a kind by rows.
+    """Takes blocks one after the other: valid rows by their columns, doubtful ones and the first of a kind row by row.
 
-    Rows of one kind say the same of a metric, of an offering and of a launch: what agrees with the first of them, or
-    does not, does so for all.
+    Rows of one kind have the same columns of a metric, of an offering and of a launch: if the first of them is
+    consistent with the table, all are.
     """
 
     def __init__(
@@ -81,19 +81,19 @@ class _TableCheck:
             (*_KEY, *attributes),
             (*_KEY, "instance", "round", "session"),
         )
-        self._seen: tuple[set[tuple[int, ...]], ...] = (set(), set(), set())
+        self._known_kinds: tuple[set[tuple[int, ...]], ...] = (set(), set(), set())
         self._above_zero = {name for name, metric in known.items() if not metric.signed}
-        self._cells = _Counted(self._cell)
-        self._keys = _Counted(self._key)
+        self._cells = _Numbering(self._cell)
+        self._keys = _Numbering(self._key)
         self._launches = _Launches(self._texts)
         self._chunks: list[TidyChunk] = []
 
     def rows(self) -> TidyRows:
-        """All rows that were taken; of no use where there was a fault."""
-        return TidyRows(tuple(self._chunks), self._keys.things(), self._cells.things(), tuple(self._launches.met))
+        """All rows that were taken; meaningless after a fault."""
+        return TidyRows(tuple(self._chunks), self._keys.values(), self._cells.values(), tuple(self._launches.launches))
 
     def take(self, block: Block) -> None:
-        """Check a block of rows, and keep them while there is no fault."""
+        """Checks a block of rows, and keeps them while there is no fault."""
         import numpy as np
 
         columns = dict(zip(self._columns, block.columns, strict=True))
@@ -109,11 +109,11 @@ class _TableCheck:
         doubtful[list(block.uneven)] = True
         kept = np.ones(block.count, np.bool_)
         for at in self._to_read(codes, value, doubtful):
-            found = block.row(at)
-            if found is None:
+            cells = block.row(at)
+            if cells is None:
                 kept[at] = False
                 continue
-            row = self.checker.row(*found)
+            row = self.checker.row(*cells)
             if row is not None and doubtful[at]:
                 value[at], time[at] = _float(row.value), _float(row.time)
         if not self._faults:
@@ -136,13 +136,13 @@ class _TableCheck:
         return doubtful
 
     def _to_read(self, codes: "Codes", value: "NDArray[np.float64]", doubtful: "NDArray[np.bool_]") -> Iterable[int]:
-        """The rows to be read as such, in their order: the doubtful ones, and of each new kind the first sure one."""
+        """The rows to be read one by one, in their order: the doubtful ones, and the first valid one of a new kind."""
         import numpy as np
 
         sure = np.flatnonzero(~doubtful)
         chosen = set(np.flatnonzero(doubtful).tolist())
         not_positive = (value <= 0).astype(np.int64)
-        for kind, seen in zip(self._kinds, self._seen, strict=True):
+        for kind, known in zip(self._kinds, self._known_kinds, strict=True):
             columns = [codes[name][sure] for name in kind if name in codes]
             if kind[0] == "metric":
                 columns.append(not_positive[sure])
@@ -150,8 +150,8 @@ class _TableCheck:
                 continue
             _, first = groups(columns)
             for at, *numbers in zip(sure[first].tolist(), *(column[first].tolist() for column in columns), strict=True):
-                if tuple(numbers) not in seen:
-                    seen.add(tuple(numbers))
+                if tuple(numbers) not in known:
+                    known.add(tuple(numbers))
                     chosen.add(at)
         return sorted(chosen)
 
@@ -195,20 +195,20 @@ class _TableCheck:
         ]
 
 
-class _Counted(Generic[T]):
-    """Things that columns together name, each with a number in the order in which they were met; -1 for no thing."""
+class _Numbering(Generic[T]):
+    """Numbers for combinations of columns, in the order of their first rows; -1 if a combination has no value."""
 
-    def __init__(self, thing_of: Callable[[tuple[int, ...]], T | None]) -> None:
-        self._thing_of = thing_of
+    def __init__(self, value_of: Callable[[tuple[int, ...]], T | None]) -> None:
+        self._value_of = value_of
         self._numbers: dict[T, int] = {}
         self._known: dict[tuple[int, ...], int] = {}
 
-    def things(self) -> tuple[T, ...]:
-        """All of them, by number."""
+    def values(self) -> tuple[T, ...]:
+        """All values, by number."""
         return tuple(self._numbers)
 
     def codes(self, columns: "list[NDArray[np.int64]]") -> "NDArray[np.int64]":
-        """The number of each row's thing."""
+        """The number of each row's value."""
         import numpy as np
 
         rows, first = groups(columns)
@@ -217,8 +217,8 @@ class _Counted(Generic[T]):
 
     def _number(self, numbers: tuple[int, ...]) -> int:
         if numbers not in self._known:
-            thing = self._thing_of(numbers)
-            self._known[numbers] = -1 if thing is None else self._numbers.setdefault(thing, len(self._numbers))
+            value = self._value_of(numbers)
+            self._known[numbers] = -1 if value is None else self._numbers.setdefault(value, len(self._numbers))
         return self._known[numbers]
 
 
@@ -226,7 +226,7 @@ class _Launches:
     """The launches of a table: rows of one offering and instance share one, a row without an instance is its own."""
 
     def __init__(self, texts: Mapping[str, TextColumn]) -> None:
-        self.met: list[MetLaunch] = []
+        self.launches: list[TableLaunch] = []
         self._texts = texts
         self._known: dict[tuple[int, int], int] = {}
 
@@ -236,17 +236,17 @@ class _Launches:
 
         instance = codes.get("instance")
         if instance is None or "" in [self._texts["instance"].texts[code] for code in np.unique(instance)]:
-            begun = len(self.met)
-            self._meet(np.arange(len(key)), key, codes, time)
-            return np.arange(begun, len(self.met), dtype=np.int32)
+            begun = len(self.launches)
+            self._add(np.arange(len(key)), key, codes, time)
+            return np.arange(begun, len(self.launches), dtype=np.int32)
         rows, first = groups([key, instance])
         pairs = list(zip(key[first].tolist(), instance[first].tolist(), strict=True))
         new = [at for at, pair in enumerate(pairs) if pair not in self._known]
-        self._known.update({pairs[at]: len(self.met) + number for number, at in enumerate(new)})
-        self._meet(first[new], key, codes, time)
+        self._known.update({pairs[at]: len(self.launches) + number for number, at in enumerate(new)})
+        self._add(first[new], key, codes, time)
         return np.array([self._known[pair] for pair in pairs], np.int32)[rows]
 
-    def _meet(
+    def _add(
         self, rows: "NDArray[np.int64]", key: "NDArray[np.int64]", codes: "Codes", time: "NDArray[np.float64]"
     ) -> None:
         rounds, sessions = (
@@ -257,11 +257,11 @@ class _Launches:
         )
         for of, round_, session, at in zip(key[rows].tolist(), rounds, sessions, time[rows].tolist(), strict=True):
             number = round_of(round_) if round_ else None
-            self.met.append(MetLaunch(of, number, session, None if math.isnan(at) else at))
+            self.launches.append(TableLaunch(of, number, session, None if math.isnan(at) else at))
 
 
 def _columns(codes: "Codes", names: tuple[str, ...], count: int) -> "list[NDArray[np.int64]]":
-    """The codes of some columns; of one that the table does not have zeros."""
+    """The codes of some columns; zeros for a missing column."""
     import numpy as np
 
     return [codes[name] if name in codes else np.zeros(count, np.int64) for name in names]

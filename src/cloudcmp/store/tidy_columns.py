@@ -1,6 +1,6 @@
-"""Columns of a tidy table, understood all at once: texts as numbers, values and times as floats.
+"""Columns of a tidy table, parsed as a whole: texts as numbers, values and times as floats.
 
-What is surely right is told apart here from what may be wrong; what may be wrong is left to who reads row by row.
+Cells that are certainly valid are separated from doubtful ones, which are left to the row-by-row reader.
 """
 
 import math
@@ -24,11 +24,11 @@ _ISO = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
 class UnreadableColumn(Exception):
-    """A column of a type whose cells have no text; the message says why."""
+    """A column of a type without a text form; the message gives the reason."""
 
 
 class TextColumn:
-    """Numbers for the texts of a column, the same in each block; `is_sound` says which texts are surely right."""
+    """Numbers for the texts of a column, the same in each block; `is_sound` tests if a text is certainly valid."""
 
     def __init__(self, is_sound: Callable[[str], bool]) -> None:
         self.texts: list[str] = []
@@ -45,7 +45,7 @@ class TextColumn:
         return own[indices]
 
     def sound(self, codes: "NDArray[np.int64]") -> "NDArray[np.bool_]":
-        """Of each row, whether its text is surely right."""
+        """For each row whether its text is certainly valid."""
         import numpy as np
 
         return np.array(self._sound, np.bool_)[codes]
@@ -59,7 +59,7 @@ class TextColumn:
 
 
 def distinct_of(column: "pa.Array") -> "tuple[NDArray[np.int64], list[Any]]":
-    """For each row the place of its cell in a list of distinct ones, None among them where a cell is null."""
+    """For each row the index of its cell in a list of distinct ones, with None for null."""
     import numpy as np
     import pyarrow as pa
 
@@ -79,7 +79,7 @@ def distinct_of(column: "pa.Array") -> "tuple[NDArray[np.int64], list[Any]]":
 
 
 def groups(columns: "Sequence[NDArray[np.int64]]") -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """For each row the number of its combination of codes, and the first row of each combination, in rising order."""
+    """The combination number of each row, and the first row of each combination, in ascending order."""
     import numpy as np
     import pyarrow as pa
 
@@ -98,42 +98,42 @@ def groups(columns: "Sequence[NDArray[np.int64]]") -> "tuple[NDArray[np.int64], 
 
 
 def values_of(column: "pa.Array", text_of: TextOf) -> "tuple[NDArray[np.float64], NDArray[np.bool_]]":
-    """The finite number of each cell, NaN where it surely or maybe has none; and which cells are surely empty."""
+    """The finite number of each cell, NaN if it has none or is doubtful; and which cells are certainly empty."""
     import numpy as np
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        found, empty = floats(column), to_numpy(column.is_null())
+        values, empty = floats(column), to_numpy(column.is_null())
     elif _is_text(kind):
-        found, empty = _parsed(column)
+        values, empty = _parsed(column)
     else:
         indices, distinct = distinct_of(column)
         texts = [text_of(one) for one in distinct]
-        found = np.array([number_of(text) for text in texts], np.float64)[indices]
+        values = np.array([number_of(text) for text in texts], np.float64)[indices]
         empty = np.array([not text for text in texts], np.bool_)[indices]
-    found[~np.isfinite(found)] = np.nan
-    return found, empty
+    values[~np.isfinite(values)] = np.nan
+    return values, empty
 
 
 def times_of(column: "pa.Array", text_of: TextOf) -> "tuple[NDArray[np.float64], NDArray[np.bool_]]":
-    """The Unix time of each cell, NaN where it surely or maybe has none; and which cells are surely empty."""
+    """The Unix time of each cell, NaN if it has none or is doubtful; and which cells are certainly empty."""
     import numpy as np
     import pyarrow as pa
 
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-        found, empty = floats(column), to_numpy(column.is_null())
+        times, empty = floats(column), to_numpy(column.is_null())
     else:
         quick = _iso_times(column) if _is_text(kind) and not pa.types.is_dictionary(kind) else None
         if quick is not None:
             return quick
         indices, distinct = distinct_of(column)
         texts = [text_of(one) for one in distinct]
-        found = np.array([_time(text) for text in texts], np.float64)[indices]
+        times = np.array([_time(text) for text in texts], np.float64)[indices]
         empty = np.array([not text for text in texts], np.bool_)[indices]
-    found[~((found >= 0) & (found < _LAST_TIME))] = np.nan
-    return found, empty
+    times[~((times >= 0) & (times < _LAST_TIME))] = np.nan
+    return times, empty
 
 
 def _is_text(kind: "pa.DataType") -> bool:
@@ -150,7 +150,7 @@ def floats(column: "pa.Array") -> "NDArray[np.float64]":
 
 
 def _parsed(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.bool_]]":
-    """Numbers in texts: Arrow reads those that are written as `number_of` wants them."""
+    """Numbers in texts: Arrow reads those in the format of `number_of`."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -158,25 +158,25 @@ def _parsed(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.bool_]
     nothing = pa.nulls(1, column.type)[0]
     empty = _empty(column)
     try:
-        found = pc.if_else(empty, nothing, column).cast(pa.float64())
+        parsed = pc.if_else(empty, nothing, column).cast(pa.float64())
     except pa.ArrowInvalid:
         plain = pc.match_substring_regex(column, f"^{NUMBER_PATTERN}$")
         try:
-            found = pc.if_else(plain, column, nothing).cast(pa.float64())
+            parsed = pc.if_else(plain, column, nothing).cast(pa.float64())
         except pa.ArrowInvalid:
             return np.full(len(column), np.nan), to_numpy(empty)
-    return to_numpy(found, math.nan).copy(), to_numpy(empty)
+    return to_numpy(parsed, math.nan).copy(), to_numpy(empty)
 
 
 def _empty(column: "pa.Array") -> "pa.Array":
-    """Of each text whether it is empty or null."""
+    """For each text whether it is empty or null."""
     import pyarrow.compute as pc
 
     return pc.or_kleene(column.is_null(), pc.equal(column, texts([""])[0].cast(column.type)))
 
 
 def _iso_times(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.bool_]] | None":
-    """Times as `time_text` writes them; None where there are others."""
+    """Times in the format of `time_text`; None if there are others."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -186,10 +186,10 @@ def _iso_times(column: "pa.Array") -> "tuple[NDArray[np.float64], NDArray[np.boo
     if not (missing | to_numpy(pc.match_substring_regex(column, _ISO), missing=False)).all():
         return None
     try:
-        found = pc.if_else(empty, pa.nulls(1, column.type)[0], column).cast(pa.timestamp("us", "UTC"))
+        stamps = pc.if_else(empty, pa.nulls(1, column.type)[0], column).cast(pa.timestamp("us", "UTC"))
     except pa.ArrowInvalid:
         return None
-    micros = to_numpy(found.cast(pa.int64()), 0)
+    micros = to_numpy(stamps.cast(pa.int64()), 0)
     if ((micros < 0) | (micros >= _EXACT)).any():
         return None
     return np.where(missing, np.nan, micros / 1e6), missing

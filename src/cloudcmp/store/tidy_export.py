@@ -8,7 +8,7 @@ from cloudcmp.model.cell import parse_params
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.trial import Attempt, Outcome
-from cloudcmp.store.imported import ImportedRows
+from cloudcmp.store.imported_table import ImportedRows
 from cloudcmp.store.study_store import StudyStore
 from cloudcmp.store.tidy import COLUMNS, TidyCell, TidyColumns, TidyPlace
 
@@ -22,36 +22,34 @@ _Value = tuple[int, str, float | None, Outcome, float | None]
 def export_table(
     store: StudyStore, metrics: Mapping[str, Metric], percentile_values: Mapping[tuple[int, str], float]
 ) -> TidyColumns:
-    """The values of a study, in the order of the plan, one for each trial and cell also where there is none.
+    """The values of a study, in the order of the plan, one for each trial and cell, including missing values.
 
-    A percentile cell has one row a launch, with the value that `percentile_values` holds for (launch, cell), because
-    histograms are merged by the caller. All is of one moment only inside `store.consistent`. Attempts that the
-    controller's own end cut short are left out. `metrics` are the catalogue's; those of an imported study come from the
-    study. Raises UserMistake for a metric in neither.
+    A percentile cell has one row per launch, with the value that `percentile_values` holds for (launch, cell), because
+    histograms are merged by the caller. The result is a consistent snapshot only inside `store.consistent`. Attempts
+    that the end of the controller interrupted are left out. `metrics` are the catalogue's; those of an imported study
+    come from the study. Raises UserMistake for a metric in neither.
     """
     import numpy as np
 
     known = {**metrics, **store.imported_metrics()}
-    found = store.imported_rows() if store.plan.imported else _columns(_measured(store, known, percentile_values))
-    used, place = np.unique(found.launch, return_inverse=True)
-    cells = tuple(_cell(store, known, cell) for cell in found.cells)
-    outcomes = tuple(outcome.value for outcome in found.outcomes)
+    rows = store.imported_rows() if store.plan.imported else _columns(_measured(store, known, percentile_values))
+    used, place = np.unique(rows.launch, return_inverse=True)
+    cells = tuple(_cell(store, known, cell) for cell in rows.cells)
+    outcomes = tuple(outcome.value for outcome in rows.outcomes)
     places = _places(store, used.tolist())
-    return TidyColumns(
-        places, cells, outcomes, place.astype(np.int32), found.cell, found.outcome, found.value, found.time
-    )
+    return TidyColumns(places, cells, outcomes, place.astype(np.int32), rows.cell, rows.outcome, rows.value, rows.time)
 
 
 def _places(store: StudyStore, used: Sequence[int]) -> tuple[TidyPlace, ...]:
     plan = store.plan
     launches = {launch.index: launch for launch in plan.launches}
-    things = [_thing(plan, candidate) for candidate in plan.candidates]
+    offerings = [_offering(plan, candidate) for candidate in plan.candidates]
     no_rounds = store.meta(NO_ROUNDS) is not None
     no_instances = store.meta(REPLICATION_UNKNOWN) is not None
     places = []
     for index in used:
         launch = launches[index]
-        provider, region, offering, attributes = things[launch.candidate]
+        provider, region, offering, attributes = offerings[launch.candidate]
         instance, round_ = "" if no_instances else str(index), None if no_rounds else launch.round
         places.append(TidyPlace(provider, region, offering, instance, round_, launch.session or "", attributes))
     return tuple(places)
@@ -74,17 +72,17 @@ def _columns(rows: Iterable[_Value]) -> ImportedRows:
     """Rows of a measured study as columns."""
     import numpy as np
 
-    found = list(rows)
-    cells = {cell: at for at, cell in enumerate(dict.fromkeys(cell for _, cell, *_ in found))}
+    values = list(rows)
+    cells = {cell: at for at, cell in enumerate(dict.fromkeys(cell for _, cell, *_ in values))}
     outcome = {one: at for at, one in enumerate(Outcome)}
     return ImportedRows(
         tuple(cells),
         tuple(outcome),
-        np.array([launch for launch, *_ in found], np.int32),
-        np.array([cells[cell] for _, cell, *_ in found], np.int32),
-        np.array([value for *_, value, _, _ in found], np.float64),
-        np.array([outcome[one] for *_, one, _ in found], np.int32),
-        np.array([time for *_, time in found], np.float64),
+        np.array([launch for launch, *_ in values], np.int32),
+        np.array([cells[cell] for _, cell, *_ in values], np.int32),
+        np.array([value for *_, value, _, _ in values], np.float64),
+        np.array([outcome[one] for *_, one, _ in values], np.int32),
+        np.array([time for *_, time in values], np.float64),
     )
 
 
@@ -104,7 +102,7 @@ def _measured(
             value = percentile_values.get((trial.launch, cell))
         attempt = by_trial[trial.index]
         if value is None and attempt.outcome is Outcome.OK and metric.sparse:
-            continue  # what it counts did not happen
+            continue  # the counted event did not happen
         yield trial.launch, cell, value, _outcome(value, attempt), attempt.started_at
 
 
@@ -119,14 +117,14 @@ def _attempts_with_values(attempts: tuple[Attempt, ...]) -> dict[int, Attempt]:
 
 
 def _outcome(value: float | None, attempt: Attempt) -> Outcome:
-    """The outcome of a row; an ok trial that gave a cell no value is invalid there."""
+    """The outcome of a row; a cell without a value in an ok trial is invalid."""
     if value is not None:
         return Outcome.OK
     return Outcome.INVALID if attempt.outcome is Outcome.OK else attempt.outcome
 
 
-def _thing(plan: Plan, candidate: Candidate) -> tuple[str, str, str, dict[str, str | float | Decimal]]:
-    """Provider, region, a name that is unique among the candidates there, and attributes of what was measured."""
+def _offering(plan: Plan, candidate: Candidate) -> tuple[str, str, str, dict[str, str | float | Decimal]]:
+    """Provider, region, a name that is unique among the candidates there, and attributes of the measured offering."""
     offering = candidate.offering
     key = (offering.provider, offering.region, offering.name)
     twins = [twin for twin in plan.candidates if (o := twin.offering) and (o.provider, o.region, o.name) == key]

@@ -1,4 +1,4 @@
-"""A table from people as a study of its own, which is analysed like one that was measured."""
+"""Imports a user's table as a study of its own, which is analysed like a measured one."""
 
 import math
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from cloudcmp.model.plan import Candidate, Launch, Plan, Quote
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.faults import storage
 from cloudcmp.store.files import sha256_of, write_durably
-from cloudcmp.store.imported import METRICS_KEY, metrics_text, write
-from cloudcmp.store.planned import Origin, digest_key
+from cloudcmp.store.imported_table import METRICS_KEY, metrics_text, write
+from cloudcmp.store.plan_rows import Origin, digest_key
 from cloudcmp.store.samples import IMPORTED_FILE
 from cloudcmp.store.study_store import StudyStore
 from cloudcmp.store.tidy_agree import PRICE, Key, TidyChunk, TidyRows, TidyTable
@@ -27,10 +27,10 @@ _FIELDS = {"vcpus", "memory_gib", "category", "volume", "count", "runner"}
 
 
 def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str], created_at: float) -> StudyStore:
-    """Make a study's folder of a table that was read with `read_tidy`; `created_at` in Unix seconds.
+    """Creates a study's folder from a table that was read with `read_tidy`; `created_at` in Unix seconds.
 
     Without `instance` each row is a launch of its own, and without `round` every launch is in round 0; the notes
-    `replication_unknown` and `no_rounds` say so. Raises UserMistake where the folder is not empty.
+    `replication_unknown` and `no_rounds` record this. Raises UserMistake if the folder is not empty.
     """
     keys = list(table.rows.keys)
     start_at = min((_earliest(chunk) for chunk in table.rows.chunks), default=math.inf)
@@ -66,7 +66,7 @@ def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str
 
 
 def _earliest(chunk: TidyChunk) -> float:
-    """The earliest time of some rows, infinite where none has one."""
+    """The earliest time of some rows, infinite if none has one."""
     import numpy as np
 
     known = chunk.time[~np.isnan(chunk.time)]
@@ -74,16 +74,16 @@ def _earliest(chunk: TidyChunk) -> float:
 
 
 def _launches(rows: TidyRows, start_at: float) -> "tuple[tuple[Launch, ...], NDArray[np.int32]]":
-    """The launches by session, round and time, else in the order of their first rows; and each one's place there."""
+    """The launches by session, round and time, else in the order of their first rows; and the new index of each."""
     import numpy as np
 
-    met = [
+    launches = [
         Launch(at, one.key, one.round or 0, one.session or None, 0.0 if one.time is None else one.time - start_at, 0)
         for at, one in enumerate(rows.launches)
     ]
-    ordered = sorted(met, key=lambda one: (one.session or "", one.round, one.start_s, one.index))
-    places = np.zeros(len(met), np.int32)
-    places[[one.index for one in ordered]] = np.arange(len(met), dtype=np.int32)
+    ordered = sorted(launches, key=lambda one: (one.session or "", one.round, one.start_s, one.index))
+    places = np.zeros(len(launches), np.int32)
+    places[[one.index for one in ordered]] = np.arange(len(launches), dtype=np.int32)
     return tuple(replace(one, index=at) for at, one in enumerate(ordered)), places
 
 
@@ -112,7 +112,7 @@ def _candidate(index: int, key: Key, keys: list[Key], attributes: Mapping[str, s
 
 
 def _price(column: str, text: str) -> Price | None:
-    """The price in a column, None for zero: nothing is free, so it is unknown."""
+    """The price in a column; None for zero, because nothing is free and the price is unknown."""
     amount = Decimal(text)
     return Price(amount, column.split("_")[1].upper(), "imported") if amount else None
 

@@ -1,4 +1,4 @@
-"""Tables from people, read as blocks of columns: CSV or Parquet, untrusted."""
+"""Users' tables, read as blocks of columns: CSV or Parquet, untrusted."""
 
 import csv
 import io
@@ -33,8 +33,8 @@ Row = tuple[str, list[str]]
 class Block:
     """Some rows of a table: Arrow columns of any type, as the file holds them, and each row as texts.
 
-    `text_of` makes the text of a cell that a row has; `row` gives a row's place and cells, None for one that counts for
-    nothing, such as a line of commas alone. `uneven` are rows with another number of cells than there are columns.
+    `text_of` returns the text of a cell; `row` returns a row's place and cells, None for an ignored row such as a line
+    of commas alone. `uneven` are rows with another number of cells than there are columns.
     """
 
     columns: "tuple[pa.Array, ...]"
@@ -54,7 +54,7 @@ class RawTable:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """The names of columns; of a CSV file also the line of the header, and the lines and bytes up to its end."""
+    """The names of columns; for a CSV file also the line of the header, and the lines and bytes up to its end."""
 
     names: list[str]
     line: int = 0
@@ -63,9 +63,10 @@ class _Header:
 
 
 def read_table(path: Path) -> RawTable:
-    """Open a table; the format is found from the first bytes.
+    """Opens a table; detects the format from the first bytes.
 
-    Raises UserMistake where the file is missing, is no table, or its columns have no or equal names; so may the blocks.
+    Raises UserMistake if the file is missing, is not a table, or its columns have no or equal names; reading the blocks
+    may raise it too.
     """
     if not path.is_file():
         raise _mistake(str(path), "is a folder" if path.is_dir() else "no such file", "name a CSV or Parquet file")
@@ -85,7 +86,7 @@ def read_table(path: Path) -> RawTable:
 
 
 def table_of(columns: tuple[str, ...], rows: Iterable[Row]) -> RawTable:
-    """A table of rows that were read already."""
+    """A table of rows that were already read."""
     return RawTable(columns, _blocks_of_rows(len(columns), rows))
 
 
@@ -109,7 +110,7 @@ def _csv_header(path: Path) -> _Header:
 
 
 def _csv_rows(path: Path, lines: Iterable[bytes], before: int) -> Iterator[tuple[int, int, list[str]]]:
-    """The rows of some lines, `before` which there are so many: the first and the last line of each, and its cells."""
+    """The rows in some lines after `before` earlier ones: the first and the last line of each, and its cells."""
     line = before
     reader = csv.reader(_decoded(path, lines, before), strict=True)
     try:
@@ -130,7 +131,7 @@ def _decoded(path: Path, lines: Iterable[bytes], before: int) -> Iterator[str]:
 
 
 def _csv_blocks(path: Path, header: _Header) -> Iterator[Block]:
-    """Lines without quotes are split by Arrow, where that surely sees what Python's reader does; all others by that."""
+    """Splits lines with Arrow if they have no quotes and Python's reader certainly agrees; else uses that reader."""
     line, width = header.lines, len(header.names)
     with storage(path), path.open("rb") as file:
         file.seek(header.offset)
@@ -141,7 +142,7 @@ def _csv_blocks(path: Path, header: _Header) -> Iterator[Block]:
                 what = f"a line of more than {_LONGEST_LINE >> 20} MiB"
                 raise _mistake(f"{path}:{line + part.count(_NEWLINE) + 1}", what, "check the quotes and line ends")
             data, rest = part[:end], part[end:]
-            if b'"' in data:  # a cell may go on in the lines behind these
+            if b'"' in data:  # a cell may continue on the following lines
                 file.seek(-len(rest), io.SEEK_CUR)
                 yield from _csv_texts(path, chain(io.BytesIO(data), iter(file.readline, b"")), line, width)
                 return
@@ -162,7 +163,7 @@ def _line_count(data: bytes) -> int:
 
 
 def _split_by_arrow(path: Path, data: bytes, before: int, names: Sequence[str]) -> Block | None:
-    """The lines as columns; None where Python's reader may see something else in them."""
+    """The lines as columns; None if Python's reader may parse them differently."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.csv
@@ -224,7 +225,7 @@ def _parquet_row(path: Path, columns: "tuple[pa.Array, ...]", before: int, at: i
 
 
 def _parquet_text(cell: Any) -> str:
-    """One cell of a Parquet file as the text that a CSV file would hold."""
+    """One cell of a Parquet file as the text in a CSV file."""
     if cell is None:
         return ""
     return cell.strip() if isinstance(cell, str) else str(cell)

@@ -1,4 +1,4 @@
-"""A row of a table from people, checked by itself and then against the others."""
+"""A row of a user's table, checked by itself and then against the others."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,12 +16,12 @@ _OUTCOMES = frozenset({"", *Outcome})
 
 
 def steered(name: str, text: str) -> str:
-    """What is wrong with a text of a column that steers a terminal."""
+    """The fault of a text in a column that would control a terminal."""
     return f"the column {without_steering(name)!r} holds {steering_character(text)}, which steers a terminal"
 
 
 class _Bad(Exception):
-    """What is wrong in one cell of a row, and what next."""
+    """The fault in one cell of a row, and the advice."""
 
     def __init__(self, what: str, next: str) -> None:
         self.what = what
@@ -29,7 +29,7 @@ class _Bad(Exception):
 
 
 class RowChecker:
-    """Checks rows one after the other; what must agree between rows is in `agreement`."""
+    """Checks rows one after the other; `agreement` checks them against each other."""
 
     def __init__(self, faults: Faults, known: Mapping[str, Metric], columns: tuple[str, ...]) -> None:
         self.agreement = Agreement(faults, known, columns)
@@ -39,7 +39,7 @@ class RowChecker:
         self._cells: dict[tuple[str, str], str] = {}
 
     def row(self, where: str, cells: list[str]) -> CheckedRow | None:
-        """The row, None where it has a fault."""
+        """The row; None if it has a fault."""
         if len(cells) != len(self._columns):
             what = f"{len(cells)} cells where the header has {len(self._columns)}"
             self._faults.add(where, what, "write one cell for each column")
@@ -62,7 +62,7 @@ class RowChecker:
         return row
 
     def _cell(self, of: dict[str, str]) -> str:
-        key = (of["metric"] or "missing", of.get("params", ""))  # that a metric is missing is told by _key
+        key = (of["metric"] or "missing", of.get("params", ""))  # _key reports a missing metric
         if key not in self._cells:
             try:
                 self._cells[key] = cell_of(*key)
@@ -98,12 +98,12 @@ def cell_of(metric: str, params: str) -> str:
 
 
 def key_of(provider: str, region: str, offering: str) -> Key:
-    """What tells one offering from others; who does not name a provider means their own table."""
+    """The key of an offering; without a provider, it is that of the user's own table."""
     return provider or "imported", region, offering
 
 
 def round_of(text: str) -> int:
-    """The number of a round; raises ValueError for a text that is none."""
+    """The number of a round; raises ValueError for any other text."""
     number = number_of(text)
     if number is None or not number.is_integer() or not 0 <= number <= 1e9:
         raise ValueError(text)

@@ -1,4 +1,4 @@
-"""Files of a tidy table: what rows share is made text once, and a part of the rows is held at a time."""
+"""Writes a tidy table to files: formats shared cells once, and holds a part of the rows at a time."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,9 +23,9 @@ _MOST_DIGITS = 38
 
 
 def write_csv(path: Path, table: TidyColumns) -> None:
-    """Write a table as CSV (UTF-8, LF); the same rows give the same bytes.
+    """Writes a table as CSV (UTF-8, LF); the same rows give the same bytes.
 
-    A text that a spreadsheet would run as a formula gets a `'` in front, which `read_tidy` takes off again.
+    A text that a spreadsheet would run as a formula gets a leading `'`, which `read_tidy` removes again.
     """
 
     def fill(file: BinaryIO) -> None:
@@ -60,7 +60,7 @@ def _slices(table: TidyColumns) -> Iterator[slice]:
 
 
 def _time_texts(times: "NDArray[np.float64]") -> list[str]:
-    """Each time as text, empty for none; those of a table are few beside its rows."""
+    """Each time as text, empty for none; a table has few distinct times."""
     import numpy as np
 
     distinct, place = np.unique(times, return_inverse=True)
@@ -87,7 +87,7 @@ def _quoted(cell: str) -> str:
 
 
 def write_parquet(path: Path, table: TidyColumns) -> None:
-    """Write a table as Parquet: text, but `round` an integer, `value`, `vcpus`, `memory_gib` floats, money decimal."""
+    """Writes a table as Parquet: text, but `round` an integer, `value`, `vcpus`, `memory_gib` floats, money decimal."""
 
     def fill(file: BinaryIO) -> None:
         import pyarrow as pa
@@ -113,17 +113,17 @@ def write_parquet(path: Path, table: TidyColumns) -> None:
 
 
 def _shared(table: TidyColumns) -> "dict[str, tuple[NDArray[np.int32], pa.Array]]":
-    """The columns whose cells many rows share: for each row the place of its cell, and the cells."""
+    """The columns whose cells many rows share: for each row the index of its cell, and the cells."""
     places, cells = table.places, table.cells
-    found = {name: (table.place, _texts([getattr(one, name) for one in places]))
+    columns = {name: (table.place, _texts([getattr(one, name) for one in places]))
              for name in ("provider", "region", "offering", "instance", "session")}  # fmt: skip
-    found |= {name: (table.cell, _texts([getattr(one, name) for one in cells]))
+    columns |= {name: (table.cell, _texts([getattr(one, name) for one in cells]))
               for name in ("metric", "params", "unit", "better")}  # fmt: skip
-    found["outcome"] = table.outcome, _texts(table.outcomes)
-    found["round"] = table.place, _whole([one.round for one in places])
+    columns["outcome"] = table.outcome, _texts(table.outcomes)
+    columns["round"] = table.place, _whole([one.round for one in places])
     for name in table.attribute_names():
-        found[without_steering(name)] = table.place, _attribute(name, [one.attributes.get(name) for one in places])
-    return found
+        columns[without_steering(name)] = table.place, _attribute(name, [one.attributes.get(name) for one in places])
+    return columns
 
 
 def _texts(cells: Sequence[str]) -> "pa.Array":

@@ -1,7 +1,7 @@
-"""Parquet files of others: what they unpack to is measured within a limit of memory before any row is taken.
+"""Untrusted Parquet files: their unpacked size is measured within a memory limit before any row is read.
 
-A Parquet file of a few kilobytes can hold gigabytes: one long text that is named by many rows, pages that unpack to a
-thousand times their size, or 10^8 rows of one number. Its footer says how much it is, and may lie.
+A Parquet file of a few kilobytes can hold gigabytes: one long text that many rows refer to, pages that unpack to a
+thousand times their size, or 10^8 rows of one number. Its footer states a size, which may be wrong.
 """
 
 import json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 50_000_000
 MOST_COLUMNS = 2000
 MOST_CELL_BYTES = 128 * 1024
-"""As long as the longest cell of a CSV file that Python's reader takes."""
+"""The longest cell of a CSV file that Python's reader accepts."""
 
 _MEMORY_LIMIT = "512MB"
 _BATCH_BYTES = 32 * 2**20
@@ -32,9 +32,9 @@ _BATCH_BYTES = 32 * 2**20
 
 @contextmanager
 def opened_parquet(path: Path, next: str, as_dictionaries: Sequence[str] = ()) -> Iterator["pq.ParquetFile"]:
-    """A Parquet file whose footer can be read; raises UserMistake with `next` where the file is not what it says.
+    """A Parquet file with a readable footer; raises UserMistake with `next` if the content does not match it.
 
-    Of the columns of `as_dictionaries` each text is read once, whatever number of rows has it.
+    For the columns of `as_dictionaries`, each text is read once, however many rows have it.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -53,10 +53,10 @@ def opened_parquet(path: Path, next: str, as_dictionaries: Sequence[str] = ()) -
 def batches(
     file: "pq.ParquetFile", path: Path, columns: Sequence[str], most_rows: int, *, own: bool = False
 ) -> "Iterator[pa.RecordBatch]":
-    """The rows of some columns (`column` or `column.field`), so many at once that they need little memory.
+    """The rows of some columns (`column` or `column.field`), in batches that need little memory.
 
-    Raises UserMistake where there are too many rows, or a cell is too long. A file that is this user's `own` was
-    measured when it was made.
+    Raises UserMistake if there are too many rows, or a cell is too long. A file that is this user's `own` was measured
+    when it was created.
     """
     if file.metadata.num_rows > MOST_ROWS:
         raise _too_large(path, f"has {file.metadata.num_rows} rows, more than {MOST_ROWS}")
@@ -69,7 +69,7 @@ def batches(
 
 
 def _longest(path: Path, schema: "pa.Schema", columns: Sequence[str]) -> dict[str, int]:
-    """The bytes of the longest text of each column that holds texts, or of a list written as one."""
+    """The bytes of the longest text of each column that holds texts, or of a list written as text."""
     import pyarrow as pa
 
     names = list(dict.fromkeys(name if name in schema.names else name.partition(".")[0] for name in columns))
@@ -93,14 +93,14 @@ def _longest(path: Path, schema: "pa.Schema", columns: Sequence[str]) -> dict[st
         try:
             lengths = ", ".join(f"max(strlen({_as_text(name, schema)}))" for name in long)
             query = f"SELECT {lengths} FROM read_parquet('{link}')"  # noqa: S608 (a path of ours, names are quoted)
-            [found] = Engine(connection).rows(query)
+            [row] = Engine(connection).rows(query)
         except duckdb.OutOfMemoryException:
             raise _too_large(path, f"a part of it unpacks to more than {_MEMORY_LIMIT}") from None
         except duckdb.Error as error:
             raise ValueError(str(error).splitlines()[0]) from None
         finally:
             connection.close()
-    return {name: length or 0 for name, length in zip(long, found, strict=True)}
+    return {name: length or 0 for name, length in zip(long, row, strict=True)}
 
 
 def _as_text(name: str, schema: "pa.Schema") -> str:
@@ -122,7 +122,7 @@ _FETCH_AGAIN = "fetch it again"
 def parquet_columns(path: Path) -> tuple[str, ...]:
     """The names of a Parquet file's columns, fields within a column as `column.field`.
 
-    Raises UserMistake where it is none that can be read.
+    Raises UserMistake if the file is not readable Parquet.
     """
     import pyarrow as pa
 
@@ -131,10 +131,10 @@ def parquet_columns(path: Path) -> tuple[str, ...]:
 
 
 def parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
-    """The rows of those columns alone, each cell as text: nothing for null, maps and lists as JSON.
+    """The rows of those columns alone, each cell as text: empty for null, maps and lists as JSON.
 
-    A batch of rows is held at a time, bounded in bytes. Raises UserMistake where the file is not what it says, or too
-    large.
+    Holds one batch of rows at a time, bounded in bytes. Raises UserMistake if the file does not match its footer, or is
+    too large.
     """
     with opened_parquet(path, _FETCH_AGAIN) as file:
         for batch in batches(file, path, columns, _ROWS_AT_ONCE):
@@ -143,7 +143,7 @@ def parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _names(column: Any, pa: Any) -> list[str]:
-    """What a column is called, or what the fields of a struct are."""
+    """The name of a column, or those of the fields of a struct."""
     if pa.types.is_struct(column.type):
         return [f"{column.name}.{within.name}" for within in column.type]
     return [str(column.name)]

@@ -1,4 +1,4 @@
-"""The secret of this user on this computer, by which the study folders that they made here are recognised."""
+"""The secret of this user on this computer, which identifies the study folders created here."""
 
 import errno
 import hmac
@@ -18,11 +18,11 @@ _NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 class NoPlaceForKey(StorageFault):
-    """The folder of this user's key cannot be made, read or written, so there is no key."""
+    """The folder of this user's key cannot be created, read or written, so there is no key."""
 
 
 def state_folder() -> Path:
-    """The folder of what cloudcmp remembers of this user: cloudcmp under $XDG_STATE_HOME, by default ~/.local/state.
+    """The folder of cloudcmp's state for this user: cloudcmp under $XDG_STATE_HOME, by default ~/.local/state.
 
     A relative $XDG_STATE_HOME is ignored (XDG Base Directory Specification). Raises NoPlaceForKey for a user without a
     home.
@@ -37,16 +37,16 @@ def state_folder() -> Path:
 def study_key(tag: str) -> bytes | None:
     """The key that signs the rows of the study with this tag; None if this user has no key yet.
 
-    Raises StorageFault if the key is there and cannot be used.
+    Raises StorageFault if the key exists and is unusable.
     """
     key = _read(state_folder() / "key")
     return None if key is None else _derived(key, tag)
 
 
 def new_study_key(tag: str) -> bytes:
-    """The key of a study that is being made: makes the user's key if there is none.
+    """The key of a new study; creates the user's key if there is none.
 
-    Raises StorageFault, NoPlaceForKey where no key can be kept at all.
+    Raises StorageFault, and NoPlaceForKey if no key can be stored at all.
     """
     path = state_folder() / "key"
     key = _read(path)
@@ -54,7 +54,7 @@ def new_study_key(tag: str) -> bytes:
 
 
 def _derived(key: bytes, tag: str) -> bytes:
-    """One key a study: a row that was copied from another study of the same user is not signed in this one."""
+    """A separate key per study: a row copied from another study of the same user is not signed in this one."""
     return hmac.digest(key, f"cloudcmp study\n{tag}".encode(), "sha256")
 
 
@@ -76,7 +76,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _check_private(path: Path, kind: os.stat_result) -> None:
-    """Raise StorageFault for a key that others can read or change, as far as its file system tells."""
+    """Raises StorageFault for a key that others can read or change, as far as its file system shows."""
     if not stat.S_ISREG(kind.st_mode):
         raise _not_plain(path)
     if kind.st_uid != os.geteuid():
@@ -87,7 +87,7 @@ def _check_private(path: Path, kind: os.stat_result) -> None:
 
 
 def _keeps_modes(path: Path) -> bool:
-    """Whether a new file beside a key can be made private: FAT gives all files the mode of the mount."""
+    """True if a new file next to a key can be made private: FAT gives all files the mode of the mount."""
     draft = _draft(path)
     try:
         descriptor = _new_file(draft)
@@ -109,7 +109,7 @@ def _new_file(path: Path) -> int:
 
 
 def _make(path: Path) -> bytes:
-    """A new key, durable before it is used; that of another process if that one came first."""
+    """A new key, durable before use; that of another process if it was first."""
     draft = _draft(path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -122,14 +122,14 @@ def _make(path: Path) -> bytes:
         sync_folder(path.parent)
     except OSError as error:
         raise _fault(path, error) from error
-    made = _read(path)
-    if made is None:
+    key = _read(path)
+    if key is None:
         raise StorageFault.at(str(path), "went away while it was made", "try again")
-    return made
+    return key
 
 
 def _link(draft: Path, path: Path) -> None:
-    """Give a finished key its name, or write it anew where the file system knows no hard links."""
+    """Gives a finished key its name, or writes it anew if the file system has no hard links."""
     try:
         os.link(draft, path)
     except OSError as error:
@@ -139,7 +139,7 @@ def _link(draft: Path, path: Path) -> None:
 
 
 def _write_new(path: Path) -> None:
-    """Write a random key to a new file; raises OSError, and leaves no part of it."""
+    """Writes a random key to a new file; raises OSError, and leaves no part of it."""
     with os.fdopen(_new_file(path), "wb") as file:
         try:
             file.write(secrets.token_bytes(KEY_BYTES))

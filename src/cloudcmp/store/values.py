@@ -1,4 +1,4 @@
-"""From samples to one value for each trial and cell, by DuckDB over the Parquet files, which are read once."""
+"""One value for each trial and cell from its samples, by DuckDB over the Parquet files, which are read once."""
 
 import os
 import tempfile
@@ -28,12 +28,12 @@ T = TypeVar("T")
 
 MEMORY_LIMIT = "1GB"
 SAMPLES_AT_ONCE = 5_000_000
-"""So many fit into the memory limit with room to spare; more are taken in several steps."""
-# How often a query that goes on after a signal is ended once more.
+"""The number of samples that fits easily into the memory limit; more are processed in several steps."""
+# The interval at which a query that continues after a signal is interrupted again.
 _AGAIN_S = 0.1
 
 Chosen = tuple[int, int, int]
-"""Trial, attempt and number of samples of an attempt that gives the values of its trial."""
+"""Trial, attempt and number of samples of an attempt that supplies the values of its trial."""
 
 _MEDIANS = """
 SELECT trial_id, cell, median(value) AS value
@@ -56,11 +56,11 @@ FROM samples JOIN chosen USING (trial_id, attempt) WHERE hist IS NOT NULL ORDER 
 
 
 class Engine:
-    """A DuckDB connection whose work is done in another thread, while the caller only waits.
+    """A DuckDB connection that works in another thread, while the caller only waits.
 
-    DuckDB may hold a thread until it is done, or catch a signal there and call it an error of its own; and an exception
-    that a signal raises while threads are started and joined would leave their locks held. So signals are taken note
-    of, end the query, and are passed on when nothing is under way any more.
+    DuckDB may block a thread until it is done, or catch a signal there and report it as its own error; and an exception
+    that a signal raises while threads are started and joined would leave their locks held. So signals are recorded,
+    interrupt the query, and are delivered once nothing runs any more.
     """
 
     def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
@@ -68,38 +68,40 @@ class Engine:
 
     def rows(self, query: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """All rows of a query."""
-        return self._aside(lambda: self._connection.execute(query, values).fetchall())
+        return self._in_thread(lambda: self._connection.execute(query, values).fetchall())
 
     def columns(self, query: str, values: Mapping[str, object]) -> "dict[str, NDArray[Any]]":
         """All rows of a query, as an array for each column."""
-        return self._aside(lambda: self._connection.execute(query, values).fetchnumpy())
+        return self._in_thread(lambda: self._connection.execute(query, values).fetchnumpy())
 
     def register(self, tables: "Mapping[str, pa.Table]") -> None:
-        """Tables for queries, by name."""
+        """Registers tables for queries, by name."""
         for name, table in tables.items():
-            self._aside(partial(self._connection.register, name, table))
+            self._in_thread(partial(self._connection.register, name, table))
 
-    def _aside(self, work: Callable[[], T]) -> T:
+    def _in_thread(self, work: Callable[[], T]) -> T:
         import duckdb
 
         while True:
-            with held_signals(self._connection.interrupt) as came, ThreadPoolExecutor(1) as pool:
+            with held_signals(self._connection.interrupt) as received, ThreadPoolExecutor(1) as pool:
                 future = pool.submit(work)
                 while not wait([future], _AGAIN_S).done:
-                    if came:  # a signal ends nothing where it came before the query had begun
+                    if received:  # a signal before the start of the query interrupts nothing
                         self._connection.interrupt()
                 fault = future.exception()
-            if not (came and isinstance(fault, duckdb.InterruptException)):  # else they ended it and nothing more
+            if not (
+                received and isinstance(fault, duckdb.InterruptException)
+            ):  # otherwise the signals interrupted only the query
                 return future.result()
 
 
 @contextmanager
 def engine(files: Sequence[Path]) -> Iterator[Engine]:
-    """A DuckDB that sees the rows of `files`, one at least and all of one folder, as the view `samples`.
+    """A DuckDB with the rows of `files` as the view `samples`; at least one file, all of one folder.
 
     The files are named through a link, because DuckDB would read `*`, `?` and `[` in a path as a pattern.
     """
-    with held_signals(do_nothing):  # whose module ends the process when what a signal raises comes while it is made
+    with held_signals(do_nothing):  # importing duckdb must not be interrupted by an exception
         import duckdb
 
     with scratch_folder() as scratch:
@@ -130,7 +132,7 @@ def engine(files: Sequence[Path]) -> Iterator[Engine]:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for what does not fit into memory; removed afterwards."""
+    """A temporary folder for data that does not fit into memory; removed afterwards."""
     try:
         scratch = tempfile.TemporaryDirectory(prefix="cloudcmp-", ignore_cleanup_errors=True)
     except OSError as error:
@@ -145,13 +147,13 @@ def measured(
     chosen: Sequence[Chosen],
     files: Sequence[Path],
     totals: frozenset[str],
-    drawn: SeriesLimits | None = None,
+    limits: SeriesLimits | None = None,
 ) -> StudyValues:
-    """What the files say, each read by one engine: a value for each trial of `started` and each of its cells, in the
-    order of the plan, the histograms, and the series where `drawn` asks for them.
+    """The values, histograms and series in the files, all read by one engine.
 
-    `chosen` are the attempts that give the values. A cell without a sample, or with a value that is not finite, is not
-    ok; a percentile cell is where its trial gave a histogram.
+    Has a value for each trial of `started` and each of its cells, in the order of the plan, the histograms, and the
+    series within the limits `drawn`, if given. `chosen` are the attempts that supply the values. A cell without a
+    sample, or with a value that is not finite, is not ok; a percentile cell is ok if its trial gave a histogram.
     """
     import numpy as np
 
@@ -173,13 +175,13 @@ def measured(
         with engine(files) as one:
             one.register(_tables(cells, chosen, totals))
             histograms = tuple(HistogramRow(launches[row[0]], *row) for row in one.rows(_HISTOGRAMS))
-            keys, found = _keyed(one, cells, chosen, totals, histograms)
-            series = _series(one, cells, launches, drawn) if drawn else ()
+            keys, keyed = _keyed(one, cells, chosen, totals, histograms)
+            series = _series(one, cells, launches, limits) if limits else ()
         wanted = of_trial * len(cells) + cell
         at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
         if len(keys):
-            ok = (keys[at] == wanted) & np.isfinite(found[at])
-            value[ok] = found[at][ok]
+            ok = (keys[at] == wanted) & np.isfinite(keyed[at])
+            value[ok] = keyed[at][ok]
     values = TrialValues(tuple(cells), launch.astype(np.int32), cell.astype(np.int32), ok, value)
     return StudyValues(values, histograms, series)
 
@@ -191,7 +193,7 @@ def _keyed(
     totals: frozenset[str],
     histograms: Sequence[HistogramRow],
 ) -> tuple["NDArray[np.int64]", "NDArray[np.float64]"]:
-    """Values by trial x number of cells + cell, in the order of these keys; 0 for a cell that has a histogram."""
+    """Values by trial x number of cells + cell, in the order of these keys; 0 for a cell with a histogram."""
     import numpy as np
 
     plain, percentile = _kinds(cells)
@@ -231,7 +233,7 @@ _Named = tuple[int, str, str]
 
 
 def _kinds(cells: Sequence[str]) -> tuple[list[_Named], list[_Named]]:
-    """Place, metric and params of each cell, then of the percentile cells, whose params are without the percentile."""
+    """Index, metric and params of each plain cell, and of each percentile cell without its percentile."""
     plain: list[_Named] = []
     percentile: list[_Named] = []
     for i, cell in enumerate(cells):
@@ -280,9 +282,9 @@ GROUP BY trial_id, cell ORDER BY trial_id, cell
 """
 
 
-def _series(one: Engine, cells: Sequence[str], launches: Mapping[int, int], drawn: SeriesLimits) -> tuple[Series, ...]:
+def _series(one: Engine, cells: Sequence[str], launches: Mapping[int, int], limits: SeriesLimits) -> tuple[Series, ...]:
     """The samples over time of each cell with at least `least` of them, thinned to `points`; at most `most` series."""
-    rows = one.rows(_SERIES, {"least": drawn.least, "most": drawn.most, "points": drawn.points})
+    rows = one.rows(_SERIES, {"least": limits.least, "most": limits.most, "points": limits.points})
     return tuple(
         Series(launches[trial], trial, cells[cell], tuple(t_s), tuple(value)) for trial, cell, t_s, value in rows
     )

@@ -1,4 +1,4 @@
-"""A Study from a file's bytes: shapes first, then what the parts mean, and all faults together."""
+"""Builds a Study from a file's bytes: shapes first, then meaning, with all faults collected."""
 
 import re
 from collections.abc import Collection
@@ -35,7 +35,7 @@ def build(
 
 
 def _head(tree: Tree, faults: Faults) -> Head:
-    """The top of the file; keys that do not fit are noted and left at their defaults."""
+    """The top-level keys; those of the wrong shape are reported and left at their defaults."""
     data: dict[str, Any] = {key: value for key, value in tree.data.items() if value is not None}
     for key in _REQUIRED:
         if not data.get(key):
@@ -56,9 +56,9 @@ _EXAMPLES = {
 
 
 def _parts(shape: type[_S], key: str, items: list[Any], tree: Tree, faults: Faults) -> list[tuple[int, _S]]:
-    """The entries of a list that have their shape, with their numbers."""
-    found = ((number, fit(shape, tree, item, (key, number), faults)) for number, item in enumerate(items))
-    return [(number, part) for number, part in found if part is not None]
+    """The entries of a list with the right shape, with their numbers."""
+    shaped = ((number, fit(shape, tree, item, (key, number), faults)) for number, item in enumerate(items))
+    return [(number, part) for number, part in shaped if part is not None]
 
 
 def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
@@ -94,7 +94,7 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
 
 
 def _terms(head: Head, scope: Scope) -> Terms:
-    """What the account pays; none where nobody says."""
+    """The account's terms; empty if the file has none."""
     if head.terms is None:
         return NO_TERMS
     return terms(head.terms, ("terms",), scope.tree, scope.faults, scope.providers)
@@ -111,7 +111,7 @@ def _name(tree: Tree, head: Head, default: str, faults: Faults) -> str:
 
 
 def _together(tree: Tree, head: Head, faults: Faults) -> float | None:
-    """`every`, which needs `for`, as `for` needs it."""
+    """The `every` of a study, after checking that `every` and `for` are given together."""
     if head.every is not None and "for" not in tree.data:
         faults.add(tree.key(("every",)), "every needs for", "write how long it goes on, e.g. for: 7 days")
     if head.for_ is not None and "every" not in tree.data:
@@ -122,18 +122,18 @@ def _together(tree: Tree, head: Head, faults: Faults) -> float | None:
 
 
 def _sessions(parts: list[tuple[int, SessionShape]], tree: Tree, faults: Faults) -> tuple[Session, ...]:
-    """The time windows, each with a name of its own."""
-    seen: dict[str, int] = {}
+    """The time windows, each with its own name."""
+    names: dict[str, int] = {}
     for number, part in parts:
-        if part.name in seen:
+        if part.name in names:
             what = f"the session name {shown(part.name)} was given before"
             faults.add(tree.place(("sessions", number, "name")), what, "give each session a name of its own")
-        seen[part.name] = number
+        names[part.name] = number
     return tuple(Session(part.name, part.days, part.hours[0], part.hours[1], part.timezone) for _, part in parts)
 
 
 def _money(head: Head, parts: list[tuple[int, CandidateShape]], scope: Scope) -> None:
-    """One currency for all, and a budget where something costs money."""
+    """Checks that all money is in one currency, and that there is a budget if anything costs money."""
     tree, faults = scope.tree, scope.faults
     currency = head.budget.currency if head.budget else None
     for number, part in parts:
@@ -150,10 +150,10 @@ def _money(head: Head, parts: list[tuple[int, CandidateShape]], scope: Scope) ->
 
 
 def _prices(part: CandidateShape) -> list[tuple[tuple[str, ...], Price]]:
-    """What a candidate says of money, each with the keys that lead to it."""
-    said = {
+    """The prices of a candidate, each with the keys that lead to it."""
+    prices = {
         ("price",): part.price,
         ("volume", "price"): part.volume.price if part.volume else None,
         ("resize_price",): part.resize_price,
     }
-    return [(path, price) for path, price in said.items() if price]
+    return [(path, price) for path, price in prices.items() if price]

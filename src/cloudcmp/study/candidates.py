@@ -1,4 +1,4 @@
-"""The entries of `candidates`, with what may be planted in them."""
+"""The entries of `candidates`, with their planted truth."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SIMULATED = "simulated"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the checks of a file share."""
+    """The shared context of the checks of a file."""
 
     faults: Faults
     tree: Tree
@@ -29,7 +29,7 @@ class Scope:
 
 
 def check(number: int, item: Any, scope: Scope) -> None:
-    """Note what is wrong with a candidate as a whole, even where a part of it has no right shape."""
+    """Reports faults of a candidate as a whole, even if a part of it has the wrong shape."""
     path: Path = ("candidates", number)
     faults, tree = scope.faults, scope.tree
     if not isinstance(item, dict):
@@ -58,7 +58,7 @@ _OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price")
 
 
 def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
-    """Note what does not go with a service: it is seen from one machine, and has prices of its own."""
+    """Reports keys that do not fit a service: it is measured from one machine, and has prices of its own."""
     if item.get("from") is None:
         what = "a service is seen from a machine"
         scope.faults.add(scope.tree.place(path), what, "write from: {offering: small}")
@@ -69,7 +69,7 @@ def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
 
 
 def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) -> CandidateSpec:
-    """One candidate of the right shape; what is wrong with its truth is added to the scope's faults."""
+    """One candidate of the right shape; faults of its truth are added to the scope's faults."""
     path: Path = ("candidates", number)
     return CandidateSpec(
         where=scope.faults.where(scope.tree.place(path)),
@@ -95,7 +95,7 @@ _OPTIONS = (
 
 
 def _options(shape: CandidateShape) -> tuple[tuple[str, str], ...]:
-    """What is asked for beside type and volume, as far as it was written."""
+    """The written options besides type and volume."""
     written = ((name, getattr(shape, name)) for name in _OPTIONS)
     return tuple((name, "yes" if value is True else value) for name, value in written if value is not None)
 
@@ -107,7 +107,7 @@ def _truth(shape: TruthShape, path: Path, book: CellBook, scope: Scope) -> Truth
 
 
 def _cell(text: str, value: Any, path: Path, book: CellBook, scope: Scope) -> tuple[str, CellTruth] | None:
-    """What is planted in the cells that a text selects; None where it is wrong."""
+    """The truth planted in the cells that a text selects; None if it is wrong."""
     tree, faults = scope.tree, scope.faults
     if isinstance(value, (int, float, str)):
         value = {"mean": value}

@@ -1,4 +1,4 @@
-"""The entries `command` of a study: commands of the user's own, and what is read from what they print."""
+"""The entries `command` of a study: the user's own commands, and the metrics in their output."""
 
 import hashlib
 import json
@@ -19,11 +19,11 @@ from cloudcmp.study.shape import Duration, Shape, Word, fit
 from cloudcmp.study.tree import Tree
 
 _LINE_BYTES = 8192
-_JOB_BYTES = 60_000  # of the 64 KiB that a job may take
+_JOB_BYTES = 60_000  # of the 64 KiB limit of a job
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _METRIC = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _UNIT = re.compile(r"[A-Za-z]{1,16}(/s)?")
-# Other units of what has one: values travel in base units, whatever the command prints.
+# Other units of quantities with a base unit: values are stored in base units, whatever the command prints.
 _SCALED = {
     "ms": "s and scale: 0.001", "us": "s and scale: 0.000001", "ns": "s and scale: 1e-9", "min": "s and scale: 60",
     "h": "s and scale: 3600", "kb": "B and scale: 1000", "mb": "B and scale: 1000000", "gb": "B and scale: 1e9",
@@ -37,7 +37,7 @@ _THREADS = Param("threads", ParamKind.THREADS, "all", "one, all, or a number", (
 
 
 def _line(value: object) -> str:
-    """A line for a shell, or several."""
+    """One or several lines for a shell."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise ValueError(f"{shown(value)} is not a line for a shell; write it in quotes, or after |")
     if len(value.encode("utf-8", "replace")) > _LINE_BYTES:
@@ -102,8 +102,8 @@ def _scale(value: object) -> float:
 Line = Annotated[str, BeforeValidator(_line)]
 
 
-class ToldShape(Shape):
-    """A metric that a command tells."""
+class MetricShape(Shape):
+    """A metric in a command's output."""
 
     name: Annotated[str, BeforeValidator(_metric_name)]
     unit: Annotated[str, BeforeValidator(_unit)]
@@ -115,7 +115,7 @@ class ToldShape(Shape):
 
 
 class CommandShape(Shape):
-    """What is under `command`."""
+    """The value of `command`."""
 
     name: Annotated[str, BeforeValidator(_label)]
     run: Line
@@ -132,18 +132,18 @@ class CommandShape(Shape):
 
 
 def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None:
-    """The command at a path of the file, None where it is wrong; each fault is added."""
+    """The command at a path of the file, None if it is wrong; adds each fault."""
     shape = fit(CommandShape, tree, data, path, faults)
     listed = data.get("metrics") if isinstance(data, dict) else None
     metrics = listed if isinstance(listed, list) else []
-    told = [_told(one, (*path, "metrics", number), tree, faults) for number, one in enumerate(metrics)]
+    parsed = [_command_metric(one, (*path, "metrics", number), tree, faults) for number, one in enumerate(metrics)]
     if shape is None:
         return None
     files = shipped(shape.files, (*path, "files"), tree, faults)
     image = one_shipped(shape.image, (*path, "image"), tree, faults) if shape.image else None
     threads = _threads(shape.threads, (*path, "threads"), tree, faults)
-    names = [one.name if one else "" for one in told]
-    for number, one in enumerate(told):
+    names = [one.name if one else "" for one in parsed]
+    for number, one in enumerate(parsed):
         if one is not None and one.name in names[:number]:
             place = tree.place((*path, "metrics", number, "name"))
             faults.add(place, f"{shown(one.name)} was named before", "name each metric once")
@@ -151,10 +151,10 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
     if len(json.dumps([shape.run, shape.setup, shape.warmup, shape.check])) > _JOB_BYTES:
         faults.add(tree.place(path), f"its lines take more than {_JOB_BYTES} bytes in a job", "put them into files")
         return None
-    if len(told) > _METRICS_MAX:
+    if len(parsed) > _METRICS_MAX:
         faults.add(tree.place((*path, "metrics")), f"more than {_METRICS_MAX} metrics", "keep those that decide")
         return None
-    if None in told or threads is None or files is None or (shape.image and image is None):
+    if None in parsed or threads is None or files is None or (shape.image and image is None):
         return None
     return Command(
         name=shape.name,
@@ -166,7 +166,7 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
         expected_s=shape.expected,
         limit_s=shape.limit or max(60.0, 5 * shape.expected),
         setup_limit_s=shape.setup_limit,
-        told=tuple(one for one in told if one is not None),
+        told=tuple(one for one in parsed if one is not None),
         files=files,
         image=image,
         folder=str(faults.folder.resolve()) if files or image else "",
@@ -181,8 +181,8 @@ def _threads(text: str, path: Path, tree: Tree, faults: Faults) -> str | None:
         return None
 
 
-def _told(data: Any, path: Path, tree: Tree, faults: Faults) -> CommandMetric | None:
-    shape = fit(ToldShape, tree, data, path, faults)
+def _command_metric(data: Any, path: Path, tree: Tree, faults: Faults) -> CommandMetric | None:
+    shape = fit(MetricShape, tree, data, path, faults)
     if shape is None:
         return None
     place, ending = tree.place(path), ending_of(shape.unit)
@@ -198,7 +198,7 @@ def _told(data: Any, path: Path, tree: Tree, faults: Faults) -> CommandMetric | 
 
 
 def ending_of(unit: str) -> str:
-    """How the name of a metric in a unit ends: `_bytes_per_s` for `B/s`."""
+    """The ending of the name of a metric in a unit: `_bytes_per_s` for `B/s`."""
     return "_" + re.sub(r"^B(?=$|/)", "bytes", unit).lower().replace("/", "_per_")
 
 
@@ -209,12 +209,12 @@ _NEXT = "name a file beside the study, e.g. bin/mine"
 
 
 def shipped(items: list[Any], path: Path, tree: Tree, faults: Faults) -> tuple[ShippedFile, ...] | None:
-    """The files of a list, with their digests; None where one is wrong, each fault added."""
+    """The files of a list, with their digests; None if one is wrong; adds each fault."""
     if len(items) > _FILES_MAX:
         faults.add(tree.place(path), f"more than {_FILES_MAX} files", "pack them into one, and unpack it in setup:")
         return None
-    found = [one_shipped(item, (*path, number), tree, faults) for number, item in enumerate(items)]
-    files = tuple(one for one in found if one is not None)
+    checked = [one_shipped(item, (*path, number), tree, faults) for number, item in enumerate(items)]
+    files = tuple(one for one in checked if one is not None)
     if len({one.path for one in files}) < len(files):
         faults.add(tree.place(path), "a file is named twice", "name each once")
         return None
@@ -225,7 +225,7 @@ def shipped(items: list[Any], path: Path, tree: Tree, faults: Faults) -> tuple[S
 
 
 def one_shipped(item: Any, path: Path, tree: Tree, faults: Faults) -> ShippedFile | None:
-    """A file of the study's folder; None where it is not there, is none, leads out of the folder or is too large."""
+    """A file in the study's folder; None if it is missing, not a file, outside the folder or too large."""
     place = tree.place(path)
     if not isinstance(item, str) or not item.strip() or not item.isprintable() or len(item) > 400:
         faults.add(place, f"{shown(item)} is not a file's name", _NEXT)
@@ -234,15 +234,15 @@ def one_shipped(item: Any, path: Path, tree: Tree, faults: Faults) -> ShippedFil
     if named.is_absolute() or ".." in named.parts or not named.parts:
         faults.add(place, f"{shown(item)} is not within the study's folder", _NEXT)
         return None
-    found = _measured(faults.folder.resolve(), named)
-    if isinstance(found, ShippedFile):
-        return found
-    faults.add(place, f"{shown(item)} {found[0]}", found[1])
+    measured = _measured(faults.folder.resolve(), named)
+    if isinstance(measured, ShippedFile):
+        return measured
+    faults.add(place, f"{shown(item)} {measured[0]}", measured[1])
     return None
 
 
 def _measured(folder: File, named: File) -> ShippedFile | tuple[str, str]:
-    """A file of a folder as it is now, or what is wrong with it and what next."""
+    """The current state of a file in a folder, or its fault and the advice."""
     try:
         real = (folder / named).resolve(strict=True)
         if not real.is_relative_to(folder):

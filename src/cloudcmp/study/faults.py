@@ -1,4 +1,4 @@
-"""Where a study file's faults are collected, each with its line and column."""
+"""Collects a study file's faults, each with its line and column."""
 
 import re
 from pathlib import Path as Folder
@@ -13,14 +13,14 @@ Place = tuple[int, int]
 
 
 def shown(word: object) -> str:
-    """What somebody wrote, on one line, without control characters, and not too long to read; text is quoted."""
+    """A user's text on one line, without control characters and cut to a readable length; text is quoted."""
     text = _UNSHOWN.sub("?", str(word).lower() if isinstance(word, bool) else str(word))
     text = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
     return text if isinstance(word, (bool, int, float)) else repr(text)
 
 
 def one_line(text: str) -> str:
-    """Somebody else's message on one line, without control characters."""
+    """An external message on one line, without control characters."""
     return _UNSHOWN.sub("?", " ".join(text.split()))[:200]
 
 
@@ -37,23 +37,23 @@ class Faults:
         return Folder(self._file).parent
 
     def add(self, place: Place, what: str, next: str) -> None:
-        """A fault at a line and column, both counted from 1."""
+        """Adds a fault at a line and column, both counted from 1."""
         self._found.setdefault(place, Fault(self.where(place), one_line(what), one_line(next)))
 
     def add_text(self, place: Place, message: str, next: str) -> None:
-        """A fault whose message may hold what to do after a semicolon; `next` is for those that do not."""
+        """Adds a fault whose message may hold the advice after a semicolon; `next` is for those that do not."""
         what, _, advice = message.partition("; ")
         self.add(place, what, advice or next)
 
     def at(self, place: Place) -> bool:
-        """Whether a fault is known at a place."""
+        """True if a fault is known at a place."""
         return place in self._found
 
     def where(self, place: Place) -> str:
-        """A place as people read it: file:line:column."""
+        """A place for people: file:line:column."""
         return f"{self._file}:{place[0]}:{place[1]}"
 
     def raise_any(self) -> None:
-        """Raise UserMistake with all faults, in the order of the file, if there are any."""
+        """Raises UserMistake with all faults, in the order of the file, if there are any."""
         if self._found:
             raise UserMistake(*(fault for _, fault in sorted(self._found.items())))

@@ -1,4 +1,4 @@
-"""The entries of `probes`: suites and lists spread out, every parameter in base units."""
+"""The entries of `probes`: suites and lists expanded, every parameter in base units."""
 
 import itertools
 import math
@@ -40,7 +40,7 @@ _OF_THEIR_OWN = {COMMAND: "- command: {name: mine, run: './mine'}", TOOL: "- {to
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One entry with what is needed to complain about it."""
+    """One entry with the context for its faults."""
 
     number: int
     shape: ProbeShape
@@ -52,8 +52,8 @@ class _Entry:
 
 
 def probe_specs(entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Faults) -> tuple[ProbeSpec, ...] | None:
-    """All probes with one set of parameters each; None where any entry is wrong."""
-    found: list[ProbeSpec] = []
+    """All probes with one set of parameters each; None if any entry is wrong."""
+    all_specs: list[ProbeSpec] = []
     given: dict[frozenset[object], Place] = {}
     right = True
     for number, shape in entries:
@@ -68,28 +68,28 @@ def probe_specs(entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Fault
                 right = False
                 break
             given[cells] = entry.place()
-            found.append(spec)
-        if len(found) > MAX_SPECS:
+            all_specs.append(spec)
+        if len(all_specs) > MAX_SPECS:
             faults.add(entry.place(), f"more than {MAX_SPECS} combinations of parameters", "split the study")
             return None
-    return tuple(found) if right and _agree(found, tree, faults) else None
+    return tuple(all_specs) if right and _agree(all_specs, tree, faults) else None
 
 
 def _agree(specs: list[ProbeSpec], tree: Tree, faults: Faults) -> bool:
-    """Whether a metric that several commands tell is the same in all of them."""
-    seen: dict[str, CommandMetric] = {}
+    """True if a metric of several commands has the same definition in all of them."""
+    first_metrics: dict[str, CommandMetric] = {}
     for spec in specs:
-        for told in spec.own.told if spec.own else ():
-            first = seen.setdefault(told.name, told)
-            if (first.unit, first.better, first.signed) != (told.unit, told.better, told.signed):
-                what = f"{told.name} has another unit or direction in another command"
+        for metric in spec.own.told if spec.own else ():
+            first = first_metrics.setdefault(metric.name, metric)
+            if (first.unit, first.better, first.signed) != (metric.unit, metric.better, metric.signed):
+                what = f"{metric.name} has another unit or direction in another command"
                 faults.add(tree.place(("probes",)), what, "give it another name")
                 return False
     return True
 
 
 def _spread(entry: _Entry) -> list[ProbeSpec] | None:
-    """The probes of one entry; None where it is wrong."""
+    """The probes of one entry; None if it is wrong."""
     shape, faults = entry.shape, entry.faults
     if sum(one is not None for one in (shape.probe, shape.suite, shape.command, shape.tool)) != 1:
         what = "an entry names one probe, one suite, one command or one tool"
@@ -127,20 +127,20 @@ def _command(entry: _Entry) -> list[ProbeSpec] | None:
         place = entry.tree.key(("probes", entry.number, "params"))
         entry.faults.add(place, "a command has no params", "write what differs into its lines, or two commands")
         return None
-    found = command(entry.shape.command, ("probes", entry.number, "command"), entry.tree, entry.faults)
-    if found is None:
+    own = command(entry.shape.command, ("probes", entry.number, "command"), entry.tree, entry.faults)
+    if own is None:
         return None
     where = entry.faults.where(entry.place())
-    return [ProbeSpec(where, COMMAND, ((COMMAND, found.name),), entry.shape.runs, found)]
+    return [ProbeSpec(where, COMMAND, ((COMMAND, own.name),), entry.shape.runs, own)]
 
 
 def cells_in(spec: ProbeSpec) -> tuple[Cell, ...]:
-    """The cells that an entry gives, those of its command's own metrics with them."""
+    """The cells that an entry gives, including those of its command's own metrics."""
     return (*cells_of(spec.probe, dict(spec.params)), *(command_cells(spec.own) if spec.own else ()))
 
 
 def _suite(entry: _Entry, name: str) -> list[ProbeSpec] | None:
-    """The probes of a suite; a parameter that is written goes to those of them that know it."""
+    """The probes of a suite; a written parameter applies to those that have it."""
     if name not in SUITES:
         advice = hint(name, SUITES, "cloudcmp list suites")
         entry.faults.add(entry.place("suite"), f"unknown suite {shown(name)}", advice)
@@ -149,17 +149,17 @@ def _suite(entry: _Entry, name: str) -> list[ProbeSpec] | None:
     values = _values(entry, tuple(probe for probe, _ in members))
     if values is None:
         return None
-    found: list[ProbeSpec] = []
+    specs: list[ProbeSpec] = []
     for probe, params in members:
         known = {param.name for param in PROBES[probe].params}
         own = {key: texts for key, texts in values.items() if key in known}
-        found.extend(_product(entry, probe, {**params, **own}) or ())
-    return found
+        specs.extend(_product(entry, probe, {**params, **own}) or ())
+    return specs
 
 
 def _values(entry: _Entry, probes: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
-    """The written parameters with their values as text in base units; None where one is wrong."""
-    found: dict[str, tuple[str, ...]] = {}
+    """The written parameters with their values as text in base units; None if one is wrong."""
+    texts_of: dict[str, tuple[str, ...]] = {}
     right = True
     for key, value in entry.shape.params.items():
         takers = [name for name in probes if any(param.name == key for param in PROBES[name].params)]
@@ -175,12 +175,12 @@ def _values(entry: _Entry, probes: tuple[str, ...]) -> dict[str, tuple[str, ...]
             entry.faults.add(entry.place("params", key), f"{key}: the list is empty", "write a value, or no key")
         texts = [_canonical(entry, takers[0], key, number, item) for number, item in enumerate(items)]
         right = right and bool(items) and None not in texts
-        found[key] = tuple(text for text in texts if text is not None)
-    return found if right else None
+        texts_of[key] = tuple(text for text in texts if text is not None)
+    return texts_of if right else None
 
 
 def _canonical(entry: _Entry, probe: str, key: str, number: int, item: Any) -> str | None:
-    """One value as canonical text, None where it is wrong."""
+    """One value as canonical text, None if it is wrong."""
     many = isinstance(entry.shape.params[key], list)
     place = entry.place("params", key, number) if many else entry.place("params", key)
     if isinstance(item, bool) or not isinstance(item, (str, int, float)) or item == "":
@@ -191,19 +191,19 @@ def _canonical(entry: _Entry, probe: str, key: str, number: int, item: Any) -> s
     if isinstance(item, float) and math.isfinite(item):
         text = str(int(item)) if item == int(item) else f"{item:.12f}".rstrip("0").rstrip(".")
     try:
-        found = canonical(PROBES[probe], key, text)
+        written = canonical(PROBES[probe], key, text)
         kind = next(param.kind for param in PROBES[probe].params if param.name == key)
-        if kind in {ParamKind.SECONDS, ParamKind.RATE} and _too_small(key, found):
+        if kind in {ParamKind.SECONDS, ParamKind.RATE} and _too_small(key, written):
             raise UserMistake.at("", f"{key}: {shown(item)} is not more than 0")
     except UserMistake as error:
         fault = error.faults[0]
         entry.faults.add_text(place, fault.what, fault.next or "write a larger value")
         return None
-    return found
+    return written
 
 
 def _too_small(key: str, text: str) -> bool:
-    """Whether a time or rate is below what can be meant; an interval of 0 stands for back to back."""
+    """True if a time or rate is too small to be meaningful; an interval of 0 stands for back to back."""
     number = float(text) if text.replace(".", "", 1).replace("e-", "", 1).isdigit() else -1.0
     return text != "max" and (number < 0 or (number == 0 and key not in {"interval_s", "warmup_s"}))
 
@@ -216,7 +216,7 @@ def _product(entry: _Entry, probe: str, values: Mapping[str, tuple[str, ...]]) -
     where = entry.faults.where(entry.place())
     keys = sorted(values)
     combinations = [tuple(zip(keys, one, strict=True)) for one in itertools.product(*(values[key] for key in keys))]
-    refused = [said for said in (refusal(probe, dict(one)) for one in combinations) if said[0]]
+    refused = [advice for advice in (refusal(probe, dict(one)) for one in combinations) if advice[0]]
     if refused:
         of = f"{len(refused)} of {len(combinations)} combinations: " if len(combinations) > 1 else ""
         entry.faults.add(entry.place(), f"{probe}: {of}{refused[0][0]}", refused[0][1])
@@ -228,7 +228,7 @@ _COMBINATIONS_MAX = 1000
 
 
 def tool_specs(shape: ProbeShape, path: Path, tree: Tree, faults: Faults) -> list[ProbeSpec] | None:
-    """One spec for each combination of a tool's settings; None where an entry is wrong, each fault added."""
+    """One spec for each combination of a tool's settings; None if an entry is wrong; adds each fault."""
     name = shape.tool or ""
     if name not in TOOLS:
         faults.add(tree.place((*path, "tool")), f"unknown tool {shown(name)}", hint(name, TOOLS, "cloudcmp list tools"))
@@ -244,16 +244,16 @@ def tool_specs(shape: ProbeShape, path: Path, tree: Tree, faults: Faults) -> lis
         return None
     where = faults.where(tree.place(path))
     install = "yes" if shape.install else "no"
-    found = []
+    specs = []
     for combination in itertools.product(*values.values()):
         settings = tool_settings(name, dict(zip(values, combination, strict=True)))
         params = {"install": install, "settings": settings_text(name, settings), TOOL: name}
-        found.append(ProbeSpec(where, TOOL, tuple(params.items()), shape.runs))
-    return found
+        specs.append(ProbeSpec(where, TOOL, tuple(params.items()), shape.runs))
+    return specs
 
 
 def _tool_values(tool: str, key: str, value: Any, path: Path, tree: Tree, faults: Faults) -> list[str]:
-    """The values of one parameter as canonical text; none where one is wrong."""
+    """The values of one parameter as canonical text; empty if one is wrong."""
     known: Mapping[str, object] = {param.name: param for param in TOOLS[tool].params}
     if key not in known:
         faults.add(tree.key(path), f"{tool} has no parameter {shown(key)}", hint(key, known, "cloudcmp list tools"))
@@ -279,9 +279,9 @@ def _tool_setting(tool: str, key: str, item: Any, path: Path, tree: Tree, faults
 
 
 class CellBook:
-    """The cells that a study's probes give. Where some of its probes are wrong, it does not know them all.
+    """The cells that a study's probes give; incomplete if some of its probes are wrong.
 
-    `own` says whether commands are among them, whose metrics are only known once they are read.
+    `own` is true if there are commands, whose metrics are only known once they are read.
     """
 
     def __init__(self, specs: tuple[ProbeSpec, ...], complete: bool, own: bool = False) -> None:
@@ -293,7 +293,7 @@ class CellBook:
             self._cells.setdefault(cell.metric, []).append(cell)
 
     def select(self, text: str, place: Place, faults: Faults) -> Cell | None:
-        """The text as a cell, known to mean something here: a metric with some or all of its parameters."""
+        """The text as a cell that exists in this study: a metric with some or all of its parameters."""
         try:
             cell = Cell.parse(text)
         except UserMistake as error:
@@ -301,7 +301,7 @@ class CellBook:
             return None
         if cell.metric not in self.metrics:
             if self._unread:
-                return None  # perhaps of a command that is wrong itself
+                return None  # may belong to a command that is wrong itself
             advice = hint(cell.metric, self.metrics, "cloudcmp list metrics")
             faults.add(place, f"unknown metric {shown(cell.metric)}", advice)
             return None
@@ -318,14 +318,14 @@ class CellBook:
         return cell
 
     def meant(self, cell: Cell) -> list[Cell]:
-        """The cells that have all the parameters which are written."""
+        """The cells with all the written parameters."""
         written = set(cell.params)
         return [known for known in self._cells.get(cell.metric, ()) if written <= set(known.params)]
 
 
 def decide(parts: list[tuple[int, DecideShape]], book: CellBook, tree: Tree, faults: Faults) -> tuple[Decide, ...]:
-    """The cells that decide: a metric stays a metric, a metric with some parameters becomes the cells that it means."""
-    found: dict[str, Decide] = {}
+    """The deciding cells: a metric stays a metric, a metric with some parameters becomes the cells that it selects."""
+    decisions: dict[str, Decide] = {}
     for number, part in parts:
         place = tree.place(("decide", number, "cell"))
         cell = book.select(part.cell, place, faults)
@@ -333,14 +333,14 @@ def decide(parts: list[tuple[int, DecideShape]], book: CellBook, tree: Tree, fau
             continue
         margin = _margin(part, book.metrics[cell.metric], tree.place(("decide", number, "margin")), faults)
         for text in [str(known) for known in book.meant(cell)] if cell.params else [cell.metric]:
-            if text in found:
+            if text in decisions:
                 faults.add(place, f"{shown(text)} was named before", "name each cell once")
-            found[text] = Decide(faults.where(place), text, margin)
-    return tuple(found.values())
+            decisions[text] = Decide(faults.where(place), text, margin)
+    return tuple(decisions.values())
 
 
 def _margin(part: DecideShape, metric: Metric, place: Place, faults: Faults) -> float | None:
-    """How much of a metric that can be 0 is practically nothing."""
+    """The margin within which a metric that can be 0 is practically the same."""
     if part.margin is None:
         return None
     if not metric.signed:

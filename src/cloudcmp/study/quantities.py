@@ -1,4 +1,4 @@
-"""What people write in a study's fields, as numbers in base units; every ValueError is `what; what next`."""
+"""Parses a study's fields into numbers in base units; every ValueError is `what; what next`."""
 
 import ipaddress
 import math
@@ -31,17 +31,17 @@ _HOURS = re.compile(r"(\d\d?):(\d\d)\s*-\s*(\d\d?):(\d\d)")
 _PREFIXED = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGTP]?)(\S*)")
 _PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _DAY_S = 86400
-_BURST_MOST_S = 7 * _DAY_S  # an agent takes no more
+_BURST_MOST_S = 7 * _DAY_S  # the most that an agent accepts
 _MOST_MONEY = 10**14
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a finite number (true and false are not)."""
+    """True for a finite number (not for true and false)."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def duration(value: object) -> float:
-    """Seconds, more than none, of text such as `30 min`."""
+    """Seconds, above zero, of text such as `30 min`."""
     if not isinstance(value, str):
         raise ValueError(f"{shown(value)} needs a unit of time; write e.g. 30 min, 1 h or 7 days")
     seconds = parse_seconds(value)
@@ -54,10 +54,10 @@ def money(value: object) -> Money:
     """An amount with its currency."""
     if not isinstance(value, str):
         raise ValueError(f"{shown(value)} needs a currency; write e.g. 5 USD")
-    found = parse_money(value)
-    if found.amount > _MOST_MONEY:
+    amount = parse_money(value)
+    if amount.amount > _MOST_MONEY:
         raise ValueError(f"{shown(value)} is more than all the money there is; write e.g. 5 USD")
-    return found
+    return amount
 
 
 def currency(value: object) -> str:
@@ -73,27 +73,27 @@ def price(value: object) -> Price:
         raise ValueError(f"{shown(value)} needs a currency and its period; write e.g. 0.10 USD/h")
     if re.match(r"\s*[+-]?0*\.?0*(?:[eE][+-]?\d+)?\s*[A-Z]{3}\s*/", value):
         raise ValueError("a price of zero is an unknown price; leave it out, or write e.g. 0.10 USD/h")
-    found = parse_price_per_hour(value)
-    if found.amount > _MOST_MONEY:
+    hourly = parse_price_per_hour(value)
+    if hourly.amount > _MOST_MONEY:
         raise ValueError(f"{shown(value)} is more than all the money there is; write e.g. 0.10 USD/h")
-    return Price(found.amount, found.currency, "study file")
+    return Price(hourly.amount, hourly.currency, "study file")
 
 
 @dataclass(frozen=True, slots=True)
-class SeenFrom:
-    """The machine from which a service is seen: an offering of the candidate's provider and region."""
+class MeasuringMachine:
+    """The machine that measures a service: an offering of the candidate's provider and region."""
 
     offering: str
     price: Price | None = None
 
 
-def seen_from(value: object) -> SeenFrom:
-    """The machine that asks a service: a mapping with its offering, and its price where no list tells it."""
+def measuring_machine(value: object) -> MeasuringMachine:
+    """The machine that measures a service: a mapping with its offering, and its price if no list has it."""
     if not isinstance(value, dict) or not isinstance(value.get("offering"), str):
         raise ValueError(f"{shown(value)} is no machine; write from: {{offering: small}}")
     if odd := next((str(key) for key in value if key not in {"offering", "price"}), None):
         raise ValueError(f"unknown key {shown(odd)}; write from: {{offering: small, price: 0.10 USD/h}}")
-    return SeenFrom(value["offering"].strip(), price(value["price"]) if "price" in value else None)
+    return MeasuringMachine(value["offering"].strip(), price(value["price"]) if "price" in value else None)
 
 
 _UNIT_PRICES = {"requests": Item.REQUEST, "moved": Item.EGRESS, "stored": Item.STORAGE}
@@ -106,7 +106,7 @@ def unit_prices(value: object) -> tuple[UnitPrice, ...]:
     next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB, stored: 0.023 USD/GB-month}"
     if not isinstance(value, dict) or not value:
         raise ValueError(f"{shown(value)} is no table of prices; {next_}")
-    found = []
+    prices = []
     for key, text in value.items():
         item = _UNIT_PRICES.get(str(key))
         match = _UNIT_PRICE.fullmatch(text) if isinstance(text, str) else None
@@ -118,15 +118,15 @@ def unit_prices(value: object) -> tuple[UnitPrice, ...]:
         if item is Item.REQUEST:
             if not unit.isdecimal() or int(unit) < 1:
                 raise ValueError(f"{shown(key)}: {shown(text)} names no number of requests; {next_}")
-            found.append(UnitPrice(item, amount * 1_000_000 / int(unit), match[2], Unit.MILLION, "study file"))
+            prices.append(UnitPrice(item, amount * 1_000_000 / int(unit), match[2], Unit.MILLION, "study file"))
             continue
-        wanted, of = _UNIT_OF[item]
-        if unit != wanted:
-            raise ValueError(f"{shown(key)}: {shown(text)} is not for {wanted}; {next_}")
-        found.append(UnitPrice(item, amount, match[2], of, "study file"))
-    if len({one.currency for one in found}) > 1:
+        per, of = _UNIT_OF[item]
+        if unit != per:
+            raise ValueError(f"{shown(key)}: {shown(text)} is not for {per}; {next_}")
+        prices.append(UnitPrice(item, amount, match[2], of, "study file"))
+    if len({one.currency for one in prices}) > 1:
         raise ValueError(f"its prices are in several currencies; {next_}")
-    return tuple(found)
+    return tuple(prices)
 
 
 _VOLUME = ("type", "size", "iops", "root", "price")
@@ -134,7 +134,7 @@ _VOLUME_NEXT = "write volume: gp3, or volume: {type: gp3, size: 100 GiB, iops: 3
 
 
 def volume(value: object) -> Volume:
-    """A volume's type, or a mapping of what it should be like."""
+    """A volume's type, or a mapping with its properties."""
     if isinstance(value, str) and value.strip():
         return Volume(value.strip())
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
@@ -155,10 +155,10 @@ def volume(value: object) -> Volume:
 
 
 def networks(value: object) -> str:
-    """Addresses in CIDR form, with commas between, none of them wide."""
+    """Addresses in CIDR form, separated by commas, none of them wide."""
     if not isinstance(value, str):
         raise ValueError(f"{shown(value)} is no address in CIDR form; write e.g. 203.0.113.7/32")
-    found = []
+    texts = []
     for part in value.split(","):
         try:
             net = ipaddress.ip_network(part.strip())
@@ -166,8 +166,8 @@ def networks(value: object) -> str:
             raise ValueError(f"{shown(part.strip())} is no address in CIDR form; write e.g. 203.0.113.7/32") from None
         if net.prefixlen < (24 if net.version == 4 else 64):
             raise ValueError(f"{net} lets in too many; write the address from which you log in, e.g. 203.0.113.7/32")
-        found.append(str(net))
-    return ",".join(found)
+        texts.append(str(net))
+    return ",".join(texts)
 
 
 _CAPS = ("burst", "bytes", "duty", "machines", "packets", "rate")
@@ -175,7 +175,7 @@ _CAPS_NEXT = "write e.g. caps: {burst: 30 min, bytes: 10 TB}"
 
 
 def caps(value: object) -> Caps:
-    """What a study may put on the network, as far as it differs from the defaults."""
+    """The caps of a study on its traffic and machines, as far as they differ from the defaults."""
     if not isinstance(value, dict):
         raise ValueError(f"{shown(value)} holds no caps; {_CAPS_NEXT}")
     _check_keys(value, _CAPS, _CAPS_NEXT)
@@ -202,10 +202,10 @@ def _check_keys(given: Iterable[object], known: Sequence[str], next: str) -> Non
 def _above_zero(key: str, parse: Callable[[str], float], value: object, example: str) -> float:
     if not isinstance(value, str):
         raise ValueError(f"{key}: {shown(value)} needs a unit; write e.g. {key}: {example}")
-    found = parse(value)
-    if found <= 0:
+    number = parse(value)
+    if number <= 0:
         raise ValueError(f"{key}: {shown(value)} is not more than zero; write e.g. {key}: {example}")
-    return found
+    return number
 
 
 def _count(key: str, value: object) -> int:
@@ -241,11 +241,11 @@ def in_unit_of(metric: Metric, value: object) -> float:
         return parse_rate(text)
     if metric.unit == "ratio":
         return parse_ratio(text)
-    found = _PREFIXED.fullmatch(text.strip())
-    if found is None or found[3] != metric.unit:
+    match = _PREFIXED.fullmatch(text.strip())
+    if match is None or match[3] != metric.unit:
         raise ValueError(f"{shown(value)} is not in {metric.unit}; write e.g. {metric.typical:g} {metric.unit}")
     try:
-        number = float(Decimal(found[1])) * _PREFIX[found[2]]
+        number = float(Decimal(match[1])) * _PREFIX[match[2]]
     except ArithmeticError as error:
         raise ValueError(f"{shown(value)} is not a number; write e.g. {metric.typical:g} {metric.unit}") from error
     if not math.isfinite(number):
@@ -254,28 +254,28 @@ def in_unit_of(metric: Metric, value: object) -> float:
 
 
 def days(value: object) -> tuple[int, ...]:
-    """Numbers of the days (Monday is 0) that a list of names, or one of the words, stands for."""
+    """The numbers of the days (Monday is 0) in a list of names, or of one of the words."""
     words = value if isinstance(value, list) else [value]
-    found: set[int] = set()
+    numbers: set[int] = set()
     for word in words:
         if word in DAYS:
-            found.add(DAYS.index(word))
+            numbers.add(DAYS.index(word))
         elif isinstance(word, str) and word in _DAY_WORDS:
-            found.update(_DAY_WORDS[word])
+            numbers.update(_DAY_WORDS[word])
         else:
             known = ", ".join((*DAYS, *_DAY_WORDS))
             close = nearest(str(word), (*DAYS, *_DAY_WORDS))
             raise ValueError(f"{shown(word)} is no day; " + (f"nearest: {close}" if close else f"use {known}"))
-    if not found:
+    if not numbers:
         raise ValueError("no day is named; write e.g. [mon, tue] or weekdays")
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def hours(value: object) -> tuple[int, int]:
     """Seconds after midnight at which a window opens and closes; `22:00-06:00` closes on the next day."""
-    found = _HOURS.fullmatch(value.strip()) if isinstance(value, str) else None
-    numbers = [int(part) for part in found.groups()] if found else [99]
-    if found is None or max(numbers[0], numbers[2]) > 24 or max(numbers[1], numbers[3]) > 59:
+    match = _HOURS.fullmatch(value.strip()) if isinstance(value, str) else None
+    numbers = [int(part) for part in match.groups()] if match else [99]
+    if match is None or max(numbers[0], numbers[2]) > 24 or max(numbers[1], numbers[3]) > 59:
         raise ValueError(f"{shown(value)} is no time window; write e.g. 09:00-17:00 or 22:00-06:00")
     opens, closes = numbers[0] * 3600 + numbers[1] * 60, numbers[2] * 3600 + numbers[3] * 60
     if opens >= _DAY_S or closes > _DAY_S or opens == closes:

@@ -1,4 +1,4 @@
-"""From a study file to a Study."""
+"""Reads a study file into a Study."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -15,15 +15,15 @@ def read(path: Path, *, providers: Collection[str], billed: Collection[str] = ()
     """The study of a file.
 
     `providers` are the names that candidates may have; `billed` those among them whose use costs money, so that the
-    study must say how much may be spent. Raises UserMistake with all faults, one line each, `file:line:column: what;
-    what next`, and OutsideFault where the file cannot be read.
+    study must have a budget. Raises UserMistake with all faults, one line each, `file:line:column: what; what next`,
+    and OutsideFault if the file cannot be read.
     """
     content = _bytes_of(path, "name the study file in it", "see the folder studies for examples")
     return read_text(content, str(path), providers=providers, billed=billed)
 
 
 def read_terms(path: Path, *, providers: Collection[str]) -> Terms:
-    """The terms of a file of their own; raises as `read`."""
+    """The terms in a separate file; raises as `read`."""
     example = "write e.g. discounts: [{share: 10 %}]"
     content = _bytes_of(path, "name the file of terms in it", f"make it: {example}")
     if not content.strip():
@@ -48,8 +48,8 @@ def _bytes_of(path: Path, folder_next: str, missing_next: str) -> bytes:
 
 
 def read_text(content: bytes | str, name: str, *, providers: Collection[str], billed: Collection[str] = ()) -> Study:
-    """The study of a file's content; `name` is what the file is called in faults. Otherwise as `read`."""
-    # The YAML parser and pydantic take a fifth of a second to import: only who reads a study pays for them.
+    """The study of a file's content; `name` is the file's name in faults. Otherwise as `read`."""
+    # The YAML parser and pydantic take a fifth of a second to import: imported only to read a study.
     from cloudcmp.study.build import build
 
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem).strip("-.")
@@ -61,9 +61,9 @@ _COMMENT = re.compile(r"[ \t]*#[^\n]*")
 
 
 def without_comments(text: str) -> str:
-    """The same YAML without comments, line for line; a text that cannot be scanned comes back empty.
+    """The same YAML without comments, line for line; empty for a text that cannot be scanned.
 
-    Comments are notes to oneself: people keep account names, and worse, in them.
+    Comments are private notes, and may contain account names or secrets.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -90,12 +90,12 @@ def default_text(offerings: Sequence[Offering]) -> str:
 
 
 def default_study(offerings: Sequence[Offering]) -> Study:
-    """The study of this machine: what `cloudcmp run` measures when no study is named."""
+    """The default study of `cloudcmp run`: this machine."""
     return read_text(default_text(offerings), _NAME, providers=frozenset(sold.provider for sold in offerings))
 
 
 def demo_text() -> str:
-    """The study of three simulated clouds: what `cloudcmp demo` runs."""
+    """The study of `cloudcmp demo`: three simulated clouds."""
     return _resource("demo.yaml")
 
 

@@ -1,4 +1,4 @@
-"""The shapes of a study file's parts, and what is said where a part has another one."""
+"""The shapes of a study file's parts, and the faults of other shapes."""
 
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -10,7 +10,7 @@ from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.study import Caps
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
-from cloudcmp.study.quantities import SeenFrom
+from cloudcmp.study.quantities import MeasuringMachine
 from cloudcmp.study.tree import Tree
 from cloudcmp.units import Money
 
@@ -18,7 +18,7 @@ _MAX_COUNT = 10_000
 
 
 def _word(value: object) -> str:
-    """A name: text of one line. A number is text too where a name is asked for."""
+    """A name: text of one line. A number is accepted as text."""
     if not isinstance(value, (str, int, float)) or isinstance(value, bool) or not str(value).strip():
         raise ValueError(f"{shown(value)} is not a name; write a word, in quotes if it looks like something else")
     text = str(value).strip()
@@ -61,7 +61,7 @@ def _positive(value: object) -> float:
 
 
 def _seconds_in_key(value: object) -> float:
-    """Seconds, or none: a bare number, because the key says so, or text with a unit."""
+    """Seconds, zero or more: a bare number, because the key has the unit, or text with a unit."""
     if not quantities.is_number(value):
         return quantities.duration(value)
     seconds = float(str(value))
@@ -71,7 +71,7 @@ def _seconds_in_key(value: object) -> float:
 
 
 def _as_cell(value: object) -> object:
-    """`decide` takes a cell's text in place of a mapping."""
+    """The mapping for an entry of `decide` that is only a cell's text."""
     return {"cell": value} if isinstance(value, str) else value
 
 
@@ -84,13 +84,13 @@ Share = Annotated[float, BeforeValidator(quantities.share)]
 
 
 class Shape(BaseModel):
-    """Part of a file: known keys only."""
+    """A part of a file, with known keys only."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 
 class Head(Shape):
-    """The file's top: what is asked, how often, and the parts, which are looked at one by one."""
+    """The top-level keys; the lists are checked entry by entry."""
 
     schema_: Annotated[int, BeforeValidator(_schema)] = Field(1, alias="schema")
     question: Text = ""
@@ -112,7 +112,7 @@ class Head(Shape):
 
 
 class MatchShape(Shape):
-    """What an offering must be like."""
+    """The requested properties of an offering."""
 
     vcpus: Positive | None = None
     memory_gib: Positive | None = None
@@ -120,7 +120,7 @@ class MatchShape(Shape):
 
 
 class FaultsShape(Shape):
-    """What goes wrong on a simulated candidate."""
+    """The planted faults of a simulated candidate."""
 
     capacity: Share = 0.0
     preemption: Share = 0.0
@@ -131,7 +131,7 @@ class FaultsShape(Shape):
 
 
 class CellShape(Shape):
-    """What is planted in a cell; `mean` is read with the metric's unit in mind."""
+    """The truth planted in a cell; `mean` is parsed in the metric's unit."""
 
     mean: Any
     cov: Share = 0.02
@@ -141,7 +141,7 @@ class CellShape(Shape):
 
 
 class TruthShape(Shape):
-    """What is planted in a simulated candidate."""
+    """The truth planted in a simulated candidate."""
 
     cells: dict[str, Any] = {}
     boot_s: Annotated[float, BeforeValidator(_seconds_in_key)] | None = None
@@ -170,7 +170,7 @@ class CandidateShape(Shape):
     address: Literal["floating", "fixed"] | None = None
     count: Whole = 1
     service: Literal["blob", "table", "queue"] | None = None
-    from_: Annotated[SeenFrom, BeforeValidator(quantities.seen_from)] | None = Field(None, alias="from")
+    from_: Annotated[MeasuringMachine, BeforeValidator(quantities.measuring_machine)] | None = Field(None, alias="from")
     prices: Annotated[tuple[UnitPrice, ...], BeforeValidator(quantities.unit_prices)] = ()
     price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
     resize_price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
@@ -265,7 +265,7 @@ _S = TypeVar("_S", bound=Shape)
 
 
 def fit(shape: type[_S], tree: Tree, data: Any, path: Path, faults: Faults) -> _S | None:
-    """The data at a path in its shape, None where it has another; each difference is added to `faults`."""
+    """The data at a path in its shape, None if it has another; adds each difference to `faults`."""
     try:
         return shape.model_validate(_as_cell(data) if shape is DecideShape else data)
     except ValidationError as error:
@@ -275,7 +275,7 @@ def fit(shape: type[_S], tree: Tree, data: Any, path: Path, faults: Faults) -> _
 
 
 def _explain(shape: type[Shape], item: dict[str, Any], tree: Tree, path: Path, faults: Faults) -> None:
-    """One of pydantic's findings, as a fault with a place."""
+    """Adds one of pydantic's errors as a fault with a place."""
     inner: Path = item["loc"]
     full = (*path, *inner)
     name = next((str(part) for part in reversed(full) if isinstance(part, str)), "study")
@@ -307,7 +307,7 @@ def _keys_of(shape: type[BaseModel], path: Path) -> list[str]:
 
 
 def _shape_in(annotation: Any) -> type[BaseModel] | None:
-    """The shape that a field holds, in a list or beside none."""
+    """The shape that a field holds, directly or in a list."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _shape_in(part))), None)
+    return next((shape for part in get_args(annotation) if (shape := _shape_in(part))), None)

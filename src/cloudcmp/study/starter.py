@@ -1,4 +1,4 @@
-"""The first study from five answers: what to measure, on what, how often; as a file's text with its reasons."""
+"""The text of a first study from five answers: its probes, candidates and rounds, with the reasons."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _INVENTED = ("nimbus", "stratus", "cumulus")
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """Something that may matter: why, the probes that measure it, and the cells that then decide."""
+    """A need: why, the probes that measure it, and the cells that then decide."""
 
     why: str
     probes: tuple[str, ...]
@@ -69,8 +69,8 @@ PURPOSES: Mapping[str, tuple[str, ...]] = {
     "database": ("disk", "memory"),
     "general": ("cpu", "memory", "disk"),
 }
-"""What a machine may be for, and what matters then unless it is said."""
-_ASKED = {
+"""The purposes of a machine, and their default needs."""
+_PURPOSE_TEXTS = {
     "web": "serve a web site",
     "batch": "compute in batches",
     "database": "hold a database",
@@ -80,7 +80,7 @@ _ASKED = {
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question: the option that answers it, its words, and what may be answered."""
+    """One question: the option that answers it, its words, and the possible answers."""
 
     option: str
     words: str
@@ -88,9 +88,9 @@ class Question:
     more: str = ""
 
     def prompt(self, default: str) -> str:
-        """The question, with what is taken where nothing is typed."""
-        said = ", ".join(self.choices) + self.more
-        return f"{self.words} ({said}) [{default}] "
+        """The question with its choices and default."""
+        choices = ", ".join(self.choices) + self.more
+        return f"{self.words} ({choices}) [{default}] "
 
 
 QUESTIONS: tuple[Question, ...] = (
@@ -104,23 +104,23 @@ _DEFAULTS = {"--for": "general", "--users": "europe", "--size": "medium", "--bud
 
 
 def default_of(option: str, given: Mapping[str, str]) -> str:
-    """What is taken for an unanswered question; what matters follows from what the machine is for."""
+    """The default answer of a question; that of what matters follows from the purpose."""
     if option == "--matters":
         return ",".join(PURPOSES[given.get("--for", _DEFAULTS["--for"])])
     return _DEFAULTS[option]
 
 
 def checked(option: str, text: str) -> str:
-    """An answer in its own spelling; raises ValueError that names what may be answered."""
-    said = text.strip().lower()
+    """An answer in canonical spelling; raises ValueError with the possible answers."""
+    answer = text.strip().lower()
     if option == "--budget":
         return _budget(text.strip())
     if option == "--size":
-        if said not in _SIZES:
-            _parts(said)
-        return said
+        if answer not in _SIZES:
+            _parts(answer)
+        return answer
     choices = next(one.choices for one in QUESTIONS if one.option == option)
-    words = [one.strip() for one in said.split(",")] if option == "--matters" else [said]
+    words = [one.strip() for one in answer.split(",")] if option == "--matters" else [answer]
     for word in words:
         if word not in choices:
             raise ValueError(f"{word!r} is none of {', '.join(choices)}")
@@ -128,13 +128,13 @@ def checked(option: str, text: str) -> str:
 
 
 def answers(given: Mapping[str, str]) -> Answers:
-    """The answers, with the default for each question that was not answered; raises ValueError as `checked`."""
-    told = {
+    """The answers, with defaults for missing ones; raises ValueError as `checked`."""
+    texts = {
         one.option: checked(one.option, given.get(one.option) or default_of(one.option, given)) for one in QUESTIONS
     }
-    vcpus, memory = _SIZES.get(told["--size"]) or _parts(told["--size"])
-    matters = tuple(told["--matters"].split(","))
-    return Answers(told["--for"], told["--users"], vcpus, memory, matters, parse_money(told["--budget"]))
+    vcpus, memory = _SIZES.get(texts["--size"]) or _parts(texts["--size"])
+    matters = tuple(texts["--matters"].split(","))
+    return Answers(texts["--for"], texts["--users"], vcpus, memory, matters, parse_money(texts["--budget"]))
 
 
 def _budget(text: str) -> str:
@@ -151,21 +151,21 @@ def _parts(size: str) -> tuple[int, int]:
     vcpus, slash, memory = size.partition("/")
     if not slash or not (vcpus.isascii() and vcpus.isdigit() and memory.isascii() and memory.isdigit()):
         raise ValueError(f"{size!r} is no size; write one of {', '.join(_SIZES)}, or vCPUs and GiB such as 2/8")
-    found = int(vcpus), int(memory)
-    if not (0 < found[0] <= 1024 and 0 < found[1] <= 65536):
+    parsed = int(vcpus), int(memory)
+    if not (0 < parsed[0] <= 1024 and 0 < parsed[1] <= 65536):
         raise ValueError(f"{size!r} is no size that a machine has; write e.g. 2/8")
-    return found
+    return parsed
 
 
 def region_of(users: str, provider: str) -> str:
-    """The region of a cloud in which a starter measures for users there."""
+    """The region of a cloud in which a starter measures for these users."""
     return _REGIONS[users][provider]
 
 
 def forms(matters: Sequence[str]) -> Iterator[Form]:
-    """The forms of a starter from the dearest to the cheapest: fewer rounds first, then runs, then what matters least.
+    """The forms of a starter from the most expensive to the cheapest: fewer rounds first, then runs, then needs.
 
-    Never fewer rounds than give a verdict.
+    Never fewer rounds than a verdict needs.
     """
     for kept in range(len(matters), 0, -1):
         some = tuple(matters[:kept])
@@ -176,9 +176,9 @@ def forms(matters: Sequence[str]) -> Iterator[Form]:
 
 
 def fitting(matters: Sequence[str], worst: Callable[[Form], Money | None], budget: Money) -> tuple[Form, Money | None]:
-    """The dearest form whose worst case is within the budget, and that worst case.
+    """The most expensive form whose worst case is within the budget, and that worst case.
 
-    Where none is, the cheapest, whose worst case is then above it; where a price is not known, the first with None.
+    If none is, the cheapest, whose worst case is then above the budget; if a price is unknown, the first with None.
     """
     form, money = Form(LEAST_LAUNCHES, 1, tuple(matters[:1])), None
     for form in forms(matters):
@@ -188,26 +188,26 @@ def fitting(matters: Sequence[str], worst: Callable[[Form], Money | None], budge
     return form, money
 
 
-def starter_text(told: Answers, clouds: Sequence[str], form: Form) -> str:
-    """The study file: a candidate in each of the clouds, or in three invented ones where there are none.
+def starter_text(answers: Answers, clouds: Sequence[str], form: Form) -> str:
+    """The study file: a candidate in each of the clouds, or in three invented ones without clouds.
 
-    In one cloud alone, what was asked for is compared with twice of it.
+    In a single cloud, the requested size is compared with twice that size.
     """
-    return "\n".join(_lines(told, clouds, form)) + "\n"
+    return "\n".join(_lines(answers, clouds, form)) + "\n"
 
 
-def _lines(told: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]:
-    size = f"{told.vcpus} vCPUs and {told.memory_gib} GiB"
+def _lines(answers: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]:
+    size = f"{answers.vcpus} vCPUs and {answers.memory_gib} GiB"
     alone = len(clouds) == 1
-    yield f"# What should {_ASKED[told.purpose]}, for users in {_where(told.users)}?"
+    yield f"# What should {_PURPOSE_TEXTS[answers.purpose]}, for users in {_where(answers.users)}?"
     yield "#"
     yield "# Written by `cloudcmp start`."
     yield "# Change what you like: each key is explained in docs/reference/study-file.md."
     yield "schema: 1"
     if alone:
-        yield f"question: To {_ASKED[told.purpose]}, is twice a machine of {size} worth twice its price?"
+        yield f"question: To {_PURPOSE_TEXTS[answers.purpose]}, is twice a machine of {size} worth twice its price?"
     else:
-        yield f"question: Which cloud's machine of {size} is best to {_ASKED[told.purpose]}, and in what?"
+        yield f"question: Which cloud's machine of {size} is best to {_PURPOSE_TEXTS[answers.purpose]}, and in what?"
     yield ""
     yield "candidates:"
     if alone:
@@ -217,10 +217,10 @@ def _lines(told: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]:
     else:
         yield "  # Three invented clouds, for no credentials of a real one were found: their numbers are planted."
         yield "  # Nothing is created or billed. They show what a study does; with credentials begin again."
-    places = [(one, region_of(told.users, one)) for one in clouds]
+    places = [(one, region_of(answers.users, one)) for one in clouds]
     for provider, region in places or [(SIMULATED, one) for one in _INVENTED]:
         for times in (1, 2) if alone else (1,):
-            match = f"{{vcpus: {told.vcpus * times}, memory_gib: {told.memory_gib * times}}}"
+            match = f"{{vcpus: {answers.vcpus * times}, memory_gib: {answers.memory_gib * times}}}"
             yield f"  - {{provider: {provider}, region: {region}, match: {match}}}"
     yield ""
     yield "# A round launches each candidate afresh, in random order. Six are the least that give a verdict; the spread"
@@ -229,13 +229,13 @@ def _lines(told: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]:
     yield f"runs: {form.runs}"
     yield ""
     yield "# Nothing is created that could lead above it, however long a machine lives."
-    yield f"budget: {told.budget.amount} {told.budget.currency}"
+    yield f"budget: {answers.budget.amount} {answers.budget.currency}"
     yield ""
     yield "probes:"
     for name in form.matters:
         yield f"  # {MATTERS[name].why}"
         yield from (f"  - {probe}" for probe in MATTERS[name].probes)
-    left = [name for name in told.matters if name not in form.matters]
+    left = [name for name in answers.matters if name not in form.matters]
     if left:
         yield f"  # Left out, for the budget does not bear it: {', '.join(left)}."
     yield ""

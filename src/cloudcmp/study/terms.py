@@ -1,4 +1,4 @@
-"""What an account pays beside or in place of the list price: `terms` of a study, or a file of their own."""
+"""The account's payments in addition to or in place of list prices: `terms` of a study, or a separate file."""
 
 from collections.abc import Collection
 from datetime import date
@@ -54,8 +54,8 @@ def _months(value: object) -> int:
 
 
 def _per_hour(value: object) -> Money:
-    found = quantities.price(value)
-    return Money(found.amount_per_hour, found.currency)
+    price = quantities.price(value)
+    return Money(price.amount_per_hour, price.currency)
 
 
 _Money = Annotated[Money, BeforeValidator(quantities.money)]
@@ -110,7 +110,7 @@ class SupportShape(Shape):
 
 
 class TermsShape(Shape):
-    """All of it."""
+    """The value of `terms`."""
 
     currency: Annotated[str, BeforeValidator(quantities.currency)] | None = None
     discounts: list[DiscountShape] = Field(default_factory=list)
@@ -120,7 +120,7 @@ class TermsShape(Shape):
 
 
 def terms(data: Any, way: Way, tree: Tree, faults: Faults, providers: Collection[str]) -> Terms:
-    """The terms at a path of a file; what is wrong is added to `faults`."""
+    """The terms at a path of a file; adds faults to `faults`."""
     shape = fit(TermsShape, tree, data, way, faults)
     if shape is None:
         return Terms()
@@ -135,27 +135,27 @@ def terms(data: Any, way: Way, tree: Tree, faults: Faults, providers: Collection
     return Terms(
         discounts=tuple(Discount(one.share, one.provider or "", one.item or "") for one in shape.discounts),
         credits=tuple(Credit(one.money, one.until, one.provider or "") for one in shape.credits),
-        commitments=tuple(found for one in shape.commitments if (found := _commitment(one))),
+        commitments=tuple(paid for one in shape.commitments if (paid := _commitment(one))),
         support=tuple(map(_support, shape.support)),
         currency=shape.currency,
     )
 
 
 def read_terms(path: Path, content: bytes, providers: Collection[str]) -> Terms:
-    """The terms of a file of their own, with the keys of `terms` at its top; raises UserMistake with every fault."""
+    """The terms in a separate file, with the keys of `terms` at its top; raises UserMistake with every fault."""
     faults = Faults(str(path))
     tree = read_tree(content, faults)
     if not isinstance(tree.data, dict):
         if tree.data is not None:
             faults.add((1, 1), "terms are made of key: value lines", "write e.g. discounts: [{share: 10 %}]")
         faults.raise_any()
-    found = terms(tree.data, (), tree, faults, providers)
+    parsed = terms(tree.data, (), tree, faults, providers)
     faults.raise_any()
-    return found
+    return parsed
 
 
 def _commitment(one: CommitmentShape) -> Commitment | None:
-    """One that is paid by the hour, at once or both; None for neither, which is a fault."""
+    """A commitment paid by the hour, at once or both; None for neither, which is a fault."""
     paid = one.hourly or one.upfront
     if paid is None:
         return None
@@ -189,17 +189,17 @@ def _check_names(shape: TermsShape, way: Way, tree: Tree, faults: Faults, provid
 
 
 def _check_currency(shape: TermsShape, way: Way, tree: Tree, faults: Faults) -> None:
-    """Money of one account is in one currency."""
-    told: list[tuple[Way, Money | None]] = []
+    """Checks that all money of an account is in one currency."""
+    amounts: list[tuple[Way, Money | None]] = []
     for number, one in enumerate(shape.credits):
-        told.append((("credits", number, "money"), one.money))
+        amounts.append((("credits", number, "money"), one.money))
     for number, own in enumerate(shape.commitments):
-        told += [(("commitments", number, "hourly"), own.hourly), (("commitments", number, "upfront"), own.upfront)]
+        amounts += [(("commitments", number, "hourly"), own.hourly), (("commitments", number, "upfront"), own.upfront)]
     for number, plan in enumerate(shape.support):
-        told += [(("support", number, "minimum"), plan.minimum), (("support", number, "spend"), plan.spend)]
-        told += [(("support", number, "shares", step, "up_to"), each.up_to) for step, each in enumerate(plan.shares)]
+        amounts += [(("support", number, "minimum"), plan.minimum), (("support", number, "spend"), plan.spend)]
+        amounts += [(("support", number, "shares", step, "up_to"), each.up_to) for step, each in enumerate(plan.shares)]
     currency = shape.currency
-    for inner, money in told:
+    for inner, money in amounts:
         currency = currency or (money.currency if money else None)
         if money is not None and money.currency != currency:
             what = f"{inner[-1]}: {money.currency}, but others are in {currency}"
@@ -207,9 +207,9 @@ def _check_currency(shape: TermsShape, way: Way, tree: Tree, faults: Faults) -> 
 
 
 def _check_shares(one: SupportShape, place: Place, faults: Faults) -> None:
-    """Each share holds up to a higher sum than the one before it, and the last one without an end.
+    """Checks that each share holds up to a higher sum than the one before it, and the last one without an end.
 
-    Spend above it would cost nothing more, and the worst case would not be one.
+    Otherwise spend above the last sum would cost nothing more, and the worst case would be too low.
     """
     ends = [step.up_to.amount if step.up_to else None for step in one.shares]
     sums = [end for end in ends if end is not None]

@@ -1,7 +1,7 @@
-"""A study file's bytes as plain data with the line and column of every part.
+"""Parses a study file's bytes into plain data with the line and column of every part.
 
 The accepted language is a small part of YAML 1.2: one document of mappings, lists and scalars. Tags, anchors, aliases,
-merge keys and a key given twice are refused, because each lets a file mean something else than it shows.
+merge keys and repeated keys are refused, because each can make a file mean something other than it shows.
 """
 
 import re
@@ -26,17 +26,17 @@ from cloudcmp.study.faults import Faults, Path, Place, shown
 
 MAX_BYTES = 2**20
 MAX_DEPTH = 20
-# Far beyond what a person writes; they keep the time for a hostile file well under a second. Candidates may be written
+# Far beyond a handwritten study; they keep the time for a hostile file well under a second. Candidates may be written
 # by a program: a thousand of them, each with a volume and a price, have 17,000 values.
 MAX_VALUES = 10_000
 MAX_VALUES_OF = {"candidates": 25_000}
 MAX_LINES = 20_000
 MAX_LINE = 4_000
 
-# Stands in a path for what no value is at: a key itself, and a key's second value.
+# The path element of things that are not a value: a key itself, and a repeated key's second value.
 _NOWHERE = -1
 _REFUSED = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-# The parser looks a thousand characters ahead for the end of each of these, so they are refused before it sees them.
+# The parser looks a thousand characters ahead for the end of each of these, so they are refused before parsing.
 _BRACKETS = re.compile(rf"(?:[\[{{]\s*){{{MAX_DEPTH + 1}}}")
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -47,7 +47,7 @@ _WORDS: dict[str, bool | None] = {
 
 
 class _StopReading(Exception):
-    """Reading cannot go on; why is already noted."""
+    """Reading cannot continue; the fault is already added."""
 
 
 @dataclass(slots=True)
@@ -59,18 +59,18 @@ class Tree:
     keys: dict[Path, Place] = field(default_factory=dict)
 
     def place(self, path: Path) -> Place:
-        """Where a value is, or the nearest thing around it."""
+        """The place of a value, or of the nearest part around it."""
         while path not in self.values and path:
             path = path[:-1]
         return self.values.get(path, (1, 1))
 
     def key(self, path: Path) -> Place:
-        """Where a key is, or the nearest thing around it."""
+        """The place of a key, or of the nearest part around it."""
         return self.keys.get(path) or self.place(path)
 
 
 def read_tree(content: bytes, faults: Faults) -> Tree:
-    """The data of a file's bytes; what is wrong is added to `faults`, and reading goes on as far as it can."""
+    """The data of a file's bytes; adds faults to `faults` and reads on as far as possible."""
     tree = Tree()
     try:
         text = _text(content, faults)
@@ -81,7 +81,7 @@ def read_tree(content: bytes, faults: Faults) -> Tree:
 
 
 def _text(content: bytes, faults: Faults) -> str:
-    """The characters of a file, once size, encoding, characters and line lengths are right."""
+    """The characters of a file, after checking size, encoding, characters and line lengths."""
     if len(content) > MAX_BYTES:
         _refuse(faults, (1, 1), f"the file is larger than {MAX_BYTES} bytes", "a study needs a few kilobytes")
     try:
@@ -89,17 +89,17 @@ def _text(content: bytes, faults: Faults) -> str:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8")
         _refuse(faults, _place_after(before), "this byte is not UTF-8", "save the file as UTF-8 text")
-    if found := _REFUSED.search(text):
-        what = f"the character U+{ord(found[0]):04X} does not belong into a study file"
-        _refuse(faults, _place_after(text[: found.start()]), what, "remove it")
+    if match := _REFUSED.search(text):
+        what = f"the character U+{ord(match[0]):04X} does not belong into a study file"
+        _refuse(faults, _place_after(text[: match.start()]), what, "remove it")
     for number, line in enumerate(text.split("\n"), 1):
         if number > MAX_LINES:
             _refuse(faults, (number, 1), f"more than {MAX_LINES} lines", "split the study")
         if len(line) > MAX_LINE:
             what = f"the line is longer than {MAX_LINE} characters"
             _refuse(faults, (number, MAX_LINE + 1), what, "break it into several lines")
-    if found := _BRACKETS.search(text):
-        place = _place_after(text[: found.end()])
+    if match := _BRACKETS.search(text):
+        place = _place_after(text[: match.end()])
         _refuse(faults, place, f"nested deeper than {MAX_DEPTH} levels", "a study needs five")
     return text
 
@@ -114,7 +114,7 @@ def _refuse(faults: Faults, place: Place, what: str, next: str) -> NoReturn:
 
 
 class _Reader:
-    """Builds a tree from the parser's events, so that nothing is built that was not looked at."""
+    """Builds a tree from the parser's events, so that every part is checked before it is built."""
 
     def __init__(self, text: str, faults: Faults, tree: Tree) -> None:
         self._faults = faults
@@ -124,7 +124,7 @@ class _Reader:
         self._events = self._parse(text)
 
     def _parse(self, text: str) -> Iterator[Event]:
-        """The parser's events; whatever it stumbles over becomes one fault."""
+        """The parser's events; any error of the parser becomes one fault."""
         try:
             for event in YAML(typ="safe", pure=True).parse(text):
                 self._last = (event.start_mark.line + 1, event.start_mark.column + 1)
@@ -135,11 +135,11 @@ class _Reader:
             problem = (error.problem or error.context or "the text cannot be read").replace("; ", ", ")
             _refuse(self._faults, place, f"not YAML: {problem}", "correct the line, or the one before it")
         except (ValueError, TypeError, LookupError, OverflowError, AttributeError, AssertionError, RecursionError):
-            # The parser has such ends for a few malformed escapes and directives; hypothesis found them.
+            # The parser raises these for a few malformed escapes and directives; hypothesis found them.
             _refuse(self._faults, self._last, "not YAML: the text cannot be read", "correct the line, or the next one")
 
     def read(self) -> None:
-        """Fill the tree from the one document."""
+        """Fills the tree from the single document."""
         documents = 0
         for event in self._events:
             if isinstance(event, DocumentStartEvent):
@@ -154,7 +154,7 @@ class _Reader:
             _refuse(self._faults, (1, 1), "the file is empty", "write a study; see the folder studies for examples")
 
     def _value(self, event: Any, path: Path) -> Any:
-        """The value that begins with an event, its place noted."""
+        """The value that begins with an event; records its place."""
         place = self._last
         self._tree.values[path] = place
         part = path[0] if path and path[0] in MAX_VALUES_OF else None
@@ -177,28 +177,28 @@ class _Reader:
         return self._mapping(path) if isinstance(event, MappingStartEvent) else self._list(path)
 
     def _list(self, path: Path) -> list[Any]:
-        found: list[Any] = []
+        values: list[Any] = []
         for event in self._events:
             if isinstance(event, SequenceEndEvent):
                 break
-            found.append(self._value(event, (*path, len(found))))
-        return found
+            values.append(self._value(event, (*path, len(values))))
+        return values
 
     def _mapping(self, path: Path) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for event in self._events:
             if isinstance(event, MappingEndEvent):
                 break
             place, key = self._last, self._key(event, path)
-            if key in found:
+            if key in values:
                 first = self._tree.keys[(*path, key)]
                 what = f"the key {shown(key)} was given before"
                 self._faults.add(place, what, f"keep one, the first is in line {first[0]}")
                 self._value(next(self._events), (*path, _NOWHERE))
                 continue
             self._tree.keys[(*path, key)] = place
-            found[key] = self._value(next(self._events), (*path, key))
-        return found
+            values[key] = self._value(next(self._events), (*path, key))
+        return values
 
     def _key(self, event: Any, path: Path) -> str:
         """The text of a key, which is always a plain word."""

@@ -51,4 +51,4 @@ _READERS = (
     *(reader for module in (network, messages, scores, sparecores, inspector, lmbench) for reader in module.READERS),
 )
 READERS: dict[str, Reader] = {reader.name: reader for reader in _READERS}
-"""The outputs that can be read."""
+"""The readable outputs."""

@@ -14,18 +14,18 @@ _FLAGS = {"none": "", "open": "-s ", "dirs": "-S ", "both": "-s -S "}
 
 def _report(run: Page, first: re.Match[str]) -> Report:
     place, last = run.one(_LAST, "the throughput")
-    _, asked = run.one(
+    _, planned = run.one(
         r"Running for (\d+) seconds with load '.*' and minimum warmup \d+ secs", "how long it was to run"
     )
     moved = above_zero(last[1], place)
-    # Tools of other versions take another number of bytes for a MB; the last line before the end is the same figure.
+    # Tools of other versions take another number of bytes for a MB; the last line before the end has the same figure.
     steps = run.all(rf"\s*\d+\s+\d+\s+({NUMBER}) MB/sec\s+execute\s+\d+ sec\s+latency {NUMBER} ms")
     if not steps or not near(above_zero(steps[-1][1][1], steps[-1][0]), moved, 0.001 + 0.006 / moved):
         raise UnclearOutput(f"{place}: the throughput is not that of the last line before")
     sync = _SYNC.get(" ".join(re.findall(r"\(sync (\w+)\)", last[2])))
     if sync is None:
         raise UnclearOutput(f"{place}: {last[2].strip()[:40]!r} is not known")
-    settings = {"clients": last[3], "duration_s": asked[1], "sync": sync}
+    settings = {"clients": last[3], "duration_s": planned[1], "sync": sync}
     readings = (
         reading("throughput", BYTES, moved * 1e6),
         reading("latency_max", LATENCY, above_zero(last[5], place) * 1e-3),

@@ -55,15 +55,15 @@ def _looks_like(text: str) -> bool:
 
 
 def _reports(text: str) -> tuple[Report, ...]:
-    found = _of_json(text) if '"fio version"' in text or not fio_text.looks_like(text) else fio_text.reports(text)
-    # Clones of a job run at once: each has a share of what they do together, and is no sample of it.
-    for i, one in enumerate(found):
-        if one.settings in [other.settings for other in found[:i]]:
+    runs = _of_json(text) if '"fio version"' in text or not fio_text.looks_like(text) else fio_text.reports(text)
+    # Clones of a job run at once: each has a share of their common work, and is no sample of it.
+    for i, one in enumerate(runs):
+        if one.settings in [other.settings for other in runs[:i]]:
             name = one.settings["job"]
             raise UnclearOutput(
                 f"jobs.{i}: the job {name[:40]!r} is told again, each its share; run fio with --group_reporting"
             )
-    return found
+    return runs
 
 
 def _of_json(text: str) -> tuple[Report, ...]:
@@ -118,13 +118,13 @@ def _settings(options: Any) -> Mapping[str, str]:
     """The options of a job that are parameters here, as canonical text; a value that cannot be parsed stays as is."""
     if not isinstance(options, dict):
         return {}
-    found = {}
+    settings = {}
     for key, of in (("rw", str), ("bs", _size), ("iodepth", str), ("numjobs", str), ("ioengine", str),
                     ("direct", _yes), ("size", _size), ("runtime", _time)):  # fmt: skip
         if isinstance(options.get(key), str):
             ours = {"bs": "bs_bytes", "size": "size_bytes", "runtime": "duration_s"}.get(key, key)
-            found[ours] = word(of(options[key]))
-    return found
+            settings[ours] = word(of(options[key]))
+    return settings
 
 
 def _size(text: str) -> str:

@@ -18,7 +18,7 @@ _TERSE_PLACES = {"read": 5, "write": 46}
 _THOUSANDS = {"": 1.0, "k": 1e3, "M": 1e6}
 _UNITS_3 = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40, "kB": 1e3, "MB": 1e6, "GB": 1e9,
             "TB": 1e12}  # fmt: skip
-# By default fio 2 says KB for 2^10 bytes; with kb_base=1000 it does not, which the counts tell.
+# By default fio 2 prints KB for 2^10 bytes; with kb_base=1000 it does not, which the counts show.
 _UNITS_2 = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "TB": 2.0**40}
 _BLOCKS = {"": 1.0, "B": 1.0, "K": 2.0**10, "KiB": 2.0**10, "M": 2.0**20, "MiB": 2.0**20}
 _LEAST = 20
@@ -73,24 +73,24 @@ def _report(page: Page, run: Page, version: str) -> Report:
 
 def _blocks(text: str) -> dict[str, float]:
     """The sizes of a read and of a write, as far as each is a single size."""
-    found = re.findall(r"(?:\(\w\) )?([\d.]+)(\w*?)-([\d.]+)(\w*)", text, re.ASCII)
+    sizes = re.findall(r"(?:\(\w\) )?([\d.]+)(\w*?)-([\d.]+)(\w*)", text, re.ASCII)
     return {
         way: float(low) * _BLOCKS[unit]
-        for way, (low, unit, high, other) in zip(("read", "write"), found, strict=False)
+        for way, (low, unit, high, other) in zip(("read", "write"), sizes, strict=False)
         if (low, unit) == (high, other) and unit in _BLOCKS and re.fullmatch(NUMBER, low)
     }
 
 
 def _ended(page: Page, group: str) -> set[str]:
-    """The directions (read, write) that the last lines sum up for a group of jobs."""
+    """The directions (read, write) in the last lines, which sum up a group of jobs."""
     at = [i for i, line in enumerate(page.lines) if line == f"Run status group {group} (all jobs):"]
     if len(at) != 1:
         raise UnclearOutput(f"{len(at)} lines begin the sum of group {group}, one is needed: the output is cut")
-    found = set()
+    ways = set()
     for line in page.lines[at[0] + 1 : at[0] + 4]:
         if match := re.fullmatch(r"\s*(READ|WRITE|TRIM): .*(?:run=\d+-|maxt=)\d+msec", line, re.ASCII):
-            found.add(match[1].lower())
-    return found
+            ways.add(match[1].lower())
+    return ways
 
 
 def _of_way(section: Page, way: str, count: float, block: float | None) -> list[Reading]:
@@ -107,23 +107,23 @@ def _of_way(section: Page, way: str, count: float, block: float | None) -> list[
     follows(scaled(bw, bw_unit, units, place), moved, 0.012, place)
     rate = above_zero(str(count), place) / seconds
     follows(scaled(iops, kilo, _THOUSANDS, place), rate, 0.012 + 1 / rate, place)
-    if block is not None:  # the counts are whole, what was moved is rounded
+    if block is not None:  # the counts are whole, the moved bytes are rounded
         follows(rate * block, moved, 0.012, place)
         moved = rate * block
     elif units is _UNITS_2:
         raise UnclearOutput(
             f"{place}: the size of a request is not told, and without it not whether a KB is 1000 or 1024 bytes"
         )
-    found = [reading(f"{way}_bandwidth", BYTES, moved), reading(f"{way}_iops", RATE, rate)]
-    return found + [reading(f"{way}_latency_{name}", LATENCY, value) for name, value in _latencies(section)]
+    readings = [reading(f"{way}_bandwidth", BYTES, moved), reading(f"{way}_iops", RATE, rate)]
+    return readings + [reading(f"{way}_latency_{name}", LATENCY, value) for name, value in _latencies(section)]
 
 
 def _latencies(section: Page) -> list[tuple[str, float]]:
     """Completion latencies; empty if they were not measured."""
-    found = []
+    latencies = []
     mean = rf"\s*clat \((\w+)\): min=\s*\S+, max=\s*\S+, avg=\s*({NUMBER}), stdev=\s*\S+"
     if line := section.maybe(mean, "the mean latency"):
-        found.append(("mean", scaled(line[1][2], line[1][1], SECONDS, line[0])))
+        latencies.append(("mean", scaled(line[1][2], line[1][1], SECONDS, line[0])))
     if line := section.maybe(r"\s*clat percentiles \((\w+)\):", "the unit of percentiles"):
         if line[1][1] not in SECONDS:
             raise UnclearOutput(f"{line[0]}: the unit {line[1][1][:20]!r} is not known")
@@ -131,8 +131,8 @@ def _latencies(section: Page) -> list[tuple[str, float]]:
         values = dict(re.findall(r"([\d.]+)th=\[\s*(\d+)\]", "".join(rows), re.ASCII))
         for name, key in (("p50", "50.00"), ("p99", "99.00")):
             if key in values and number(values[key], line[0]) >= _LEAST:
-                found.append((name, float(values[key]) * SECONDS[line[1][1]]))
-    return found
+                latencies.append((name, float(values[key]) * SECONDS[line[1][1]]))
+    return latencies
 
 
 def _terse(cells: list[str], place: str) -> Report:

@@ -4,8 +4,8 @@ from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, FLOPS, LATENCY, RATE, at_once, count, measures, processors, reading
 from cloudcmp.tools.page import Page, above_zero, begins, follows, number
 
-# What the summary calls it, our name, metric and what one of its unit is. The summary names the units itself:
-# Tflops, Gflops, GBs and GBytes (10^9 bytes), GUPs (10^9 updates a second), usec.
+# The summary's name, our name, metric and the size of one of its units. The summary names the units itself: Tflops,
+# Gflops, GBs and GBytes (10^9 bytes), GUPs (10^9 updates a second), usec.
 _READ = (
     ("HPL_Tflops", "hpl", FLOPS, 1e12),
     ("StarDGEMM_Gflops", "dgemm_star", FLOPS, 1e9),
@@ -66,10 +66,10 @@ def _report(entries: dict[str, tuple[str, str]]) -> Report:
     follows(values["HPL_Tflops"] * 1e12, (2 / 3 * n**3 + 1.5 * n**2) / seconds, 0.01, entries["HPL_Tflops"][0])
     version = ".".join(_entry(entries, f"Version{part}")[1] for part in ("Major", "Minor", "Micro"))
     settings = {"processes": processes, "n": entries["HPL_N"][1], "nb": _entry(entries, "HPL_NB")[1]}
-    found = [
+    readings = [
         reading(name, metric, values[key] * unit) for key, name, metric, unit in (*_READ, *_MESSAGES) if key in values
     ]
-    return Report("hpcc", version[:20], {key: value for key, value in settings.items() if value}, tuple(found))
+    return Report("hpcc", version[:20], {key: value for key, value in settings.items() if value}, tuple(readings))
 
 
 READER = Reader(
@@ -79,7 +79,7 @@ READER = Reader(
     _reports,
 )
 
-# One problem, one block size, one grid: the form of HPL's own input file, one value a line and its note after it.
+# One problem, one block size, one grid: the form of HPL's own input file, one value per line with its note.
 _INPUT = """HPLinpack input file
 one system
 HPL.out  file

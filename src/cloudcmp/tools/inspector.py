@@ -22,7 +22,7 @@ def _membench(text: str) -> tuple[Report, ...]:
     page = _whole_rows(text, "table")
     if page.lines[0] != _HEAD:
         raise UnclearOutput("line 1: these are not the columns of this table")
-    found: list[Report] = []
+    reports: list[Report] = []
     for i, line in enumerate(page.lines[1:], 1):
         cells, where = line.split(","), page.place(i)
         if len(cells) != len(_HEAD.split(",")) or cells[1] not in {"read", "write", "copy", "latency"}:
@@ -30,12 +30,12 @@ def _membench(text: str) -> tuple[Report, ...]:
         size = above_zero(cells[0], where) * KIB
         threads = above_zero(cells[6], where)
         settings = {"op": cells[1], "size_bytes": whole(size), "threads": whole(threads)}
-        if any(one.settings == settings for one in found):
+        if any(one.settings == settings for one in reports):
             raise UnclearOutput(f"{where}: {cells[1]} of this size is told again")
-        found.append(Report("membench", "", settings, (_figure(cells, size * threads, where),)))
-    if not found:
+        reports.append(Report("membench", "", settings, (_figure(cells, size * threads, where),)))
+    if not reports:
         raise UnclearOutput("the table has no row")
-    return tuple(found)
+    return tuple(reports)
 
 
 def _figure(cells: list[str], round_bytes: float, where: str) -> Reading:
@@ -50,9 +50,9 @@ def _figure(cells: list[str], round_bytes: float, where: str) -> Reading:
 
 
 def _scaling(text: str) -> tuple[Report, ...]:
-    """Bogo operations a second of all workers, a line for each number of them, upwards."""
+    """Bogo operations a second of all workers, a line for each number of them, in ascending order."""
     page = _whole_rows(text, "line")
-    found: list[Report] = []
+    reports: list[Report] = []
     last = 0.0
     for i, line in enumerate(page.lines):
         match = re.fullmatch(rf"(\d+),({NUMBER})", line, re.ASCII)
@@ -60,8 +60,8 @@ def _scaling(text: str) -> tuple[Report, ...]:
             raise UnclearOutput(f"{page.place(i)}: this is no number of workers above the last, and a rate")
         last = number(match[1], page.place(i))
         rate = above_zero(match[2], page.place(i))
-        found.append(Report("stressngfull", "", {"workers": match[1]}, (reading("bogo_ops", RATE, rate),)))
-    return tuple(found)
+        reports.append(Report("stressngfull", "", {"workers": match[1]}, (reading("bogo_ops", RATE, rate),)))
+    return tuple(reports)
 
 
 READERS = (

@@ -6,7 +6,7 @@ from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, Unclear
 from cloudcmp.tools.base import BYTES, choice, measures, path, quoted, reading, size
 from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, whole
 
-# What each test of `-i` adds to a row, in the order of the columns.
+# The columns that each test of `-i` adds to a row, in their order.
 _TESTS = {
     "0": ("write", "rewrite"), "1": ("read", "reread"), "2": ("random_read", "random_write"), "3": ("backward_read",),
     "4": ("record_rewrite",), "5": ("stride_read",), "6": ("fwrite", "frewrite"), "7": ("fread", "freread"),
@@ -14,7 +14,7 @@ _TESTS = {
 _KB = 1024
 _UNIT = r"\s*Output is in [kK][Bb]ytes/sec"
 _HEAD = r"\s*[kK]B\s+reclen\s+write\s+rewrite\s+read\s+reread\s+.*freread\s*"
-_SEEN = rf"\s*Children see throughput for\s+(\d+) ([a-z -]+?)\s*=\s*({NUMBER}) [kK]B/sec"
+_THROUGHPUT = rf"\s*Children see throughput for\s+(\d+) ([a-z -]+?)\s*=\s*({NUMBER}) [kK]B/sec"
 
 
 def _reports(text: str) -> tuple[Report, ...]:
@@ -31,7 +31,7 @@ def _reports(text: str) -> tuple[Report, ...]:
 
 
 def _columns(words: list[str], place: str) -> tuple[str, ...]:
-    """The columns of a row: those of the tests that `-i` names, else of all tests."""
+    """The columns of a row: those of the tests given with `-i`, else of all tests."""
     given = [
         word[2:] or following for word, following in zip(words, [*words[1:], ""], strict=False) if word.startswith("-i")
     ]
@@ -44,7 +44,7 @@ def _table(page: Page, version: str, settings: dict[str, str], columns: tuple[st
     heads = [i for i, line in enumerate(page.lines) if re.fullmatch(_HEAD, line)]
     if len(heads) != 1:
         raise UnclearOutput("there is not one line that names the columns")
-    found = []
+    reports = []
     for i in range(heads[0] + 1, len(page.lines)):
         cells = page.lines[i].split()
         if not cells:
@@ -56,19 +56,19 @@ def _table(page: Page, version: str, settings: dict[str, str], columns: tuple[st
         sizes = [whole(above_zero(cell, page.place(i)) * _KB) for cell in cells[:2]]
         rates = [above_zero(cell, page.place(i)) * _KB for cell in cells[2:]]
         readings = tuple(reading(name, BYTES, rate) for name, rate in zip(columns, rates, strict=True))
-        found.append(
+        reports.append(
             Report("iozone", version, {**settings, "file_bytes": sizes[0], "record_bytes": sizes[1]}, readings)
         )
-    if len({tuple(one.settings.items()) for one in found}) < max(1, len(found)):
+    if len({tuple(one.settings.items()) for one in reports}) < max(1, len(reports)):
         raise UnclearOutput("the table has no row, or one of a size twice")
-    return tuple(found)
+    return tuple(reports)
 
 
 def _throughput(page: Page, version: str, settings: dict[str, str]) -> Report:
     """The bytes that all children together moved in each test, with the number of processes."""
     readings: list[Reading] = []
     counts = set()
-    for place, match in page.all(_SEEN):
+    for place, match in page.all(_THROUGHPUT):
         name = match[2].replace("-", "").replace(" ", "_")
         if any(one.measure == name for one in readings):
             raise UnclearOutput(f"{place}: {name[:40]} is told again")
@@ -77,8 +77,8 @@ def _throughput(page: Page, version: str, settings: dict[str, str]) -> Report:
     if len(readings) != len(page.all(r"\s*Children see throughput for .*")) or len(counts) != 1:
         raise UnclearOutput("the throughput of the children is not told in one way for all tests")
     for key, label in (("record_bytes", "Record Size"), ("file_bytes", "File size set to")):
-        if found := page.maybe(rf"\s*{label} (\d+) [kK]B", label):
-            settings[key] = whole(above_zero(found[1][1], found[0]) * _KB)
+        if line := page.maybe(rf"\s*{label} (\d+) [kK]B", label):
+            settings[key] = whole(above_zero(line[1][1], line[0]) * _KB)
     return Report("iozone-throughput", version, {**settings, "processes": counts.pop()}, tuple(readings))
 
 

@@ -12,20 +12,20 @@ _SWITCHES = rf'"size=\d+k? ovr={NUMBER}'
 def _reports(text: str) -> tuple[Report, ...]:
     page = Page(text)
     version = page.one(_BEGINS, "the version of lmbench")[1][1]
-    # Context switching comes after the last of the latencies that are read: with it they are all there.
+    # Context switching comes after the last of the latencies that are read: if it is there, they all are.
     if not page.all(_SWITCHES):
         raise UnclearOutput("no line begins the table of context switches: the output is cut")
-    found: dict[str, Report] = {}
+    reports: dict[str, Report] = {}
     for place, match in page.all(_TIME):
         name = word(match[1])
-        if name in found:
+        if name in reports:
             raise UnclearOutput(f"{place}: {name[:40]} is told again")
-        found[name] = Report(
+        reports[name] = Report(
             "lmbench", version, {"test": name}, (reading("latency", LATENCY, above_zero(match[2], place) * 1e-6),)
         )
-    if not found:
+    if not reports:
         raise UnclearOutput("no line tells a latency in microseconds")
-    first, *more = found.values()
+    first, *more = reports.values()
     unread = ("bandwidths and tables, whose figures have no unit or one of two meanings",)
     return (Report(first.tool, first.version, first.settings, first.readings, unread), *more)
 

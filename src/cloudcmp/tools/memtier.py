@@ -50,20 +50,22 @@ def _reports(text: str) -> tuple[Report, ...]:
     settings = {}
     for key, label in (("threads", "Threads"), ("clients", "Connections per thread"), ("requests", "Requests per client"),
                        ("duration_s", "Seconds")):  # fmt: skip
-        if found := page.maybe(rf"(\d+)\s+{label}", label):
-            settings[key] = found[1][1]
+        if line := page.maybe(rf"(\d+)\s+{label}", label):
+            settings[key] = line[1][1]
     place, totals = page.one(r"Totals\s+(\S.*?)\s*", "the totals")
     cells = totals[1].split()
     if len(cells) != len(columns):
         raise UnclearOutput(f"{place}: {len(cells)} figures in {len(columns)} columns")
     of = dict(zip(columns, cells, strict=True))
-    found_: list[Reading] = [reading("operations", RATE, above_zero(of["Ops/sec"], place))]
+    readings: list[Reading] = [reading("operations", RATE, above_zero(of["Ops/sec"], place))]
     for column, name in _COLUMNS.items():
         if column in of:
-            found_.append(reading(name, LATENCY, above_zero(of[column], place) * 1e-3))
-    if len(found_) == 1:
+            readings.append(reading(name, LATENCY, above_zero(of[column], place) * 1e-3))
+    if len(readings) == 1:
         raise UnclearOutput(f"{place}: no column tells a latency")
-    return (Report("memtier", "", settings, tuple(found_), tuple(column for column in columns if column == "KB/sec")),)
+    return (
+        Report("memtier", "", settings, tuple(readings), tuple(column for column in columns if column == "KB/sec")),
+    )
 
 
 def _of_json(output: Any) -> Report:
@@ -87,18 +89,18 @@ def _of_json(output: Any) -> Report:
             raise UnclearOutput("ALL STATS.Runtime: the unit of time is not MILLISECONDS")
         follows(rate, positive(totals, "Count") / positive(run, "Total duration") * 1e3, 0.01, "Totals.Ops/sec")
     mean_s = positive(totals, "Average Latency" if "Average Latency" in totals else "Latency") * 1e-3
-    asked, shares = output.get("configuration", {}), totals.get("Percentile Latencies", {})
-    if not isinstance(asked, dict) or not isinstance(shares, dict):
+    configuration, shares = output.get("configuration", {}), totals.get("Percentile Latencies", {})
+    if not isinstance(configuration, dict) or not isinstance(shares, dict):
         raise UnclearOutput("configuration or Percentile Latencies is no JSON object")
-    if "pipeline" in asked:
-        at_once = float(settings["threads"]) * float(settings["clients"]) * amount(asked, "pipeline")
+    if "pipeline" in configuration:
+        at_once = float(settings["threads"]) * float(settings["clients"]) * amount(configuration, "pipeline")
         if rate * mean_s > 1.1 * at_once:
             raise UnclearOutput(f"Totals: {mean_s:g} s for one do not fit {rate:g} a second of {at_once:g} at once")
-    found = [reading("operations", RATE, rate), reading("latency_mean", LATENCY, mean_s)]
+    readings = [reading("operations", RATE, rate), reading("latency_mean", LATENCY, mean_s)]
     for name, key in (("p50", "p50.00"), ("p99", "p99.00")):
         if key in shares:
-            found.append(reading(f"latency_{name}", LATENCY, positive(shares, key) * 1e-3))
-    return Report("memtier", "", settings, tuple(found), tuple(key for key in totals if key == "KB/sec"))
+            readings.append(reading(f"latency_{name}", LATENCY, positive(shares, key) * 1e-3))
+    return Report("memtier", "", settings, tuple(readings), tuple(key for key in totals if key == "KB/sec"))
 
 
 READER = Reader("memtier", "text or JSON of memtier_benchmark, one run", _looks_like, _reports)

@@ -44,8 +44,8 @@ def _usual(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
         page.one(r"bytes\s+Bytes\s+bytes\s+bytes\s+secs\.\s+per sec\s*", "the units of the table")
         place, row = page.one(rf"\s*\d+\s+\d+\s+\d+\s+\d+\s+{NUMBER}\s+({NUMBER})\s*", "the row of the table")
         metric, unit = RATE, 1.0
-    found = (reading("throughput", metric, above_zero(row[1], place) * unit),)
-    return (Report("netperf", "", {"test": test}, found),)
+    readings = (reading("throughput", metric, above_zero(row[1], place) * unit),)
+    return (Report("netperf", "", {"test": test}, readings),)
 
 
 def _chosen(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
@@ -65,14 +65,14 @@ def _chosen(page: Page, title: re.Match[str]) -> tuple[Report, ...]:
     kind = _KINDS[title[2]]
     if (metric == RATE) != (kind != "stream"):
         raise UnclearOutput(f"{where}: {of['Throughput Units']} is no unit of this test")
-    found: list[Reading] = [reading("throughput", metric, above_zero(of["Throughput"], where) * unit)]
+    readings: list[Reading] = [reading("throughput", metric, above_zero(of["Throughput"], where) * unit)]
     if kind != "stream":
         known = [(name, of[column]) for column, name in _LATENCIES.items() if column in of]
-        found += [reading(name, LATENCY, above_zero(value, where) * 1e-6) for name, value in known]
-        values = [one.value for one in found[1:]]
+        readings += [reading(name, LATENCY, above_zero(value, where) * 1e-6) for name, value in known]
+        values = [one.value for one in readings[1:]]
         if values != sorted(values):
             raise UnclearOutput(f"{where}: the latencies do not grow with their percentile")
-    return (Report("netperf", "", {"test": f"{title[1].lower()}_{kind}"}, tuple(found)),)
+    return (Report("netperf", "", {"test": f"{title[1].lower()}_{kind}"}, tuple(readings)),)
 
 
 def _osu(text: str) -> tuple[Report, ...]:
@@ -82,7 +82,7 @@ def _osu(text: str) -> tuple[Report, ...]:
     pairs = page.one(r"# \[ pairs: (\d+) \] \[ window size: (\d+) \]", "pairs and window")[1]
     place, _ = page.one(r"# Size\s+MB/s\s+Messages/s\s*", "the columns")
     first = int(place.removeprefix("line ")) - page.first + 1
-    found: list[Report] = []
+    reports: list[Report] = []
     for i in range(first, len(page.lines)):
         if not page.lines[i].strip():
             continue
@@ -92,16 +92,16 @@ def _osu(text: str) -> tuple[Report, ...]:
         moved, rate = above_zero(row[2], page.place(i)) * 1e6, above_zero(row[3], page.place(i))
         follows(moved, rate * above_zero(row[1], page.place(i)), 0.001 + 0.006e6 / moved, page.place(i))
         settings = {"pairs": pairs[1], "window": pairs[2], "size_bytes": row[1]}
-        if any(one.settings == settings for one in found):
+        if any(one.settings == settings for one in reports):
             raise UnclearOutput(f"{page.place(i)}: this size is told again")
-        found.append(
+        reports.append(
             Report(
                 "osu_mbw_mr", version, settings, (reading("bandwidth", BYTES, moved), reading("messages", RATE, rate))
             )
         )
-    if not found:
+    if not reports:
         raise UnclearOutput("the table has no row")
-    return tuple(found)
+    return tuple(reports)
 
 
 READERS = (

@@ -129,11 +129,11 @@ def _of_text(page: Page) -> tuple[Report, ...]:
     udp = [(place, line) for place, line in lines if re.fullmatch(_UDP, line[8].replace("receiver", ""), re.ASCII)]
     if udp:
         return (Report("iperf3", "", {**settings, "protocol": "udp"}, _datagrams3(udp, streams)),)
-    wanted = "SUM" if len(streams) > 1 else (streams[0] if streams else "")
-    found = [(place, line) for place, line in ends if line[1] == wanted]
-    if len(found) != 1:
-        raise UnclearOutput(f"{len(found)} lines tell what the receiver of [{wanted}] got, one is needed")
-    place, line = found[0]
+    stream = "SUM" if len(streams) > 1 else (streams[0] if streams else "")
+    sums = [(place, line) for place, line in ends if line[1] == stream]
+    if len(sums) != 1:
+        raise UnclearOutput(f"{len(sums)} lines tell what the receiver of [{stream}] got, one is needed")
+    place, line = sums[0]
     settings["duration_s"] = whole(float(round(number(line[3], place))))
     return (Report("iperf3", "", {**settings, "protocol": "tcp"}, (reading("throughput", BYTES, _rate(place, line)),)),)
 
@@ -152,7 +152,7 @@ def _datagrams3(lines: list[tuple[str, re.Match[str]]], streams: list[str]) -> t
 
 
 def _of_json(output: Any) -> tuple[Report, ...]:
-    """`iperf3 -J`: bits a second of all streams, as they were received."""
+    """`iperf3 -J`: bits a second of all streams, as received."""
     if isinstance(output, dict) and output.get("error"):
         raise UnclearOutput(f"the run ended with an error: {str(output['error'])[:60]}")
     test = entry(output, "start", "test_start")

@@ -1,4 +1,4 @@
-"""NAS Parallel Benchmarks 3: the summary that each program prints at its end."""
+"""NAS Parallel Benchmarks 3: the summary at the end of each program's output."""
 
 import re
 
@@ -26,10 +26,10 @@ def _report(run: Page, first: re.Match[str]) -> Report:
     place, millions = _field(run, "Mop/s total")
     rate = above_zero(millions, place) * 1e6
     for label, one in (("threads", "thread"), ("processes", "process")):
-        if found := run.maybe(rf"\s*Total {label}\s*=\s*(\d+)\s*", label):
-            settings[label] = found[1][1]
+        if line := run.maybe(rf"\s*Total {label}\s*=\s*(\d+)\s*", label):
+            settings[label] = line[1][1]
             if each := run.maybe(rf"\s*Mop/s/{one}\s*=\s*({NUMBER})\s*", f"the share of a {one}"):
-                all_s = above_zero(each[1][1], each[0]) * 1e6 * above_zero(found[1][1], found[0])
+                all_s = above_zero(each[1][1], each[0]) * 1e6 * above_zero(line[1][1], line[0])
                 follows(rate, all_s, 0.01, place)
     kind = _field(run, "Operation type")[1]
     version = _field(run, "Version")[1]

@@ -17,20 +17,20 @@ _PUBLIC = rf"\s*(?:(rsa|dsa)\s+)?(\d+) bits (?:(ecdsa|EdDSA) \((\w+)\))?\s*({NUM
 
 
 def _looks_like(text: str) -> bool:
-    found = re.search(rf"^({_SPEEDS}|\+F[24]:\d+:.*|{re.escape(_THOUSANDS)}|{_SIGNED})$",
+    match = re.search(rf"^({_SPEEDS}|\+F[24]:\d+:.*|{re.escape(_THOUSANDS)}|{_SIGNED})$",
                       text.replace("\r", ""), re.MULTILINE | re.ASCII)  # fmt: skip
-    return found is not None
+    return match is not None
 
 
 def _reports(text: str) -> tuple[Report, ...]:
     page = Page(text)
-    found = [*_of_lines(page), *_of_table(page), *_of_keys(page)]
-    if not found:
+    reports = [*_of_lines(page), *_of_table(page), *_of_keys(page)]
+    if not reports:
         raise UnclearOutput("no line tells a speed")
-    names = [one.settings["algorithm"] for one in found]
+    names = [one.settings["algorithm"] for one in reports]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UnclearOutput(f"the output tells of {twice[0]} twice")
-    return tuple(found)
+    return tuple(reports)
 
 
 def _of_lines(page: Page) -> list[Report]:
@@ -55,7 +55,7 @@ def _of_table(page: Page) -> list[Report]:
         raise UnclearOutput(f"{head[0]}: no line says that speeds are in thousands of bytes a second")
     sizes = tuple(re.findall(r"(\d+) bytes", head[1][1]))
     first = next(i for i, line in enumerate(page.lines) if re.fullmatch(_TABLE, line)) + 1
-    found = []
+    reports = []
     for i in range(first, len(page.lines)):
         if not page.lines[i].strip() or re.fullmatch(_SIGNED, page.lines[i]):
             break
@@ -63,8 +63,8 @@ def _of_table(page: Page) -> list[Report]:
         if match is None:
             raise UnclearOutput(f"{page.place(i)}: this is no row of speeds in thousands of bytes a second")
         speeds = re.findall(rf"({NUMBER})k", match[2], re.ASCII)
-        found.append(_speeds(page.place(i), match[1], speeds, sizes, 1e3))
-    return found
+        reports.append(_speeds(page.place(i), match[1], speeds, sizes, 1e3))
+    return reports
 
 
 def _speeds(place: str, name: str, speeds: list[str], sizes: tuple[str, ...], unit: float) -> Report:
@@ -79,27 +79,27 @@ def _speeds(place: str, name: str, speeds: list[str], sizes: tuple[str, ...], un
 
 def _of_keys(page: Page) -> list[Report]:
     """Signatures: `+F2` is RSA, `+F4` ECDSA, in operations a second; else the rows of their table."""
-    found = []
+    reports = []
     for place, match in page.all(rf"\+F([24]):\d+:(\d+):({NUMBER}):({NUMBER})"):
         name = f"{'rsa' if match[1] == '2' else 'ecdsa'}{match[2]}"
-        # Before version 1.1 these were seconds for one: below one, and for RSA the longer for signing.
+        # Before version 1.1 these were seconds per operation: below one, and for RSA longer for signing.
         sign, verify = number(match[3], place), number(match[4], place)
         if min(sign, verify) < 1 or (match[1] == "2" and sign > verify):
             raise UnclearOutput(
                 f"{place}: {name} may be in seconds, as openssl 1.0 tells it, and not in operations a second"
             )
-        found.append(_key(place, name, match[3], match[4]))
+        reports.append(_key(place, name, match[3], match[4]))
     rows = page.all(_PUBLIC)
     headed = [place for i, place in enumerate(map(page.place, range(len(page.lines)))) if i and _heads(page, i)]
     if [place for place, _ in rows] != headed:
         raise UnclearOutput("a row of signatures has no line above it that says sign/s and verify/s, or is none")
     for place, match in rows:
-        found.append(_key(place, f"{(match[1] or match[3] or '').lower()}{match[2]}", match[7], match[8]))
-    return found
+        reports.append(_key(place, f"{(match[1] or match[3] or '').lower()}{match[2]}", match[7], match[8]))
+    return reports
 
 
 def _heads(page: Page, row: int) -> bool:
-    """True if a line follows rows of signatures and is not such a row itself."""
+    """True if a row follows a heading of signatures, with only such rows between, and is not a heading itself."""
     above = next((line for line in reversed(page.lines[:row]) if not re.fullmatch(_PUBLIC, line, re.ASCII)), "")
     return bool(re.fullmatch(_SIGNED, above)) and not re.fullmatch(_SIGNED, page.lines[row])
 

@@ -19,7 +19,7 @@ SECONDS = {"ns": 1e-9, "nsec": 1e-9, "us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec
 
 
 def number(text: str, where: str) -> float:
-    """The finite number that a text holds; raises UnclearOutput for anything else: a decimal comma, inf, nan."""
+    """The finite number in a text; raises UnclearOutput for anything else: a decimal comma, inf, nan."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not abs(value) < MOST:
         raise UnclearOutput(f"{where}: {shown(text)} is not a number")
@@ -62,14 +62,14 @@ def near(a: float, b: float, share: float) -> bool:
 
 
 def follows(printed: float, recomputed: float, share: float, where: str) -> None:
-    """Raises UnclearOutput unless a printed figure agrees with the one recomputed from others beside it."""
+    """Raises UnclearOutput unless a printed figure agrees with the one recomputed from other figures."""
     if not near(printed, recomputed, share):
         what = f"{printed:g} does not follow from the figures beside it, which give {recomputed:g}"
         raise UnclearOutput(f"{where}: {what}")
 
 
 class Page:
-    """The whole lines of an output, from 1. A last line without a line end is left out: it may be cut."""
+    """The complete lines of an output, from 1. A last line without a line end is left out: it may be cut."""
 
     def __init__(self, text: str, first: int = 1) -> None:
         lines = text.split("\n")
@@ -78,29 +78,29 @@ class Page:
         self.rest = lines[-1]
 
     def place(self, index: int) -> str:
-        """The place of a line, as people read it."""
+        """The place of a line, for people."""
         return f"line {self.first + index}"
 
     def all(self, pattern: str) -> list[tuple[str, re.Match[str]]]:
         """The lines that a pattern matches as a whole, each with its place."""
         compiled = re.compile(pattern, re.ASCII)
-        found = ((self.place(i), compiled.fullmatch(line)) for i, line in enumerate(self.lines))
-        return [(place, match) for place, match in found if match]
+        matches = ((self.place(i), compiled.fullmatch(line)) for i, line in enumerate(self.lines))
+        return [(place, match) for place, match in matches if match]
 
     def maybe(self, pattern: str, what: str) -> tuple[str, re.Match[str]] | None:
         """The one line that a pattern matches; None for none; raises UnclearOutput for two."""
-        found = self.all(pattern)
-        if len(found) > 1:
-            raise UnclearOutput(f"{found[1][0]}: {what} is told again, first on {found[0][0]}")
-        return found[0] if found else None
+        matches = self.all(pattern)
+        if len(matches) > 1:
+            raise UnclearOutput(f"{matches[1][0]}: {what} is told again, first on {matches[0][0]}")
+        return matches[0] if matches else None
 
     def one(self, pattern: str, what: str) -> tuple[str, re.Match[str]]:
         """The one line that a pattern matches; raises UnclearOutput for none and for two."""
-        found = self.maybe(pattern, what)
-        if found is None:
+        line = self.maybe(pattern, what)
+        if line is None:
             cut = ", and the last line has no end: the output is cut" if self.rest.strip() else ""
             raise UnclearOutput(f"no line tells {what}{cut}")
-        return found
+        return line
 
     def value(self, label: str, what: str, tail: str = "") -> float:
         """The number above zero between a label at the start of one line and `tail`."""
@@ -121,7 +121,7 @@ class Page:
 
 
 def begins(pattern: str) -> Callable[[str], bool]:
-    """A test whether a text has a line that begins as the pattern says."""
+    """A test whether a text has a line that begins with the pattern."""
     compiled = re.compile(rf"^(?:{pattern})", re.MULTILINE)
     return lambda text: compiled.search(text) is not None
 
@@ -155,10 +155,10 @@ def each_run(
 
 def document(text: str) -> Any:
     """The one JSON document in an output, after any other lines; raises UnclearOutput for none, a part or two."""
-    found = re.search(r"^\s*[\[{]", text, re.MULTILINE)
-    if found is None:
+    match = re.search(r"^\s*[\[{]", text, re.MULTILINE)
+    if match is None:
         raise UnclearOutput("there is no JSON document")
-    start = found.end() - 1
+    start = match.end() - 1
     decoder = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_constant)
     line = text.count("\n", 0, start)
     try:
@@ -176,12 +176,12 @@ def document(text: str) -> Any:
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose repeated keys have equal values."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found and found[key] != value:
+        if key in fields and fields[key] != value:
             raise UnclearOutput(f"the JSON document tells {shown(key)} twice")
-        found[key] = value
-    return found
+        fields[key] = value
+    return fields
 
 
 def _no_constant(text: str) -> float:

@@ -42,9 +42,9 @@ def _reports(text: str) -> tuple[Report, ...]:
         # Each client waits for its answer: rate times latency is the number of clients, except for idle time.
         follows(rate_s * mean, float(settings["clients"]), 0.5, place)
         readings.append(reading("latency_mean", LATENCY, mean))
-    if asked := page.maybe(r"duration: (\d+) s", "how long it ran"):
-        settings["duration_s"] = asked[1][1]
-        follows(rate_s, processed / above_zero(asked[1][1], asked[0]), 0.5, place)
+    if length := page.maybe(r"duration: (\d+) s", "how long it ran"):
+        settings["duration_s"] = length[1][1]
+        follows(rate_s, processed / above_zero(length[1][1], length[0]), 0.5, place)
     if failed := page.maybe(rf"number of failed transactions: (\d+) \({NUMBER}%\)", "how many failed"):
         lost = number(failed[1][1], failed[0])
         readings.append(reading("failed", LOSS, lost / (processed + lost)))

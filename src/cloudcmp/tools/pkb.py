@@ -1,4 +1,4 @@
-"""Samples of PerfKitBenchmarker: one JSON object a line, as its publisher writes them."""
+"""Samples of PerfKitBenchmarker: one JSON object per line, in its publisher's format."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from cloudcmp.model.tool import UnclearOutput
 from cloudcmp.tools.base import BYTES, LATENCY, RATE, TIME
 from cloudcmp.tools.page import once, shown, word
 
-# A unit, as one word of small letters, that says by itself whether more or less is better.
+# A unit, as one word of small letters, that itself shows whether more or less is better.
 _UNITS: dict[str, tuple[str, float]] = {
     **{f"{prefix}bit{s}/s{ec}": (BYTES, factor / 8) for prefix, factor in
        (("", 1.0), ("k", 1e3), ("m", 1e6), ("g", 1e9)) for s in ("", "s") for ec in ("", "ec")},
@@ -107,11 +107,11 @@ def _text(record: Mapping[str, Any], key: str) -> str:
 
 def _labels(text: str) -> dict[str, str]:
     """The labels of `|key:value||key:value|`; some versions wrote a `[` before a key, which is removed."""
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for key, value in _LABEL.findall(text):
-        if found.setdefault(key.strip(), value.strip()) != value.strip():
+        if labels.setdefault(key.strip(), value.strip()) != value.strip():
             raise UnclearOutput(f"the label {shown(key)} is there twice")
-    return found
+    return labels
 
 
 def _pair(labels: Mapping[str, str], what: str) -> str | None:
@@ -125,10 +125,10 @@ def _pair(labels: Mapping[str, str], what: str) -> str | None:
 
 
 def _machine(labels: Mapping[str, str]) -> str:
-    found = _pair(labels, "machine_type")
-    if found is None:
+    machine = _pair(labels, "machine_type")
+    if machine is None:
         raise UnclearOutput("no label says the machine type")
-    return found
+    return machine
 
 
 def _settings(labels: Mapping[str, str]) -> str:

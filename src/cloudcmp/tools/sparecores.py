@@ -1,4 +1,4 @@
-"""The tables and documents in which Spare Cores keeps results of the tools that it runs on rented servers."""
+"""The tables and documents with Spare Cores' results of the tools that it runs on rented servers."""
 
 import csv
 import re
@@ -34,7 +34,7 @@ def _is_bw_mem(text: str) -> bool:
 def _bw_mem(text: str) -> tuple[Report, ...]:
     """lmbench's bw_mem: an operation, megabytes of 10^6 bytes, and such megabytes a second."""
     page = Page(text)
-    found = []
+    reports = []
     for i, line in enumerate(page.lines):
         match = re.fullmatch(_BW_MEM, line, re.ASCII)
         if line.strip() and match is None:
@@ -42,22 +42,22 @@ def _bw_mem(text: str) -> tuple[Report, ...]:
         if match:
             settings = {"op": match[1], "size_bytes": whole(round(above_zero(match[2], page.place(i)) * 1e6))}
             rate = above_zero(match[3], page.place(i)) * 1e6
-            found.append(Report("bw_mem", "", settings, (reading("bandwidth", BYTES, rate),)))
+            reports.append(Report("bw_mem", "", settings, (reading("bandwidth", BYTES, rate),)))
     if page.rest.strip():
         raise UnclearOutput("the last line has no end: the output is cut")
-    return _each_once(found)
+    return _each_once(reports)
 
 
-def _each_once(found: list[Report]) -> tuple[Report, ...]:
-    seen: set[tuple[tuple[str, str], ...]] = set()
-    for one in found:
+def _each_once(reports: list[Report]) -> tuple[Report, ...]:
+    keys: set[tuple[tuple[str, str], ...]] = set()
+    for one in reports:
         key = tuple(one.settings.items())
-        if key in seen:
+        if key in keys:
             raise UnclearOutput(f"{', '.join(f'{k} {v}' for k, v in key)}: told twice")
-        seen.add(key)
-    if not found:
+        keys.add(key)
+    if not reports:
         raise UnclearOutput("there is no figure")
-    return tuple(found)
+    return tuple(reports)
 
 
 def _cells(line: str, where: str) -> list[str]:
@@ -76,8 +76,8 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
         page = Page(text)
         if not page.lines or page.lines[0] != head:
             raise UnclearOutput("line 1: these are not the columns of this table")
-        found = []
-        # The last cell of a row is not read, so that a last row without an end is whole if it has all cells.
+        row_reports = []
+        # The last cell of a row is not read, so that a last row without an end is complete if it has all cells.
         rows = [*page.lines, *([page.rest] if len(_cells(page.rest, "the last line")) == len(columns) else [])]
         for i, line in enumerate(rows[1:], 1):
             cells = _cells(line, page.place(i))
@@ -89,12 +89,12 @@ def _csv(tool: str, head: str, keys: tuple[str, ...]) -> Reader:
             if of.get("failed", "0") != "0":
                 raise UnclearOutput(f"{page.place(i)}: {word(of['failed'])} answers failed")
             settings = {key: word(of[key]).lower() for key in keys}
-            found.append(
+            row_reports.append(
                 Report(
                     tool, "", settings, (reading("requests", RATE, above_zero(of["rps"], page.place(i))),), ("latency",)
                 )
             )
-        return _each_once(found)
+        return _each_once(row_reports)
 
     return Reader(tool, f"Spare Cores' table of {tool}", has_head(head), reports)
 
@@ -105,7 +105,7 @@ def _is_compression(text: str) -> bool:
 
 def _compression(text: str) -> tuple[Report, ...]:
     """Bytes a second of compressing and decompressing one text, for each algorithm, level and number of threads."""
-    found = []
+    reports = []
     output = document(text)
     for algorithm, levels in output.items() if isinstance(output, dict) else ():
         for level in levels if isinstance(levels, dict) else ():
@@ -126,18 +126,18 @@ def _compression(text: str) -> tuple[Report, ...]:
                     reading(name, BYTES, positive(row, name)) for name, value in rates if value is not None
                 )
                 if readings:
-                    found.append(Report("compression", "", settings, readings))
-    return _unambiguous(found)
+                    reports.append(Report("compression", "", settings, readings))
+    return _unambiguous(reports)
 
 
-def _unambiguous(found: list[Report]) -> tuple[Report, ...]:
+def _unambiguous(reports: list[Report]) -> tuple[Report, ...]:
     """The reports whose settings are unique; the last one counts the others as unread."""
-    often = Counter(tuple(one.settings.items()) for one in found)
-    alone = [one for one in found if often[tuple(one.settings.items())] == 1]
+    often = Counter(tuple(one.settings.items()) for one in reports)
+    alone = [one for one in reports if often[tuple(one.settings.items())] == 1]
     if not alone:
         raise UnclearOutput("there is no figure that can be told apart from the others")
-    if len(alone) < len(found):
-        unread = f"{len(found) - len(alone)} rows whose settings others have too"
+    if len(alone) < len(reports):
+        unread = f"{len(reports) - len(alone)} rows whose settings others have too"
         alone.append(replace(alone.pop(), unread=(unread,)))
     return tuple(alone)
 
@@ -152,13 +152,13 @@ def _passmark(text: str) -> tuple[Report, ...]:
     page.one(r"SystemInformation:", "the end of the results")
     settings = {"processes": page.one(r"\s*NumTestProcesses: (\d+)", "how many processes ran")[1][1]}
     version = ".".join(page.one(rf"\s*{part}: (\d+)", part)[1][1] for part in ("Major", "Minor", "Build"))
-    found = [
+    readings = [
         reading(name, INDEX, page.value(f"{key}:", key))
         for name, key in (("cpu_mark", "SUMM_CPU"), ("memory_mark", "SUMM_ME"))
     ]
     results = page.lines[: page.lines.index("SystemInformation:")]
     other = sum(re.fullmatch(rf"  (CPU|ME|m_CPU)_\w+: {NUMBER}", line, re.ASCII) is not None for line in results)
-    return (Report("passmark", version, settings, tuple(found), (f"{other} lines of single tests",)),)
+    return (Report("passmark", version, settings, tuple(readings), (f"{other} lines of single tests",)),)
 
 
 def _is_llama(text: str) -> bool:
@@ -168,7 +168,7 @@ def _is_llama(text: str) -> bool:
 def _llama(text: str) -> tuple[Report, ...]:
     """The reports of llama-bench's lines of JSON: tokens a second of reading a prompt, or of writing."""
     page = Page(text)
-    found = []
+    reports = []
     for i, line in enumerate(page.lines):
         if not line.strip():
             continue
@@ -182,10 +182,10 @@ def _llama(text: str) -> tuple[Report, ...]:
         follows(positive(samples, 0), tokens / (positive(row, "samples_ns", 0) * 1e-9), 0.01, page.place(i))
         settings = {key: whole(amount(row, key)) for key in ("n_prompt", "n_gen", "n_threads")}
         settings["model"] = word(str(entry(row, "model_filename")).rpartition("/")[2])
-        found.append(
+        reports.append(
             Report("llama-bench", str(row.get("build_commit", ""))[:20], settings, (reading("tokens", RATE, rate),))
         )
-    return _each_once(found)
+    return _each_once(reports)
 
 
 READERS = (

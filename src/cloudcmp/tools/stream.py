@@ -6,7 +6,7 @@ from cloudcmp.model.tool import Reader, Report, Tool, UnclearOutput
 from cloudcmp.tools.base import BYTES, at_once, measures, path, processors, quoted, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, each_run, follows, whole
 
-# Arrays that a kernel reads and writes, as STREAM counts: bytes moved are these times the size of an array.
+# The number of arrays that a kernel reads and writes, by STREAM's count: moved bytes are this times an array's size.
 _ARRAYS = {"Copy": 2, "Scale": 2, "Add": 3, "Triad": 3}
 _HEAD = re.compile(r"Function\s+(?:Best Rate MB/s\s+Avg time|Rate \(MB/s\)\s+Avg time)\s+Min time\s+Max time\s*")
 
@@ -27,16 +27,16 @@ def _report(run: Page, first: re.Match[str]) -> Report:
     settings = {"array_bytes": whole(array_bytes)}
     if threads := run.maybe(r"Number of Threads counted = (\d+)", "the number of threads"):
         settings["threads"] = threads[1][1]
-    found = []
+    readings = []
     for name, arrays in _ARRAYS.items():
         place, match = run.one(
             rf"{name}:\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s*", f"the rate of {name}"
         )
         rate, least = above_zero(match[1], place) * 1e6, above_zero(match[3], place)
         follows(rate, arrays * array_bytes / least, 0.001 + 1e-6 / least, place)
-        found.append(reading(name.lower(), BYTES, rate))
+        readings.append(reading(name.lower(), BYTES, rate))
     version = first[1].partition("Revision:")[2].strip(" $")
-    return Report("stream", version[:20], settings, tuple(found))
+    return Report("stream", version[:20], settings, tuple(readings))
 
 
 READER = Reader(

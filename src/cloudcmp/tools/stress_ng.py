@@ -35,9 +35,9 @@ def _of_table(page: Page) -> tuple[Report, ...]:
         raise UnclearOutput("there is not one table of bogo operations, in seconds")
     page.one(_LINE + r"successful run completed in .*", "that the run was successful")
     for what in ("failed", "metrics untrustworthy"):
-        found = page.maybe(_LINE + rf"{what}: (\d+).*", what)
-        if found and int(found[1][1]):
-            raise UnclearOutput(f"{found[0]}: {what}: {found[1][1][:20]}")
+        line = page.maybe(_LINE + rf"{what}: (\d+).*", what)
+        if line and int(line[1][1]):
+            raise UnclearOutput(f"{line[0]}: {what}: {line[1][1][:20]}")
     rows = {match[1]: _rates(place, match) for place, match in page.all(_ROW)}
     if list(rows) != [name for name in begun if name in rows] or len(page.all(_ROW)) != len(begun):
         raise UnclearOutput(f"the table tells of {', '.join(rows) or 'nothing'}, {', '.join(begun)} were begun")
@@ -51,12 +51,12 @@ def _rates(place: str, row: re.Match[str]) -> tuple[Reading, ...]:
     rate = above_zero(row[6], place)
     follows(rate, operations / real, 0.005 + 0.005 / real, place)
     busy = number(row[4], place) + number(row[5], place)
-    found = [reading("bogo_ops", RATE, rate)]
+    readings = [reading("bogo_ops", RATE, rate)]
     if busy > 0.1:  # its resolution is a hundredth of a second
         by_cpu = above_zero(row[7], place)
         follows(by_cpu, operations / busy, 0.005 + 0.011 / busy, place)
-        found.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
-    return tuple(found)
+        readings.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
+    return tuple(readings)
 
 
 def _tool(stressor: str) -> str:
@@ -70,10 +70,10 @@ def _of_yaml(page: Page) -> tuple[Report, ...]:
     runs = page.parts(lambda line: line.strip().startswith("- stressor: "))
     if not runs:
         raise UnclearOutput("the document has no stressor")
-    found = [_of_part(run, version) for run in runs]
-    if len({one.settings["stressor"] for one in found}) < len(found):
+    reports = [_of_part(run, version) for run in runs]
+    if len({one.settings["stressor"] for one in reports}) < len(reports):
         raise UnclearOutput("the document tells of one stressor twice")
-    return tuple(found)
+    return tuple(reports)
 
 
 def _of_part(run: Page, version: str) -> Report:
@@ -91,10 +91,10 @@ def _of_part(run: Page, version: str) -> Report:
     except KeyError as error:
         raise UnclearOutput(f"{where}: this stressor has no {error.args[0]}") from None
     follows(rate, operations / seconds, 0.001, where)
-    found = [reading("bogo_ops", RATE, rate)]
+    readings = [reading("bogo_ops", RATE, rate)]
     if busy > 0.1:
         follows(by_cpu, operations / busy, 0.005, where)
-        found.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
+        readings.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
     if not re.fullmatch(r"[a-z][\w-]*", fields["stressor"], re.ASCII):
         raise UnclearOutput(f"{where}: {fields['stressor'][:40]!r} is no stressor")
     settings = {"stressor": fields["stressor"]}
@@ -103,7 +103,7 @@ def _of_part(run: Page, version: str) -> Report:
         workers = busy / seconds / (number(fields["cpu-usage-per-instance"], where) / 100)
         if workers < 1e6 and near(workers, round(workers), 0.02):
             settings["workers"] = str(round(workers))
-    return Report(_tool(fields["stressor"]), version[:40], settings, tuple(found))
+    return Report(_tool(fields["stressor"]), version[:40], settings, tuple(readings))
 
 
 READER = Reader(

@@ -55,8 +55,8 @@ def _report(run: Page) -> Report:
     settings = {"threads": _whole(run, "Number of threads", "how many threads there are")}
     seconds = run.value("total time:", "the total time", "s")
     events = run.value("total number of events:", "how many events there were")
-    if found := run.maybe(r"Prime numbers limit: (\d+)", "the limit of primes"):
-        settings["cpu_max_prime"] = found[1][1]
+    if line := run.maybe(r"Prime numbers limit: (\d+)", "the limit of primes"):
+        settings["cpu_max_prime"] = line[1][1]
         name, readings = "sysbench-cpu", _cpu(run, events / seconds)
     elif run.all(r"Running memory speed test .*"):
         name, readings = "sysbench-memory", _memory(run, events / seconds, settings)
@@ -67,7 +67,7 @@ def _report(run: Page) -> Report:
     else:
         name, readings = _UNKNOWN_TEST, (reading("events", RATE, events / seconds), *_latency(run))
         other = run.all(r"(Doing|Running) .*test.*")
-        other = [found for found in other if not found[1][0].startswith("Running the test with")]
+        other = [line for line in other if not line[1][0].startswith("Running the test with")]
         if other:
             raise UnclearOutput(f"{other[0][0]}: this test of sysbench is not known")
     return Report(name, begins[1], settings, tuple(readings), (_SAME,) if name == _UNKNOWN_TEST else ())
@@ -86,15 +86,15 @@ def _mean(run: Page) -> Reading:
 
 def _latency(run: Page) -> tuple[Reading, ...]:
     """The mean and the requested percentile; 0.00 ms is below its resolution."""
-    found = [_mean(run)]
+    readings = [_mean(run)]
     percentile = run.maybe(rf"\s*(\d+)th percentile:\s+({NUMBER})", "the latency at a percentile")
     if percentile is None:
         raise UnclearOutput("no line tells the latency at a percentile")
     place, match = percentile
     # The hundredth is the largest, rounded up to a step of its histogram.
     if match[1] != "100":
-        found.append(reading(f"latency_p{match[1]}", LATENCY, above_zero(match[2], place) * 1e-3))
-    return tuple(found)
+        readings.append(reading(f"latency_p{match[1]}", LATENCY, above_zero(match[2], place) * 1e-3))
+    return tuple(readings)
 
 
 def _cpu(run: Page, rate: float) -> tuple[Reading, ...]:
@@ -127,7 +127,7 @@ def _fileio(run: Page, settings: dict[str, str]) -> tuple[Reading, ...]:
     settings |= {"file_block_bytes": whole(block_bytes), "file_test_mode": MODES[doing[1]]}
     place, total = run.one(r"(\d+)(\S+) total file size", "the size of all files")
     settings["file_total_bytes"] = whole(bytes_of(total[1], total[2], place, _UNITS))
-    found: list[Reading] = []
+    readings: list[Reading] = []
     for way, per, moved in (("read", "reads/s:", "read, MiB/s:"), ("write", "writes/s:", "written, MiB/s:")):
         place, match = run.one(rf"\s*{per}\s*(\S+)", f"{way}s a second")
         operations = number(match[1], place)
@@ -137,21 +137,21 @@ def _fileio(run: Page, settings: dict[str, str]) -> tuple[Reading, ...]:
             continue
         rate = above_zero(str(operations), place)
         follows(bandwidth, rate * block_bytes, 0.005 + 0.02 * MIB / (rate * block_bytes), place)
-        found += [reading(f"{way}_iops", RATE, rate), reading(f"{way}_bandwidth", BYTES, rate * block_bytes)]
-    if not found:
+        readings += [reading(f"{way}_iops", RATE, rate), reading(f"{way}_bandwidth", BYTES, rate * block_bytes)]
+    if not readings:
         raise UnclearOutput("nothing was read and nothing written")
-    return (*found, _mean(run))
+    return (*readings, _mean(run))
 
 
 def _oltp(run: Page, rate: float, settings: dict[str, str]) -> tuple[Reading, ...]:
-    found = []
+    readings = []
     for label in ("transactions", "queries"):
         place, match = run.one(rf"\s*{label}:\s+\d+\s+\(({NUMBER}) per sec\.\)", f"{label} a second")
-        found.append(reading(label, RATE, above_zero(match[1], place)))
-    follows(found[0].value, rate, 0.02, "transactions")
+        readings.append(reading(label, RATE, above_zero(match[1], place)))
+    follows(readings[0].value, rate, 0.02, "transactions")
     # The script is not named; its number of queries per transaction distinguishes most scripts.
-    settings["queries_per_transaction"] = whole(round(found[1].value / found[0].value))
-    return (*found, *_latency(run))
+    settings["queries_per_transaction"] = whole(round(readings[1].value / readings[0].value))
+    return (*readings, *_latency(run))
 
 
 READER = Reader("sysbench", "text of sysbench 0.4 to 1.0, one run or several", _looks_like, _reports)
@@ -174,11 +174,11 @@ def _time(settings: Settings) -> str:
 
 def _file_command(settings: Settings) -> str:
     files = f"--file-num=8 --file-total-size={settings['file_total_bytes']}"
-    asked = (
+    options = (
         f"{files} --file-test-mode={settings['file_test_mode']} --file-block-size={settings['file_block_bytes']} "
         f"--file-extra-flags={'direct' if settings['direct'] == 'yes' else ''}"
     )
-    return f"sysbench fileio {files} prepare >/dev/null && {_line(settings, 'fileio', asked)}"
+    return f"sysbench fileio {files} prepare >/dev/null && {_line(settings, 'fileio', options)}"
 
 
 def _file_measures(settings: Settings) -> tuple[Measure, ...]:

@@ -31,8 +31,8 @@ def report(run: Page, version: str) -> Report:
     seconds = run.value("total time:", "the total time", "s")
     events = run.value("total number of events:", "how many events there were")
     rate = events / seconds
-    if found := run.maybe(_PRIMES, "the limit of primes"):
-        settings["cpu_max_prime"] = found[1][1]
+    if line := run.maybe(_PRIMES, "the limit of primes"):
+        settings["cpu_max_prime"] = line[1][1]
         name, readings = "sysbench-cpu", (reading("events", RATE, rate), *_latency(run, events))
     elif run.all(r".* MB transferred \(.*\)"):
         name, readings = "sysbench-memory", _memory(run, rate, settings)
@@ -54,10 +54,10 @@ def _mean(run: Page, events: float) -> Reading:
 
 def mean_latency(mean_ms: float, place: str, printed: re.Match[str]) -> Reading:
     """The mean latency, from the sum: the printed mean is rounded to a hundredth of a millisecond."""
-    said_ms = number(printed[1], place)
-    if abs(said_ms - mean_ms) > 0.00501 + 1e-3 * mean_ms:
+    printed_ms = number(printed[1], place)
+    if abs(printed_ms - mean_ms) > 0.00501 + 1e-3 * mean_ms:
         raise UnclearOutput(
-            f"{place}: {said_ms:g} ms does not follow from the sum and the events, which give {mean_ms:g} ms"
+            f"{place}: {printed_ms:g} ms does not follow from the sum and the events, which give {mean_ms:g} ms"
         )
     return reading("latency_mean", LATENCY, mean_ms * 1e-3)
 
@@ -81,15 +81,15 @@ def _memory(run: Page, rate: float, settings: dict[str, str]) -> tuple[Reading, 
     follows(operations, rate, 0.02, place)
     place, match = run.one(rf"({NUMBER}) MB transferred \(({NUMBER}) MB/sec\)", "what was moved a second")
     moved = above_zero(match[2], place) * MIB
-    # Its MB are 2^20 bytes: so a block is a whole number of bytes that the operations make up.
+    # Its MB are 2^20 bytes: so a block is a whole number of bytes over all operations.
     block = above_zero(match[1], place) * MIB / above_zero(done[1], place)
-    if found := run.maybe(r"Memory block size: (\d+)(\w*)", "the size of a block"):
-        block = bytes_of(found[1][1], found[1][2], found[0])
+    if line := run.maybe(r"Memory block size: (\d+)(\w*)", "the size of a block"):
+        block = bytes_of(line[1][1], line[1][2], line[0])
         settings["memory_block_bytes"] = whole(block)
     follows(moved, operations * block, 0.01, place)
     for key, label in (("memory_oper", "Memory operations type"), ("memory_scope", "Memory scope type")):
-        if found := run.maybe(rf"{label}: (\w+)", label):
-            settings[key] = found[1][1]
+        if line := run.maybe(rf"{label}: (\w+)", label):
+            settings[key] = line[1][1]
     return reading("bandwidth", BYTES, moved), reading("operations", RATE, operations)
 
 

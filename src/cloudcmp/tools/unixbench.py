@@ -7,7 +7,7 @@ from cloudcmp.model.tool import Reader, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import INDEX, at_once, measures, path, processors, quoted, reading
 from cloudcmp.tools.page import NUMBER, Page, above_zero, each_run
 
-# Name, unit and score of the machine that has index 10: the file pgms/index.base of UnixBench 5.1.3.
+# Name, unit and score of the machine with index 10: the file pgms/index.base of UnixBench 5.1.3.
 _TESTS = {
     "dhrystone": ("Dhrystone 2 using register variables", "lps", 116700.0),
     "whetstone": ("Double-Precision Whetstone", "MWIPS", 55.0),
@@ -46,8 +46,11 @@ def _report(run: Page, _: re.Match[str]) -> Report:
         raise UnclearOutput(
             f"{place}: the index {total:g} does not follow from the twelve scores, which give {mean:.1f}"
         )
-    found = (reading("index", INDEX, total), *(reading(f"{name}_index", INDEX, one) for name, one in indices.items()))
-    return Report("unixbench", "", {"copies": copies[1]}, found)
+    readings = (
+        reading("index", INDEX, total),
+        *(reading(f"{name}_index", INDEX, one) for name, one in indices.items()),
+    )
+    return Report("unixbench", "", {"copies": copies[1]}, readings)
 
 
 def _score(run: Page, name: str) -> float:

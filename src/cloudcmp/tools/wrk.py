@@ -13,8 +13,8 @@ _SPECTRUM = rf"\s+({NUMBER})\s+([01]\.\d+)\s+(\d+)\s+(?:{NUMBER}|inf)\s*"
 
 
 def _report(run: Page, first: re.Match[str]) -> Report:
-    place, asked = run.one(r"\s*(\d+) threads and (\d+) connections", "threads and connections")
-    settings = {"threads": asked[1], "connections": asked[2]}
+    place, load = run.one(r"\s*(\d+) threads and (\d+) connections", "threads and connections")
+    settings = {"threads": load[1], "connections": load[2]}
     settings["duration_s"] = whole(above_zero(first[1], run.place(0)) * _TIMES[first[2]])
     rate = run.value("Requests/sec:", "requests a second")
     run.one(rf"Transfer/sec:\s+{NUMBER}[KMGT]?B", "what was moved a second")
@@ -31,8 +31,8 @@ def _report(run: Page, first: re.Match[str]) -> Report:
 def _mean(run: Page) -> Reading:
     place, match = run.one(rf"\s*Latency\s+({NUMBER})(\w+)\s+{NUMBER}\w+\s+{NUMBER}\w+\s+{NUMBER}%", "the mean latency")
     mean = scaled(match[1], match[2], _TIMES, place)
-    if found := run.maybe(rf"#\[Mean\s+=\s+({NUMBER}), StdDeviation\s+=\s+{NUMBER}\]", "the mean of the spectrum"):
-        follows(mean, above_zero(found[1][1], found[0]) * 1e-3, 0.01, place)
+    if line := run.maybe(rf"#\[Mean\s+=\s+({NUMBER}), StdDeviation\s+=\s+{NUMBER}\]", "the mean of the spectrum"):
+        follows(mean, above_zero(line[1][1], line[0]) * 1e-3, 0.01, place)
     return reading("latency_mean", LATENCY, mean)
 
 
@@ -42,22 +42,22 @@ def _percentiles(run: Page) -> list[Reading]:
         return []
     rows = run.all(rf"\s*(\d+)(?:\.000)?%\s+({NUMBER})(\w+)")
     spectrum = [(place, float(m[2]), above_zero(m[1], place) * 1e-3) for place, m in run.all(_SPECTRUM) if float(m[1])]
-    found = {}
+    latencies = {}
     for place, match in rows:
-        if match[1] in found:
+        if match[1] in latencies:
             raise UnclearOutput(f"{place}: the latency at {match[1]} % is told again")
-        found[match[1]] = scaled(match[2], match[3], _TIMES, place)
+        latencies[match[1]] = scaled(match[2], match[3], _TIMES, place)
         if spectrum:
             share = number(match[1], place) / 100
             near = next((value for _, at, value in spectrum if at >= share), spectrum[-1][2])
-            follows(found[match[1]], near, 0.06, place)
-    if missing := [each for each in _PERCENTILES if each not in found]:
+            follows(latencies[match[1]], near, 0.06, place)
+    if missing := [each for each in _PERCENTILES if each not in latencies]:
         raise UnclearOutput(f"no line tells the latency at {missing[0]} %")
-    return [reading(f"latency_{name}", LATENCY, found[each]) for each, name in _PERCENTILES.items()]
+    return [reading(f"latency_{name}", LATENCY, latencies[each]) for each, name in _PERCENTILES.items()]
 
 
 def _failed(run: Page) -> tuple[float, float]:
-    """The share of requests that failed: answers with an error (wrk counts them) and broken connections (it does not)."""
+    """The answers with an error, which wrk counts as requests, and the broken connections, which it does not."""
     other = run.maybe(r"\s*Non-2xx or 3xx responses: (\d+)", "answers with an error")
     broken = run.maybe(r"\s*Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", "broken connections")
     answers = number(other[1][1], other[0]) if other else 0.0

@@ -51,9 +51,9 @@ def _value(lines: dict[tuple[str, str], tuple[str, str]], kind: str, what: str) 
 
 def _settings(text: str) -> dict[str, str]:
     """The workload and threads, if the output contains the command line of YCSB."""
-    found = set(re.findall(r"-P \S*?workload([a-f])(?!\S)", text))
+    workloads = set(re.findall(r"-P \S*?workload([a-f])(?!\S)", text))
     threads = set(re.findall(r"-threads (\d+)\b", text))
-    settings = {"workload": word(found.pop())} if len(found) == 1 else {}
+    settings = {"workload": word(workloads.pop())} if len(workloads) == 1 else {}
     return settings | ({"threads": threads.pop()} if len(threads) == 1 else {})
 
 

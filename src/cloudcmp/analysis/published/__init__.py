@@ -1,8 +1,7 @@
-"""Published tables recomputed with the project's own statistics, and what does not follow from them.
+"""Recomputes published tables with the project's own statistics, and lists figures that do not follow from them.
 
-`recompute` takes a document of `cloudcmp.published` and walks its relations (how it says that its figures were made)
-and its claims (the sentences about them). Whether a figure follows is decided by the rounding that is printed, that of
-the inputs included, and by nothing else.
+`recompute` takes a document of `cloudcmp.published` and walks its relations (the stated origins of its figures) and its
+claims (the sentences about them). A figure follows or not by its printed rounding and that of its inputs alone.
 """
 
 from cloudcmp.analysis.published.catalogues import NO_CURRENCY, price_lists
@@ -15,8 +14,8 @@ from cloudcmp.published import Document
 def recompute(document: Document) -> Recomputation:
     """Every derived figure and every checkable sentence of a document, with its verdict.
 
-    Checks come in the order of the tables. A figure whose inputs are not printed is in the list as such.
-    Does not tell why a figure does not follow: a slip in typing and a slip in computing look the same.
+    Checks come in the order of the tables. A figure with unprinted inputs is listed as such.
+    Does not explain why a figure does not follow: a typing error and a computing error look the same.
     """
     checks = [check for relation in document.relations for check in KINDS[relation.kind](document, relation)]
     place = {table.number: at for at, table in enumerate(document.tables)}

@@ -1,6 +1,6 @@
-"""The prices that published documents print, as dated price lists; and those that their figures imply.
+"""The printed prices of published documents as dated price lists, and prices implied by their figures.
 
-They are history: nothing is ever created on them, and each is older than any price that may be.
+They are history: nothing is ever created at these prices, and each is older than any current price.
 """
 
 import hashlib
@@ -17,24 +17,24 @@ from cloudcmp.published import Catalogue, Document, Table
 
 PUBLISHED = "published"
 NO_CURRENCY = "XXX"
-"""ISO 4217's code where there is none: the document prints no currency."""
+"""ISO 4217's code for no currency: the document prints none."""
 _DIGITS = 4
 
 
 def price_lists(document: Document) -> tuple[PriceList, ...]:
-    """A list for each catalogue of a document, in its order; empty where the document has no prices.
+    """A list for each catalogue of a document, in its order; empty if the document has no prices.
 
     Memory is taken as GiB where the document prints GB. A price that is not printed as more than zero is left out, with
-    the reason among the doubts. An implied price is what all tables of values agree on, to four digits.
+    the reason among the doubts. An implied price is the one on which all tables of values agree, to four digits.
     """
     return tuple(_list(document, one) for one in document.catalogues)
 
 
 def _list(document: Document, catalogue: Catalogue) -> PriceList:
     table, dated = document.table(catalogue.table), date.fromisoformat(catalogue.dated)
-    things = list(_things(table, catalogue))
+    items = list(_items(table, catalogue))
     amounts = [
-        _implied(document, catalogue, one) if catalogue.implied_by else _printed(catalogue, one) for one in things
+        _implied(document, catalogue, one) if catalogue.implied_by else _printed(catalogue, one) for one in items
     ]
     tables = ", ".join(catalogue.implied_by)
     how = f", implied by tables {tables}" if catalogue.implied_by else ""
@@ -47,20 +47,20 @@ def _list(document: Document, catalogue: Catalogue) -> PriceList:
         currency=catalogue.currency,
         sha256=hashlib.sha256(content.encode()).hexdigest(),
         rows=tuple(
-            _row(catalogue, one, amount) for one, (_, amount) in zip(things, amounts, strict=True) if amount is not None
+            _row(catalogue, one, amount) for one, (_, amount) in zip(items, amounts, strict=True) if amount is not None
         ),
         published=dated,
-        sold=tuple(_sold(catalogue, one) for one in things if catalogue.vcpus),
+        sold=tuple(_sold(catalogue, one) for one in items if catalogue.vcpus),
         doubts=tuple(
             Doubt(one[catalogue.provider], "", "", one[catalogue.name], why)
-            for one, (why, _) in zip(things, amounts, strict=True)
+            for one, (why, _) in zip(items, amounts, strict=True)
             if why
         ),
     )
 
 
-def _things(table: Table, catalogue: Catalogue) -> Iterator[Mapping[str, str]]:
-    """The cells of each thing that is sold, by the names of its columns, or of its rows where read across."""
+def _items(table: Table, catalogue: Catalogue) -> Iterator[Mapping[str, str]]:
+    """The cells of each sold item, by the names of its columns, or of its rows if read across."""
     if not catalogue.across:
         yield from (dict(zip(table.columns, row, strict=True)) for row in table.rows)
         return
@@ -68,20 +68,20 @@ def _things(table: Table, catalogue: Catalogue) -> Iterator[Mapping[str, str]]:
         yield {table.columns[0]: column, **{row[0]: row[at] for row in table.rows}}
 
 
-def _printed(catalogue: Catalogue, thing: Mapping[str, str]) -> tuple[str, Decimal | None]:
+def _printed(catalogue: Catalogue, item: Mapping[str, str]) -> tuple[str, Decimal | None]:
     """Why a price is doubtful, and the price; neither for a cell of another kind."""
-    cell = thing[catalogue.amount]
+    cell = item[catalogue.amount]
     figure, space, rest = cell.partition(" ")
     if f"{space}{rest}" != catalogue.mark:
-        # A column that holds several kinds leaves the others to their own catalogues.
+        # In a column with several kinds, the other kinds belong to their own catalogues.
         return ("" if catalogue.mark else catalogue.left_out), None
     amount = Decimal(figure)
     return ("", amount) if amount > 0 else (catalogue.left_out, None)
 
 
-def _implied(document: Document, catalogue: Catalogue, thing: Mapping[str, str]) -> tuple[str, Decimal | None]:
-    """The charge that the values imply; with a doubt where they do not all agree on it."""
-    platform = label(document, thing[catalogue.provider])
+def _implied(document: Document, catalogue: Catalogue, item: Mapping[str, str]) -> tuple[str, Decimal | None]:
+    """The charge that the values imply; with a doubt if they do not all agree on it."""
+    platform = label(document, item[catalogue.provider])
     check = next(one for one in _charges(document, catalogue) if one.row == platform)
     if check.recomputed is None or check.low is None or check.high is None:
         return check.note or "its values imply no charge that two of them agree on", None
@@ -95,12 +95,12 @@ def _charges(document: Document, catalogue: Catalogue) -> Iterator[Check]:
     return (check for check in KINDS[relation.kind](document, relation) if check.column == "charge")
 
 
-def _row(catalogue: Catalogue, thing: Mapping[str, str], amount: Decimal) -> PriceRow:
+def _row(catalogue: Catalogue, item: Mapping[str, str], amount: Decimal) -> PriceRow:
     return PriceRow(
-        provider=thing[catalogue.provider],
+        provider=item[catalogue.provider],
         region="",
         item=Item(catalogue.item),
-        name=thing[catalogue.name],
+        name=item[catalogue.name],
         amount=amount,
         currency=catalogue.currency,
         unit=Unit(catalogue.unit),
@@ -108,12 +108,12 @@ def _row(catalogue: Catalogue, thing: Mapping[str, str], amount: Decimal) -> Pri
     )
 
 
-def _sold(catalogue: Catalogue, thing: Mapping[str, str]) -> TypeFacts:
-    memory = _figure(thing.get(catalogue.memory_gib, ""))
-    return TypeFacts(thing[catalogue.provider], "", thing[catalogue.name], _figure(thing[catalogue.vcpus]), memory)
+def _sold(catalogue: Catalogue, item: Mapping[str, str]) -> TypeFacts:
+    memory = _figure(item.get(catalogue.memory_gib, ""))
+    return TypeFacts(item[catalogue.provider], "", item[catalogue.name], _figure(item[catalogue.vcpus]), memory)
 
 
 def _figure(text: str) -> float | None:
-    """A size as printed; None for words, and for what is only said to be less than something."""
+    """A size as printed; None for words, and for a size that is only an upper bound."""
     number = read(text)
     return None if number is None or not text[:1].isdigit() else number.value

@@ -1,7 +1,7 @@
-"""Sentences held against the tables that they speak of: one predicate for each kind of claim, one table of kinds.
+"""Checks sentences against their tables: one predicate for each kind of claim, one table of kinds.
 
-A predicate gives what the tables say, in figures, and whether the sentence is true of them; None when a figure that it
-needs is not printed.
+A predicate returns the tables' statement, in figures, and whether the sentence is true of them; None if a required
+figure is not printed.
 """
 
 import itertools
@@ -28,11 +28,11 @@ Predicate = Callable[[Document, Claim], Finding]
 _MILLICENTS = 100_000.0
 """Thousandths of a cent in a dollar."""
 _COMPARABLE = 2.0
-"""Two costs are called comparable here where neither is more than twice the other; the document gives no measure."""
+"""The largest ratio of two costs that are called comparable here; the document gives no measure."""
 
 
 def some_ratio(document: Document, claim: Claim) -> Finding:
-    """Some thing of the first named provider costs `stated` times what some thing of the second does."""
+    """Some item of the first named provider costs `stated` times as much as some item of the second."""
     ((table, column),) = columns(document, claim.tables[0])
     figures, stated = numbers(document, table, column), _first_figure(claim.stated)
     dear, cheap = ({row: one for row, one in figures.items() if row.split(" ")[0] == name} for name in claim.names)
@@ -44,7 +44,7 @@ def some_ratio(document: Document, claim: Claim) -> Finding:
 
 
 def proportional(document: Document, claim: Claim) -> Finding:
-    """The named have one price for each core."""
+    """The named items have one price for each core."""
     ((table, column),) = columns(document, claim.tables[0])
     ((_, cores),) = columns(document, claim.against[0])
     prices, counts = numbers(document, table, column), numbers(document, table, cores)
@@ -54,7 +54,7 @@ def proportional(document: Document, claim: Claim) -> Finding:
 
 
 def comparable(document: Document, claim: Claim) -> Finding:
-    """`stated` operations cost about what the cheapest instance of the provider does in an hour, for some operation."""
+    """`stated` operations cost about as much as an hour of the provider's cheapest instance, for some operation."""
     (table,) = (document.table(number) for number in claim.tables)
     ((instances, price),) = columns(document, claim.against[0])
     shares = {}
@@ -72,12 +72,12 @@ def comparable(document: Document, claim: Claim) -> Finding:
 def rows(document: Document, claim: Claim) -> Finding:
     """A table has as many rows as stated, or as many of the named provider."""
     (table,) = (document.table(number) for number in claim.tables)
-    found = [row for row in table.rows if not claim.names or row[0] in claim.names]
-    return f"table {table.number} has {len(found)}", len(found) == int(claim.stated)
+    matching = [row for row in table.rows if not claim.names or row[0] in claim.names]
+    return f"table {table.number} has {len(matching)}", len(matching) == int(claim.stated)
 
 
 def row_ratio(document: Document, claim: Claim) -> Finding:
-    """In the named row the second thing named is `stated` times the third."""
+    """In the named row the second named item is `stated` times the third."""
     row, dear, cheap = claim.names
     table = document.table(claim.tables[0])
     ratio = _first_figure(table.column(dear)[row]).value / _first_figure(table.column(cheap)[row]).value
@@ -86,7 +86,7 @@ def row_ratio(document: Document, claim: Claim) -> Finding:
 
 
 def said_again(document: Document, claim: Claim) -> Finding:
-    """What the text says of a cell is what the table prints, within the coarser rounding of the two."""
+    """The text's figure of a cell equals the printed one, within the coarser rounding of the two."""
     row, column = claim.names
     table = document.table(claim.tables[0])
     cell = printed(document, table, column)[row]
@@ -94,31 +94,31 @@ def said_again(document: Document, claim: Claim) -> Finding:
 
 
 def _first_figure(text: str) -> Number:
-    """A figure, also with what is said in brackets after it."""
+    """A figure, even if followed by a remark in brackets."""
     return _figure(text.partition(" (")[0].replace(",", ""))
 
 
 SIGNIFICANT_BELOW = 0.05
-"""What the document calls statistically significant (6, first page)."""
+"""The document's level of statistical significance (6, first page)."""
 
 
 def check_claim(document: Document, claim: Claim, copies: Collection[tuple[str, str]]) -> ClaimCheck:
     """The verdict on one sentence.
 
-    `copies` are the (table, column) that repeat another: a sentence that is true of such a column follows from
-    the other one's figures, not from its own, which are not printed.
+    `copies` are the (table, column) that repeat another: a sentence that is true of such a column follows from the
+    other column's figures, not from its own, which are not printed.
     """
-    found, holds = KINDS[claim.kind](document, claim)
+    statement, holds = KINDS[claim.kind](document, claim)
     used = {(table.number, column) for name in claim.tables for table, column in columns(document, name)}
     copied = sorted({number for number, _ in used.intersection(copies)})
     note = f"rests on table {', '.join(copied)}, which repeats another" if copied else ""
     tables = tuple(dict.fromkeys(name.partition(":")[0] for name in (*claim.tables, *claim.against)))
     verdict = Verdict.of(None if holds and copied else holds)
-    return ClaimCheck(document.name, claim.page, claim.section, claim.quote, tables, found, verdict, note)
+    return ClaimCheck(document.name, claim.page, claim.section, claim.quote, tables, statement, verdict, note)
 
 
 def times(document: Document, claim: Claim) -> Finding:
-    """The first named is `stated` times the second, within the rounding of all three figures."""
+    """The first named item is `stated` times the second, within the rounding of all three figures."""
     ((table, column),) = columns(document, claim.tables[0])
     figures = numbers(document, table, column)
     ratio, stated = figures[claim.names[0]].over(figures[claim.names[1]]), _figure(claim.stated)
@@ -127,17 +127,17 @@ def times(document: Document, claim: Claim) -> Finding:
 
 
 def highest(document: Document, claim: Claim) -> Finding:
-    """The named are above all others, in every column of the tables."""
+    """The named items are above all others, in every column of the tables."""
     return _extreme(document, claim, largest=True)
 
 
 def lowest(document: Document, claim: Claim) -> Finding:
-    """The named are below all others, in every column of the tables."""
+    """The named items are below all others, in every column of the tables."""
     return _extreme(document, claim, largest=False)
 
 
 def lowest_of_all(document: Document, claim: Claim) -> Finding:
-    """The least figure of all the columns together is the named one's."""
+    """The smallest figure of all the columns together is the named item's."""
     figures = {
         (name, table.number): number.value
         for reference in claim.tables
@@ -149,12 +149,12 @@ def lowest_of_all(document: Document, claim: Claim) -> Finding:
 
 
 def steadiest(document: Document, claim: Claim) -> Finding:
-    """The named has the least coefficient of variation in every table, as printed and as its sessions give it."""
+    """The named item has the smallest coefficient of variation in every table, as printed and from its sessions."""
     return _variation(document, claim, largest=False)
 
 
 def most_variable(document: Document, claim: Claim) -> Finding:
-    """The named has the greatest coefficient of variation in every table, as printed and as its sessions give it."""
+    """The named item has the largest coefficient of variation in every table, as printed and from its sessions."""
     return _variation(document, claim, largest=True)
 
 
@@ -198,16 +198,17 @@ def equal(document: Document, claim: Claim) -> Finding:
 
 
 def near(document: Document, claim: Claim) -> Finding:
-    """What was measured is close to what is advertised, in the first pair of tables; the others are shown beside it.
+    """The measured figures are close to the advertised ones, in the first pair of tables; the others are only shown.
 
-    "Close" has no measure of its own. The yardstick is the document's: what it calls "much lower than advertised"
-    elsewhere is not close, and nor is anything at least as far off (as a ratio). Undecided where it calls nothing so.
+    "Close" has no measure of its own. The document's own yardstick applies: a figure that it calls "much lower than
+    advertised" elsewhere is not close, nor is any figure at least as far off (as a ratio). Undecided if it has no such
+    claim.
     """
     shares = [
         list(_shares(document, measured, advertised).values())
         for measured, advertised in zip(claim.tables, claim.against, strict=True)
     ]
-    everything = [share for found in shares for share in found]
+    everything = [share for some in shares for share in some]
     text = f"{_spread(shares[0])} of it; in tables {', '.join(claim.tables)} together {_spread(everything)}"
     far = [_shares(document, c.tables[0], c.against[0])[c.names[0]] for c in document.claims if c.kind == "much_lower"]
     if not far:
@@ -217,26 +218,26 @@ def near(document: Document, claim: Claim) -> Finding:
 
 
 def much_lower(document: Document, claim: Claim) -> Finding:
-    """What was measured is below what is advertised, whatever the rounding; how much is much is not ours to say."""
+    """The measured figure is below the advertised one, within any rounding; does not judge how much lower "much" is."""
     share = _shares(document, claim.tables[0], claim.against[0])[claim.names[0]]
     return f"{share.value:.0%} of it", share.high < 1.0
 
 
 def achieved(document: Document, claim: Claim) -> Finding:
-    """What was measured reaches what is advertised, to the place that the advertisement is rounded to."""
+    """The measured figure reaches the advertised one, to the place to which the advertised one is rounded."""
     share = _shares(document, claim.tables[0], claim.against[0])[claim.names[0]]
     return f"{share.value:.0%} of it", share.high >= 1.0
 
 
 def at_most(document: Document, claim: Claim) -> Finding:
-    """What was measured does not exceed the stated limit."""
+    """The measured figure does not exceed the stated limit."""
     ((table, column),) = columns(document, claim.tables[0])
     figure = numbers(document, table, column)[claim.names[0]]
     return f"table {table.number}: {figure.value:g} {table.unit}", figure.low <= _figure(claim.stated).high
 
 
 def per_core(document: Document, claim: Claim) -> Finding:
-    """The advertised bandwidth over the number of vCPUs is what is stated for one."""
+    """The advertised bandwidth over the number of vCPUs is the stated one per vCPU."""
     ((table, column),) = columns(document, claim.tables[0])
     ((_, cores_column),) = columns(document, claim.against[0])
     name = claim.names[0]
@@ -247,12 +248,12 @@ def per_core(document: Document, claim: Claim) -> Finding:
 
 
 def count(_: Document, claim: Claim) -> Finding:
-    """As many things are named as are stated."""
+    """The number of listed items is the stated one."""
     return f"{len(claim.names)} are listed: {', '.join(claim.names)}", len(claim.names) == int(claim.stated)
 
 
 def present(document: Document, claim: Claim) -> Finding:
-    """All that is named has a row in every table."""
+    """All named items have a row in every table."""
     tables = [document.table(number) for number in claim.tables]
     absent = [
         name for name in claim.names if not all(any(name.lower() in r.lower() for r in t.names()) for t in tables)
@@ -268,7 +269,7 @@ KINDS: dict[str, Predicate] = {
         some_ratio, proportional, comparable, rows, row_ratio, said_again,
     )
 }  # fmt: skip
-"""The predicates by the kinds of claims, whose names they have."""
+"""The predicates by the kinds of claims, which are their names."""
 
 
 def _figure(text: str) -> Number:

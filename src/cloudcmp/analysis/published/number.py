@@ -1,4 +1,4 @@
-"""A printed figure as the range that its rounding leaves open, and the arithmetic of such ranges."""
+"""A printed figure as the range of its rounding, and the arithmetic of such ranges."""
 
 import itertools
 import re
@@ -10,7 +10,7 @@ from cloudcmp.published import Document, Table
 from cloudcmp.stats.describe import cov, mean, sd
 from cloudcmp.stats.tests import welch_t
 
-# Only what float arithmetic itself may lose, relative to the figure; nothing is forgiven beyond the printed rounding.
+# The tolerance for float arithmetic alone, relative to the figure; the printed rounding gets no further tolerance.
 _FLOAT_SLACK = 1e-12
 _FIGURE = re.compile(r"(?:Less than )?(-?\d+(?:\.\d+)?(?:E[+-]\d+)?)\s*(%|GB|Mbps|Gbps)?")
 _TO_MBIT = {"Mbps": 1, "Gbps": 1000}
@@ -18,19 +18,19 @@ _TO_MBIT = {"Mbps": 1, "Gbps": 1000}
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A figure and the least and greatest that it can be, all in the same unit; low <= value <= high."""
+    """A figure with its smallest and largest possible value, all in the same unit; low <= value <= high."""
 
     value: float
     low: float
     high: float
 
     def meets(self, other: "Number") -> bool:
-        """Whether some figure lies within both ranges, their ends included."""
+        """True if some figure lies within both ranges, including their ends."""
         slack = _FLOAT_SLACK * max(abs(self.value), abs(other.value))
         return self.low <= other.high + slack and other.low <= self.high + slack
 
     def over(self, other: "Number") -> "Number":
-        """The quotient of two positive figures; ValueError when the divisor may be 0 or negative."""
+        """The quotient of two positive figures; raises ValueError if the divisor may be 0 or negative."""
         if other.low <= 0.0 or self.low < 0.0:
             raise ValueError(f"{self} over {other}: a quotient of printed figures needs them positive")
         return Number(self.value / other.value, self.low / other.high, self.high / other.low)
@@ -41,31 +41,31 @@ class Number:
 
 
 def read(text: str) -> Number | None:
-    """The figure that a cell prints, with half a unit of its last place on either side; None for a cell without one.
+    """The printed figure of a cell, with half a unit of its last place on either side; None for a cell without one.
 
-    A percent sign or GB is left out; Mbps and Gbps are given in Mbit/s, so that they can be compared.
-    "Less than 500Mbps" is read as the 500 that it promises at most.
+    A percent sign or GB is left out; Mbps and Gbps are given in Mbit/s, so that they can be compared. "Less than
+    500Mbps" is read as 500, its upper bound.
     """
-    found = _FIGURE.fullmatch(text.strip())
-    if found is None:
+    match = _FIGURE.fullmatch(text.strip())
+    if match is None:
         return None
-    figure, half = Decimal(found[1]), _half(found[1])
-    scale = _TO_MBIT.get(found[2], 1)
+    figure, half = Decimal(match[1]), _half(match[1])
+    scale = _TO_MBIT.get(match[2], 1)
     return Number(float(figure * scale), float((figure - half) * scale), float((figure + half) * scale))
 
 
 def rounding(text: str) -> float | None:
     """Half a unit of the last printed place, in the unit of the cell; None for a cell without a figure."""
-    found = _FIGURE.fullmatch(text.strip())
-    return float(_half(found[1])) if found else None
+    match = _FIGURE.fullmatch(text.strip())
+    return float(_half(match[1])) if match else None
 
 
 def like(text: str, value: float) -> str:
-    """`value` written as `text` prints its figure, with one more place (more where that would show no digit)."""
-    found = _FIGURE.fullmatch(text.strip())
-    places = -int(Decimal(found[1]).as_tuple().exponent) if found else 3
-    if found and "E" in found[1]:
-        mantissa = found[1].split("E")[0]
+    """`value` in the format of the figure in `text`, with one more place (more if no digit would show)."""
+    match = _FIGURE.fullmatch(text.strip())
+    places = -int(Decimal(match[1]).as_tuple().exponent) if match else 3
+    if match and "E" in match[1]:
+        mantissa = match[1].split("E")[0]
         return f"{value:.{len(mantissa.partition('.')[2]) + 1}E}"
     shown = f"{value:.{max(places + 1, 0)}f}"
     return f"{value:.2g}" if value != 0.0 and not shown.strip("-0.") else shown
@@ -79,10 +79,10 @@ def along(statistic: Callable[[Sequence[float]], float | None], figures: Sequenc
 
 
 def cov_of(figures: Sequence[Number]) -> Number:
-    """The coefficient of variation of printed figures, a ratio, with a range that holds every value it can have.
+    """The coefficient of variation of printed figures, a ratio, with a range of all its possible values.
 
-    At a positive mean it is quasi-convex in its inputs, so that its greatest value lies at a corner of their ranges.
-    The least is bounded by the least standard deviation (all inputs pulled to one centre) over the greatest mean.
+    At a positive mean it is quasi-convex in its inputs, so its largest value lies at a corner of their ranges. The
+    smallest is bounded by the smallest standard deviation (all inputs moved to one centre) over the largest mean.
     """
     centre = _centre(figures)
     least = _known(sd([min(max(centre, f.low), f.high) for f in figures])) / mean([f.high for f in figures])
@@ -94,8 +94,8 @@ def cov_of(figures: Sequence[Number]) -> Number:
 def welch_p_of(a: Sequence[Number], b: Sequence[Number]) -> Number:
     """The two-sided p value of Welch's test on printed figures, with its range.
 
-    Each input is put to that end of its own range which lowers p, then to the other. Exact as long as p only rises or
-    only falls with an input across its rounding, as it does where the rounding is small against the spread.
+    Each input is set to that end of its own range which lowers p, then to the other. Exact as long as p is monotonic in
+    each input across its rounding, as is the case if the rounding is small relative to the spread.
     """
     figures = [*a, *b]
     nominal = [f.value for f in figures]
@@ -116,7 +116,7 @@ def welch_p_of(a: Sequence[Number], b: Sequence[Number]) -> Number:
 
 
 def pooled_median_bounds(medians: Sequence[Number], count: int) -> tuple[float, float]:
-    """The least and greatest median of all values pooled, of which only the medians of equal groups are known.
+    """The smallest and largest possible median of all values pooled, from the medians of equal groups alone.
 
     `count` is the odd size of a group. At least (count + 1) / 2 values of a group are no greater than its median, which
     bounds each order statistic of the pool from above by one of the medians; from below it is the mirror image.
@@ -134,7 +134,7 @@ def _half(digits: str) -> Decimal:
 
 
 def _centre(figures: Sequence[Number]) -> float:
-    """The centre that all inputs can be pulled towards at once with the least spread left, by bisection."""
+    """The centre towards which all inputs can be moved at once with the smallest remaining spread, by bisection."""
     low, high = min(f.low for f in figures), max(f.high for f in figures)
     for _ in range(60):
         middle = (low + high) / 2.0
@@ -156,7 +156,7 @@ _UNIT_IN_HEAD = re.compile(r" \([^)]*\)$")
 
 
 def label(document: Document, name: str) -> str:
-    """The short form of a row or column name: a platform without its unit, a pair joined by a stroke."""
+    """The short form of a row or column name: a platform without its unit, a pair joined by a slash."""
     if " Vs " in name:
         return "/".join(label(document, part) for part in name.split(" Vs "))
     bare = _UNIT_IN_HEAD.sub("", name)
@@ -176,18 +176,18 @@ def printed(document: Document, table: Table, column: str) -> dict[str, str]:
 
 def numbers(document: Document, table: Table, column: str) -> dict[str, Number]:
     """The figures of a column by the short labels of their rows; cells without one are left out."""
-    found = {row: read(cell) for row, cell in printed(document, table, column).items()}
-    return {row: number for row, number in found.items() if number is not None}
+    figures = {row: read(cell) for row, cell in printed(document, table, column).items()}
+    return {row: number for row, number in figures.items() if number is not None}
 
 
 def sessions(document: Document, table: Table) -> dict[str, list[Number]]:
-    """The session values of each platform, in order, of a table with a row a session and a column a platform."""
-    found = {}
+    """The session values of each platform, in order, from a table with a row per session and a column per platform."""
+    by_platform = {}
     for column in table.figures():
         rows = table.column(column)
         values = [read(cell) for row, cell in rows.items() if row != _COV]
-        found[label(document, column)] = [value for value in values if value is not None]
-    return found
+        by_platform[label(document, column)] = [value for value in values if value is not None]
+    return by_platform
 
 
 def cov_row(document: Document, table: Table) -> dict[str, str]:
@@ -196,12 +196,12 @@ def cov_row(document: Document, table: Table) -> dict[str, str]:
 
 
 def columns(document: Document, reference: str) -> list[tuple[Table, str]]:
-    """The columns that `table` or `table:column` names: that one, or all that hold figures."""
+    """The columns of a reference `table` or `table:column`: that one, or all with figures."""
     number, _, column = reference.partition(":")
     table = document.table(number)
     return [(table, column)] if column else [(table, name) for name in table.figures()]
 
 
 def pair_of(row: str, names: tuple[str, ...]) -> str | None:
-    """The pair among `names` that a row of p values is about; None when it is about another."""
+    """The pair among `names` in a row of p values; None for a row of another pair."""
     return next((name for name in names if row == name or row.startswith(f"{name} ")), None)

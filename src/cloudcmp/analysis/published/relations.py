@@ -1,4 +1,4 @@
-"""The statistics behind a document's tables, recomputed: one function for each kind of relation, one table of kinds."""
+"""Recomputes the statistics behind a document's tables: one function for each kind of relation, one table of kinds."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,12 +33,12 @@ def medians(document: Document, relation: Relation) -> Checks:
     table, source = document.table(relation.into), document.table(relation.of[0])
     inputs = sessions(document, source)
     for row, text in printed(document, table, relation.column).items():
-        found, what = along(median, inputs[row]), f"median of table {source.number}"
-        yield check_figure(document.name, table, row, label(document, relation.column), what, text, found, table.unit)
+        figure, what = along(median, inputs[row]), f"median of table {source.number}"
+        yield check_figure(document.name, table, row, label(document, relation.column), what, text, figure, table.unit)
 
 
 def pooled_medians(document: Document, relation: Relation) -> Checks:
-    """The median over single values of which only the medians by session are printed: refuted at most."""
+    """The median over single values of which only the medians by session are printed: it can only be refuted."""
     table, source = document.table(relation.into), document.table(relation.of[0])
     inputs = sessions(document, source)
     for row, text in printed(document, table, relation.column).items():
@@ -58,8 +58,8 @@ def covs(document: Document, relation: Relation) -> Checks:
     for table in map(document.table, relation.tables):
         inputs = sessions(document, table)
         for platform, text in cov_row(document, table).items():
-            found = cov_of(inputs[platform]).times(100.0)
-            yield check_figure(document.name, table, "CoV", platform, "sd / mean of its sessions", text, found, "%")
+            figure = cov_of(inputs[platform]).times(100.0)
+            yield check_figure(document.name, table, "CoV", platform, "sd / mean of its sessions", text, figure, "%")
 
 
 def welch_tests(document: Document, relation: Relation) -> Checks:
@@ -68,9 +68,9 @@ def welch_tests(document: Document, relation: Relation) -> Checks:
     inputs = sessions(document, source)
     for row, text in printed(document, table, relation.column).items():
         first, second = row.split("/")
-        found = welch_p_of(inputs[first], inputs[second])
+        figure = welch_p_of(inputs[first], inputs[second])
         what = f"Welch's t on table {source.number}"
-        yield check_figure(document.name, table, row, label(document, relation.column), what, text, found, table.unit)
+        yield check_figure(document.name, table, row, label(document, relation.column), what, text, figure, table.unit)
 
 
 def unixbench_index(document: Document, relation: Relation) -> Checks:
@@ -79,17 +79,17 @@ def unixbench_index(document: Document, relation: Relation) -> Checks:
         results, baselines = numbers(document, table, "RESULT"), numbers(document, table, "BASELINE")
         index = printed(document, table, "INDEX")
         for row, result in results.items():
-            found = result.times(10.0 / baselines[row].value)
-            yield check_figure(document.name, table, row, "index", "10 result / baseline", index[row], found, "index")
+            figure = result.times(10.0 / baselines[row].value)
+            yield check_figure(document.name, table, row, "index", "10 result / baseline", index[row], figure, "index")
         tests = [number for row, number in numbers(document, table, "INDEX").items() if row in results]
         for row in index.keys() - results.keys():
-            found = along(geometric_mean, tests)
+            figure = along(geometric_mean, tests)
             what = f"geometric mean of {len(tests)} indices"
-            yield check_figure(document.name, table, row, "index", what, index[row], found, "index")
+            yield check_figure(document.name, table, row, "index", what, index[row], figure, "index")
 
 
 def means_of_runs(document: Document, relation: Relation) -> Checks:
-    """Whether values can be means of `count` scores with one decimal, as UnixBench prints them.
+    """Checks if values can be means of `count` scores with one decimal, as UnixBench prints them.
 
     Source of the idea: Brown and Heathers, "The GRIM test", Social Psychological and Personality Science 8(4), 2017.
     """
@@ -119,9 +119,9 @@ def not_printed(document: Document, relation: Relation) -> Checks:
 
 
 def distinct(document: Document, relation: Relation) -> Checks:
-    """Columns, and rows of one table, that repeat another to the last digit: not the measurements that they are called.
+    """Columns, and rows of one table, that repeat another to the last digit: they cannot be separate measurements.
 
-    Only repeats are yielded, each against the first that it repeats; which of the two is the copy is not known.
+    Yields only repeats, each against the first one that it repeats; it is unknown which of the two is the copy.
     """
     for repeat in repeated_columns(document, relation):
         what = f"repeats table {repeat.first_table.number} {label(document, repeat.first_column)}"
@@ -146,20 +146,20 @@ class RepeatedColumn:
 
 
 def repeated_columns(document: Document, relation: Relation) -> Iterator[RepeatedColumn]:
-    """Every column of the relation's tables that repeats one before it, with the first that it repeats."""
-    seen: list[tuple[Table, str, tuple[str, ...]]] = []
+    """Every column of the relation's tables that repeats an earlier one, with the first one that it repeats."""
+    earlier: list[tuple[Table, str, tuple[str, ...]]] = []
     for table in map(document.table, relation.tables):
         for column in table.figures():
             cells = tuple(table.column(column).values())
-            first = next((other for other in seen if repeats(cells, other[2])), None)
+            first = next((other for other in earlier if repeats(cells, other[2])), None)
             if first is None:
-                seen.append((table, column, cells))
+                earlier.append((table, column, cells))
             else:
                 yield RepeatedColumn(table, column, first[0], first[1], sum(map(bool, cells)))
 
 
 def repeats(cells: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Whether two columns of equal length agree in all cells that both print, at least four of them."""
+    """True if two columns of equal length agree in all cells that both print, at least four of them."""
     if len(cells) != len(others):
         return False
     both = [(a, b) for a, b in zip(cells, others, strict=True) if a and b]
@@ -174,7 +174,7 @@ def _repeat(document: Document, table: Table, row: str, column: str, what: str, 
 
 
 def price_checks(document: Document, relation: Relation) -> Checks:
-    """The hourly charges that the values imply, and each value from its score and the charge that the others imply."""
+    """The hourly charges implied by the values, and each value from its score and the charge implied by the others."""
     medians_of = {(r.into, r.column): r.of[0] for r in document.relations if r.kind == "median"}
     return price_performance(document, relation, medians_of)
 
@@ -197,7 +197,7 @@ _CHARGE_UNIT = "per hour, currency not printed"
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """One table of values: its figures and those of the score that was divided, by platform."""
+    """One table of values: its figures and those of the divided score, by platform."""
 
     table: Table
     column: str
@@ -216,7 +216,7 @@ def price_performance(
     """The checks of value tables that divide scores by the same unprinted hourly charges.
 
     `relation.tables` hold the values, `relation.of` the scores; `medians_of` names the session table behind a score
-    column where its median can be recomputed. Which score column was divided is found: the choice under which the most
+    column whose median can be recomputed. The divided score column is inferred: the choice under which the most
     platforms have one charge common to all tables.
     """
     values = _consistent(document, relation)
@@ -232,7 +232,7 @@ def price_performance(
 
 
 def common(ranges: Sequence[Number]) -> Number | None:
-    """What all ranges share, its middle as the value; None when they share nothing or there are none."""
+    """The intersection of all ranges, with its middle as the value; None if it is empty or there are no ranges."""
     if not ranges:
         return None
     low, high = max(r.low for r in ranges), min(r.high for r in ranges)
@@ -240,7 +240,7 @@ def common(ranges: Sequence[Number]) -> Number | None:
 
 
 def agreement(ranges: Sequence[Number]) -> tuple[int, ...]:
-    """The places of the largest group of two or more ranges that share something; empty when no two do."""
+    """The indices of the largest group of two or more ranges that intersect; empty if no two do."""
     for size in range(len(ranges), 1, -1):
         for group in itertools.combinations(range(len(ranges)), size):
             if common([ranges[i] for i in group]) is not None:
@@ -254,13 +254,13 @@ def _consistent(document: Document, relation: Relation) -> list[_Value]:
 
 
 def _values(document: Document, relation: Relation, choice: Sequence[tuple[Table, str]]) -> list[_Value]:
-    found = []
+    values = []
     for number, (score_table, score_column) in zip(relation.tables, choice, strict=True):
         table = document.table(number)
         (column,) = table.figures()
         figures, scores = numbers(document, table, column), numbers(document, score_table, score_column)
-        found.append(_Value(table, column, figures, score_table, score_column, scores))
-    return found
+        values.append(_Value(table, column, figures, score_table, score_column, scores))
+    return values
 
 
 def _agreeing(values: list[_Value]) -> int:
@@ -270,7 +270,7 @@ def _agreeing(values: list[_Value]) -> int:
 def _charge_check(
     document: Document, values: list[_Value], platform: str, charges: list[Number], agreed: tuple[int, ...]
 ) -> Check:
-    found = common([charges[i] for i in agreed])
+    shared = common([charges[i] for i in agreed])
     odd = [
         f"table {value.table.number} implies {charge.value:.5g}"
         for place, (value, charge) in enumerate(zip(values, charges, strict=True))
@@ -280,7 +280,7 @@ def _charge_check(
     return Check(
         document.name, ", ".join(v.table.number for v in values), ", ".join(v.table.page for v in values),
         platform, "charge", f"charge behind {scores}", "",
-        found.value if found else None, found.low if found else None, found.high if found else None,
+        shared.value if shared else None, shared.low if shared else None, shared.high if shared else None,
         _CHARGE_UNIT, None, Verdict.of(not odd), "; ".join(odd),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What a recomputation finds: one `Check` for each derived cell, one `ClaimCheck` for each sentence."""
+"""The result of a recomputation: one `Check` for each derived cell, one `ClaimCheck` for each sentence."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from cloudcmp.published import Table
 
 
 class Verdict(StrEnum):
-    """Whether a printed figure or sentence follows from the document's own numbers."""
+    """The verdict on whether a printed figure or sentence follows from the document's own numbers."""
 
     FOLLOWS = "follows"
     DOES_NOT_FOLLOW = "does not follow"
@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
     @classmethod
     def of(cls, holds: bool | None) -> "Verdict":
-        """The verdict of a statement that is true, false, or not decided by what is printed."""
+        """The verdict of a statement that is true, false, or undecided by the printed figures."""
         if holds is None:
             return cls.NOT_PRINTED
         return cls.FOLLOWS if holds else cls.DOES_NOT_FOLLOW
@@ -24,16 +24,16 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One printed figure beside what its own inputs give.
+    """One printed figure with its recomputation from its own inputs.
 
-    table, page: as the document numbers them; several tables joined by a comma where the check spans them.
-    row, column: short labels. what: how the figure was recomputed, with the tables of its inputs.
+    table, page: the document's own numbers; several tables joined by a comma if the check spans them. row, column:
+    short labels. what: how the figure was recomputed, with the tables of its inputs.
     printed: the text of the cell; empty for a figure that the document uses and does not print.
-    recomputed: from the inputs as they are printed, in `unit`; None when they are not printed.
-    low, high: all that it can be, given the rounding of the inputs; for a figure that cannot be recomputed, the bounds
-    that what is printed sets, or None.
-    rounding: half a unit of the last printed place, in `unit`; None for a cell that prints no figure.
-    The verdict is "follows" when some figure lies both in [low, high] and within `rounding` of the printed one.
+    recomputed: from the inputs as printed, in `unit`; None if they are not printed.
+    low, high: its possible range, given the rounding of the inputs; for a figure that cannot be recomputed, the bounds
+    from the printed figures, or None.
+    rounding: half a unit of the last printed place, in `unit`; None for a cell without a figure.
+    The verdict is "follows" if some figure lies both in [low, high] and within `rounding` of the printed one.
     """
 
     document: str
@@ -52,7 +52,7 @@ class Check:
     note: str = ""
 
     def recomputed_text(self) -> str:
-        """The recomputed figure with one place more than is printed, else its bounds, else nothing."""
+        """The recomputed figure with one place more than is printed, else its bounds, else empty."""
         if self.recomputed is not None:
             return like(self.printed, self.recomputed)
         if self.low is None or self.high is None:
@@ -61,20 +61,20 @@ class Check:
 
 
 def check_figure(
-    document: str, table: Table, row: str, column: str, what: str, text: str, found: Number, unit: str
+    document: str, table: Table, row: str, column: str, what: str, text: str, figure: Number, unit: str
 ) -> Check:
-    """The check of one printed cell, `text`, against what was recomputed, in the same unit."""
+    """The check of one printed cell, `text`, against the recomputed figure, in the same unit."""
     cell = read(text)
-    verdict = Verdict.of(None if cell is None else cell.meets(found))
+    verdict = Verdict.of(None if cell is None else cell.meets(figure))
     return Check(
         document, table.number, table.page, row, column, what, text,
-        found.value, found.low, found.high, unit, rounding(text), verdict,
+        figure.value, figure.low, figure.high, unit, rounding(text), verdict,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimCheck:
-    """One sentence beside what the tables say. `found` says it in figures; `note` why, where more is to be said."""
+    """One sentence with the tables' statement: `found` in figures; `note` gives a further reason if there is one."""
 
     document: str
     page: str
@@ -88,7 +88,7 @@ class ClaimCheck:
 
 @dataclass(frozen=True, slots=True)
 class Recomputation:
-    """All that was recomputed of one document, tables in their order and sentences in that of the text."""
+    """The recomputation of one document, tables in their order and sentences in that of the text."""
 
     document: str
     checks: tuple[Check, ...]

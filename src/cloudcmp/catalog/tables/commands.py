@@ -1,4 +1,4 @@
-"""Commands of the user's own."""
+"""The user's own commands."""
 
 from cloudcmp.catalog.tables.base import compute
 from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce, Suite

@@ -11,7 +11,7 @@ _OPS = "ntcreatex close rename unlink deltree mkdir rmdir qpathinfo qfileinfo qf
 
 
 def _dbench_s(filled: Mapping[str, str]) -> float:
-    """A warm-up of a fifth; the loadfile read, and each client's files made and removed."""
+    """A warm-up of a fifth; reading the loadfile, and creating and removing each client's files."""
     return 1.2 * float(filled["duration_s"]) + 0.3 + 0.03 * int(filled["clients"])
 
 

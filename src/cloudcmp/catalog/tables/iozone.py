@@ -1,4 +1,4 @@
-"""File operations in records, each thread on a file of its own."""
+"""File operations in records, each thread on its own file."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from cloudcmp.catalog.tables.base import choice, compute, suite, threads
 from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce
 
 _OPS = "write rewrite read reread random_read random_write backward_read stride_read record_rewrite"
-# What a trial is expected to take: a synchronous write, a read that waits for the disk, bytes to and from it.
+# The expected times of a synchronous write and of a read that waits for the disk, and rates of bytes.
 _SYNC_S, _READ_S, _CACHED_S, _DISK_BYTES_PER_S, _CACHE_BYTES_PER_S = 1e-3, 2e-4, 1e-6, 1e8, 1e9
 # The automatic mode of IOzone: files of 64 KiB to 512 MiB, records of 4 KiB to 16 MiB, none larger than its file, and
 # none below 64 KiB from files of 32 MiB on.
@@ -31,7 +31,7 @@ def expected_s(params: Mapping[str, str]) -> float:
 
 
 def refusal(params: Mapping[str, str]) -> tuple[str, str]:
-    """Why the agent would refuse these parameters, and what next; two empty texts if it would not."""
+    """The fault for which the agent would refuse these parameters, and the advice; two empty texts if none."""
     size, record, durability = int(params["file_bytes"]), int(params["record_bytes"]), params["durability"]
     if record > size:
         what = f"a record of {record} B is larger than its file of {size} B"

@@ -7,7 +7,7 @@ from cloudcmp.model.metric import Better, Probe, Reduce
 
 _CELL = ("benchmark", "class", "threads")
 
-# Seconds of each class on one slow processor. More threads are given the same: there may be no processors for them.
+# Seconds of each class on one slow processor. More threads get the same: there may be no processors for them.
 _SECONDS: Mapping[str, Mapping[str, float]] = {
     "bt": {"S": 0.1, "W": 2.0, "A": 40.0, "B": 150.0},
     "ep": {"S": 1.0, "W": 2.0, "A": 12.0, "B": 48.0},

@@ -8,12 +8,12 @@ from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce
 _DISK = ("block_bytes", "depth", "durability", "op", "pattern", "threads")
 _DISK_PERCENTILE = ("block_bytes", "depth", "durability", "op", "pattern", "percentile", "threads")
 
-_SMALL_N = 2000  # up to which an order takes a moment on any core
-_FILLED_S = 3600.0  # a system that fills the memory: nobody knows how large that is
+_SMALL_N = 2000  # the largest order that takes a moment on any core
+_FILLED_S = 3600.0  # a system that fills the memory, whose size is unknown
 
 
 def _dense_s(filled: Mapping[str, str], flop: float) -> float:
-    """Seconds of a trial: the requested duration, and two passes of the work on a usual core, or a slow one for large n."""
+    """Seconds of a trial: the requested duration, and two passes of the work on a usual core (a slow one for large n)."""
     flop_per_s = 1e10 if int(filled["n"]) <= _SMALL_N else 3e9
     return float(filled["duration_s"]) + 2 * flop / flop_per_s
 

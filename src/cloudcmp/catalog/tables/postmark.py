@@ -7,12 +7,12 @@ from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce
 
 _CELL = ("buffered", "files", "folders", "size_bytes", "transactions")
 _OF_AN_OP = ("buffered", "files", "folders", "op", "size_bytes", "transactions")
-# What one operation on a small file is expected to take.
+# The expected time of one operation on a small file.
 _EACH_S = 4e-4
 
 
 def _postmark_s(filled: Mapping[str, str]) -> float:
-    """Each file is made, looked at and removed; a transaction is two operations."""
+    """Each file is created, read and removed; a transaction is two operations."""
     return 0.3 + _EACH_S * (3 * int(filled["files"]) + 2 * int(filled["transactions"]))
 
 

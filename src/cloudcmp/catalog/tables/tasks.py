@@ -7,13 +7,13 @@ from cloudcmp.catalog.tables.base import choice, compute, suite, threads
 from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce
 
 _CELL_S = 4.5e-4  # to place one of twolf's cells
-_DIGITS_S = 6e-7  # of pi, for each digit and doubling of digits beyond ten thousand
-_LOOP_S = 1.2e-4  # of an iteration
-# Of CloudCmp's tasks at full size, on a machine that is not of the fastest; `all` threads share one disk.
+_DIGITS_S = 6e-7  # for each digit of pi and doubling of digits beyond ten thousand
+_LOOP_S = 1.2e-4  # for an iteration
+# CloudCmp's tasks at full size, on an average machine; `all` threads share one disk.
 _TASKS_S = {"cpu": 5.0, "disk": 8.0}
 _TASK_S = 3.0
 _SMALL_S = 0.3
-# Of each of them: what one pass is, passes at full and at small size, and what the result is held against.
+# For each task: the work of one pass, passes at full and at small size, and the reference of its result.
 TASK_WORK = {
     "cpu": (
         "the ten tasks from `aes` to `serialise`, one after the other, a quarter of the passes of each",
@@ -84,7 +84,7 @@ _TASKS = " ".join(TASK_WORK)
 
 
 def _threads(filled: Mapping[str, str]) -> int:
-    # More threads than processors take their turns; `all` are as many as there are.
+    # More threads than processors take turns; `all` equals the number of processors.
     return int(filled["threads"]) if filled["threads"].isdigit() else 1
 
 

@@ -13,7 +13,7 @@ _TESTS = "dhry2reg whetstone-double execl fstime fsbuffer fsdisk pipe context1 s
 def _expected_s(filled: Mapping[str, str]) -> float:
     duration_s, often = float(filled["duration_s"]), int(filled["passes"])
     seldom = ceil(3 * often / 10)
-    # Five short tests, of which Whetstone tries its length first; five of three lengths, three of them with files that
+    # Five short tests, of which Whetstone first tries its length; five of three lengths, three of them with files that
     # are written and read before; two of six. Each copy takes a moment to start.
     passes_s = often * 5.6 * duration_s + seldom * (5 * 3.0 + 3 * 0.4 + 2 * 6.0) * duration_s
     return 0.5 + passes_s + (5 * often + 7 * seldom) * 0.01 * int(filled["copies"])

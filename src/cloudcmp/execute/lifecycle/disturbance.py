@@ -17,13 +17,13 @@ from cloudcmp.model.trial import LaunchReason, Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provision import Stopwatch, change_type, come_back
 
-_GRACE_S = 5.0  # how far a wait may overrun its limit before it is cut off
+_GRACE_S = 5.0  # the most that a wait may overrun its limit
 _SYNC_S = 120.0
-_CRASH_S = 1.0  # a machine never confirms its crash; a longer wait would be part of what is timed
+_CRASH_S = 1.0  # a machine never confirms its crash; a longer wait would be part of the measured time
 
 
 async def disturb(launch: LaunchContext) -> LaunchResult:
-    """Run what is left of the trials that disturb the launch's first machine."""
+    """Runs the remaining trials that disturb the launch's first machine."""
     run, todo = launch.run, launch.left(launch.turns.last)
     machine, provider = launch.machines[0], launch.provider
     if not todo or machine.shell is None or machine.lease.handle() is None or not isinstance(provider, Remote):
@@ -32,7 +32,7 @@ async def disturb(launch: LaunchContext) -> LaunchResult:
         reason = LaunchReason.TIME_TO_LIVE
         return run.stop_all(f"{launch.candidate.id}: {reason.text}", reason)
     try:
-        # What it wrote since it came, its host key too, must survive a crash that writes nothing back.
+        # Data written since its arrival, including its host key, must survive a crash that writes nothing back.
         await machine.shell.run(["sync"], deadline_s=_SYNC_S)
         boot_id = await boot_id_of(launch.machines[0])
     except ProviderFault as fault:
@@ -72,9 +72,9 @@ class MachineActions:
     """The controller's actions on a machine, and a monotonic clock (s).
 
     `resize` requests another type and returns when the provider has started it; `crash` has the guest kill itself;
-    `back` returns the boot id of the guest once its agent answers, or raises TimeoutError after so many seconds. They
-    raise ProviderFault for what the provider or the machine refuses. `blind` is true if the provider could not be
-    reached for a while since the last `resize` or `crash`: then no time counts.
+    `back` returns the boot id of the guest once its agent answers, or raises TimeoutError after this many seconds. They
+    raise ProviderFault if the provider or the machine refuses. `blind` is true if the provider was unreachable for a
+    while since the last `resize` or `crash`: then no time counts.
     """
 
     now: Callable[[], float]
@@ -90,10 +90,10 @@ class MachineActions:
 async def run_last(
     context: TrialContext, candidate: Candidate, todo: Sequence[PlannedTrial], actions: MachineActions
 ) -> LaunchResult:
-    """Run and record the trials that disturb a machine, in plan order; `todo` are those of `TrialsByTurn.last` left.
+    """Runs and records the trials that disturb a machine, in plan order; `todo` are the rest of `TrialsByTurn.last`.
 
-    Trials after one from which the machine did not come back are recorded with it. A trial that says nothing of the
-    candidate is kept as interrupted, and the rest is left. Raises nothing that is the candidate's doing.
+    Trials after one from which the machine did not come back are recorded with it. A trial that does not count for or
+    against the candidate is kept as interrupted, and the rest is left. Raises nothing for faults of the candidate.
     """
     for place, trial in enumerate(todo):
         if context.stop.is_set():
@@ -116,7 +116,7 @@ async def run_last(
 
 @dataclass(frozen=True, slots=True)
 class _Disturbed:
-    """The result of one trial, the machine's boot id after it, and the reason if it says nothing of the candidate."""
+    """The result of one trial, the machine's boot id after it, and the reason if it does not count."""
 
     result: TrialResult
     boot_id: str
@@ -126,7 +126,7 @@ class _Disturbed:
 async def _disturbed(
     context: TrialContext, candidate: Candidate, trial: PlannedTrial, actions: MachineActions
 ) -> _Disturbed:
-    """Resize or crash a machine, time it until it is usable again, and record the attempt."""
+    """Resizes or crashes a machine, times it until it is usable again, and records the attempt."""
     begun = begin(context, trial)
     began, boot_id, slept_s = actions.now(), actions.boot_id, context.slept_s()
     reason: LaunchReason | None = None
@@ -158,7 +158,7 @@ async def _disturbed(
 
 
 def _reason_of(fault: ProviderFault) -> LaunchReason | None:
-    """Why a fault says nothing of the candidate; None if it does."""
+    """Why a fault is unrelated to the candidate; None if it is related."""
     if isinstance(fault, CONTROLLER_FAULTS):
         return LaunchReason.CONTROLLER_FAULT
     if isinstance(fault, ConnectionLost):
@@ -198,17 +198,17 @@ class _Guest:
     watches: list[Stopwatch] = field(default_factory=list)
 
     def blind(self) -> bool:
-        """True if its provider could not be reached for a while."""
+        """True if its provider was unreachable for a while."""
         return any(watch.blind for watch in self.watches)
 
     async def resize(self, offering: str) -> None:
-        """Make it another type."""
+        """Resizes it to another type."""
         self.watches.clear()
         ledger = self.launch.run.provisioning.ledger
         await change_type(ledger, self.provider, self.launch.machines[0].lease, offering)
 
     async def crash(self) -> None:
-        """Have it kill itself."""
+        """Makes it kill itself."""
         self.watches.clear()
         shell = self.launch.machines[0].shell
         if shell is not None:
@@ -218,7 +218,7 @@ class _Guest:
                 return  # it is gone before it can answer
 
     async def back(self, within_s: float) -> str:
-        """The id of its next boot, once its agent answers; at the end of the time, of the boot that answers."""
+        """The id of its next boot, once its agent answers; after the time limit, of any boot that answers."""
         time = self.launch.run.provisioning.ways.time
         ends = time.monotonic() + within_s
         while True:

@@ -1,7 +1,7 @@
-"""Trials that time how a launch's machines come and go, from the controller's own clock.
+"""Trials that time the arrival and release of a launch's machines, from the controller's own clock.
 
-No agent runs these trials: a value is as fine as the poll interval (`poll_s`, kept in each attempt's facts), and the
-time that a poll takes is in the value.
+No agent runs these trials: a value is as fine as the poll interval (`poll_s`, kept in each attempt's facts), and
+includes the time that a poll takes.
 """
 
 import json
@@ -35,18 +35,17 @@ def record_arrival(
     *,
     late: bool = False,
 ) -> None:
-    """Record the trials that time the arrival of a launch's machines, from their timelines.
+    """Records the trials that time the arrival of a launch's machines, from their timelines.
 
-    `todo` are `TrialsByTurn.arrival` without those that have ended; `timelines` are of all machines that were
-    requested, as far as they came; `poll_s` is the poll interval; `why` says what went wrong, and `late` that the only
-    fault is a wait that was too long. Records `timeout` if a machine did not come within the trial's deadline and
-    nothing else went wrong, `failed` for any other step that was not reached, `invalid` if the clocks contradict each
-    other.
+    `todo` are `TrialsByTurn.arrival` without those that have ended; `timelines` are of all requested machines, as far
+    as they arrived; `poll_s` is the poll interval; `why` is the fault, and `late` is true if the only fault is a wait
+    that was too long. Records `timeout` if a machine did not arrive within the trial's deadline and nothing else went
+    wrong, `failed` for any other step that was not reached, `invalid` if the clocks contradict each other.
     """
     for trial in todo:
         result = arrival(trial, timelines, poll_s, why, late=late)
-        seen = [when for line in timelines for when in _times(line).values() if when is not None]
-        _record(context, candidate, trial, result, lasted_s=max(seen, default=0.0))
+        observed = [when for line in timelines for when in _times(line).values() if when is not None]
+        _record(context, candidate, trial, result, lasted_s=max(observed, default=0.0))
 
 
 def record_release(
@@ -59,11 +58,11 @@ def record_release(
     *,
     late: bool = False,
 ) -> None:
-    """Record the trials that time the release of a launch's machines.
+    """Records the trials that time the release of a launch's machines.
 
     `todo` are `TrialsByTurn.release` without those that have ended. `gone_s` is the time from the request until all
-    machines were seen gone. It is None for a machine that was never there, with `why`; and for one that was not seen
-    gone in time, with what was seen last and `late`.
+    machines were gone. It is None for a machine that never existed, with `why`; and for one that was not gone in time,
+    with its last state as `why`, and `late`.
     """
     facts = facts_of(poll_s)
     for trial in todo:
@@ -78,16 +77,16 @@ def record_release(
 def arrival(
     trial: PlannedTrial, timelines: Sequence[Timeline], poll_s: float, why: str = "", *, late: bool = False
 ) -> TrialResult:
-    """The result of a trial of `scaling`, from the timelines of the machines that were requested.
+    """The result of a trial of `scaling`, from the timelines of the requested machines.
 
-    All counts until the last machine; the split is of the machine that was usable last. Nothing is clamped: an uptime
-    that is longer than the whole wait means that a clock is wrong, and makes the trial `invalid`.
+    All values count until the last machine; the split is of the machine that was usable last. Nothing is clamped: an
+    uptime longer than the whole wait means that a clock is wrong, and makes the trial `invalid`.
     """
     facts = facts_of(poll_s, timelines)
     params = dict(trial.params)
-    asked, last_step = int(params["count"]), "reachable_s" if params["os"] == "windows" else "usable_s"
+    count, last_step = int(params["count"]), "reachable_s" if params["os"] == "windows" else "usable_s"
     steps = _STEPS if last_step == "usable_s" else _STEPS[:-1]
-    if why or len(timelines) < asked or not all(_complete(line, steps) for line in timelines):
+    if why or len(timelines) < count or not all(_complete(line, steps) for line in timelines):
         return _never(trial, timelines, steps, why, facts, late=late)
     slowest = max(timelines, key=lambda line: _times(line)[last_step] or 0.0)
     whole_s = _times(slowest)[last_step] or 0.0
@@ -96,12 +95,12 @@ def arrival(
     wrong = next(filter(None, (_contradiction(line, steps) for line in timelines)), "")
     if wrong:
         return TrialResult(Outcome.INVALID, (), wrong, facts)
-    found = {f"{word.replace('answered', 'api')}_latency_s": max(_times(line)[key] or 0.0 for line in timelines)
+    values = {f"{word.replace('answered', 'api')}_latency_s": max(_times(line)[key] or 0.0 for line in timelines)
              for key, word in steps}  # fmt: skip
-    found["scaling_latency_s"] = whole_s
+    values["scaling_latency_s"] = whole_s
     if slowest.uptime_s is not None:
-        found |= {"booting_latency_s": slowest.uptime_s, "provisioning_latency_s": whole_s - slowest.uptime_s}
-    return result_of(trial, found, facts)
+        values |= {"booting_latency_s": slowest.uptime_s, "provisioning_latency_s": whole_s - slowest.uptime_s}
+    return result_of(trial, values, facts)
 
 
 def _times(line: Timeline) -> dict[str, float | None]:
@@ -121,12 +120,12 @@ def _never(
     *,
     late: bool,
 ) -> TrialResult:
-    """The result for machines that did not come: how many came, the first step that one did not reach, and why."""
+    """The result for machines that did not arrive: how many did, the first step that one did not reach, and why."""
     missing = [next(word for key, word in steps if getattr(line, key) is None)
                for line in timelines if not _complete(line, steps)]  # fmt: skip
-    asked = int(dict(trial.params)["count"])
-    came = len(timelines) - len(missing)
-    line = f"{came} of {asked} machines came" + (f", one was not {missing[0]}" if missing else "")
+    count = int(dict(trial.params)["count"])
+    arrived = len(timelines) - len(missing)
+    line = f"{arrived} of {count} machines came" + (f", one was not {missing[0]}" if missing else "")
     outcome = Outcome.FAILED if why and not late else Outcome.TIMEOUT
     return TrialResult(outcome, (), one_line(f"{line}: {why or f'not within {trial.deadline_s:g} s'}"), facts)
 
@@ -149,11 +148,11 @@ def _contradiction(line: Timeline, steps: Sequence[tuple[str, str]]) -> str:
     return ""
 
 
-def result_of(trial: PlannedTrial, found: Mapping[str, float], facts: str) -> TrialResult:
+def result_of(trial: PlannedTrial, values: Mapping[str, float], facts: str) -> TrialResult:
     """An ok result with one sample of each of the trial's cells; `invalid` if one is missing or not above 0."""
     samples = []
     for seq, cell in enumerate(map(Cell.parse, trial.cells)):
-        value = found.get(cell.metric)
+        value = values.get(cell.metric)
         if value is None or not math.isfinite(value) or value <= 0:
             what = "is not known" if value is None else f"cannot be {value:g} s"
             return TrialResult(Outcome.INVALID, (), f"{cell.metric} {what}: a wrong clock", facts)
@@ -172,7 +171,7 @@ def facts_of(poll_s: float, timelines: Sequence[Timeline] = ()) -> str:
 def _record(
     context: TrialContext, candidate: Candidate, trial: PlannedTrial, result: TrialResult, *, lasted_s: float
 ) -> None:
-    """Write an attempt that has ended; its start lies before anything of it could be written."""
+    """Writes an attempt that has ended; its start precedes the first write."""
     number = context.records.next_attempt(trial.index)
     ended_at = context.clock.at(trial.start_s)
     started_at = ended_at - lasted_s

@@ -1,4 +1,4 @@
-"""What is written before the first trial: the plan, the prices at that time, and small texts about the study."""
+"""Rows written before the first trial: the plan, the prices at that time, and short notes about the study."""
 
 import hashlib
 import secrets
@@ -14,18 +14,18 @@ from cloudcmp.model.plan import Plan, PlannedTrial, steps_of
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.store import row_values as of
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import corrupt, understood
+from cloudcmp.store.faults import corrupt, corrupt_if_malformed
 from cloudcmp.store.seals import Seals, is_intact
 
 OWN = "."
-"""The keys of notes that begin so are the store's own."""
+"""The prefix of the keys of the store's own notes."""
 _PLAN = f"{OWN}plan"
-"""The note of the plan's digest, which signs the plan as every note is signed."""
+"""The note of the plan's digest; its signature signs the plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a study comes from: its text as the user wrote it, versions and the like, and its Unix time (s)."""
+    """The origin of a study: its text as the user wrote it, provenance such as versions, and its Unix time (s)."""
 
     study_text: str
     provenance: dict[str, str]
@@ -40,16 +40,16 @@ def _digest(body: str, trials: Iterable[str]) -> str:
 
 
 def insert_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan) -> None:
-    """Write the plan, its trials one a row, and the known prices of its candidates and their volumes."""
+    """Writes the plan, its trials one per row, and the known prices of its candidates and their volumes."""
     body = to_json(replace(plan, trials=()))
     trials = [to_json(trial) for trial in plan.trials]
     digest = _digest(body, trials)
     connection.execute("INSERT INTO plan VALUES (0, ?, ?)", (body, digest))
     put_meta(connection, seals, _PLAN, digest)
     connection.executemany("INSERT INTO trial VALUES (?, ?)", enumerate(trials))
-    for thing, price in prices_of(plan):
+    for item, price in prices_of(plan):
         as_of = None if price.as_of is None else price.as_of.isoformat()
-        values = (*thing, str(price.amount_per_hour), price.currency, _source(price), as_of)
+        values = (*item, str(price.amount_per_hour), price.currency, _source(price), as_of)
         connection.execute(
             "INSERT INTO price (provider, region, offering, amount_per_hour, currency, source, as_of, seal)"
             " VALUES (?,?,?,?,?,?,?,?)",
@@ -58,19 +58,19 @@ def insert_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan) -> Non
 
 
 def prices_of(plan: Plan) -> list[tuple[tuple[str, str, str], Price]]:
-    """Provider, region and name of each thing that a plan has a price of, machines and volumes, with that price."""
-    found = []
+    """Provider, region, name and price of each machine and volume with a known price in a plan."""
+    priced = []
     for one in plan.candidates:
         sold, volume = one.offering, one.volume
         if sold.price is not None:
-            found.append(((sold.provider, sold.region, sold.name), sold.price))
+            priced.append(((sold.provider, sold.region, sold.name), sold.price))
         if volume is not None and volume.price is not None:
-            found.append(((sold.provider, sold.region, str(volume)), volume.price))
-    return found
+            priced.append(((sold.provider, sold.region, str(volume)), volume.price))
+    return priced
 
 
 def _source(price: Price) -> str:
-    """Where a price is from, with its SKU and the list that told it."""
+    """The source of a price, with its SKU and its list."""
     parts = (
         price.source,
         f"SKU {price.sku}" if price.sku else "",
@@ -80,24 +80,24 @@ def _source(price: Price) -> str:
 
 
 def load_plan(database: Database) -> Plan:
-    """The plan as it was written; raises CorruptStore where it was changed since."""
-    found = database.rows("SELECT body, sha256 FROM plan")
+    """The plan as it was written; raises CorruptStore if it was changed since."""
+    plans = database.rows("SELECT body, sha256 FROM plan")
     trials = [body for (body,) in database.rows("SELECT body FROM trial ORDER BY trial")]
-    if not found:
+    if not plans:
         raise UserMistake(
             Fault(str(database.path.parent), "the study was cut short while it was made", "start it again")
         )
-    with understood(database.path, "the plan"):
-        texts = [of.text(body) for body in (found[0][0], *trials)]
-    if _digest(texts[0], texts[1:]) != found[0][1]:
+    with corrupt_if_malformed(database.path, "the plan"):
+        texts = [of.text(body) for body in (plans[0][0], *trials)]
+    if _digest(texts[0], texts[1:]) != plans[0][1]:
         raise corrupt(database.path, "the plan was changed")
     try:
         # Until schema 2 is no longer read: it calls `usage` `stays`. Within a text its quotes would be escaped.
-        plan = from_json(Plan, found[0][0].replace('"stays":', '"usage":', 1))
+        plan = from_json(Plan, plans[0][0].replace('"stays":', '"usage":', 1))
         plan = replace(plan, trials=from_json(tuple[PlannedTrial, ...], f"[{','.join(trials)}]"))
     except CodecError as error:
         raise corrupt(database.path, f"the plan cannot be read ({error})") from None
-    with understood(database.path, "the plan"):
+    with corrupt_if_malformed(database.path, "the plan"):
         steps_of(plan)
         for one in (plan.launches, plan.trials):
             of.moment(plan.start_at + max((part.start_s for part in one), default=0.0))
@@ -108,7 +108,7 @@ def load_plan(database: Database) -> Plan:
 
 
 def _holds_together(plan: Plan) -> bool:
-    """Whether every index is a place and leads somewhere: a study's folder may come from a stranger."""
+    """True if every index is its own place and every reference exists: a study's folder may come from a stranger."""
     return (
         all(
             [one.index for one in indexed] == list(range(len(indexed)))
@@ -120,7 +120,7 @@ def _holds_together(plan: Plan) -> bool:
 
 
 def check_places(database: Database, plan: Plan) -> None:
-    """Raise CorruptStore if a row names a trial or a launch that the plan does not have."""
+    """Raises CorruptStore if a row names a trial or a launch that the plan does not have."""
     for what, table, planned in (("trial", "attempt", plan.trials), ("launch", "launch", plan.launches)):
         odd = f"typeof({what}) != 'integer' OR {what} < 0 OR {what} >= ?"
         for (named,) in database.rows(f"SELECT {what} FROM {table} WHERE {odd} LIMIT 1", (len(planned),)):  # noqa: S608
@@ -129,98 +129,98 @@ def check_places(database: Database, plan: Plan) -> None:
 
 
 def plan_is_signed(database: Database) -> bool:
-    """Whether the plan is the one that the signed note of its digest names."""
+    """True if the plan is the one in the signed note of its digest."""
     return database.rows("SELECT sha256 FROM plan") == [(get_meta(database, _PLAN),)]
 
 
 def sign_plan(connection: sqlite3.Connection, seals: Seals) -> None:
-    """Sign the plan as it is; for a study that is adopted."""
+    """Signs the current plan, for a study that is adopted."""
     ((digest,),) = connection.execute("SELECT sha256 FROM plan").fetchall()
     put_meta(connection, seals, _PLAN, digest)
 
 
 def prices(database: Database) -> tuple[tuple[str, str, str, Price], ...]:
     """Provider, region, offering and price of each candidate whose price was known when the study was planned."""
-    found = []
+    rows = []
     for *values, sealed in database.rows(
         "SELECT provider, region, offering, amount_per_hour, currency, source, as_of, seal FROM price ORDER BY id"
     ):
         if not is_intact(sealed, "price", *values):
             raise corrupt(database.path, f"the price of {values[2]} was changed")
         provider, region, offering, amount, currency, source, as_of = values
-        with understood(database.path, f"the price of {offering}"):
+        with corrupt_if_malformed(database.path, f"the price of {offering}"):
             day = None if as_of is None else date.fromisoformat(as_of)
             price = Price(of.amount(amount), of.text(currency), of.text(source), day)
-            found.append((of.text(provider), of.text(region), of.text(offering), price))
-    return tuple(found)
+            rows.append((of.text(provider), of.text(region), of.text(offering), price))
+    return tuple(rows)
 
 
 def put_meta(connection: sqlite3.Connection, seals: Seals, key: str, value: str) -> None:
-    """Write a small text under a key, in place of an earlier one."""
+    """Writes a short text under a key, replacing an earlier one."""
     sealed = seals.make("meta", key, value)
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", (key, value, sealed))
 
 
 def get_meta(database: Database, key: str) -> str | None:
-    """The small text under a key, None where there is none; raises CorruptStore where it was changed."""
+    """The short text under a key, None if there is none; raises CorruptStore if it was changed."""
     for value, sealed in database.rows("SELECT value, seal FROM meta WHERE key = ?", (key,)):
         if not is_intact(sealed, "meta", key, value):
             raise corrupt(database.path, f"the note {key!r} was changed")
-        with understood(database.path, f"the note {key!r}"):
+        with corrupt_if_malformed(database.path, f"the note {key!r}"):
             return of.name(value)
     return None
 
 
 def insert_origin(connection: sqlite3.Connection, seals: Seals, origin: Origin) -> None:
-    """Write where the study comes from."""
+    """Writes the origin of the study."""
     put_meta(connection, seals, OWN + "origin", to_json(origin))
 
 
 def insert_pseudonym_key(connection: sqlite3.Connection, seals: Seals) -> None:
-    """Write the study's own random key for the names that stand for ids wherever the study is shown."""
+    """Writes the study's own random key for the pseudonyms of ids in reports."""
     put_meta(connection, seals, OWN + "pseudonyms", secrets.token_bytes(32).hex())
 
 
 def pseudonym_key(database: Database) -> bytes:
-    """That key; one for this time only where the study was made without."""
+    """The study's pseudonym key; a temporary one if the study was created without."""
     kept = get_meta(database, OWN + "pseudonyms")
-    with understood(database.path, "the key of the pseudonyms"):
+    with corrupt_if_malformed(database.path, "the key of the pseudonyms"):
         return bytes.fromhex(kept) if kept else secrets.token_bytes(32)
 
 
 def tag_of(plan: Plan, created_at: float) -> str:
-    """A name for the tags of all that a study makes: unlike any other study's."""
+    """The name in the tags of all resources of a study, unique to the study."""
     digest = hashlib.sha256(f"{to_json(plan)}\n{created_at}".encode()).hexdigest()
     return f"{plan.name}-{digest[:12]}"
 
 
 def insert_tag(connection: sqlite3.Connection, seals: Seals, tag: str) -> None:
-    """Write the study's tag: a later version may write plans otherwise, and would come to another one."""
+    """Writes the study's tag: a later version may serialize plans differently, and would compute another tag."""
     put_meta(connection, seals, OWN + "tag", tag)
 
 
 def load_tag(database: Database) -> str | None:
-    """The study's tag, None where it was made before tags were kept."""
+    """The study's tag; None if the study is older than stored tags."""
     return get_meta(database, OWN + "tag")
 
 
 def load_origin(database: Database) -> Origin:
-    """Where the study comes from."""
+    """The origin of the study."""
     text = get_meta(database, OWN + "origin")
     try:
         origin = from_json(Origin, text or "")
     except CodecError as error:
         raise corrupt(database.path, f"the study's origin cannot be read ({error})") from None
-    with understood(database.path, "the study's origin"):
+    with corrupt_if_malformed(database.path, "the study's origin"):
         of.moment(origin.created_at)
     return origin
 
 
 def digest_key(file: str) -> str:
-    """The key under which the digest of a file that holds the samples of several trials is written."""
+    """The key of the note with the digest of a file that holds the samples of several trials."""
     return f"{OWN}digest.{file}"
 
 
 def digest_of(database: Database, file: str) -> str | None:
-    """The digest of a file that holds the samples of several trials, None where no such file was acknowledged."""
+    """The digest of a file that holds the samples of several trials; None if no such file was acknowledged."""
     return get_meta(database, digest_key(file))

@@ -1,4 +1,4 @@
-"""The rows of an imported table, as they rest in the folder of samples."""
+"""The rows of an imported table, as stored in the folder of samples."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from cloudcmp.model.trial import Outcome
 from cloudcmp.model.values import LARGEST_VALUE, TrialValues
 from cloudcmp.store.arrow import numbers, texts, to_numpy
 from cloudcmp.store.database import Database
-from cloudcmp.store.faults import corrupt, understood
-from cloudcmp.store.planned import OWN, digest_of, get_meta
+from cloudcmp.store.faults import corrupt, corrupt_if_malformed
+from cloudcmp.store.plan_rows import OWN, digest_of, get_meta
 from cloudcmp.store.samples import IMPORTED_FILE, Source, checked
 from cloudcmp.store.tidy_agree import OUTCOMES, TidyRows
 from cloudcmp.store.tidy_columns import TextColumn, UnreadableColumn, floats
@@ -35,7 +35,7 @@ _SCHEMA = (("launch", "int32"), ("cell", "string"), ("value", "float64"), ("outc
 class ImportedRows:
     """The rows of an imported table in columns: the launch in the plan, and places in `cells` and `outcomes`.
 
-    What has no value or time (Unix seconds) has NaN; `cells` are in the order of their first rows.
+    A missing value or time (Unix seconds) is NaN; `cells` are in the order of their first rows.
     """
 
     cells: tuple[str, ...]
@@ -54,7 +54,7 @@ class ImportedRows:
 
 
 def write(rows: TidyRows, places: "NDArray[np.int32]", file: BinaryIO) -> None:
-    """Write the rows of a table as Parquet; `places` are those of their launches in the plan."""
+    """Writes the rows of a table as Parquet; `places` are the indices of their launches in the plan."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -73,26 +73,26 @@ def write(rows: TidyRows, places: "NDArray[np.int32]", file: BinaryIO) -> None:
 
 
 def source(database: Database, samples: Path) -> Source | None:
-    """The file of the rows, None where the study was measured."""
+    """The file of the rows; None for a measured study."""
     digest = digest_of(database, IMPORTED_FILE)
     return None if digest is None else Source(samples / IMPORTED_FILE, digest, "the imported table")
 
 
 def rows(database: Database, samples: Path, *, own: bool) -> ImportedRows:
-    """The rows of the table, in its order; `own` where this user imported it.
+    """The rows of the table, in its order; `own` if this user imported it.
 
-    Raises CorruptStore where they are not those that were imported.
+    Raises CorruptStore if they differ from the imported rows.
     """
-    found = source(database, samples)
+    table = source(database, samples)
     parts: list[list[NDArray[Any]]] = []
     cells, outcomes = TextColumn(bool), TextColumn(bool)
-    if found is not None:
+    if table is not None:
         try:
-            with opened_parquet(checked(found), "", ("cell", "outcome")) as file:
-                for batch in batches(file, found.path, [name for name, _ in _SCHEMA], _ROWS_AT_ONCE, own=own):
+            with opened_parquet(checked(table), "", ("cell", "outcome")) as file:
+                for batch in batches(file, table.path, [name for name, _ in _SCHEMA], _ROWS_AT_ONCE, own=own):
                     parts.append(_part(batch, cells, outcomes))
         except (UserMistake, UnreadableColumn) as error:
-            raise corrupt(found.path, f"the imported table cannot be read ({error})") from error
+            raise corrupt(table.path, f"the imported table cannot be read ({error})") from error
     return _ordered(parts, cells.texts, outcomes.texts, samples / IMPORTED_FILE)
 
 
@@ -110,7 +110,7 @@ def _part(batch: "pa.RecordBatch", cells: TextColumn, outcomes: TextColumn) -> "
 
 
 def _ordered(parts: "list[list[NDArray[Any]]]", cells: list[str], outcomes: list[str], path: Path) -> ImportedRows:
-    """The parts as one, the cells in the order of their first rows."""
+    """The concatenated parts, with the cells in the order of their first rows."""
     import numpy as np
 
     empty: list[NDArray[Any]] = [np.zeros(0, kind) for kind in (np.int32, np.int32, float, np.int32, float)]
@@ -120,13 +120,13 @@ def _ordered(parts: "list[list[NDArray[Any]]]", cells: list[str], outcomes: list
     order = [at for at in np.argsort(first, kind="stable").tolist() if first[at] < len(cell)]
     place = np.zeros(len(cells), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    with understood(path, "the imported table"):
+    with corrupt_if_malformed(path, "the imported table"):
         known = tuple(Outcome(text) for text in outcomes)
     return ImportedRows(tuple(cells[at] for at in order), known, launch, place[cell], value, outcome, time)
 
 
 def trial_values(table: ImportedRows) -> TrialValues:
-    """The rows as values of trials, one trial a row."""
+    """The rows as values of trials, one trial per row."""
     import numpy as np
 
     ok = np.abs(table.value) < LARGEST_VALUE
@@ -134,12 +134,12 @@ def trial_values(table: ImportedRows) -> TrialValues:
 
 
 def metrics_text(metrics: Mapping[str, Metric]) -> str:
-    """The metrics of a table as text to be stored."""
+    """The metrics of a table as text for storage."""
     return to_json(metrics, dict[str, Metric])
 
 
 def metrics(database: Database) -> dict[str, Metric]:
-    """The metrics of the table, by name; none where the study was measured."""
+    """The metrics of the table, by name; empty for a measured study."""
     text = get_meta(database, METRICS_KEY)
     try:
         return {} if text is None else from_json(dict[str, Metric], text)
