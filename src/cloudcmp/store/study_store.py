@@ -17,9 +17,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Sample
 from cloudcmp.model.values import SeriesLimits, StudyValues, TrialValues
 from cloudcmp.store import attempts as attempt_rows
-from cloudcmp.store import imported_table as imported
-from cloudcmp.store import ledger, outputs, samples, values
-from cloudcmp.store import plan_rows as planned
+from cloudcmp.store import imported_table, ledger, outputs, plan_rows, samples, values
 from cloudcmp.store.access import StudyLock, lock_of, open_database
 from cloudcmp.store.attempts import Begin
 from cloudcmp.store.crash import crash_point
@@ -54,12 +52,12 @@ class StudyStore:
         self._reserve = Reserve(folder)
         self._samples = folder / SAMPLES_FOLDER
         self.moved_aside: tuple[str, ...] = ()
-        self.plan = planned.load_plan(database)
-        origin = planned.load_origin(database)
+        self.plan = plan_rows.load_plan(database)
+        origin = plan_rows.load_origin(database)
         self.study_text = origin.study_text
         self.provenance = dict(origin.provenance)
         self.created_at = origin.created_at
-        self.tag = planned.load_tag(database) or planned.tag_of(self.plan, self.created_at)
+        self.tag = plan_rows.load_tag(database) or plan_rows.tag_of(self.plan, self.created_at)
         self.key_fault: StorageFault | None = None
         try:
             database.seals = seals or Seals(study_key(self.tag))
@@ -102,7 +100,7 @@ class StudyStore:
                 if write:
                     store._migrate(ending=ending)
                 if not ending:
-                    planned.check_places(database, store.plan)
+                    plan_rows.check_places(database, store.plan)
                     check_no_rows_lost(database, store._samples)
                 if write:
                     store._tidy_up(ending=ending)
@@ -128,8 +126,8 @@ class StudyStore:
                 store._migrate(ending=True)
                 database.seals = Seals(new_study_key(store.tag))
                 with database.transaction() as connection:
-                    planned.insert_tag(connection, database.seals, store.tag)
-                    planned.sign_plan(connection, database.seals)
+                    plan_rows.insert_tag(connection, database.seals, store.tag)
+                    plan_rows.sign_plan(connection, database.seals)
                     sign_all(connection, database.seals)
         finally:
             if lock is not None:
@@ -143,7 +141,7 @@ class StudyStore:
     def made_here(self) -> bool:
         """True if every readable row was written by this user on this computer; reads all of them."""
         signed = next(unsigned_rows(self._database.rows, self._database.seals), None) is None
-        return signed and planned.plan_is_signed(self._database)
+        return signed and plan_rows.plan_is_signed(self._database)
 
     def _migrate(self, *, ending: bool) -> None:
         if ending:
@@ -289,7 +287,7 @@ class StudyStore:
         These are the values of `trial_values`, the histograms, and the series within the limits `drawn`, if given.
         """
         if self.plan.imported:
-            return StudyValues(imported.trial_values(self.imported_rows()))
+            return StudyValues(imported_table.trial_values(self.imported_rows()))
 
         def read(rows: _Ended, files: Sequence[Path]) -> StudyValues:
             started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
@@ -332,7 +330,7 @@ class StudyStore:
     def verify(self) -> None:
         """Checks every file of samples and outputs against its digest; raises CorruptStore naming each damaged one."""
         faults: list[Fault] = []
-        table = imported.source(self._database, self._samples)
+        table = imported_table.source(self._database, self._samples)
         files = samples.sources(self._database, self._samples, attempt_rows.ended(self._database))
         for source in [*files, *([] if table is None else [table])]:
             try:
@@ -349,35 +347,35 @@ class StudyStore:
 
     def imported_rows(self) -> ImportedRows:
         """The rows of an imported study's table, in its order; empty for a measured study."""
-        rows = imported.rows(self._database, self._samples, own=self.made_here())
+        rows = imported_table.rows(self._database, self._samples, own=self.made_here())
         if not rows.launches() <= {launch.index for launch in self.plan.launches}:
             raise corrupt(self._samples / IMPORTED_FILE, "the table names a launch that the plan does not have")
         return rows
 
     def imported_metrics(self) -> dict[str, Metric]:
         """The metrics of an imported study's table, by name; empty for a measured study."""
-        return imported.metrics(self._database)
+        return imported_table.metrics(self._database)
 
     # Notes
 
     def prices(self) -> tuple[tuple[str, str, str, Price], ...]:
         """Provider, region, offering and price of each candidate whose price was known when the study was planned."""
-        return planned.prices(self._database)
+        return plan_rows.prices(self._database)
 
     def pseudonym_key(self) -> bytes:
         """The study's own random key for the pseudonyms of addresses and ids in reports."""
-        return planned.pseudonym_key(self._database)
+        return plan_rows.pseudonym_key(self._database)
 
     def meta(self, key: str) -> str | None:
         """The short text under a key, None if there is none."""
-        return planned.get_meta(self._database, key)
+        return plan_rows.get_meta(self._database, key)
 
     def set_meta(self, key: str, value: str) -> None:
         """Writes a short text under a key, replacing an earlier one."""
         if key.startswith(OWN):
             raise ValueError(f"the key {key!r} is the store's own")
         with self._database.transaction() as connection:
-            planned.put_meta(connection, self._database.seals, key, value)
+            plan_rows.put_meta(connection, self._database.seals, key, value)
             crash_point("meta.before_commit")
         crash_point("meta.after_commit")
 
