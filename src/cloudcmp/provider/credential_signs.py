@@ -7,9 +7,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Where credentials of a cloud may be: prefixes of variables, files under home, or the firmware of its machines.
+    """Signs of a cloud's credentials: prefixes of variables, files under home, or the firmware of its machines.
 
-    `maker` names a firmware file and the text that it holds on the cloud's own machines.
+    `maker` names a firmware file and the text in it on the cloud's own machines.
     """
 
     variables: tuple[str, ...]
@@ -32,12 +32,12 @@ SIGNS = {
                                                       "./clouds.json"))),
     "ec2": Signs(("AWS_ENDPOINT_URL",), ()),  # its address is in the environment
 }  # fmt: skip
-"""Clouds whose libraries need many seconds to find that there are no credentials."""
+"""Clouds whose libraries need many seconds to find out that there are no credentials."""
 _FIRMWARE = Path("/sys/class/dmi/id")
 
 
 def signs_of(name: str, environ: Mapping[str, str], home: Path, firmware: Path = _FIRMWARE) -> bool:
-    """True if there may be credentials of a cloud here, also if only the cloud's library could tell."""
+    """True if a cloud's credentials may be here, or if only its library could tell."""
     signs = SIGNS.get(name)
     if signs is None or any(key.startswith(signs.variables) for key in environ):
         return True

@@ -1,7 +1,7 @@
-"""Machines that the user already has, by the names of their own OpenSSH configuration.
+"""Machines that the user already has, named in their OpenSSH configuration.
 
-A lease is a folder on the machine, `~/.cloudcmp/<token>`, with its tags in it; nothing else is made, and it goes with
-all that runs in it. A machine whose host key the user's known hosts do not hold is refused.
+A lease is a folder on the machine, `~/.cloudcmp/<token>`, with its tags in it. Its deletion also kills the processes in
+it. A machine whose host key is not in the user's known hosts is refused.
 """
 
 import json
@@ -77,10 +77,10 @@ SAFEGUARDS = (
 
 
 class SshProvider(Unbilled):
-    """Machines of the user's own. Nothing is made but a folder; what they cost is for the study to say.
+    """The user's own machines. Creates nothing except folders; the study gives their cost.
 
-    `candidates` are the plan's: no other machine is contacted. `dial` opens connections; without it only the list of
-    names can be had. `config` is the OpenSSH configuration that names the machines.
+    `candidates` are the plan's: no other machine is contacted. `dial` opens connections; without it only names can be
+    listed. `config` is the OpenSSH configuration that names the machines.
     """
 
     name = "ssh"
@@ -94,17 +94,17 @@ class SshProvider(Unbilled):
         self._config = config or configuration(os.environ)
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The machines that the configuration names; what they are is told by themselves, once they are visited."""
+        """The machines in the configuration; their properties are unknown until a launch."""
         if region not in {None, REGION}:
             return ()
         return tuple(Offering(self.name, REGION, alias) for alias in aliases(self._config))
 
     def host(self, candidate: Candidate) -> str:
-        """Each machine is its own host: two candidates on one never run at once."""
+        """The alias: two candidates on one machine never run at once."""
         return f"ssh {candidate.offering.name}"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Whether each machine lets us in, shows a known host key, and has room and the commands that are needed."""
+        """Checks that each machine admits us, has a known host key, disk space and the necessary commands."""
         found = []
         for alias in dict.fromkeys(one.offering.name for one in candidates):
             try:
@@ -118,7 +118,7 @@ class SshProvider(Unbilled):
         return tuple(found)
 
     async def create(self, request: CreateRequest) -> str:
-        """A folder named by the token, with the tags in it; the same token gives the same folder again."""
+        """Creates a folder named after the token, with the tags in it; idempotent."""
         alias, folder = self._own(request.offering), self._path(request.token)
         tags = dict(request.tags)
         card = json.dumps({"name": request.name, "token": request.token, "tags": tags}, sort_keys=True)
@@ -134,17 +134,14 @@ class SshProvider(Unbilled):
         *,
         region: str | None = None,  # noqa: ARG002
     ) -> tuple[TaggedResource, ...]:
-        """The folders on the plan's machines whose tags name the study, or whose name is the token.
-
-        Machines of one's own are in no region, whatever a study calls it.
-        """
+        """The folders on the plan's machines with the study's tag or the token; ignores `region`."""
         found = [item for alias in self._aliases for item in await self._listed(alias)]
         return tuple(
             item for item in found if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
         )
 
     async def leftovers(self) -> Listing:
-        """The folders on the plan's machines that bear our tags; without a plan no machine is asked."""
+        """The folders on the plan's machines with our tags; without a plan, contacts no machine."""
         found: list[TaggedResource] = []
         unlisted: list[str] = []
         for alias in self._aliases:
@@ -155,14 +152,14 @@ class SshProvider(Unbilled):
         return Listing(tuple(found), tuple(unlisted))
 
     async def destroy(self, handle: Handle) -> None:
-        """Kill what runs in the folder, and remove the folder: one of this lease's own card, behind no link."""
+        """Kills the processes in the folder and removes it, if it holds this lease's card and is no link."""
         alias, token = self._parts(handle)
         said = await self._sh(alias, _END, self._path(token), token)
         if said.exit_code != 0:
             raise ProviderFault.at(handle.cloud_id, f"it cannot be removed: {_words(said)}", "remove it by hand")
 
     async def gone(self, handle: Handle) -> str | None:
-        """The folder's absence, as the machine tells it."""
+        """Evidence that the folder does not exist."""
         alias, token = self._parts(handle)
         said = await self._sh(
             alias, '{ test -e "$1" || test -L "$1"; } && echo there || echo absent', self._path(token)
@@ -170,7 +167,7 @@ class SshProvider(Unbilled):
         return f"folder {handle.cloud_id} is not there" if said.out.strip() == b"absent" else None
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """The machine runs, as far as anybody knows; its name is looked up where it is dialled."""
+        """Always running; the alias is resolved when it is dialled."""
         alias, token = self._parts(handle)
         return MachineStatus("running", alias=alias, folder=self._path(token))
 
@@ -214,7 +211,7 @@ class SshProvider(Unbilled):
         return self._own(alias), token
 
     def _own(self, alias: str) -> str:
-        """The name of a machine of the study's; no other one is ever contacted."""
+        """The alias, if the study names it; no other machine is ever contacted."""
         if alias not in self._aliases:
             raise Refused.at(alias, "this machine is not one of the study's", "name it in the study")
         return alias
@@ -231,7 +228,7 @@ def configuration(environ: Mapping[str, str]) -> Path:
 
 
 def aliases(config: Path) -> tuple[str, ...]:
-    """The names that follow `Host` in a configuration, without patterns, each once; none where it cannot be read."""
+    """The names after `Host` in a configuration, without patterns, each once; none if it cannot be read."""
     return tuple(dict.fromkeys(_names(config)))
 
 
@@ -250,7 +247,7 @@ def _names(config: Path) -> Iterator[str]:
 
 
 def _found(alias: str, line: str) -> TaggedResource | None:
-    """What a line of the list says: the folder's name, and its card where it has one; None for another's folder."""
+    """The resource in a listing line: folder name, and card if it has one; None for a foreign folder."""
     token, _, card = line.partition(" ")
     if not _TOKEN.fullmatch(token):
         return None

@@ -1,4 +1,4 @@
-"""EC2: Amazon's own, and other clouds that speak its language."""
+"""The driver for EC2 and EC2-compatible clouds."""
 
 import asyncio
 import time
@@ -30,25 +30,23 @@ from cloudcmp.provider.common.responses import id_in
 ADDRESS = Price(
     Decimal("0.005"), "USD", "its public IPv4 address, https://aws.amazon.com/vpc/pricing/", date(2024, 2, 1)
 )
-"""What each public address costs, in every region, from this day on."""
+"""The price of each public address, in every region, from this date."""
 DEDICATED = Price(
     Decimal("2"),
     "USD",
     "for each region and hour with machines of tenancy: dedicated, https://aws.amazon.com/ec2/pricing/dedicated-instances/",
 )
-"""What a region costs beside its dedicated machines, for each hour of the clock in which one runs."""
+"""The extra price of a region for each clock hour in which a dedicated machine runs."""
 ROOT = Volume("gp2", 8 * 2**30, root=True)
-"""The disk that is counted under the system where the study writes none: the size of most public images, of the dearer
-one of the two types that they have (R)."""
+"""The root disk assumed if the study writes none: the size of most public images, of their more expensive type (R)."""
 FREE = ("zone",)
-"""Paths over which traffic is not billed: private addresses in one zone (https://aws.amazon.com/ec2/pricing/on-demand/).
-"""
+"""Paths without traffic charges: private addresses in one zone (https://aws.amazon.com/ec2/pricing/on-demand/)."""
 UNCOUNTED = (
     "further disks that an image brings, and what its own is larger than 8 GiB",
     "traffic to and from where cloudcmp runs",
     "CPU time beyond the credits under credits: unlimited",
 )
-"""What is billed and cannot be told from what a study says: in words, for its plan."""
+"""Billed items that a study file does not determine; the plan lists them."""
 
 
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
@@ -57,15 +55,15 @@ _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownB
 BILLING = Billing(
     60.0, 1.0, ADDRESS, UNCOUNTED, images=tuple(LINES), dedicated=DEDICATED, root=ROOT, free=FREE, spot_capped=True
 )
-"""How Amazon bills what cloudcmp makes there."""
+"""How Amazon bills the resources of a study."""
 
 
 class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
-    """Machines of EC2 or of an EC2-compatible cloud, whose endpoint the environment names (AWS_ENDPOINT_URL_EC2).
+    """Machines of EC2 or of an EC2-compatible cloud, whose endpoint is in AWS_ENDPOINT_URL_EC2.
 
-    It was tested against an emulator (moto behind a fault proxy), never on a real account. It makes no key pairs, no
-    elastic addresses and no networks: the account needs a default VPC. `settle_s` and `clock` are as in `Absence`,
-    `pause_s` is between looks.
+    Tested against an emulator (moto behind a fault proxy), never on a real account. Creates no key pairs, elastic
+    addresses or networks: the account needs a default VPC. `settle_s` and `clock` are as in `Absence`; `pause_s` is the
+    poll interval.
     """
 
     def __init__(
@@ -95,15 +93,15 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
     # -- looking around
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
-        """The safeguards as they are for a plan's own candidates and trials."""
+        """The safeguards for a plan's candidates and trials."""
         return safeguards_of(self.name, plan)
 
     def ends(self, request: CreateRequest) -> bool:
-        """Whether a machine is known to end itself: not where its image is the user's own, or Windows."""
+        """True if a machine is known to end itself: not if its image is the user's own, or Windows."""
         return ends(dict(request.options))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Credentials, account, clock, names, rights, quota, and capabilities where it is not AWS; creates nothing."""
+        """Checks credentials, account, clock, names, rights, quota and capabilities; creates nothing."""
         self._ready()
         preflight = Preflight(
             self._sdk, self._traits, self._catalog.regions, self._catalog.image_for, compatible=self._compatible
@@ -111,12 +109,12 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         return await preflight.run(candidates)
 
     async def account(self) -> str:
-        """The account of the credentials, and the endpoint where one is named."""
+        """The account of the credentials, and the endpoint if one is set."""
         self._ready()
         return await account_of(self._sdk, compatible=self._compatible)
 
     async def date(self) -> float | None:
-        """The time by this cloud's own clock (Unix s), from the head of an answer."""
+        """The time by this cloud's clock (Unix s), from a response header."""
         self._ready()
         return date_of(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
 
@@ -150,7 +148,7 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         return group
 
     async def _tracked(self, request: CreateRequest, group: str) -> None:
-        """Raises Refused where what is made could not be found again, and the study does not take that risk."""
+        """Raises Refused if lost resources could not be found again and the study does not accept that risk."""
         await probe(self._sdk, self._traits, request.region, group, request.token)
         untracked = not (self._traits.tags or self._traits.token)
         if untracked and dict(request.options).get("accept_untracked") != "yes":
@@ -160,7 +158,7 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
             raise Refused.at(f"{self.name}/{request.region}", what, "accept_untracked: true takes the risk")
 
     async def _run(self, request: CreateRequest, params: dict[str, Any]) -> dict[str, Any]:
-        """RunInstances; again only where surely nothing was made: a group not seen yet, an unknown parameter."""
+        """Calls RunInstances; repeats it only if surely nothing was created: a new group, or an unknown parameter."""
         tries = 10
         while True:
             kept = {key: value for key, value in params.items() if key not in self._traits.lacks}
@@ -177,10 +175,10 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
                     raise await self._catalog.named(fault, request.region, request.offering) from None
 
     async def _tag_or_end(self, request: CreateRequest, id: str) -> None:
-        """Tag a machine where the call itself cannot; one that can be neither tagged nor found is asked to end.
+        """Tags a machine after its creation; terminates it if it can be neither tagged nor found by token.
 
-        Raises only where it is seen gone. Else its id must be told, for nothing else leads to it, and whoever looks for
-        it is told that it ends, whatever the cloud says: so it is not used, and ended with its launch.
+        Raises only if the machine is seen gone. Otherwise the caller needs its id, the only way to find it: `look`
+        reports the machine as gone from then on, so its launch ends it without using it.
         """
         try:
             await tag_after(self._sdk, request.region, id, tags_of(request))
@@ -192,13 +190,13 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
                 raise ProviderFault.at(request.name, why, "it was ended again") from fault
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-        """Machines, volumes that would stay, and groups of a study, by tag and by token."""
+        """Machines, detached volumes and groups of a study, by tag and by token."""
         where = (region,) if region else await self._catalog.regions()
         found = [await listing.find(self._sdk, self._traits, one, study, token) for one in where]
         return tuple(item for some in found for item in some)
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our schema's tag in all enabled regions."""
+        """All resources with the schema tag in all enabled regions."""
         self._ready()
         return await listing.leftovers(self._sdk, self._catalog.regions)
 
@@ -213,7 +211,7 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         return await self._lifecycle.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
+        """Stops, changes the type, starts; raises Refused if the type or the market does not allow it."""
         self._ready()
         await self._lifecycle.resize(handle, offering, stopped)
 

@@ -1,4 +1,4 @@
-"""What an error of an EC2 API, or of the way there, means: told apart, with the provider's own code in the line.
+"""Converts errors of an EC2 API or of the connection, keeping the provider's own code.
 
 Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 """
@@ -49,7 +49,7 @@ _THROTTLED = {
     "TooManyRequestsException",
 }
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
-"""What is answered where the user may not do it."""
+"""Codes for a missing right."""
 # The request arrived before, in this form or another: what came of it is to be looked for, never made again.
 _DONE_BEFORE = {"IdempotentParameterMismatch", "InvalidGroup.Duplicate"}
 _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
@@ -64,7 +64,7 @@ _REASONS = (
     (("InvalidGroup.NotFound", "InvalidInstanceID.NotFound"), errors.RefusalKind.MISSING),
     (("InvalidPlacementGroup.Unknown", "InvalidVolume.NotFound"), errors.RefusalKind.MISSING),
 )
-"""How codes begin, and what the driver takes them for."""
+"""Prefixes of codes, and their meaning for the driver."""
 RENEW = "renew them (aws sso login, or new keys), then run again"
 POLICY = "give the user the policy of docs/reference/aws-policy.json"
 _KINDS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
@@ -76,7 +76,7 @@ _KINDS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
 
 
 def cloud_error(error: BaseException) -> CloudError | None:
-    """The provider's own error in one of botocore's, None for anything that never came to an answer."""
+    """The cloud's error inside a botocore error, None if there was no response."""
     response: Any = getattr(error, "response", None)
     if not isinstance(response, dict) or "Error" not in response:
         return None
@@ -88,12 +88,12 @@ def cloud_error(error: BaseException) -> CloudError | None:
 
 
 def _bare(text: str) -> str:
-    """A message without the encoded blob that may end it."""
+    """The message without the encoded blob at its end."""
     return text.partition("Encoded authorization failure message")[0]
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Our error for one of botocore's. `changes`: the call makes or ends something, so that a lost answer matters."""
+    """Converts a botocore error. `changes`: the call creates or deletes something, so a lost response matters."""
     cause = cloud_error(error)
     if cause is None:
         return _unanswered(error, where, changes=changes)
@@ -101,7 +101,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
 
 
 def reason_of(cause: CloudError) -> errors.Refusal:
-    """What an error means, where the driver acts on it."""
+    """The meaning of an error, if the driver acts on it."""
     if cause.code == "InvalidParameterValue" and cause.text.startswith(_NO_TYPE):
         return errors.Refusal(errors.RefusalKind.UNKNOWN_OFFERING, cause.code, cause.text)
     kind = next((kind for begins, kind in _REASONS if cause.code.startswith(begins)), errors.RefusalKind.OTHER)
@@ -109,7 +109,7 @@ def reason_of(cause: CloudError) -> errors.Refusal:
 
 
 def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
-    """What the provider surely did not do, None for other errors."""
+    """The fault for an error after which surely nothing was done, None for other errors."""
     for codes, kind, hint in _KINDS:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
@@ -132,7 +132,7 @@ def _unclear(cause: CloudError, where: str, *, changes: bool) -> errors.Provider
 
 
 def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """No answer that could be read. The names are botocore's exception classes, told by name to keep it unimported."""
+    """The fault for a missing or unreadable response. Compares class names, so that botocore stays unimported."""
     kind = type(error).__name__
     if kind == "NoCredentialsError":
         return errors.NoCredentials.at(where, "there are no credentials", _SET)
@@ -153,7 +153,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.Cl
 
 
 def _misread(error: BaseException) -> str:
-    """Which settings file cannot be read, and where; never what the line holds, which may be a secret."""
+    """Which settings file cannot be read, and at which line; never the line's text, which may be a secret."""
     kept: Mapping[str, Any] = getattr(error, "kwargs", {})
     why = kept.get("error")
     number = getattr(why, "lineno", None) or next((line for line, _ in getattr(why, "errors", ())), None)

@@ -1,7 +1,4 @@
-"""What a launch stands on: a security group that lets in the controller and the launch's own machines, nobody else.
-
-Beside it, where the study asks for one, a placement group. Both cost nothing.
-"""
+"""The security and placement group of a launch; the group admits only the controller and the launch's machines."""
 
 import asyncio
 from collections.abc import Iterator
@@ -26,10 +23,10 @@ _ENDING = ("deleting", "deleted")
 
 @dataclass(slots=True)
 class Traits:
-    """What an EC2-compatible cloud was seen to do; `lacks` are parameters that it does not know.
+    """What an EC2-compatible cloud supports, as far as observed. `lacks` are parameters that it does not know.
 
-    `tags`: whether tags hold; `token`: whether machines are found by their token. None where it was not seen yet.
-    `deletes`: for each region whether a group of ours may be deleted, as far as it was tried.
+    `tags`: it keeps tags; `token`: it finds machines by their token; None if not yet observed. `deletes`: for each
+    region, whether our groups may be deleted, as far as tried.
     """
 
     tags: bool | None = None
@@ -40,17 +37,14 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Firewalls:
-    """The groups of one cloud; `pause_s` between tries, while a new group is not seen everywhere yet."""
+    """The security groups of one cloud; `pause_s` is the wait between attempts while a new group is not yet visible."""
 
     sdk: Sdk
     traits: Traits
     pause_s: float = 2.0
 
     async def create(self, request: CreateRequest) -> str:
-        """A group with its rules, or none: one whose rules fail is deleted again. Asking again gives the same group.
-
-        Raises Refused and the kinds of ProviderFault.
-        """
+        """Creates a group with its rules, or none: deletes it again if its rules fail. Idempotent."""
         rules = _rules(request)
         if self.traits.deletes.get(request.region) is False:
             raise NotAllowed.at(request.name, "the last group that was made here may not be deleted", POLICY)
@@ -66,11 +60,10 @@ class Firewalls:
         return group
 
     async def prove(self, request: CreateRequest, group: str) -> str:
-        """Try by a dry run, once a region, whether a group of ours may be deleted, before any machine stands on it.
+        """Tries once per region, by a dry run, if our groups may be deleted; returns the group that exists afterwards.
 
-        The group that is there afterwards. Raises Refused where it may not be deleted, or the base fault that says that
-        it stays. What comes else tells nothing, and the next group is tried. Only for AWS: other clouds may take a dry
-        run for a real one.
+        Raises Refused if deletion is denied, or the base fault if the group stays as well. An inconclusive dry run is
+        repeated on the next group. For AWS only: other clouds may execute a dry run.
         """
         if request.region in self.traits.deletes:
             return group
@@ -92,7 +85,7 @@ class Firewalls:
         return await self.create(request)
 
     async def _may_delete(self, region: str, group: str) -> Refusal:
-        """The answer to a dry run of deleting a group; one of no kind where it tells nothing."""
+        """The outcome of a dry run of deleting a group; OTHER if inconclusive."""
         try:
             await self.sdk.read("ec2", region, "delete_security_group", DryRun=True, GroupId=group)
         except Refused as fault:
@@ -102,7 +95,7 @@ class Firewalls:
         return Refusal(RefusalKind.OTHER)
 
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
-        """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
+        """Deletes a useless group. If it stays, raises no Refused, so that the lease stays open."""
         try:
             stays = "" if await self._delete_new(request.region, group) else "it cannot be deleted yet"
         except ProviderFault as fault:
@@ -111,7 +104,7 @@ class Firewalls:
             raise left_behind(request.name, error, f"its group {group} is still there: {stays}") from error
 
     async def _delete_new(self, region: str, group: str) -> bool:
-        """Delete what was just made, which may not be seen everywhere yet; whether that was accepted."""
+        """Deletes a new group, which may not be visible yet; True if that was accepted."""
         for left in reversed(range(_TRIES)):
             if await self.destroy(region, group):
                 return True
@@ -120,7 +113,7 @@ class Firewalls:
         return False
 
     async def _group(self, request: CreateRequest) -> str:
-        """The empty group, found again where the answer was lost or an earlier try made it."""
+        """Creates the empty group, or finds it if its response was lost or an earlier attempt made it."""
         params: dict[str, Any] = {"GroupName": request.name, "Description": described(request.token)}
         tags = tags_of(request)
         if "TagSpecifications" not in self.traits.lacks:
@@ -137,7 +130,7 @@ class Firewalls:
             return await self._group(request)
 
     async def _again(self, request: CreateRequest, fault: LostAnswer) -> str:
-        """The group whose answer was lost; a base fault where it is not found, for it has no rules yet."""
+        """The group whose response was lost; raises the base fault if not found, since it has no rules yet."""
         for _ in range(_TRIES):
             found = await groups_by_token(self.sdk, request.region, request.token)
             if found:
@@ -174,23 +167,23 @@ class Firewalls:
         )
 
     async def destroy(self, region: str, id: str) -> bool:
-        """Ask for a group to be deleted, and for the placement group beside it; False where there was none."""
+        """Requests the deletion of a group and of its placement group; False if there was none."""
         if id.startswith("pg-"):
             return await self._delete_placements(region, "GroupId", id)
         await self._delete_placements(region, "GroupName", placement_of(id))
         return await self._unless_gone(region, "delete_security_group", GroupId=id)
 
     async def _delete_placements(self, region: str, key: str, value: str) -> bool:
-        """Delete the placement group that is listed with a name or an id; False where there was none.
+        """Deletes the listed placement group with this name or id; False if there was none.
 
-        One that was never made is not asked to be deleted: it bears no tag, so that a user whose rights rest on tags is
-        refused, and the firewall group would stay.
+        Never requests the deletion of an unlisted one: it has no tag, so a user whose rights depend on tags would be
+        refused.
         """
         names = [str(one["GroupName"]) for one in await self._placements(region, key, value)]
         return any([await self._unless_gone(region, "delete_placement_group", GroupName=name) for name in names])
 
     async def _placements(self, region: str, key: str, value: str) -> list[Any]:
-        """The placement groups of ours that are listed with a name or an id, for which there is no filter."""
+        """Our placement groups with this name or id; the API has no filter for either."""
         if "placement" in self.traits.lacks:
             return []
         ask = [{"Name": "tag-key", "Values": [SCHEMA_TAG]}]
@@ -207,14 +200,14 @@ class Firewalls:
         return await unless_missing(self.sdk.change(region, action, again=True, **params)) is not None
 
     async def rules(self, region: str, id: str) -> list[Rule]:
-        """The rules that the cloud holds for a group."""
+        """The rules of a group, as the cloud lists them."""
         groups = await self.sdk.pages(
             region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", id)]
         )
         return [rule for group in groups for one in group.get("IpPermissions") or () for rule in _held(one, id)]
 
     async def there(self, region: str, id: str) -> bool:
-        """Whether a list still shows a group; raises IncompleteListing where the list does not come whole."""
+        """True if a group is listed; raises IncompleteListing."""
         if id.startswith("pg-"):
             return bool(await self._placements(region, "GroupId", id))
         ask = [_by("group-id", id)]
@@ -239,35 +232,35 @@ def _held(permission: dict[str, Any], group: str) -> Iterator[Rule]:
 
 
 def described(token: str) -> str:
-    """The description that a group of ours has, for groups take no idempotency token."""
+    """The description of our groups: it holds the token, since groups take no idempotency token."""
     return f"cloudcmp {token}"
 
 
 def token_in(description: str) -> str | None:
-    """The token in a group's description, None for a group that is not described by us."""
+    """The token in a group's description, None if the group is not ours."""
     head, _, token = description.partition(" ")
     return token if head == "cloudcmp" and token else None
 
 
 async def groups_by_token(sdk: Sdk, region: str, token: str) -> list[Any]:
-    """The groups that were made with a token."""
+    """The groups that were created with a token."""
     wanted = [_by("description", described(token))]
     return await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=wanted)
 
 
 async def tag_after(sdk: Sdk, region: str, id: str, tags: list[dict[str, str]]) -> None:
-    """Tag what was just made, for clouds that cannot do it in the same call."""
+    """Tags a new resource, for clouds that cannot tag it in the creating call."""
     await sdk.change(region, "create_tags", again=True, Resources=[id], Tags=tags)
 
 
 def unknown(fault: Refused, parameter: str) -> bool:
-    """Whether a cloud refused because it does not know a parameter."""
+    """True if a cloud refused because it does not know a parameter."""
     why = fault.reason
     return why is not None and why.kind is RefusalKind.UNKNOWN_PARAMETER and parameter in why.text
 
 
 def _rules(request: CreateRequest) -> list[dict[str, Any]]:
-    """One rule a door, for the controller's addresses only; raises Refused without any, or for a wide one."""
+    """A rule for each login port that admits the controller only; raises Refused without a narrow address."""
     nets = allowed_nets(request)
     v4 = [{"CidrIp": str(net)} for net in nets if net.version == 4]
     v6 = [{"CidrIpv6": str(net)} for net in nets if net.version == 6]
@@ -276,7 +269,7 @@ def _rules(request: CreateRequest) -> list[dict[str, Any]]:
 
 
 async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:
-    """See what an EC2-compatible cloud does, on a free group that was just made, and by a filter."""
+    """Observes the traits of an EC2-compatible cloud on a new, free group and by a filter."""
     if traits.tags is None:
         found = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", group)])
         held = {tag["Key"] for one in found for tag in one.get("Tags", ())}

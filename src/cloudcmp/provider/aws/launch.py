@@ -1,4 +1,4 @@
-"""The one call that makes a machine: its tags, token, disks and death are all in it."""
+"""Builds the one call that creates a machine, including tags, token, disks and automatic shutdown."""
 
 import math
 from collections.abc import Mapping
@@ -25,15 +25,12 @@ def tags_of(request: CreateRequest) -> list[dict[str, str]]:
 
 
 def placement_of(firewall: str) -> str:
-    """The name of the placement group that stands beside a firewall group."""
+    """The name of the placement group that belongs to a security group."""
     return f"cloudcmp-{firewall}"
 
 
 def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts: bool | None = None) -> dict[str, Any]:
-    """The parameters of RunInstances. `compatible`: another cloud than AWS, whose networks may be unlike AWS's.
-
-    `bursts`: whether the type has CPU credits, None where that is not known. Raises Refused for what cannot be had.
-    """
+    """The parameters of RunInstances; raises Refused for unavailable options. `compatible`: the cloud is not AWS."""
     options = dict(request.options)
     spot = options.get("market") == "spot"
     tagged = (*_TAGGED, *(("spot-instances-request",) if spot else ()))
@@ -64,10 +61,7 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts
 
 
 def _at_most(request: CreateRequest) -> dict[str, str]:
-    """The price that the budget counts, as the most that is paid: a spot price moves, and none is no limit.
-
-    Raises Refused for one in another currency than a maximum is told in.
-    """
+    """The maximum spot price: the price in the budget. Raises Refused if it is not in USD."""
     price = request.price
     if price is None:
         return {}
@@ -78,7 +72,7 @@ def _at_most(request: CreateRequest) -> dict[str, str]:
 
 
 def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
-    """A public address that ends with the machine (its price is in `prices`), behind the launch's own firewall."""
+    """A public address that ends with the machine (BILLING counts it), behind the launch's own security group."""
     groups = [firewall] if firewall else []
     if compatible:
         return {"SecurityGroupIds": groups} if groups else {}
@@ -87,10 +81,7 @@ def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
 
 
 def _credits(request: CreateRequest, asked: str | None, bursts: bool | None, *, compatible: bool) -> dict[str, Any]:
-    """What becomes of CPU credits: AWS's own default bills what goes beyond them, which no price counts.
-
-    Raises Refused where they are asked for and the type has none.
-    """
+    """The CPU credit mode, `standard` by default: no price counts the extra CPU time that AWS's default bills."""
     if asked and bursts is False:
         raise Refused.at(request.name, f"{request.offering} has no CPU credits", "leave credits out")
     kind = asked or ("standard" if bursts and not compatible else None)
@@ -112,10 +103,7 @@ def _placement(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _disks(volume: Volume | None, image: Image, where: str) -> list[dict[str, Any]]:
-    """The root disk always, so that it surely ends with the machine; a separate volume beside it if asked for.
-
-    An image may say of the disks that it brings that they stay: each is told to end with the machine as well.
-    """
+    """All disks, each set to end with the machine: root, the study's separate volume, and those of the image."""
     root: dict[str, Any] = {"DeleteOnTermination": True}
     if volume is not None and volume.root:
         root |= _ebs(volume)
@@ -172,10 +160,7 @@ try {{
 
 
 def windows_shutdown(asked_at: float, ttl_s: float) -> str:
-    """User data that shuts a Windows machine down `ttl_s` seconds after it was asked for (Unix s), whatever boots.
-
-    Nothing of a study is in the text but that time. The cloud tells our clock to be right before it takes a request.
-    """
+    """User data, without study data, that shuts Windows down `ttl_s` after `asked_at` (Unix s), across restarts."""
     seconds = math.ceil(ttl_s)
     end = datetime.fromtimestamp(math.ceil(asked_at) + seconds, UTC)
     return _SCRIPT.format(end=end.strftime("%Y-%m-%dT%H:%M:%S"), ttl_s=seconds)

@@ -1,4 +1,4 @@
-"""Machines, volumes and groups that exist: looked at, resized, ended, and seen gone."""
+"""The life of EC2 machines, volumes and groups: status, resize, deletion, evidence of absence."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,10 +29,9 @@ _LISTS = {
 
 @dataclass(slots=True)
 class Ec2Lifecycle(ResourceLifecycle):
-    """What becomes of the resources of one cloud.
+    """The life of one cloud's resources; `pause_s` is the poll interval.
 
-    What is new is not seen at first (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html): that
-    no list shows a machine is not believed at once, also where its end was asked for. `pause_s` is between looks.
+    New resources may be missing at first: https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
     """
 
     sdk: Sdk
@@ -43,12 +42,12 @@ class Ec2Lifecycle(ResourceLifecycle):
     ended_states = frozenset({"terminated"})
 
     async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
+        """Requests the deletion of a machine, a volume or a group; deleting one that is gone is no error."""
         if await self.request_deletion(handle) and handle.kind != INSTANCE:
             self.absence.accepted(self.key(handle))
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for a machine, a volume or a group to be deleted; False where there is none."""
+        """Requests the deletion of a machine, a volume or a group; False if there is none."""
         if handle.kind == FIREWALL:
             return await self.firewalls.destroy(handle.region, handle.cloud_id)
         action, key = _ENDINGS[handle.kind]
@@ -56,9 +55,8 @@ class Ec2Lifecycle(ResourceLifecycle):
         return await unless_missing(self.sdk.change(handle.region, action, again=True, **{key: id})) is not None
 
     async def undo(self, handle: Handle, why: str) -> bool:
-        """End a machine that was just made, which may not be seen everywhere yet; whether two looks show it gone.
-
-        Whatever comes of that, from now on every look at it says that it ends, and why.
+        """Terminates a new machine; True if two looks show it gone. `look` reports it as gone from now on, with this
+        reason.
         """
         self._unwanted[handle.region, handle.cloud_id] = why
         try:
@@ -71,21 +69,21 @@ class Ec2Lifecycle(ResourceLifecycle):
             return False
 
     async def state(self, handle: Handle) -> str | None:
-        """The state by a complete list; of a machine that ended a list shows `terminated` for a while."""
+        """The listed state; a list shows an ended machine as `terminated` for a while."""
         if handle.kind == FIREWALL:
             return THERE if await self.firewalls.there(handle.region, handle.cloud_id) else None
         response = await self._seen(handle)
         return None if response is None else _state(response) or THERE
 
     async def _seen(self, handle: Handle) -> dict[str, Any] | None:
-        """What a complete list shows of a machine or a volume, None where it shows nothing."""
+        """The listed description of a machine or a volume, None if there is none."""
         action, key, ids = _LISTS[handle.kind]
         found = await unless_missing(self.sdk.pages(handle.region, action, key, **{ids: [handle.cloud_id]})) or []
         items = [one for each in found for one in each.get("Instances", ())] if handle.kind == INSTANCE else found
         return next((dict(one) for one in items if handle.cloud_id in one.values()), None)
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not listed yet is pending."""
+        """The status of a machine; pending if it is not listed yet."""
         unwanted = self._unwanted.get((handle.region, handle.cloud_id))
         if unwanted is not None:
             return MachineStatus("gone", why=unwanted, taken=False)
@@ -110,10 +108,7 @@ class Ec2Lifecycle(ResourceLifecycle):
         return response.get("Placement", {}).get("AvailabilityZone") or None
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
-        """Stop, change the type, start, until no list says any more that it is stopped; `stopped` is called in between.
-
-        Raises Refused where the type or the market does not allow it.
-        """
+        """Stops, calls `stopped`, changes the type, starts; raises Refused if type or market do not allow it."""
         region, id = handle.region, handle.cloud_id
         await self.sdk.change(region, "stop_instances", again=True, InstanceIds=[id])
         await self._until(handle, stopped=True, within_s=_STOP_S)
@@ -132,7 +127,7 @@ class Ec2Lifecycle(ResourceLifecycle):
 
 
 def _taken(response: dict[str, Any]) -> bool | None:
-    """Whether the reason of its state is that it was taken back; None where there is none."""
+    """True if the state reason is a spot interruption, None if there is no reason."""
     code = str(response.get("StateReason", {}).get("Code") or "")
     return code in _TAKEN if code else None
 

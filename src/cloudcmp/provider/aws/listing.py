@@ -1,4 +1,4 @@
-"""What exists, as EC2 lists it: complete, or an error that says that it is not."""
+"""Lists existing EC2 resources completely, or raises."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -15,15 +15,12 @@ Filters = list[dict[str, Any]]
 
 
 def by_tag(key: str, value: str | None = None) -> Filters:
-    """The filter for resources that bear a tag, with one value or any."""
+    """The filter for resources with a tag, of one value or any."""
     return [{"Name": "tag-key", "Values": [key]} if value is None else {"Name": f"tag:{key}", "Values": [value]}]
 
 
 async def find(sdk: Sdk, traits: Traits, region: str, study: str, token: str | None) -> tuple[TaggedResource, ...]:
-    """All in a region that bears the study's tag, and what was made with the token; each once.
-
-    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
-    """
+    """Resources in a region with the study's tag or the token, each once; raises IncompleteListing."""
     found = [item for kind in _KINDS for item in await kind(sdk, region, by_tag(STUDY_TAG, study))]
     if token is not None:
         found += await _by_token(sdk, traits, region, token)
@@ -42,7 +39,7 @@ async def _by_token(sdk: Sdk, traits: Traits, region: str, token: str) -> list[T
 
 
 async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -> Listing:
-    """Whatever bears our schema's tag in all regions, and a line for each region and kind that cannot be listed."""
+    """All resources with the schema tag in all regions, and a line for each region and kind that cannot be listed."""
     try:
         names = tuple(await regions())
         unlisted: list[str] = []
@@ -66,7 +63,7 @@ async def _instances(sdk: Sdk, region: str, filters: Filters) -> list[TaggedReso
 
 
 async def _volumes(sdk: Sdk, region: str, filters: Filters) -> list[TaggedResource]:
-    """Volumes that no machine will take along when it ends."""
+    """Volumes that no machine deletes when it ends."""
     listed = await sdk.pages(region, "describe_volumes", "Volumes", Filters=filters)
     return [_volume(region, one) for one in listed if not _ends_with_a_machine(one)]
 
@@ -123,7 +120,7 @@ def _found(
     state: str = "unknown",
     offering: str | None = None,
 ) -> TaggedResource:
-    """A resource as the ledger knows it; its name and its token are its tags' where it has none of its own."""
+    """A resource in the ledger's form; without a name or token of its own, it gets them from its tags."""
     borne = [(str(tag["Key"]), str(tag["Value"])) for tag in one.get("Tags") or ()]
     own = dict(borne)
     tags = tuple(sorted((key, value) for key, value in borne if key != TOKEN_TAG))

@@ -1,4 +1,4 @@
-"""The least that a user must be allowed for cloudcmp to work: generated from what the driver calls.
+"""The minimal IAM policy for cloudcmp, generated from the driver's calls.
 
 Condition keys: https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
 """
@@ -8,7 +8,7 @@ from typing import Any
 TAG, TAG_VALUE = "cloudcmp:schema", "1"
 NOBODY_INSTANCE = "i-00000000000000000"
 NOBODY_GROUP = "sg-00000000000000000"
-"""Ids that belong to nobody, on which the right to delete is tried by a dry run before anything is made."""
+"""Ids that nobody owns: a dry run on them tests the right to delete before anything is created."""
 
 LOOKS = (
     "ec2:DescribeImages",
@@ -26,7 +26,7 @@ MAKES = {
     "ec2:CreateSecurityGroup": ("security-group",),
     "ec2:CreatePlacementGroup": ("placement-group",),
 }
-"""What is made, only with our tag in the very call; what it stands on is in STANDS_ON."""
+"""Resources created, only with our tag in the creating call; STANDS_ON has the resources that this needs."""
 STANDS_ON = {
     "ec2:RunInstances": ("image", "placement-group", "security-group", "subnet"),
     "ec2:CreateSecurityGroup": ("vpc",),
@@ -41,15 +41,15 @@ CHANGES = {
     "ec2:StopInstances": "instance",
     "ec2:TerminateInstances": "instance",
 }
-"""What is changed or ended, only where it bears our tag."""
+"""Actions allowed only on resources with our tag."""
 
 
 def policy() -> dict[str, Any]:
-    """An IAM policy document for a user of `aws`; what it does not name, cloudcmp does not do.
+    """An IAM policy document for `aws` users; cloudcmp calls nothing else.
 
-    An account that never ran a spot machine lacks the role AWSServiceRoleForEC2Spot: somebody with more rights makes it
-    once. A placement group of the user's own, named in a study, needs no right beyond these. For the
-    partitions of China and of the US government `arn:aws` is to be written as theirs.
+    An account that never ran a spot machine lacks the role AWSServiceRoleForEC2Spot, which somebody with more rights
+    must create once. A placement group of the user's own needs no further right. In the partitions of China and of the
+    US government, replace `arn:aws`.
     """
     return {"Version": "2012-10-17", "Statement": [_look(), *_make(), *_stand(), _tag(), *_change(), *_try()]}
 

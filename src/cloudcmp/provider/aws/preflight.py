@@ -1,4 +1,4 @@
-"""What must hold before anything is created, looked at without creating anything."""
+"""Checks that run before anything is created, and create nothing."""
 
 import re
 import time
@@ -32,12 +32,12 @@ ImageFor = Callable[[str, str, dict[str, str]], Awaitable[Image]]
 
 
 def date_of(answer: Answer) -> float | None:
-    """When an answer says that it was given, by the cloud's own clock (Unix s)."""
+    """The time of a response by the cloud's own clock (Unix s)."""
     return parse_http_date(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
 
 
 async def account_of(sdk: Sdk, *, compatible: bool) -> str:
-    """The account, and the endpoint where one is named; asked once for as long as the same credentials are used."""
+    """The account, and the endpoint if one is set; fetched once for the same credentials."""
     if sdk.account is None:
         if compatible:
             sdk.account = await _owner(sdk)
@@ -48,7 +48,7 @@ async def account_of(sdk: Sdk, *, compatible: bool) -> str:
 
 
 async def _owner(sdk: Sdk) -> str:
-    """Whose the default group is: a cloud that is not Amazon's need not have its service that tells the account."""
+    """The owner of the default security group: other clouds may lack the service that reports the account."""
     asked = [{"Name": "group-name", "Values": ["default"]}]
     try:
         groups = await sdk.pages(sdk.home(), "describe_security_groups", "SecurityGroups", Filters=asked)
@@ -61,7 +61,7 @@ async def _owner(sdk: Sdk) -> str:
 
 
 class Preflight:
-    """One look before a study; `compatible`: another cloud than AWS. `now` is this machine's Unix time (s)."""
+    """The checks before a study; `compatible`: the cloud is not AWS. `now` is this machine's Unix time (s)."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Preflight:
         self._compatible, self._now = compatible, now
 
     async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Everything that can be told; nothing more where the credentials do not hold."""
+        """All findings; only the first if the credentials are refused."""
         try:
             answer = await self._whoami()
         except NoCredentials as fault:
@@ -127,7 +127,7 @@ class Preflight:
     # -- rights, by dry runs: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html
 
     async def _rights(self, good: Sequence[tuple[Candidate, Image]]) -> list[Finding]:
-        """Dry runs in each region; the right to delete is tried on ids that belong to nobody."""
+        """Dry runs in each region; the right to delete is tried on ids that nobody owns."""
         by_region = {one.offering.region: (one, image) for one, image in reversed(good)}
         findings = []
         for region in list(by_region) or [self._sdk.home()]:
@@ -141,7 +141,7 @@ class Preflight:
         return findings
 
     async def _dry(self, action: str, region: str, **params: Any) -> Refusal:
-        """What a dry run is answered with; without a code where the cloud took it for a real call."""
+        """The outcome of a dry run; without a code if the cloud executed it."""
         try:
             await self._sdk.read("ec2", region, action, DryRun=True, **params)
         except NoCredentials:
@@ -151,7 +151,7 @@ class Preflight:
         return Refusal(RefusalKind.OTHER)
 
     async def _capability(self) -> Finding:
-        """Whether machines can be found again by their token; whether tags hold is only seen on something made."""
+        """Whether the cloud finds machines by token; whether it keeps tags can only be seen on a created resource."""
         asked = [{"Name": "client-token", "Values": ["cloudcmp-none"]}]
         try:
             await self._sdk.pages(self._sdk.home(), "describe_instances", "Reservations", Filters=asked)
@@ -164,7 +164,7 @@ class Preflight:
 
 
 def _dry_runs(by_region: dict[str, Any], region: str) -> Iterable[tuple[str, str, dict[str, Any]]]:
-    """The calls that a study will make, as (right, action, parameters)."""
+    """The calls of a study, as (right, action, parameters)."""
 
     def tagged(*kinds: str) -> list[dict[str, Any]]:
         return [{"ResourceType": kind, "Tags": [_MINIMAL]} for kind in kinds]
@@ -201,10 +201,7 @@ _CODES = {"on-demand": {"standard": "L-1216C47A", "x": "L-7295265B"}, "spot": {"
 
 
 async def quota(sdk: Sdk, candidates: Sequence[Candidate], *, compatible: bool) -> list[Finding]:
-    """Whether all candidates of a region may run at once; None where no quota can be read.
-
-    What already runs is counted by its cores; what other people start meanwhile is not known.
-    """
+    """Whether all candidates of a region may run at once, beside running machines; None if it cannot be read."""
     if compatible:
         return [Finding("quota", None, "this cloud tells no quota")] if candidates else []
     needs: dict[tuple[str, str, str], float] = {}

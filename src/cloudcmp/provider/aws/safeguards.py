@@ -1,4 +1,4 @@
-"""What keeps machines of EC2 from being left behind, and on what that rests for a plan's own candidates."""
+"""The safeguards against leftover EC2 machines, and what they depend on for a plan's candidates."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -36,20 +36,20 @@ SAFEGUARDS = {
 
 
 def safeguards_of(name: str, plan: Plan) -> tuple[Safeguard, ...]:
-    """The safeguards with what a plan's candidates of this provider rest on, and what its trials take away."""
+    """The safeguards, qualified by a plan's candidates of this provider and by its trials."""
     own = [one for one in plan.candidates if one.runner == name]
     return death_with(SAFEGUARDS[name], *_images(own), *while_stopped(plan, name, "no timer runs"))
 
 
 def ends(options: Mapping[str, str]) -> bool:
-    """Whether a machine is known to have its timer armed: by cloud-init, of an image that we choose."""
+    """True if cloud-init arms a machine's timer for certain: only in images that we choose."""
     image = options.get("image", "")
     windows = options.get("os") == "windows" or image.startswith("windows-")
     return not windows and (not image or image in LINES)
 
 
 def _images(candidates: Iterable[Candidate]) -> Iterator[str]:
-    """What the timer is armed by: cloud-init of the images that we choose; of others we know nothing."""
+    """What arms the timer: cloud-init in the images that we choose, unknown in others."""
     for one in candidates:
         options = dict(one.options)
         agent = "EC2Launch" if options.get("os") == "windows" else "cloud-init"

@@ -1,4 +1,4 @@
-"""botocore behind a fence: imported at the first call, every call with a deadline, every error one of ours."""
+"""The botocore client: imported at the first call, with deadlines, and with its errors converted to ours."""
 
 import os
 import threading
@@ -21,9 +21,7 @@ _NOISY = ("botocore", "urllib3")
 
 @dataclass(slots=True)
 class Sdk(SdkClient):
-    """The calls to one EC2 API. `name` is the provider's; `attempts` are those of a call that changes nothing, or that
-    may be repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
-    """
+    """The client of one EC2 API. `deadline_s` bounds every call; `attempts` applies to repeatable calls."""
 
     name: str
     attempts: int = 3
@@ -35,11 +33,11 @@ class Sdk(SdkClient):
     library, extra = "botocore", "aws"
 
     def endpoint(self) -> str | None:
-        """The endpoint that the environment names instead of AWS's own."""
+        """The endpoint set by the environment, instead of AWS's own."""
         return os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL") or None
 
     def home(self) -> str:
-        """The region that is asked where none is named: the environment's, the profile's, else us-east-1."""
+        """Default region: the environment's, the profile's, else us-east-1."""
         named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
         if named:
             return named
@@ -55,25 +53,22 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(service, region, action, **params), region)
 
     def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
-        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
+        """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(service, region, action, params, self.attempts, changes=False)
 
     async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Answer:
-        """A call that makes or ends something; `again`: doing it twice is doing it once.
-
-        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
-        """
+        """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
         attempts = self.attempts if again else 1
         return await self.run_in_thread(
             lambda: self._call("ec2", region, action, params, attempts, changes=True), region, changes=True
         )
 
     async def pages(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
+        """A complete list, all of its pages; raises IncompleteListing."""
         return await self.run_in_thread(lambda: self.pages_now(region, action, key, **params), region)
 
     def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
+        """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
 
         def fetch(token: str) -> tuple[list[Any], str]:
             more = {"NextToken": token} if token else {}
@@ -85,7 +80,7 @@ class Sdk(SdkClient):
         return all_pages(fetch, "", self.place(region), action)
 
     def forget(self) -> None:
-        """Read the credentials anew at the next call."""
+        """Drops the cached credentials; the next call reads them again."""
         with self._lock:
             self._session = None
             self._clients.clear()
@@ -124,10 +119,7 @@ class Sdk(SdkClient):
 
 
 def new_session() -> Any:
-    """A botocore session that logs only warnings: its debug log holds requests, and those hold secrets.
-
-    boto3 would be the same client behind a module for S3, which takes a tenth of a second to import.
-    """
+    """A botocore session that logs only warnings: its debug log holds requests with secrets."""
     import_modules("botocore.session", "botocore.loaders", "botocore.config")
     limit_logging(*_NOISY)
     import botocore.session

@@ -1,4 +1,4 @@
-"""What Azure has on its shelves: regions, sizes, images; unknown names are answered by the nearest."""
+"""Regions, sizes and images of Azure, with hints for unknown names."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from cloudcmp.provider.common.suggestions import check_name, check_system, neare
 
 
 class OfferingCatalog:
-    """Each list is fetched once."""
+    """Fetches each list once."""
 
     def __init__(self, sdk: Sdk) -> None:
         self._sdk = sdk
@@ -21,10 +21,7 @@ class OfferingCatalog:
         self._images: dict[tuple[str, str, str, str], Image] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The sizes that the subscription may have in a region, none for a region that is not known.
-
-        Prices are unknown: the study or a catalogue gives them.
-        """
+        """The sizes that the subscription may use in a region, without prices; none for an unknown region."""
         where = region or self._sdk.home()
         sold = self._sdk.run_blocking(lambda: self._sold_now(where))
         return tuple(sorted((offering_of(where, response) for response in sold), key=lambda one: one.name))
@@ -47,7 +44,7 @@ class OfferingCatalog:
 
     @staticmethod
     def _names(reply: Reply) -> tuple[str, ...]:
-        """The regions that an answer names; one that names none was cut short, for whoever answers is in one."""
+        """The region names in a response; an empty list is incomplete, since the endpoint itself is in a region."""
         physical = [
             str(one["name"])
             for one in reply.body.get("value") or ()
@@ -58,11 +55,11 @@ class OfferingCatalog:
         return tuple(sorted(physical))
 
     async def known_region(self, region: str) -> None:
-        """Raises Refused for a region that is not there, naming the nearest."""
+        """Raises Refused with the nearest name for an unknown region."""
         check_name("azure", f"there is no region {region!r} for this subscription", region, await self.regions())
 
     async def size(self, region: str, offering: str) -> dict[str, Any]:
-        """What is said of a size; one that is not sold here is refused, naming the nearest."""
+        """The description of a size; raises Refused with the nearest name if it is not sold here."""
         sold = await self._sdk.run_in_thread(lambda: self._sold_now(region))
         response = next((one for one in sold if str(one["name"]).lower() == offering.lower()), None)
         if response is None:
@@ -72,15 +69,15 @@ class OfferingCatalog:
         return response
 
     async def facts(self, region: str, offering: str) -> dict[str, str]:
-        """What is said of a size, by the names of its capabilities."""
+        """The capabilities of a size."""
         return facts_of(await self.size(region, offering))
 
     async def zones(self, region: str, offering: str) -> tuple[str, ...]:
-        """The zones in which a size is to be had."""
+        """The zones that sell a size."""
         return zones_of(await self.size(region, offering), region)
 
     async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
-        """The image that a machine boots, found once for each kind of machine."""
+        """The image that a machine boots, looked up once for each kind of machine."""
         facts, system = await self.facts(region, offering), options.get("os", "linux")
         asked = options.get("image") or default_image(system)
         kind = f"{facts.get('CpuArchitectureType')} {facts.get('HyperVGenerations')}"
@@ -109,7 +106,7 @@ _MIB = 2**20
 
 
 def category_of(size: str) -> str | None:
-    """The category that a size's family letters stand for, None for families that are not known here."""
+    """The category of a size by its family letters, None for an unknown family."""
     letters = re.match(r"(?:Standard|Basic)_([A-Z]+)", size)
     if letters is None:
         return None
@@ -118,12 +115,12 @@ def category_of(size: str) -> str | None:
 
 
 def facts_of(response: Mapping[str, Any]) -> dict[str, str]:
-    """What is said of a size, by the names of its capabilities."""
+    """The capabilities of a size, by name."""
     return {str(one.get("name")): str(one.get("value")) for one in response.get("capabilities") or ()}
 
 
 def is_sold(response: Mapping[str, Any], region: str) -> bool:
-    """Whether an entry of the list is a size of virtual machines that this subscription may have in a region."""
+    """True for a virtual machine size that this subscription may use in a region."""
     here = [str(one).lower() for one in response.get("locations") or ()]
     if response.get("resourceType") != "virtualMachines" or region not in here:
         return False
@@ -131,7 +128,7 @@ def is_sold(response: Mapping[str, Any], region: str) -> bool:
 
 
 def zones_of(response: Mapping[str, Any], region: str) -> tuple[str, ...]:
-    """The zones of a region in which a size is to be had, sorted; none where the region has no zones."""
+    """The zones of a region that sell a size, sorted; none if the region has no zones."""
     offered = {
         str(zone)
         for one in response.get("locationInfo") or ()
@@ -145,7 +142,7 @@ def zones_of(response: Mapping[str, Any], region: str) -> tuple[str, ...]:
 
 
 def offering_of(region: str, response: Mapping[str, Any]) -> Offering:
-    """A size as the list of resource SKUs tells it; GB of memory are GiB there, MB of local disks MiB."""
+    """An offering from a resource SKU, whose memory in GB means GiB and whose local disks in MB mean MiB."""
     facts = facts_of(response)
     name = str(response["name"])
     vcpus = _number(facts.get("vCPUsAvailable") or facts.get("vCPUs"))

@@ -1,4 +1,4 @@
-"""What an error of Azure's Resource Manager, or of the way there, means: told apart, with Azure's own code in the line.
+"""Converts errors of Azure's Resource Manager or of the connection, keeping Azure's own code.
 
 Codes: https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/common-deployment-errors and
 https://learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/allocation-failure
@@ -50,7 +50,7 @@ _MORE = "ask for a higher quota (Azure portal, Quotas), or run fewer at once"
 
 
 def error_in(body: Any, status: int = 0) -> CloudError | None:
-    """The error that a body tells, the innermost code that says more than that something failed."""
+    """The error in a response body, with the innermost known code."""
     cause = body.get("error", body) if isinstance(body, Mapping) else None
     if not isinstance(cause, Mapping) or not cause.get("code"):
         return None
@@ -62,17 +62,17 @@ def error_in(body: Any, status: int = 0) -> CloudError | None:
 
 
 def missing(fault: errors.ProviderFault) -> bool:
-    """Whether a refusal says that what was named is not there."""
+    """True if a refusal says that the resource does not exist."""
     return isinstance(fault, errors.Refused) and fault.is_refusal(errors.RefusalKind.MISSING)
 
 
 def code_of(fault: errors.ProviderFault) -> str:
-    """The provider's own code in a fault of ours."""
+    """The provider's own code in a fault."""
     return fault.reason.code if fault.reason else ""
 
 
 def refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
-    """What the provider surely did not do, None for codes that say no such thing."""
+    """The fault for an error after which surely nothing was done, None for other codes."""
     if cause.code in _CREDENTIALS:
         return errors.BadCredentials.at(where, f"{cause.code}: {_CREDENTIALS[cause.code]}", RENEW)
     kinds: tuple[tuple[bool, type[errors.ProviderFault], str], ...] = (
@@ -88,14 +88,14 @@ def refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
 
 
 def reason_of(cause: CloudError) -> errors.Refusal:
-    """What an error means, where the driver acts on it."""
+    """The meaning of an error, if the driver acts on it."""
     return errors.Refusal(
         errors.RefusalKind.MISSING if cause.code in _MISSING else errors.RefusalKind.OTHER, cause.code, cause.text
     )
 
 
 def _is_quota(cause: CloudError) -> bool:
-    """A quota of cores is told as an operation that is not allowed, with the quota in its text."""
+    """True for a quota error; Azure reports core quotas as OperationNotAllowed with the quota in the text."""
     named = cause.code in {"OperationNotAllowed", "Conflict"} and "quota" in cause.text.lower()
     return named or cause.code.endswith(_QUOTA)
 
@@ -105,9 +105,9 @@ def _known(cause: CloudError) -> bool:
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Our error for one of azure-core's. `changes`: the call makes or ends something, so that a lost answer matters.
+    """Converts an azure-core error. `changes`: the call creates or deletes something, so a lost response matters.
 
-    The names are azure-core's exception classes, told by name to keep it unimported.
+    Compares class names, so that azure-core stays unimported.
     """
     names = [kind.__name__ for kind in type(error).__mro__]
     status = int(getattr(error, "status_code", None) or 0)
@@ -119,12 +119,12 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
 
 
 def _answered(error: BaseException) -> bool:
-    """Whether a refusal to authenticate came from the Resource Manager, and not from where credentials are had."""
+    """True if the Resource Manager refused the authentication, not the login service."""
     return error_in(_body(error)) is not None and "authentication failed" not in str(error).lower()[:40]
 
 
 def _no_login(error: BaseException, name: str, where: str) -> errors.ProviderFault:
-    """Why no token could be had. azure-identity tells it in words only, also where its server cannot be reached."""
+    """Why there is no token. azure-identity reports it in words only, even if its server is unreachable."""
     _, failed, why = str(error).partition("Authentication failed: ")
     if name == "CredentialUnavailableError" or not failed:
         return errors.NoCredentials.at(where, "there are no credentials", _SET)
@@ -153,7 +153,7 @@ def _body(error: BaseException) -> Any:
 
 
 def _said(error: BaseException, status: int, where: str, *, changes: bool) -> errors.ProviderFault:
-    """An answer came, with a status that is no success."""
+    """The fault of a response whose status is no success."""
     cloud_error = error_in(_body(error), status)
     cause = cloud_error or CloudError(f"HTTP {status}", "", status)
     found = refusal(cause, where)
@@ -184,7 +184,7 @@ def _unanswered(error: BaseException, names: list[str], where: str, *, changes: 
 
 
 def _chain(error: BaseException, depth: int = 6) -> list[str]:
-    """The names of an error and of those within it, as the layers below the client wrap them."""
+    """The class names of an error and of the errors that it wraps."""
     found = [type(error).__name__]
     if depth:
         inner = [error.__cause__, getattr(error, "inner_exception", None), getattr(error, "reason", None), *error.args]

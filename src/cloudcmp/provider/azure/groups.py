@@ -1,8 +1,8 @@
-"""What a launch stands on: a resource group of its own, with a network and a firewall in it.
+"""The resource group of a launch, with a network and a firewall in it.
 
-A group a launch, and not one a study: what ends it can end nothing of another launch, whatever a list shows or does not
-show at that moment, and whatever is left in it of a machine that was half made goes with it. Its name holds the study's
-and the token's; its tags are the study's. See docs/adr/0038-a-resource-group-for-each-launch.md.
+Each launch has its own group, so deleting it cannot end another launch, whatever a list shows, and removes half-made
+machines too. Its name holds the study's name and the token; its tags are the study's. See
+docs/adr/0038-a-resource-group-for-each-launch.md.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ _LOOKS = 120  # a group with a network in it takes a while to go
 
 @dataclass(slots=True)
 class Groups:
-    """The groups of one subscription; `pause_s` between looks at what takes its time, at most for `within_s`."""
+    """The resource groups of one subscription; `pause_s` is the poll interval, `within_s` the longest wait."""
 
     sdk: Sdk
     pause_s: float = 1.0
@@ -39,10 +39,10 @@ class Groups:
     _made: set[str] = field(default_factory=set)
 
     async def create(self, request: CreateRequest) -> str:
-        """The group with its firewall and its network; asking again gives the same one. Returns its id.
+        """Creates a group with its firewall and network, and returns its id; idempotent. Nothing in it is billed.
 
-        One whose inside cannot be made is asked to go again: nothing in it is billed. Raises Refused for a group of
-        that name that is somebody else's, and the kinds of ProviderFault.
+        Requests its deletion if its contents fail. Raises Refused if a foreign group has that name, and the kinds of
+        ProviderFault.
         """
         name, rules = names.group_of(request), _rules(request)
         there = await self._there(name)
@@ -79,13 +79,13 @@ class Groups:
             await self._made_in("availability_sets", "compute", name, names.PLACEMENT_NAME, away, _AT_ONCE)
 
     async def _put(self, kind: str, client: str, action: str, *names: str, body: dict[str, Any]) -> Reply:
-        """A request by name: doing it twice is doing it once, so it is sent again where its answer is lost."""
+        """Creates or updates a resource by name; idempotent, so it is sent again if its response is lost."""
         return await self.sdk.change(client, kind, action, *names, body=body, again=True)
 
     async def _made_in(
         self, kind: str, client: str, group: str, name: str, body: dict[str, Any], action: str = _IN_TIME
     ) -> None:
-        """Make one thing and wait until it is seen ready, for what stands on it is refused before."""
+        """Creates a resource and waits until it is ready, since resources that use it are refused before."""
         await self._put(kind, client, action, group, name, body=body)
         state, waited_s = "", 0.0
         while state not in {"Succeeded", "Failed", "Canceled"}:
@@ -101,10 +101,7 @@ class Groups:
             raise ProviderFault.at(group, f"{name} could not be made ({state})", "see the provider's console")
 
     async def _undo(self, request: CreateRequest, name: str, why: ProviderFault) -> None:
-        """Ask for a group that is of no use to go; where it may be there still, whoever asked is told so, not why.
-
-        Raises ProviderFault then, of a kind that keeps the lease open.
-        """
+        """Deletes a useless group; raises ProviderFault, which keeps the lease open, if the group may still exist."""
         accepted, rest, left = False, "its group may still be there", _TRIES
         while left:
             left -= 1
@@ -120,19 +117,17 @@ class Groups:
         raise ProviderFault.at(request.name, f"{why}; {rest}", "cloudcmp cleanup") from why
 
     async def _there(self, name: str) -> dict[str, Any] | None:
-        """What is said of a group, None where there is none of this name."""
+        """The description of a group, None if there is none of this name."""
         reply = await unless_missing(self.sdk.read("resource", "resource_groups", "get", name))
         return None if reply is None else reply.body
 
     async def state(self, name: str) -> str | None:
-        """The state of a group, None where there is none."""
+        """The state of a group, None if there is none."""
         response = await self._there(name)
         return None if response is None else str((response.get("properties") or {}).get("provisioningState", "unknown"))
 
     async def rules(self, name: str) -> list[Rule]:
-        """What the firewall of a group admits: its own rules, and Azure's default ones for the network, which is the
-        launch's own.
-        """
+        """The rules of a group's firewall: its own, and Azure's defaults, which admit the launch's own network."""
         call = self.sdk.read("network", "network_security_groups", "get", name, names.FIREWALL_NAME)
         reply = await unless_missing(call)
         inside = (reply.body.get("properties") or {}) if reply is not None else {}
@@ -140,9 +135,9 @@ class Groups:
         return [rule for one in listed for rule in _held(one.get("properties") or {})]
 
     async def destroy(self, name: str) -> bool:
-        """Ask for a group with all in it to go; whether that was accepted, False where there is none.
+        """Requests the deletion of a group and its contents; True if accepted, False if there is none.
 
-        Raises Refused for a group that bears no tag of ours, and for one that holds what we did not make.
+        Raises Refused for a group without our tags, and for one with resources that we did not create.
         """
         response = await self._there(name)
         if response is None:
@@ -155,7 +150,7 @@ class Groups:
         return await self._delete(name)
 
     async def _delete(self, name: str) -> bool:
-        """Whether the request was accepted; False where there is no such group."""
+        """True if the deletion was accepted, False if there is no such group."""
         call = self.sdk.change("resource", "resource_groups", "begin_delete", name, again=True)
         try:
             return await unless_missing(call) is not None
@@ -165,7 +160,7 @@ class Groups:
             raise
 
     async def _only_ours(self, name: str) -> None:
-        """Raises Refused where somebody put something into the group that would go with it."""
+        """Raises Refused if the group holds foreign resources, which its deletion would delete."""
         inside = await unless_missing(self.sdk.pages("resource", "resources", "list_by_resource_group", name))
         foreign = [str(one.get("name")) for one in inside or () if not _made_by_us(one)]
         if foreign:
@@ -174,7 +169,7 @@ class Groups:
 
 
 def _held(rule: dict[str, Any]) -> Iterator[Rule]:
-    """The rules in one of Azure's. Its load balancer is none of a launch's: only Azure's own probes come from it.
+    """The rules in one Azure rule; ignores Azure's load balancer, from which only Azure's own probes come.
 
     https://learn.microsoft.com/azure/virtual-network/network-security-groups-overview#default-security-rules
     """
@@ -190,7 +185,7 @@ def _held(rule: dict[str, Any]) -> Iterator[Rule]:
 
 
 def _made_by_us(response: dict[str, Any]) -> bool:
-    """Whether a thing in a group is ours: it bears our tags or, as disks do not, a name of ours."""
+    """True if a resource has our tags or, for disks, which have none, one of our names."""
     return names.bears_ours(response) or str(response.get("name", "")).startswith(names.OURS)
 
 
@@ -199,7 +194,7 @@ def _state(reply: Reply) -> str:
 
 
 def _rules(request: CreateRequest) -> list[dict[str, Any]]:
-    """Who may come in beside the launch's own machines, which Azure's default rules let reach each other."""
+    """The rule that admits the controller; Azure's default rules connect the launch's machines."""
     rule = {
         "priority": 100,
         "direction": "Inbound",

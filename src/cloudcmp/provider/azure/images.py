@@ -17,9 +17,9 @@ _HOW = "write PUBLISHER:OFFER:SKU, PUBLISHER:OFFER:SKU:VERSION, or the id of an 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Images of one publisher: its offer, and the SKUs for each kind of machine (None: there is none).
+    """A publisher's image line: its offer, and the SKU for each kind of machine, None if there is none.
 
-    `second` and `first` are generations of virtual machines on x86-64, `arm` is for Arm64, which is of the second only.
+    `first` and `second` are generations of virtual machines on x86-64; `arm` is for Arm64, always of the second.
     """
 
     publisher: str
@@ -43,7 +43,7 @@ LINES = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its name, how a request refers to it (an `imageReference`), and whether it is Windows."""
+    """An image: its name, its `imageReference` in requests, and whether it is Windows."""
 
     name: str
     reference: dict[str, str]
@@ -51,10 +51,10 @@ class Image:
 
 
 async def find_image(sdk: Sdk, region: str, asked: str, facts: dict[str, str], *, windows: bool) -> Image:
-    """The image of a line (its newest), of a publisher's name, or of the id of one's own, which is taken at its word.
+    """The newest image of a line, a publisher's image by name, or the user's own by id, which is not checked.
 
-    `facts` are what is said of the size that it is for. Raises Refused where there is none, naming the nearest line, or
-    where it is sold under terms of its publisher, whose price nobody counts.
+    `facts` are the capabilities of its size. Raises Refused with the nearest line if there is none, or if the image has
+    a price or terms of its publisher.
     """
     if asked.startswith("/subscriptions/"):
         return Image(asked.rpartition("/")[2], {"id": asked}, windows)
@@ -87,7 +87,7 @@ def _sku(line: Line, asked: str, facts: dict[str, str], region: str) -> str:
 
 
 async def _newest(sdk: Sdk, region: str, *names: str) -> str:
-    """The newest version: the list is asked for from its end, one entry is enough."""
+    """The newest version: lists one entry in descending order."""
     try:
         reply = await sdk.read("compute", "virtual_machine_images", "list", region, *names, top=1, orderby="name desc")
     except Refused as fault:
@@ -124,5 +124,5 @@ def _usable(told: dict[str, Any], region: str, asked: str, facts: dict[str, str]
 
 
 def default_image(system: str) -> str:
-    """The image of a machine for which the study names none."""
+    """The image of a machine whose study names none."""
     return DEFAULT_WINDOWS if system == "windows" else DEFAULT_LINUX

@@ -1,4 +1,4 @@
-"""The one call that makes a machine: its tags, disks, network card, public address and their end are all in it.
+"""Builds the one call that creates a machine, including tags, disks, network card, public address and their end.
 
 Fields: https://learn.microsoft.com/rest/api/compute/virtual-machines/create-or-update
 """
@@ -26,10 +26,7 @@ _ADMIN = "cloudadmin"  # Azure wants one; cloud-init makes our own user and no o
 
 
 def machine_body(request: CreateRequest, group_id: str, image: Image, zones: tuple[str, ...]) -> dict[str, Any]:
-    """The body of the request for a machine in a launch's group, in one of the `zones` that its size is sold in.
-
-    Raises Refused for what cannot be had.
-    """
+    """The request body for a machine in a launch's group; raises Refused for unavailable options."""
     options = dict(request.options)
     _refuse(request, options)
     name, tags = machine_of(request), tags_of(request)
@@ -49,7 +46,7 @@ def machine_body(request: CreateRequest, group_id: str, image: Image, zones: tup
 
 
 def _refuse(request: CreateRequest, options: Mapping[str, str]) -> None:
-    """What Azure has not, or has only otherwise than the study means it."""
+    """Raises Refused for options that Azure lacks, or that have another meaning there."""
     where, placement, spot = request.name, options.get("placement"), options.get("market") == "spot"
     if options.get("tenancy") == "dedicated":
         what = "a dedicated host is rented whole on Azure, apart from its machines: none is made here"
@@ -65,7 +62,7 @@ def _refuse(request: CreateRequest, options: Mapping[str, str]) -> None:
 
 
 def _zone(request: CreateRequest, options: Mapping[str, str], zones: tuple[str, ...]) -> str | None:
-    """The zone that is asked for, else one by the token, so that it is known where a machine stands; None: no zones."""
+    """The study's zone, else one chosen by the token, so that the zone is known; None without zones."""
     asked = options.get(ZONE)
     if asked:
         if asked not in zones:
@@ -78,7 +75,7 @@ def _zone(request: CreateRequest, options: Mapping[str, str], zones: tuple[str, 
 
 
 def _disks(request: CreateRequest, name: str) -> dict[str, Any]:
-    """The root disk and, if asked for, one of its own beside it; both end with the machine."""
+    """The root disk and, if the study has one, a separate volume; both end with the machine."""
     volume = request.volume
     root: dict[str, Any] = {"createOption": "FromImage", "name": f"{name}-root", "caching": "ReadWrite", **_DELETE}
     root["managedDisk"] = {"storageAccountType": _ROOT}
@@ -123,7 +120,7 @@ def _size(volume: Volume) -> dict[str, int]:
 
 
 def _system(request: CreateRequest, name: str, image: Image) -> dict[str, Any]:
-    """Who may log in: nobody by Azure's own doing, for the key and the password that it wants are thrown away."""
+    """The login settings. Azure requires a key and a password; both are thrown away, so nobody can use them."""
     common = {"adminUsername": _ADMIN, "allowExtensionOperations": False}
     if image.windows:
         short = f"c{request.token.replace('-', '')[:14]}"  # at most 15 letters
@@ -146,7 +143,7 @@ def _custom_data(request: CreateRequest) -> bytes:
 
 
 def throwaway_key() -> str:
-    """A public key whose private half is kept nowhere; Azure takes RSA and ed25519.
+    """A public key whose private half is kept nowhere; Azure accepts RSA and ed25519.
 
     https://learn.microsoft.com/azure/virtual-machines/linux/mac-create-ssh-keys
     """
@@ -158,7 +155,7 @@ def throwaway_key() -> str:
 
 
 def _network(name: str, tags: dict[str, str], group_id: str) -> dict[str, Any]:
-    """A card and a public address of its own, which end with the machine, in the launch's own network."""
+    """A card and a public address, which end with the machine, in the launch's own network."""
     subnet = f"{group_id}/providers/Microsoft.Network/virtualNetworks/{NETWORK_NAME}/subnets/{SUBNET_NAME}"
     address = {
         "name": f"{name}-address",
@@ -180,10 +177,9 @@ def _network(name: str, tags: dict[str, str], group_id: str) -> dict[str, Any]:
 
 
 def _market(request: CreateRequest, options: Mapping[str, str]) -> dict[str, Any]:
-    """Spot machines are deleted when they are taken back; they cost at most what the budget counts them at.
+    """The spot settings: a preempted machine is deleted; the maximum price is the budget's, else -1 (on-demand).
 
-    A maximum is told in USD: https://learn.microsoft.com/azure/virtual-machines/spot-vms. Raises Refused for another
-    currency; without a price the maximum is -1, that of the machine on demand.
+    Raises Refused if the price is not in USD: https://learn.microsoft.com/azure/virtual-machines/spot-vms.
     """
     if options.get("market") != "spot":
         return {}

@@ -1,4 +1,4 @@
-"""What becomes of groups, machines and disks: asked to go, and seen gone."""
+"""The life of Azure groups, machines and disks: status, deletion, evidence of absence."""
 
 from dataclasses import dataclass, field
 
@@ -15,12 +15,10 @@ from cloudcmp.provider.common.responses import unless_missing
 
 @dataclass(slots=True)
 class AzureLifecycle(ResourceLifecycle):
-    """What becomes of the resources of one subscription.
+    """The life of one subscription's resources.
 
-    A deletion that finds nothing counts as accepted where the resource was seen before: an earlier one's answer was
-    lost. Where it never was, it may only not be there yet.
-
-    What was just made may not be found everywhere yet: R, Azure documents no bound.
+    A deletion that finds nothing counts as accepted if the resource was seen before: an earlier response was lost. If
+    it was never seen, it may not be visible yet (R: Azure documents no bound).
     """
 
     sdk: Sdk
@@ -30,12 +28,12 @@ class AzureLifecycle(ResourceLifecycle):
     _seen: set[str] = field(default_factory=set)
 
     async def destroy(self, handle: Handle) -> None:
-        """Ask for a group with all in it, a machine or a disk to go; what has gone is no error."""
+        """Requests the deletion of a group with its contents, a machine or a disk; a missing one is no error."""
         if await self.request_deletion(handle) or self.key(handle) in self._seen:
             self.absence.accepted(self.key(handle))
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for a group with all in it, a machine or a disk to go; False where there was none."""
+        """Requests the deletion of a group with its contents, a machine or a disk; False if there is none."""
         place = place_of(handle.cloud_id)
         if handle.kind == FIREWALL:
             return await self.groups.destroy(place.group)
@@ -46,11 +44,11 @@ class AzureLifecycle(ResourceLifecycle):
         return reply is not None and reply.status != 204
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not there yet is pending. Raises NoCapacity where there was no room for it."""
+        """The status of a machine; pending if it is not listed yet. Raises NoCapacity if there was no room for it."""
         return await self.machines.look(handle)
 
     async def state(self, handle: Handle) -> str | None:
-        """THERE where it is found by its name. Deallocated and being deleted are there."""
+        """THERE if it is found by name, also while it is deallocated or being deleted."""
         there = await self._there(handle)
         if there:
             self._seen.add(self.key(handle))
@@ -65,5 +63,5 @@ class AzureLifecycle(ResourceLifecycle):
         return await unless_missing(self.sdk.read("compute", "disks", "get", place.group, place.name)) is not None
 
     def key(self, handle: Handle) -> str:
-        """Its kind and id: ids are unique in all regions, in any case of letters."""
+        """Its kind and id: ids are unique across regions and ignore case."""
         return f"{handle.kind} {handle.cloud_id.lower()}"

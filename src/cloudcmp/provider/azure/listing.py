@@ -1,4 +1,4 @@
-"""What exists, as Azure lists it: complete, or an error that says that it is not. Lists are of all regions at once."""
+"""Lists existing Azure resources, of all regions at once, completely, or raises."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -14,16 +14,13 @@ _OWN = {TOKEN_TAG, NAME_TAG}
 
 
 async def find(sdk: Sdk, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-    """All that bears the study's tag, in a region or in all, and what was made with the token.
-
-    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
-    """
+    """Resources with the study's tag or the token, in a region or in all; raises IncompleteListing."""
     every = [item for kind in _KINDS for item in await kind(sdk)]
     return tuple(item for item in every if belongs(item, study, token) and region in {None, item.region})
 
 
 async def leftovers(sdk: Sdk) -> Listing:
-    """Whatever bears our schema's tag, and a line for each kind that cannot be listed."""
+    """All resources with the schema tag, and a line for each kind that cannot be listed."""
     return await list_leftovers([(word, partial(kind, sdk)) for kind, word in _KINDS.items()])
 
 
@@ -33,7 +30,7 @@ async def _machines(sdk: Sdk) -> list[TaggedResource]:
 
 
 async def _disks(sdk: Sdk) -> list[TaggedResource]:
-    """Disks that no machine holds: one that is held ends with its machine."""
+    """Disks attached to no machine: an attached disk ends with its machine."""
     listed = await sdk.pages("compute", "disks", "list")
     return [_found(response, VOLUME) for response in listed if not response.get("managedBy")]
 

@@ -1,7 +1,7 @@
-"""Machines: made in one call whose end is watched for, looked at, resized, ended, and seen gone.
+"""Azure machines: creation in one watched call, status, resize, deletion.
 
-A request is accepted long before it is decided: a machine that has no room, or no quota, fails later, and stays as a
-thing that failed until it is deleted.
+Azure accepts a request long before it decides it: a machine without capacity or quota fails later, and remains as a
+failed machine until it is deleted.
 """
 
 import asyncio
@@ -33,10 +33,7 @@ _UNTOLD = (errors.LostAnswer, errors.Throttled, errors.IncompleteListing, errors
 
 @dataclass(slots=True)
 class Machines:
-    """The machines of one subscription; `pause_s` between looks, `decide_s` for a request to be decided.
-
-    `clock` gives seconds of any origin.
-    """
+    """The machines of one subscription; `pause_s` is the poll interval, `decide_s` the wait for a decision."""
 
     sdk: Sdk
     pause_s: float = 1.0
@@ -48,10 +45,10 @@ class Machines:
     # -- making
 
     async def create(self, request: CreateRequest, place: Place, body: dict[str, Any]) -> str:
-        """The machine, once it is known that there is room for it, or after `decide_s`; the same token makes no other.
+        """Creates a machine and waits until Azure decides, or for `decide_s`; idempotent by token.
 
-        Raises NoCapacity and QuotaReached also where Azure says so only after it took the request; what was half made
-        has then been seen gone. LostAnswer where it may have been made, and the other kinds of fault where it was not.
+        Raises NoCapacity and QuotaReached also for a late decision, after the failed machine is seen gone. Raises
+        LostAnswer if the machine may exist, and the other kinds of fault if it does not.
         """
         try:
             reply = await self._asked(place, body)
@@ -73,7 +70,7 @@ class Machines:
         return canonical(id)
 
     async def _asked(self, place: Place, body: dict[str, Any]) -> Reply:
-        """The request; again only where surely nothing was made: what it stands on is not seen everywhere yet."""
+        """Sends the request; repeats it only while the group or network that it needs is not visible yet."""
         until = self.clock() + _NOT_YET_S
         while True:
             try:
@@ -84,7 +81,7 @@ class Machines:
             await asyncio.sleep(self.pause_s)
 
     async def _put(self, place: Place, body: dict[str, Any]) -> Reply:
-        """Sent once, and only where there is no machine of this name: another one's would be changed."""
+        """Sends the request once, conditional on no machine of this name: it would change an existing one."""
         return await self.sdk.change(
             "compute",
             "virtual_machines",
@@ -96,7 +93,7 @@ class Machines:
         )
 
     async def _ours(self, request: CreateRequest, place: Place, fault: errors.LostAnswer) -> str:
-        """The machine that is there already under this name, if it bears the token; else the fault stands."""
+        """The existing machine of this name if it has the token; else raises the fault."""
         until, there = self.clock() + _NOT_YET_S, code_of(fault) == "PreconditionFailed"
         while there and self.clock() < until:
             response = await self._read(place)
@@ -108,16 +105,16 @@ class Machines:
         raise fault
 
     async def _after(self, place: Place, fault: errors.ProviderFault) -> errors.ProviderFault:
-        """A refusal, once nothing is there: one for want of room may leave a machine that failed, which is ended."""
+        """The refusal, after a failed machine that it may have left is deleted."""
         if not isinstance(fault, errors.NoCapacity | errors.QuotaReached) or await self._ended(place):
             return fault
         what = f"{fault}; whether something was made cannot be told"
         return errors.ProviderFault.at(place.name, what, "cloudcmp cleanup")
 
     async def _decided(self, place: Place, reply: Reply) -> CloudError | None:
-        """Why a machine cannot be had, once Azure has decided that; None once it runs, or where nothing tells.
+        """Azure's reason for a failed machine; None once it runs, or if still unknown.
 
-        What a poll cannot tell says nothing of the machine: no second one is ever asked for because of it.
+        A failed poll says nothing about the machine, so it never leads to a second request.
         """
         until = self.clock() + self.decide_s
         while self.clock() < until:
@@ -141,7 +138,7 @@ class Machines:
         return None
 
     async def _ended(self, place: Place) -> bool:
-        """End a machine that is of no use; whether it is seen gone, twice, in a while."""
+        """Deletes a useless machine; True if two looks show it gone in time."""
         agree = 0
         for _ in range(_TRIES):
             try:
@@ -157,17 +154,17 @@ class Machines:
     # -- ending
 
     async def destroy(self, handle: Handle) -> bool:
-        """Ask for a machine to go, with its disks, its card and its address; whether that was accepted."""
+        """Requests the deletion of a machine with its disks, card and address; True if accepted."""
         return await self._delete(place_of(handle.cloud_id))
 
     async def _delete(self, place: Place) -> bool:
-        """Without waiting for the guest to shut down: nothing on it is kept. False where there is none (204)."""
+        """Deletes without waiting for the guest's shutdown; False if there is none (204)."""
         names = ("compute", "virtual_machines", "begin_delete", place.group, place.name)
         reply = await unless_missing(self.sdk.change(*names, again=True, force_deletion=True))
         return reply is not None and reply.status != 204
 
     async def there(self, handle: Handle) -> bool:
-        """Whether a machine is there, in whatever state."""
+        """True if the machine exists, in any state."""
         return await self._read(place_of(handle.cloud_id)) is not None
 
     async def _read(self, place: Place, *, view: bool = False) -> dict[str, Any] | None:
@@ -183,10 +180,10 @@ class Machines:
     # -- looking
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that was never seen is pending, one that was and is not there any more gone.
+        """The status of a machine: pending before it was ever seen, gone if it was seen and no longer exists.
 
-        A spot machine that is taken back is deleted, and nothing tells the cause.
-        Raises NoCapacity or QuotaReached for one that failed for that.
+        Azure deletes a preempted machine without telling the cause. Raises NoCapacity or QuotaReached for a machine
+        that failed because of that.
         """
         response = await self._read(place_of(handle.cloud_id), view=True)
         if response is None and handle.cloud_id in self._seen:
@@ -212,7 +209,7 @@ class Machines:
         return MachineStatus(state, address, port, peer_address=inside, why=_why(response, state))
 
     async def _reached(self, handle: Handle, properties: dict[str, Any]) -> tuple[str | None, str | None]:
-        """The public and the inside address; both stay as long as the machine does, and are asked for once."""
+        """The public and the private address; both are constant, so they are fetched once."""
         known = self._addresses.get(handle.cloud_id)
         if known is not None:
             return known
@@ -236,16 +233,16 @@ class Machines:
         return self._addresses[handle.cloud_id]
 
     async def zone(self, handle: Handle) -> str | None:
-        """The zone of a machine, None while it is not there, and where it stands in none."""
+        """The zone of a machine; None while it does not exist, or if it is in no zone."""
         response = await self._read(place_of(handle.cloud_id)) or {}
         return next((str(one) for one in response.get("zones") or ()), None)
 
     # -- another size
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
-        """Deallocate, change the size, start, until it runs; `stopped` is called while it stands still.
+        """Deallocates, calls `stopped`, changes the size, starts, and waits until the machine runs.
 
-        Deallocated it may get any size of the region, of whatever hardware. Raises Refused where the size does not fit.
+        A deallocated machine may get any size of the region, on any hardware. Raises Refused if the size does not fit.
         """
         place = place_of(handle.cloud_id)
         names = (place.group, place.name)
@@ -261,7 +258,7 @@ class Machines:
         await self._until(place, "running")
 
     async def _over(self, place: Place, reply: Reply) -> None:
-        """Wait for an operation to end; raises the kind of fault that it ends with."""
+        """Waits for the end of an operation; raises its fault."""
         until = self.clock() + _CHANGE_S
         while reply.operation and self.clock() < until:
             answer = await self.sdk.ask(reply.operation)
@@ -286,13 +283,13 @@ def _statuses(response: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _power(response: dict[str, Any]) -> str:
-    """The last word of its power state, empty where none is told."""
+    """The last word of the power state, empty if there is none."""
     codes = [str(one.get("code", "")) for one in _statuses(response)]
     return next((code.partition("/")[2] for code in codes if code.startswith("PowerState/")), "")
 
 
 def _failure(response: dict[str, Any]) -> CloudError | None:
-    """Why a machine could not be made: what its provisioning failed with, None where it did not."""
+    """The provisioning error of a machine, None if it did not fail."""
     if (response.get("properties") or {}).get("provisioningState") not in _UNDONE:
         return None
     if _power(response) in {"running", "starting"}:  # it is there: only what came after its making failed

@@ -1,9 +1,9 @@
-"""The least that a user must be allowed for cloudcmp to work: generated from what the driver calls.
+"""The minimal role for cloudcmp, generated from the driver's calls.
 
-Azure's roles know no condition on tags for such calls: whoever has this role may end any machine and any resource group
-below the scope at which it is assigned. Give it in a subscription that holds nothing else.
-Operations: https://learn.microsoft.com/azure/role-based-access-control/resource-provider-operations
-Roles: https://learn.microsoft.com/azure/role-based-access-control/custom-roles
+Azure's roles have no tag conditions for such calls: a user with this role may delete any machine and any resource group
+in the scope of its assignment. Assign it in a subscription that holds nothing else. Operations:
+https://learn.microsoft.com/azure/role-based-access-control/resource-provider-operations Roles:
+https://learn.microsoft.com/azure/role-based-access-control/custom-roles
 """
 
 from collections.abc import Iterable, Mapping
@@ -56,7 +56,7 @@ WITHIN = (
     "Microsoft.Network/virtualNetworks/subnets/read",
     "Microsoft.Network/virtualNetworks/subnets/write",
 )
-"""What is made, joined and ended within a machine's or a network's own call."""
+"""Operations that a call on a machine or a network performs implicitly."""
 
 
 def actions() -> tuple[str, ...]:
@@ -65,10 +65,7 @@ def actions() -> tuple[str, ...]:
 
 
 def policy() -> dict[str, Any]:
-    """The definition of a role for `azure`; what it does not name, cloudcmp does not do.
-
-    Write the subscription's id into `AssignableScopes`.
-    """
+    """A role definition for `azure`; cloudcmp calls nothing else. Put the subscription's id into `AssignableScopes`."""
     return {
         "Name": "cloudcmp",
         "IsCustom": True,
@@ -82,7 +79,7 @@ def policy() -> dict[str, Any]:
 
 
 def allows(permissions: Iterable[Mapping[str, Any]], action: str) -> bool:
-    """Whether permissions, each with `actions` and `notActions`, allow an action."""
+    """True if permissions, each with `actions` and `notActions`, allow an action."""
     return any(
         _matches(one.get("actions") or (), action) and not _matches(one.get("notActions") or (), action)
         for one in permissions

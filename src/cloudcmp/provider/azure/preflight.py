@@ -1,4 +1,4 @@
-"""What must hold before anything is created, looked at without creating anything."""
+"""Checks that run before anything is created, and create nothing."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -22,13 +22,13 @@ from cloudcmp.provider.common.suggestions import nearest
 
 
 class Preflight:
-    """One look before a study. `now` is this machine's Unix time (s)."""
+    """The checks before a study. `now` is this machine's Unix time (s)."""
 
     def __init__(self, sdk: Sdk, catalog: OfferingCatalog, *, now: Callable[[], float] = time.time) -> None:
         self._sdk, self._catalog, self._now = sdk, catalog, now
 
     async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Everything that can be told; nothing more where the credentials do not hold."""
+        """All findings; only the first if the credentials are refused."""
         try:
             reply = await self._sdk.subscribed()
         except (NoCredentials, Refused) as fault:
@@ -66,7 +66,7 @@ class Preflight:
         return account_finding(account, shown, candidates, other=other, same=str.lower)
 
     async def _image(self, candidate: Candidate) -> Finding:
-        """The size and its image; what is sold here for another subscription only is not there."""
+        """Whether the size and its image are available to this subscription."""
         sold, options = candidate.offering, dict(candidate.options)
         try:
             image = await self._catalog.image_for(sold.region, sold.name, options)
@@ -83,7 +83,7 @@ class Preflight:
             raise Refused.at(candidate.id, f"{sold.name} is not sold on the spot market", "take market: on-demand")
 
     async def _rights(self) -> Finding:
-        """What the role allows, as Azure tells it; denials that are laid on single resources are not in it."""
+        """The role's permissions as Azure reports them, which excludes denials on single resources."""
         try:
             reply = await self._sdk.permissions()
         except NoCredentials:
@@ -105,10 +105,7 @@ _ALL, _SPOT = "cores", "lowPriorityCores"
 
 
 async def quota(sdk: Sdk, catalog: OfferingCatalog, candidates: Sequence[Candidate]) -> list[Finding]:
-    """Whether all candidates of a region may run at once; None where a quota cannot be read.
-
-    What runs already is counted by Azure, deallocated machines too; what others start meanwhile is not known.
-    """
+    """Whether all candidates of a region may run at once, by Azure's own usage figures; None if they cannot be read."""
     needs: dict[str, dict[str, float]] = {}
     for one in candidates:
         region, vcpus = one.offering.region, (one.offering.vcpus or 0.0) * one.count
@@ -119,7 +116,7 @@ async def quota(sdk: Sdk, catalog: OfferingCatalog, candidates: Sequence[Candida
 
 
 async def _names(catalog: OfferingCatalog, one: Candidate) -> tuple[str, ...]:
-    """The quotas that count a candidate: spot machines have one of their own, for all families."""
+    """The quotas that count a candidate: spot machines share one quota for all families."""
     if dict(one.options).get("market") == "spot":
         return (_SPOT,)
     family = str((await catalog.size(one.offering.region, one.offering.name)).get("family") or "")

@@ -1,4 +1,4 @@
-"""Azure's own client libraries behind a fence: imported at the first call, each call with a deadline."""
+"""Azure's client libraries: imported at the first call, with deadlines, and with their errors converted to ours."""
 
 import json
 import logging
@@ -36,7 +36,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer: its status, its headers by their names in lower case, and its body (an object, {} for none)."""
+    """A response: its status, its headers by lower-case name, and its body (an object, {} if empty)."""
 
     status: int
     headers: Mapping[str, str]
@@ -44,7 +44,7 @@ class Reply:
 
     @property
     def operation(self) -> str:
-        """Where the long running operation that this answer began tells how it goes, empty where it began none.
+        """The URL of the long-running operation that this response started, empty if there is none.
 
         https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
         """
@@ -53,9 +53,7 @@ class Reply:
 
 @dataclass(slots=True)
 class Sdk(SdkClient):
-    """The calls to one Azure Resource Manager. `attempts` are those of a call that changes nothing, or that may be
-    repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
-    """
+    """The client of one Resource Manager. `deadline_s` bounds every call; `attempts` applies to repeatable calls."""
 
     attempts: int = _ATTEMPTS
     deadline_s: float = 60.0
@@ -66,11 +64,11 @@ class Sdk(SdkClient):
     library, extra = "a library of Azure's", "azure"
 
     def endpoint(self) -> str | None:
-        """The endpoint that the environment names instead of Azure's own."""
+        """The endpoint set by the environment, instead of Azure's own."""
         return (os.environ.get("CLOUDCMP_AZURE_ENDPOINT") or "").rstrip("/") or None
 
     def subscription(self) -> str:
-        """The subscription that the environment names; raises NoCredentials where it names none."""
+        """The subscription in AZURE_SUBSCRIPTION_ID; raises NoCredentials if it is not set."""
         named = os.environ.get("AZURE_SUBSCRIPTION_ID", "").strip()
         if not named:
             what = "no subscription is named"
@@ -78,7 +76,7 @@ class Sdk(SdkClient):
         return named
 
     def home(self) -> str:
-        """The region that is asked where none is named: that of CLOUDCMP_AZURE_REGION, else eastus."""
+        """Default region: CLOUDCMP_AZURE_REGION, else eastus."""
         return os.environ.get("CLOUDCMP_AZURE_REGION") or "eastus"
 
     # -- calls
@@ -88,7 +86,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(client, group, action, *args, **params))
 
     def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
-        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
+        """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(client, group, action, args, params, self.attempts, changes=False)[-1]
 
     async def change(
@@ -102,11 +100,10 @@ class Sdk(SdkClient):
         only_new: bool = False,
         **params: Any,
     ) -> Reply:
-        """A call that makes or ends something; its end is not waited for. `again`: doing it twice is doing it once.
+        """A call that creates or deletes something; does not wait for its end. `again`: the call is idempotent.
 
-        `only_new`: nothing is changed where there is something of that name already.
-
-        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
+        `only_new`: changes nothing if the name exists already. Raises LostAnswer if it may have been executed, and the
+        other kinds of fault if it was not.
         """
         given = args if body is None else (*args, json.dumps(body).encode())
         attempts = self.attempts if again else 1
@@ -119,11 +116,11 @@ class Sdk(SdkClient):
         return await self.run_in_thread(work, changes=True)
 
     async def pages(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
-        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
+        """A complete list, all of its pages; raises IncompleteListing."""
         return await self.run_in_thread(lambda: self.pages_now(client, group, action, *args, **params))
 
     def pages_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
-        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
+        """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
         found: list[dict[str, Any]] = []
         for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
             if not isinstance(reply.body.get("value"), list):
@@ -132,11 +129,11 @@ class Sdk(SdkClient):
         return found
 
     async def ask(self, url: str) -> Reply:
-        """What stands at a URL of this Resource Manager: how a long running operation goes, or what no client has."""
+        """Reads a URL of this Resource Manager, such as a long-running operation."""
         return await self.run_in_thread(lambda: self.ask_now(url))
 
     def ask_now(self, url: str) -> Reply:
-        """`ask`, in this thread."""
+        """`ask` in this thread."""
         return self.guarded(lambda: self._get(url), fault_of)
 
     async def subscribed(self, what: str = "") -> Reply:
@@ -145,7 +142,7 @@ class Sdk(SdkClient):
         return await self.ask(f"{path}?api-version={_SUBSCRIPTION_API}")
 
     async def permissions(self) -> Reply:
-        """What whoever asks may do in the subscription."""
+        """The caller's permissions in the subscription."""
         path = f"/subscriptions/{self.subscription()}/providers/Microsoft.Authorization/permissions"
         return await self.ask(f"{path}?api-version={_PERMISSIONS_API}")
 
@@ -154,7 +151,7 @@ class Sdk(SdkClient):
         return self.ask_now(f"/subscriptions/{self.subscription()}/locations?api-version={_SUBSCRIPTION_API}")
 
     def forget(self) -> None:
-        """Read the credentials anew at the next call."""
+        """Drops the cached credentials; the next call reads them again."""
         with self._lock:
             self._clients.clear()
             self._credential = None
@@ -172,7 +169,7 @@ class Sdk(SdkClient):
         *,
         changes: bool,
     ) -> list[Reply]:
-        """The answers of one call as they came: several where it is a list, whose pages are all fetched."""
+        """The responses of one call; several for a list, one for each page."""
 
         def call() -> list[Reply]:
             came: list[Any] = []
@@ -199,7 +196,7 @@ class Sdk(SdkClient):
         return _reply(answer)
 
     def _timing(self, attempts: int) -> dict[str, Any]:
-        """Few attempts, and none after the deadline; the clients' own default are ten, over minutes."""
+        """Few attempts, and none after the deadline; the clients' default is ten, over minutes."""
         return {
             "timeout": self.deadline_s,
             "retry_total": attempts - 1,
@@ -236,12 +233,12 @@ class Sdk(SdkClient):
 
 
 def _retries() -> Any:
-    """How a client repeats calls: not where it is told to wait so long that whoever asked has given up by then.
+    """The retry policy of a client, without waits that outlast the deadline, and without registering services.
 
-    Azure names such waits with HTTP 429, in `Retry-After`:
-    https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
-    Where a subscription is not registered for a service the client would register it, wait for that without an end,
-    and send the call again: a check would change the subscription, and a create come when nobody waits for it.
+    Azure requests such waits with HTTP 429 and `Retry-After`:
+    https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling. For an
+    unregistered service the client would register it, wait without limit, and repeat the call: a check would change the
+    subscription, and a create would execute after its caller gave up.
     """
     from azure.core.exceptions import HttpResponseError
     from azure.core.pipeline.policies import RetryPolicy
@@ -265,9 +262,9 @@ def _retries() -> Any:
 
 
 def new_credential() -> Any:
-    """What azure-identity finds: the environment's, a workload's or a machine's identity, a login of `az`.
+    """The credential that azure-identity finds: environment, workload or machine identity, or an `az` login.
 
-    Nothing below warnings is logged: debug logs hold requests, and those hold secrets.
+    Logs only warnings: debug logs hold requests with secrets.
     """
     import_modules("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
     from azure.identity import DefaultAzureCredential

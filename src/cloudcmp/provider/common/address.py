@@ -1,4 +1,4 @@
-"""Whom a launch's firewall lets in: the controller, by the addresses that the study names, or as it is seen."""
+"""The addresses that a launch's firewall admits: those in the study, or the controller's own."""
 
 import ipaddress
 import socket
@@ -11,24 +11,21 @@ Net = ipaddress.IPv4Network | ipaddress.IPv6Network
 SSH = 22
 _DOORS = {"linux": (SSH,), "windows": (3389, 5985)}
 LOGIN_PORTS = frozenset(port for ports in _DOORS.values() for port in ports)
-"""Every port at which machines are logged in to, whatever their system."""
+"""The login ports of all operating systems."""
 _WIDEST = {4: 24, 6: 64}  # prefix lengths, docs/adr/0033-whom-the-firewall-lets-in.md
 _ASKED = "https://checkip.amazonaws.com"
-"""Amazon's own answer to the question from where it is asked."""
+"""Amazon's service that returns the caller's address."""
 _WAIT_S = 5.0
 _NEXT = "say it in the study, e.g. allow: 203.0.113.7/32"
 
 
 def login_ports(request: CreateRequest) -> tuple[int, ...]:
-    """The TCP ports at which a launch's machines are reached: SSH, or Windows's remote desktop and management."""
+    """The TCP ports for login: SSH, or Windows's remote desktop and management."""
     return _DOORS[dict(request.options).get("os", "linux")]
 
 
 def allowed_nets(request: CreateRequest) -> tuple[Net, ...]:
-    """The addresses of option `allow`, each once.
-
-    Raises Refused without any, for one that is wider than a /24 (IPv6: /64), and for what no machine is seen by.
-    """
+    """The networks in option `allow`, each once; raises Refused for none, a wide one, or one that is no source."""
     asked = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
     if not asked:
         raise Refused.at(request.name, "no address of the controller is known: nobody could log in", _NEXT)
@@ -36,7 +33,7 @@ def allowed_nets(request: CreateRequest) -> tuple[Net, ...]:
 
 
 def allowed_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
-    """`allowed_nets` for machines that have IPv4 addresses only: raises Refused for an IPv6 one as well."""
+    """`allowed_nets` for machines with IPv4 addresses only: also raises Refused for an IPv6 network."""
     nets = allowed_nets(request)
     for net in nets:
         if net.version != 4:
@@ -60,10 +57,10 @@ def _net(text: str, where: str) -> Net:
 
 
 def controller_address(endpoint: str | None) -> str:
-    """Our own address in CIDR form: as Amazon sees it, or as another cloud's endpoint is reached from here.
+    """Our own address in CIDR form, as Amazon sees it, or as the local address towards `endpoint`.
 
-    Raises Refused if it cannot be found out, Unreached where nobody answers the question. Behind several addresses that
-    take turns it may be the wrong one: then the study must name them all.
+    Raises Refused or Unreached. It may be wrong behind several alternating addresses: then the study must list them
+    all.
     """
     return local_address(endpoint) if endpoint else _far()
 
@@ -81,10 +78,9 @@ def _far() -> str:
 
 
 def local_address(endpoint: str) -> str:
-    """The local end of the way to a cloud's endpoint, in CIDR form; nothing is sent.
+    """The local address of a connection to an endpoint, in CIDR form; sends nothing.
 
-    Raises Refused if it cannot be found out, also where a private address goes to a public cloud, which then sees
-    another one.
+    Raises Refused if it cannot be determined, or if it is private and the endpoint public.
     """
     try:
         parts = urlsplit(endpoint)

@@ -1,4 +1,4 @@
-"""Responses of clouds: errors, lost ones, and those that do not name what was made."""
+"""Handles responses of clouds: errors, lost responses, and responses without the id of a new resource."""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ LOOKED_FOR = "it is looked for by token, tag and name"
 
 @dataclass(frozen=True, slots=True)
 class CloudError:
-    """An error's code, its text (untrusted, one line, cut) and its HTTP status, 0 where it has none."""
+    """A cloud's error: code, text (untrusted, one line, shortened) and HTTP status, 0 if there is none."""
 
     code: str
     text: str
@@ -22,7 +22,7 @@ class CloudError:
 
     @property
     def line(self) -> str:
-        """Both in one."""
+        """Code and text as one line."""
         return f"{self.code}: {self.text}" if self.text else self.code
 
 
@@ -32,17 +32,17 @@ def unclear_response(what: str, where: str, *, changes: bool) -> ProviderFault:
 
 
 def lost_response(kind: str, where: str, *, changes: bool) -> ProviderFault:
-    """An answer that never came whole. Of an error only its `kind` is shown: its text may hold the answer itself."""
+    """The fault of an incomplete response. Shows only the error's `kind`: its text may hold the response itself."""
     return unclear_response(f"the answer was lost or cut short ({kind})", where, changes=changes)
 
 
 def unnamed_resource(where: str) -> LostAnswer:
-    """An answer that does not name what was made: then nothing is known of it."""
+    """The fault of a response without the id of the new resource."""
     return LostAnswer.at(where, "the answer does not say what was made", LOOKED_FOR)
 
 
 def id_in(response: Mapping[str, Any], *path: str | int, where: str) -> str:
-    """The id that a response names; raises LostAnswer where it names none."""
+    """The id at a path in a response; raises LostAnswer if there is none."""
     found: Any = response
     try:
         for step in path:
@@ -55,7 +55,7 @@ def id_in(response: Mapping[str, Any], *path: str | int, where: str) -> str:
 
 
 async def unless_missing(call: Awaitable[_T]) -> _T | None:
-    """The response to a call, None where the cloud says that there is no such resource."""
+    """The response to a call, None if the cloud says that there is no such resource."""
     try:
         return await call
     except Refused as fault:
@@ -65,5 +65,5 @@ async def unless_missing(call: Awaitable[_T]) -> _T | None:
 
 
 def left_behind(where: str, error: BaseException, what: str) -> ProviderFault:
-    """The fault of a request whose cleaning up failed: `what` stays. It is no refusal, so the lease stays open."""
+    """The fault of a request whose cleanup failed: `what` stays. It is no Refused, so the lease stays open."""
     return ProviderFault.at(where, f"{error}; and {what}", "cloudcmp cleanup")

@@ -1,4 +1,4 @@
-"""What Compute Engine has on its shelves: regions and their zones, machine types, images."""
+"""Regions, zones, machine types and images of Compute Engine."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ from cloudcmp.provider.gcp.sdk import Sdk
 
 
 class OfferingCatalog:
-    """Each list is fetched once."""
+    """Fetches each list once."""
 
     def __init__(self, sdk: Sdk) -> None:
         self._sdk = sdk
@@ -26,9 +26,9 @@ class OfferingCatalog:
         self._images: dict[tuple[str, str], Image] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The machine types of a region's zones (without one: of the environment's), none for an unknown region.
+        """The machine types of a region (default: the environment's), without prices; none if it is unknown.
 
-        Prices are unknown: the study or a catalogue gives them. Custom machine types are in no list.
+        No list contains custom machine types.
         """
         where = region or self._sdk.home()
         if where not in self._sold:
@@ -65,14 +65,14 @@ class OfferingCatalog:
         return self._zones or await self._sdk.run_in_thread(self._regions_now)
 
     async def known_region(self, region: str) -> None:
-        """Raises Refused for a region that there is not, naming the nearest."""
+        """Raises Refused with the nearest name for an unknown region."""
         check_name(self._sdk.name, f"there is no region {region!r}", region, await self.regions())
 
     async def zones_for(self, region: str, offering: str, options: dict[str, str], seed: int = 0) -> tuple[str, ...]:
-        """The zones in which a machine may be asked for, in the order in which they are tried.
+        """The zones to try for a machine, in this order; raises Refused if there are none.
 
-        The zone that is asked for, else all zones of the region that have the type, beginning where the plan's seed
-        says: launches spread over a region, and a repeated request goes the same way. Raises Refused without any.
+        The study's zone, else all zones with the type, starting at the plan's seed: launches spread over a region, and
+        a repeated request takes the same order.
         """
         await self.known_region(region)
         zones = (await self.regions())[region]
@@ -102,7 +102,7 @@ class OfferingCatalog:
         return Refused.at(self._sdk.name, f"there is no machine type {offering!r} in {zone or region}", hint)
 
     async def _type(self, zone: str, offering: str) -> Any:
-        """What a zone tells of a machine type, None where it has none of that name."""
+        """A zone's description of a machine type, None if it has none of that name."""
         key = (zone, offering)
         if key not in self._types:
             call = self._sdk.read("machine_types", "get", zone=zone, machine_type=offering)
@@ -110,19 +110,13 @@ class OfferingCatalog:
         return self._types[key]
 
     async def warm(self, region: str, offering: str, options: dict[str, str]) -> None:
-        """Look up now what a machine will need, so that nothing is asked between its request and its insert.
-
-        What fails is looked up again by the machine's own request, which tells why.
-        """
+        """Fetches in advance what an insert needs. A failure is ignored here: the machine's own request reports it."""
         with suppress(ProviderFault):
             zones = await self.zones_for(region, offering, options)
             await self.image_for(zones[0], offering, options)
 
     async def image_for(self, zone: str, offering: str, options: dict[str, str]) -> Image:
-        """The image of a machine: the study's, or the newest Ubuntu for the type's processor.
-
-        Raises Refused where its machines are billed for something else than what the study's prices are for.
-        """
+        """The study's image, else the newest Ubuntu; raises Refused if its billing differs from the study's prices."""
         system = options.get("os", "linux")
         asked = options.get("image") or default_image(system)
         response = await self._type(zone, offering)
@@ -149,7 +143,7 @@ _ARM = ("a4x", "c4a", "n4a", "t2a")
 
 
 def category_of(name: str, *, shared: bool = False) -> str | None:
-    """The category of a machine type by its name's words: those of its shape before its family's letters."""
+    """The category of a machine type: by the shape in its name, else by its family's letters."""
     if shared:
         return "burstable"
     family, *words = name.split("-")
@@ -162,7 +156,7 @@ def category_of(name: str, *, shared: bool = False) -> str | None:
 
 
 def offering_of(provider: str, region: str, response: Any, zones: Iterable[str] = ()) -> Offering:
-    """A machine type as Compute Engine tells it; MiB become GiB."""
+    """An offering from a machine type; converts MiB to GiB."""
     name = str(response.name)
     return Offering(
         provider=provider,
@@ -176,7 +170,7 @@ def offering_of(provider: str, region: str, response: Any, zones: Iterable[str] 
 
 
 def architecture_of(response: Any) -> str:
-    """The processor of a machine type, told or else by its family."""
+    """The processor of a machine type: as reported, else by its family."""
     told = _ARCHITECTURES.get(str(response.architecture or ""))
     return told or ("aarch64" if str(response.name).split("-")[0] in _ARM else "x86_64")
 

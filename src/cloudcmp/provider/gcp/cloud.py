@@ -1,4 +1,4 @@
-"""Google Compute Engine."""
+"""The driver for Google Compute Engine."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -31,13 +31,13 @@ _ADDRESS = Price(
     "its external IPv4 address (on a spot machine half of that), https://cloud.google.com/vpc/network-pricing",
     date(2024, 2, 1),
 )
-"""What an external address in use costs, from this day on (R); that of a spot machine is counted in full as well."""
+"""The price of an external address in use, from this date (R); spot machines are counted in full as well."""
 _UNCOUNTED = (
     "the disk under the system unless it is written as a volume (some 0.001 USD/h for 10 GiB)",
     "traffic",
     "licences of images such as Windows, RHEL or SLES",
 )
-"""What is billed and cannot be told from what a study says: in words, for its plan."""
+"""Billed items that a study file does not determine; the plan lists them."""
 SAFEGUARDS = (
     Safeguard("teardown", True, "each machine is destroyed after its trials, and seen gone"),
     Safeguard("cleanup", True, "by the study's ledger: id, labels with the token, exact tags"),
@@ -56,9 +56,9 @@ SAFEGUARDS = (
 class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
     """Machines of Compute Engine, in the project of the credentials or of GOOGLE_CLOUD_PROJECT.
 
-    It was tested against an emulator of the tests' own, driven through Google's client, never on a real account. It
-    makes no service accounts, no reserved addresses and no networks: the project needs its `default` network.
-    `settle_s` and `clock` are as in `Absence`, `wait_s` as in `Machines`, `pause_s` as in `Sdk`.
+    Tested against our own emulator through Google's client, never on a real account. Creates no service accounts,
+    reserved addresses or networks: the project needs its `default` network. `settle_s` and `clock` are as in `Absence`,
+    `wait_s` as in `Machines`, `pause_s` as in `Sdk`.
     """
 
     # By the second after the first minute: https://cloud.google.com/compute/vm-instance-pricing#billingmodel. What an
@@ -86,25 +86,25 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
     # -- looking around
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
-        """The safeguards as they are for a plan's own trials."""
+        """The safeguards for a plan's trials."""
         return death_with(SAFEGUARDS, *while_stopped(plan, GCP, "nothing ends it"))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Credentials, project, clock, names, network, rights and quota; creates nothing."""
+        """Checks credentials, project, clock, names, network, rights and quota; creates nothing."""
         return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
-        """The project, and the endpoint where one is named."""
+        """The project, and the endpoint if one is set."""
         return self._sdk.at_endpoint(await self._sdk.run_in_thread(self._sdk.project))
 
     async def date(self) -> float | None:
-        """The time by this cloud's own clock (Unix s), from the head of an answer."""
+        """The time by this cloud's own clock (Unix s), from a response header."""
         return await self._sdk.date()
 
     # -- leases
 
     async def _check(self, request: CreateRequest) -> None:
-        """Nothing: a machine's region is looked up with its zones."""
+        """Does nothing: the region is checked together with its zones."""
 
     async def _warm(self, request: CreateRequest) -> None:
         await self._catalog.known_region(request.region)
@@ -121,7 +121,7 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
         return await listing.find(self._sdk, self._firewalls, study, token, region)
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our schema's tag in all zones."""
+        """All resources with the schema tag in all zones."""
         return await listing.leftovers(self._sdk, self._firewalls)
 
     async def _rules(self, firewall: Handle) -> list[Rule]:
@@ -134,5 +134,5 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
         return await self._lifecycle.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Stop, change the type, start; raises Refused where the type does not allow it."""
+        """Stops, changes the type, starts; raises Refused if the type does not allow it."""
         await self._lifecycle.resize(handle, offering, stopped)

@@ -1,4 +1,4 @@
-"""What an error of Compute Engine, or of the way there, means: told apart, with Google's own code in the line.
+"""Converts errors of Compute Engine or of the connection, keeping Google's own code.
 
 Errors: https://cloud.google.com/compute/docs/reference/rest/v1/errors and, of operations,
 https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation
@@ -32,7 +32,7 @@ _DISABLED = {"accessNotConfigured", "SERVICE_DISABLED", "billingNotEnabled", "BI
 DENIED = frozenset(
     {"forbidden", "insufficientPermissions", "PERMISSIONS_ERROR", "PERMISSION_DENIED", "IAM_PERMISSION_DENIED"}
 )
-"""What is answered where the user may not do it."""
+"""Codes for a missing right."""
 # A name that is taken is so by this very request, since names tell attempts apart, or by somebody else.
 _REASONS = dict.fromkeys(("alreadyExists", "RESOURCE_ALREADY_EXISTS"), errors.RefusalKind.EXISTS)
 _REASONS |= dict.fromkeys(("notFound", "RESOURCE_NOT_FOUND"), errors.RefusalKind.MISSING)
@@ -52,7 +52,7 @@ _KINDS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
 
 
 def cloud_error(error: BaseException) -> CloudError | None:
-    """The provider's own error in one of its client's, None for anything that never came to an answer."""
+    """The cloud's error inside a client error, None if there was no response."""
     status: Any = getattr(error, "code", None)
     if not hasattr(error, "errors") or not isinstance(status, int):
         return None
@@ -66,7 +66,7 @@ def cloud_error(error: BaseException) -> CloudError | None:
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Our error for one of the client's. `changes`: the call makes or ends something: a lost answer matters."""
+    """Converts a client error. `changes`: the call creates or deletes something, so a lost response matters."""
     cause = cloud_error(error)
     if cause is None:
         return _unanswered(error, where, changes=changes)
@@ -76,9 +76,9 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
 
 
 def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
-    """What became of an operation that is done: None where it went well.
+    """The fault of a finished operation, None if it succeeded.
 
-    A base fault where Google failed inside: what was made by then is not known.
+    The base fault for an internal error of Google: what was created by then is unknown.
     """
     causes = list(operation.error.errors) if operation.error else []
     status = int(operation.http_error_status_code or 0)
@@ -96,7 +96,7 @@ def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
 
 
 def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
-    """What the provider surely did not do, None for other errors."""
+    """The fault for an error after which surely nothing was done, None for other errors."""
     for codes, kind, hint in _KINDS:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
@@ -117,7 +117,7 @@ def _unclear(cause: CloudError, where: str, *, changes: bool) -> errors.Provider
 
 
 def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """No answer that could be read. The names are the client's classes, told by name to keep it unimported."""
+    """The fault for a missing or unreadable response. Compares class names, so that the client stays unimported."""
     kinds = [one.__name__ for one in type(error).__mro__]
     kind = kinds[0]
     if "DefaultCredentialsError" in kinds:
@@ -137,7 +137,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.Cl
 
 
 def _unsent(error: BaseException, kinds: list[str]) -> bool:
-    """Whether a connection was refused or never came about, so that no byte of a request was sent."""
+    """True if no connection came about, so that no byte of a request was sent."""
     if "ConnectTimeout" in kinds:
         return True
     cause = getattr(error.args[0], "reason", None) if "ConnectionError" in kinds and error.args else None
@@ -146,7 +146,7 @@ def _unsent(error: BaseException, kinds: list[str]) -> bool:
 
 
 def _granted(error: BaseException) -> str:
-    """Why the token server gave none: its own short code, never its whole answer."""
+    """Why the token server refused: its short code, never its whole response."""
     for part in error.args:
         if isinstance(part, dict) and part.get("error"):
             return one_line(str(part["error"]))

@@ -1,8 +1,8 @@
-"""What a launch stands on: rules that let in the controller and the launch's own machines, and nobody else.
+"""The firewall rules of a launch, which admit only the controller and the launch's machines. They are free.
 
-Rules of Compute Engine belong to a network, and the default network's own let everybody in at port 22. So a launch has
-three rules for the machines that bear its tag: the controller's door, the launch's inside, and, after them, nobody.
-They cost nothing. https://cloud.google.com/firewall/docs/firewalls
+Rules of Compute Engine belong to a network, and the default network's own rules admit everybody at port 22. So a launch
+has three rules for machines with its tag: the controller's ports, the launch's machines, and, after them, a denial of
+everybody. https://cloud.google.com/firewall/docs/firewalls
 """
 
 import asyncio
@@ -29,16 +29,16 @@ _LOOKS = 120  # a rule takes its while to go
 
 @dataclass(frozen=True, slots=True)
 class Firewalls:
-    """The rules of one project."""
+    """The firewall rules of one project."""
 
     sdk: Sdk
     operations: Operations
     _undone: dict[str, int] = field(default_factory=dict)
 
     async def create(self, request: CreateRequest) -> str:
-        """All rules of a launch, or none: where one fails, those that were made are deleted again.
+        """Creates all rules of a launch, or none: deletes them again if one fails.
 
-        Returns the name of the first, which is also the tag of the machines that they are for.
+        Returns the name of the first, which is also the target tag of the launch's machines.
         """
         made: list[str] = []
         for rule in list(_rules(request)):
@@ -55,7 +55,7 @@ class Firewalls:
         return request.name
 
     async def _insert(self, request: CreateRequest, rule: dict[str, Any]) -> None:
-        """One rule, whose answer may be lost: it is then looked for by its name, which no other request gives."""
+        """Inserts a rule; if its response is lost, looks for it by name, which is unique to the request."""
         name = rule["name"]
         id = request_id(request.token, name, self._undone.get(request.token, 0))
         try:
@@ -70,7 +70,7 @@ class Firewalls:
                 raise
 
     async def _ours(self, request: CreateRequest, name: str, tries: int) -> bool:
-        """Whether there is a rule of a name that was made by this very request."""
+        """True if the rule of this name was created by this request."""
         for left in reversed(range(tries)):
             found = await self._get(name)
             if found is not None:
@@ -83,7 +83,7 @@ class Firewalls:
         return await unless_missing(self.sdk.read("firewalls", "get", firewall=name))
 
     async def _undo(self, request: CreateRequest, names: list[str], error: BaseException) -> None:
-        """Delete what was made of a launch's rules; what stays is no refusal, or nobody would look for it again."""
+        """Deletes the created rules. If one stays, raises no Refused, so that the lease stays open."""
         try:
             stays = ", ".join([name for name in names if not await self._gone(name)])
         except ProviderFault as fault:
@@ -92,7 +92,7 @@ class Firewalls:
             raise left_behind(request.name, error, f"rules of it may still be there: {stays}") from error
 
     async def _gone(self, name: str) -> bool:
-        """Delete a rule that was just made; whether it is seen gone. What is going already refuses to be deleted."""
+        """Deletes a new rule; True if it is seen gone. A rule that is being deleted refuses another deletion."""
         accepted = False
         for left in reversed(range(_LOOKS)):
             accepted = accepted or await self._delete(name)
@@ -103,20 +103,18 @@ class Firewalls:
         return False
 
     async def destroy(self, name: str) -> bool:
-        """Ask for all rules of a launch to be deleted; False where there was none."""
+        """Requests the deletion of all rules of a launch; False if there was none."""
         return any([await self._delete(one) for one in _names(name)])
 
     async def _delete(self, name: str) -> bool:
         return await unless_missing(self.sdk.change("firewalls", "delete_unary", firewall=name)) is not None
 
     async def there(self, name: str) -> bool:
-        """Whether any rule of a launch is there still."""
+        """True if any rule of a launch exists."""
         return any([await self._get(one) is not None for one in _names(name)])
 
     async def rules(self, name: str) -> list[Rule]:
-        """What admits somebody to the machines of a launch: rules for its tag or for all machines of the network, but
-        for those that come after the launch's own rule for nobody.
-        """
+        """The rules that admit traffic to a launch's machines; without those after the launch's own denial."""
         listed = [one for page in await self.sdk.pages("firewalls") for one in page.items]
         mine = [one for one in listed if _is_for(one, name)]
         closed = (one.priority for one in mine if one.denied and list(one.source_ranges) == ["0.0.0.0/0"])
@@ -124,7 +122,7 @@ class Firewalls:
         return [rule for one in mine if one.allowed and one.priority < last for rule in _held(one, name)]
 
     async def find(self) -> list[TaggedResource]:
-        """Every launch's rules that bear our marks, told as one thing by the name of the first."""
+        """The rules with our marks; each launch is one resource, named after its first rule."""
         pages = await self.sdk.pages("firewalls")
         found: dict[str, TaggedResource] = {}
         for rule in (one for page in pages for one in page.items):
@@ -140,7 +138,7 @@ class Firewalls:
 
 
 def _is_for(rule: Any, name: str) -> bool:
-    """Whether a rule that is in force is for the machines of a launch."""
+    """True if an enabled rule applies to a launch's machines."""
     network = str(rule.network).endswith(f"/{NETWORK}") and str(rule.direction) == "INGRESS" and not rule.disabled
     tags = list(rule.target_tags)
     return network and (name in tags or not (tags or list(rule.target_service_accounts)))
@@ -156,12 +154,12 @@ def _held(rule: Any, name: str) -> Iterator[Rule]:
 
 
 def _names(name: str) -> tuple[str, ...]:
-    """The names of a launch's rules, in the order in which they are deleted: that lets in nobody in between."""
+    """The names of a launch's rules, in deletion order, which admits nobody in between."""
     return (beside(name, "inside"), name, beside(name, "nobody"))
 
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
-    """The rules for a launch's machines; raises Refused without an address of the controller, or for a wide one."""
+    """The rules of a launch; raises Refused without a narrow address of the controller."""
     inside, door, nobody = _names(request.name)
     nets = [str(net) for net in allowed_v4_nets(request)]
     ports = [str(door) for door in login_ports(request)]

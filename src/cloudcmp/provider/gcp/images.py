@@ -22,7 +22,7 @@ _LICENSED = ("rhel-cloud", "rhel-sap-cloud", "suse-cloud", "suse-sap-cloud", "ub
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Image families of one publisher's project, one for each processor; `windows`: its machines take no SSH."""
+    """A publisher's image families, one for each processor; `windows`: its machines have no SSH."""
 
     project: str
     families: tuple[tuple[str, str], ...]
@@ -52,10 +52,7 @@ BY_THE_SECOND = tuple(name for name, line in LINES.items() if not line.windows)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its link, its name, its processor, and whether it is Windows.
-
-    `licence` is one that is billed beside the machine, where the image bears any but that of Windows itself.
-    """
+    """An image: link, name, processor, and whether it is Windows. `licence` is billed extra, except that of Windows."""
 
     link: str
     name: str
@@ -65,9 +62,9 @@ class Image:
 
 
 async def find_image(sdk: Sdk, asked: str, architecture: str) -> Image:
-    """The newest image of a line or of a family of one's own, or the image of a name or of a link.
+    """The newest image of a line or of a family of the own project, or the image of a name or a link.
 
-    `architecture` is x86_64 or aarch64. Raises Refused where there is none, naming the nearest line.
+    `architecture` is x86_64 or aarch64. Raises Refused with the nearest line if there is none.
     """
     line = LINES.get(asked)
     if line is not None:
@@ -90,7 +87,7 @@ async def find_image(sdk: Sdk, asked: str, architecture: str) -> Image:
 
 
 async def _named(sdk: Sdk, asked: str) -> Any:
-    """An image by its link (`projects/P/global/images/NAME` or `.../images/family/F`), or one of the own project's."""
+    """An image by its link (`projects/P/global/images/NAME` or `.../images/family/F`), or one of the own project."""
     parts = asked.removeprefix("https://www.googleapis.com/compute/v1/").split("/")
     if len(parts) >= 5 and parts[0] == "projects" and parts[2:4] == ["global", "images"]:
         where, ways = {"project": parts[1]}, [parts[4:]]
@@ -116,5 +113,5 @@ def _image(response: Any, architecture: str) -> Image:
 
 
 def default_image(system: str) -> str:
-    """The image of a machine for which the study names none."""
+    """The image of a machine whose study names none."""
     return DEFAULT_WINDOWS if system == "windows" else DEFAULT_LINUX

@@ -1,4 +1,4 @@
-"""The one call that makes a machine: its labels, disks, access and end are all in it."""
+"""Builds the one call that creates a machine, including labels, disks, access and automatic deletion."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from cloudcmp.provider.gcp.tags import ITEM, labels_of, to_text
 NETWORK = "default"
 LOCAL_SSD = "local-ssd"
 SHORTEST_S, LONGEST_S = 30.0, 120 * 86400.0
-"""Time limits that Compute Engine takes: https://cloud.google.com/compute/docs/instances/limit-vm-runtime"""
+"""The limits of a run duration: https://cloud.google.com/compute/docs/instances/limit-vm-runtime"""
 _GIB = 2**30
 _LOCAL_GIB = 375
 _NAME_MAX = 63
@@ -36,9 +36,9 @@ systemd-run --quiet --no-block --collect --unit=cloudcmp-ttl --on-active="$left"
 
 
 def machine_of(request: CreateRequest, zone: str, image: Image, ahead_s: float | None = None) -> dict[str, Any]:
-    """The body of `instances.insert`; `ahead_s` is by how much the cloud's clock is known to be ahead of this one.
+    """The body of `instances.insert`; raises Refused for unavailable options.
 
-    Raises Refused for what Compute Engine has not, or what is not built here.
+    `ahead_s` is how far the cloud's clock is ahead of this one, if known.
     """
     options = dict(request.options)
     _refuse(request, options)
@@ -63,10 +63,10 @@ def machine_of(request: CreateRequest, zone: str, image: Image, ahead_s: float |
 
 
 def end_of(request: CreateRequest, ahead_s: float | None = None) -> float:
-    """When the cloud is to delete the machine (Unix s, by the cloud's clock).
+    """The time at which the cloud deletes the machine (Unix s, by the cloud's clock).
 
-    A time and not a duration, which would begin anew whenever the machine is started again. The same for a request that
-    is repeated, unless this machine's clock is so wrong that no study would have been begun by it.
+    A time, not a duration: a duration would begin again at each start. A repeated request has the same time, unless
+    this machine's clock is wrong enough to fail the preflight.
     """
     if request.ttl_s > LONGEST_S:
         what = f"a time to live of {request.ttl_s:g} s is longer than Compute Engine's limit of {LONGEST_S:g} s"
@@ -90,7 +90,7 @@ def _refuse(request: CreateRequest, options: Mapping[str, str]) -> None:
 
 
 def _scheduling(spot: bool, end: float) -> dict[str, Any]:
-    """The end that is built in; a machine that is measured is not started again behind our back."""
+    """The termination settings; a measured machine is never restarted automatically."""
     response: dict[str, Any] = {
         "automatic_restart": False,
         "instance_termination_action": "DELETE",
@@ -102,7 +102,7 @@ def _scheduling(spot: bool, end: float) -> dict[str, Any]:
 
 
 def _metadata(request: CreateRequest, image: Image, end: float) -> list[dict[str, str]]:
-    """The exact tags, who may log in, and what cloud-init is told."""
+    """The exact tags, the login settings, and the user data."""
     items = {ITEM: to_text(request), "block-project-ssh-keys": "TRUE", "enable-oslogin": "FALSE"}
     if request.access is not None and not image.windows:
         items["user-data"] = user_data(request.access.user_data, end, request.name)
@@ -110,9 +110,9 @@ def _metadata(request: CreateRequest, image: Image, end: float) -> list[dict[str
 
 
 def user_data(text: str, end: float, where: str) -> str:
-    """The cloud-config of a machine that the cloud itself ends, for `end` (Unix s): see the note at `_BOOT`.
+    """The cloud-config of a machine that the cloud deletes at `end` (Unix s), with the guest timer of `_BOOT`.
 
-    Raises Refused for one that is too long.
+    Raises Refused if it is too long.
     """
     head, _, rest = text.partition("\n")
     config = json.loads(rest)
@@ -124,7 +124,7 @@ def user_data(text: str, end: float, where: str) -> str:
 
 
 def _disks(request: CreateRequest, zone: str, image: Image) -> list[dict[str, Any]]:
-    """The root disk, and a separate volume beside it if asked for: all are told to end with the machine."""
+    """The root disk and, if the study has one, a separate volume; all end with the machine."""
     volume = request.volume
     root = volume if volume is not None and volume.root else None
     boot = {"source_image": image.link, **_made(request, zone, root)}
@@ -158,7 +158,7 @@ def _made(request: CreateRequest, zone: str, volume: Volume | None) -> dict[str,
 
 
 def _local(request: CreateRequest, zone: str, volume: Volume) -> dict[str, Any]:
-    """A local SSD, which bears no labels: it is a part of its machine, and never outlives it."""
+    """A local SSD, which has no labels: it is a part of its machine and never outlives it."""
     if volume.size_bytes not in {None, _LOCAL_GIB * _GIB} or volume.iops is not None:
         what = f"a local SSD has {_LOCAL_GIB} GiB and no IOPS to choose"
         raise Refused.at(request.name, what, f"write volume: {{type: local-ssd, size: {_LOCAL_GIB} GiB}}")
@@ -172,7 +172,7 @@ def _local(request: CreateRequest, zone: str, volume: Volume) -> dict[str, Any]:
 
 
 def beside(name: str, suffix: str) -> str:
-    """A name for what belongs to something of a name: at most 63 letters, whose end tells attempts apart."""
+    """A derived name of at most 63 letters; it keeps the end of `name`, which distinguishes attempts."""
     if len(name) + 1 + len(suffix) <= _NAME_MAX:
         return f"{name}-{suffix}"
     return f"c{name[len(name) + len(suffix) + 2 - _NAME_MAX :]}-{suffix}"

@@ -1,4 +1,4 @@
-"""Machines, disks and firewall rules that exist: looked at, resized, ended, and seen gone."""
+"""The life of GCP machines, disks and firewall rules: status, resize, deletion, evidence of absence."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _SERVICES = {INSTANCE: ("instances", "instance"), VOLUME: ("disks", "disk")}
 
 @dataclass(slots=True)
 class GceLifecycle(ResourceLifecycle):
-    """What becomes of the resources of one project."""
+    """The life of one project's resources."""
 
     sdk: Sdk
     firewalls: Firewalls
@@ -34,7 +34,7 @@ class GceLifecycle(ResourceLifecycle):
     absence: Absence
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for a machine, a disk or rules to be deleted; False where there was none."""
+        """Requests the deletion of a machine, a disk or rules; False if there was none."""
         if handle.kind == FIREWALL:
             return await self.firewalls.destroy(handle.cloud_id)
         service, word = _SERVICES[handle.kind]
@@ -42,29 +42,29 @@ class GceLifecycle(ResourceLifecycle):
         return await unless_missing(self.sdk.change(service, "delete_unary", zone=zone, **{word: name})) is not None
 
     async def evidence_of_end(self, handle: Handle) -> str | None:
-        """The operation that ended it, where that is done."""
+        """The finished operation that ended it."""
         ended = await self._ended_by(handle)
         return f"{handle.cloud_id} is not found, and the operation {ended} is done" if ended else None
 
     async def state(self, handle: Handle) -> str | None:
-        """THERE where it is found by its name."""
+        """THERE if it is found by name."""
         if handle.kind == FIREWALL:
             return THERE if await self.firewalls.there(handle.cloud_id) else None
         return None if await self._seen(handle) is None else THERE
 
     def key(self, handle: Handle) -> str:
-        """Its kind and name: they are unique in a project."""
+        """Its kind and name, which are unique in a project."""
         return f"{handle.kind} {handle.cloud_id}"
 
     async def _ended_by(self, handle: Handle) -> str:
-        """The operation that ended what is not there; of a launch's rules that of the one that names them."""
+        """The operation that ended a resource; for a launch's rules, that of its first rule."""
         if handle.kind == FIREWALL:
             return await self.operations.ended("firewalls", handle.cloud_id)
         zone, name = split(handle)
         return await self.operations.ended(_SERVICES[handle.kind][0], name, zone)
 
     async def _seen(self, handle: Handle) -> Any:
-        """A machine or a disk as it is told, None where there surely is none of that name."""
+        """The description of a machine or a disk, None if there surely is none of that name."""
         service, word = _SERVICES[handle.kind]
         zone, name = split(handle)
         try:
@@ -77,7 +77,7 @@ class GceLifecycle(ResourceLifecycle):
             return None
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not shown yet is pending, and one that something ended is gone."""
+        """The status of a machine: pending if it is not listed yet, gone if an operation ended it."""
         response = await self._seen(handle)
         if response is None:
             return await self._ended(handle)
@@ -93,7 +93,7 @@ class GceLifecycle(ResourceLifecycle):
         )
 
     async def _ended(self, handle: Handle) -> MachineStatus:
-        """What a machine that is not shown came to, as far as the operations on it tell."""
+        """The status of an unlisted machine, as far as its operations show."""
         last = await self._last(handle)
         if last is None:
             return MachineStatus("pending", why="it is not listed yet")
@@ -104,7 +104,7 @@ class GceLifecycle(ResourceLifecycle):
         return MachineStatus("gone", why=_of(last), taken=str(last.operation_type) == PREEMPTED)
 
     async def _why(self, handle: Handle, why: str) -> tuple[str, bool | None]:
-        """Why a machine stands still, and whether it was taken back, by the last operation on it."""
+        """Why a machine is stopped, and whether it was preempted, by its last operation."""
         last = await self._last(handle)
         if last is None or str(last.operation_type) in _MADE:
             return why or "it powered itself off, or failed", None
@@ -117,13 +117,12 @@ class GceLifecycle(ResourceLifecycle):
         return (taken or operations or [None])[-1]
 
     async def zone(self, handle: Handle) -> str | None:
-        """The zone of a machine, which its id tells."""
+        """The zone of a machine, from its id."""
         return split(handle)[0] if handle.kind == INSTANCE else None
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
-        """Stop, change the type, start, until it runs again; `stopped` is called in between.
+        """Stops, calls `stopped`, changes the type, starts; the deletion time stays. Raises Refused if not allowed.
 
-        The machine keeps the time at which the cloud deletes it. Raises Refused where the type does not allow it.
         https://cloud.google.com/compute/docs/instances/changing-machine-type-of-stopped-instance
         """
         zone, name = split(handle)
@@ -165,7 +164,7 @@ def _of(operation: Any) -> str:
 
 
 def _addresses(response: Any) -> tuple[str | None, str | None]:
-    """The address from outside and the one inside."""
+    """The external and the internal address."""
     for card in response.network_interfaces:
         outside = next((str(one.nat_i_p) for one in card.access_configs if one.nat_i_p), None)
         return outside, str(card.network_i_p) or None

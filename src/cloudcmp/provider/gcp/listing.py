@@ -1,4 +1,4 @@
-"""What exists, as Compute Engine lists it: complete, or an error that says that it is not."""
+"""Lists existing Compute Engine resources completely, or raises."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _UNREACHED = "UNREACHABLE"
 
 @dataclass(slots=True)
 class Scopes:
-    """One aggregated list: what the zones told, and the zones that could not be asked.
+    """An aggregated list: the items, and the zones that could not be reached.
 
     https://cloud.google.com/compute/docs/reference/rest/v1/instances/aggregatedList
     """
@@ -28,10 +28,7 @@ class Scopes:
 async def find(
     sdk: Sdk, firewalls: Firewalls, study: str, token: str | None, region: str | None
 ) -> tuple[TaggedResource, ...]:
-    """All that bears the study's tag, in one region or everywhere, and what was made with the token; each once.
-
-    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
-    """
+    """Resources with the study's tag or the token, in one region or all, each once; raises IncompleteListing."""
     wanted = f'labels.{STUDY_LABEL}="{label(study)}"'
     if token is not None:
         wanted = f'({wanted}) OR (labels.{TOKEN_LABEL}="{label(token)}")'
@@ -43,13 +40,13 @@ async def find(
 
 
 async def machines_of(sdk: Sdk, region: str, token: str) -> list[TaggedResource]:
-    """The machines of a region that were made with a token."""
+    """The machines of a region that were created with a token."""
     machines, _ = await _machines(sdk, f'labels.{TOKEN_LABEL}="{label(token)}"', region)
     return [item for item in machines if item.token == token]
 
 
 async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
-    """Whatever bears our schema's tag in all zones, and a line for each kind or zone that cannot be listed."""
+    """All resources with the schema tag, and a line for each kind or zone that cannot be listed."""
     ours, staying, unreached = f"labels.{SCHEMA_LABEL}:*", set[str](), list[str]()
 
     async def listed(service: str) -> list[Any]:
@@ -70,13 +67,13 @@ async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
 
 
 async def _machines(sdk: Sdk, wanted: str, region: str | None) -> tuple[list[TaggedResource], set[str]]:
-    """The machines that a filter finds, and the disks of theirs that would not end with them."""
+    """The machines that match a filter, and their disks that would not end with them."""
     items = (await _whole(sdk, "instances", wanted, region)).items
     return [_machine(one) for one in items], _staying(items)
 
 
 async def _volumes(sdk: Sdk, wanted: str, region: str | None, staying: set[str]) -> list[TaggedResource]:
-    """Disks that no machine will take along when it ends."""
+    """Disks that no machine deletes when it ends."""
     items = (await _whole(sdk, "disks", wanted, region)).items
     return [_volume(one) for one in items if _stays(one, staying)]
 
@@ -90,7 +87,7 @@ async def _whole(sdk: Sdk, service: str, wanted: str, region: str | None) -> Sco
 
 
 async def _scopes(sdk: Sdk, service: str, wanted: str, region: str | None) -> Scopes:
-    """An aggregated list; what is not of the region is left out, also where it could not be asked."""
+    """An aggregated list, limited to the region, also in its unreachable zones."""
     found = Scopes()
     pages = await sdk.pages(service, "aggregated_list", filter=wanted)
     for page in pages:
@@ -107,7 +104,7 @@ async def _scopes(sdk: Sdk, service: str, wanted: str, region: str | None) -> Sc
 
 
 def _place(scope: str) -> str:
-    """The zone or region of a scope's name, such as `zones/us-central1-a`, or of a link that ends so."""
+    """The last part of a scope or link: the zone or region of `zones/us-central1-a`."""
     return scope.rsplit("/", 1)[-1]
 
 
@@ -116,7 +113,7 @@ def _within(place: str, region: str | None) -> bool:
 
 
 def region_of(zone: str) -> str:
-    """The region that a zone is in, by its name: https://cloud.google.com/compute/docs/regions-zones"""
+    """The region of a zone, by its name: https://cloud.google.com/compute/docs/regions-zones"""
     return zone.rpartition("-")[0]
 
 
@@ -125,7 +122,7 @@ def _staying(machines: Iterable[Any]) -> set[str]:
 
 
 def _stays(disk: Any, staying: set[str]) -> bool:
-    """Whether a disk stays when the machines end that use it, or is used by none."""
+    """True if a disk is used by no machine, or outlives the machines that use it."""
     return str(disk.status) != "DELETING" and (not list(disk.users) or _path(disk.self_link) in staying)
 
 

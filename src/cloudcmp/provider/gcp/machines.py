@@ -1,4 +1,4 @@
-"""A machine from its request to a zone that has it: one insert a zone, and never two machines."""
+"""Creates machines: one insert for each zone until one has room, and never two machines."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ _TRIES = 10
 
 @dataclass(slots=True)
 class Machines:
-    """Makes the machines of one project. `wait_s` is how long is waited until a zone has surely room for one."""
+    """Creates the machines of one project. `wait_s` is the longest wait for a zone's decision."""
 
     sdk: Sdk
     catalog: OfferingCatalog
@@ -40,11 +40,11 @@ class Machines:
     _failed: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def create(self, request: CreateRequest) -> str:
-        """The id of the machine, `ZONE/NAME`.
+        """Creates a machine and returns its id, `ZONE/NAME`.
 
-        A zone is left for the next one only where it surely made nothing: it says that it has no room, and shows no
-        such machine. Any other answer ends the search, so that whoever looks finds what may be there. Raises
-        NoCapacity where no zone has room, and the kinds of ProviderFault.
+        Tries the next zone only if this one surely created nothing: it reports no room and lists no such machine. Any
+        other response ends the search, so that a machine that may exist is looked for. Raises NoCapacity if no zone has
+        room, and the kinds of ProviderFault.
         """
         before = await self._before(request)
         if before is not None:
@@ -65,9 +65,9 @@ class Machines:
         raise errors.NoCapacity.at(where, f"{', '.join(zones)}: {full.faults[0].what}", full.faults[0].next)
 
     async def _before(self, request: CreateRequest) -> str | None:
-        """The machine that an earlier call with the same token made, perhaps not in the zone that would be first now.
+        """The machine of an earlier call with the same token, perhaps in a zone that would not be first now.
 
-        Asked only where there may have been one: a request is new when it is made, and its time is measured.
+        Lists nothing for a new request, since its time is measured.
         """
         known = self._made.get(request.token)
         if known is None and abs(self.now() - request.at) < _FRESH_S:
@@ -97,7 +97,7 @@ class Machines:
         return id
 
     async def _is_ours(self, request: CreateRequest, zone: str) -> bool:
-        """Whether what has the name already was made by this very request."""
+        """True if the existing machine of this name was created by this request."""
         response = await self._get(request, zone)
         items = [] if response is None else response.metadata.items
         text = next((str(one.value) for one in items if one.key == ITEM), "")
@@ -107,10 +107,7 @@ class Machines:
         return await unless_missing(self.sdk.read("instances", "get", zone=zone, instance=request.name))
 
     async def _has_room(self, request: CreateRequest, zone: str, operation: Any) -> None:
-        """Wait until the machine is under way; raises what its operation failed with.
-
-        One of which nothing is told in time is taken for made: how it is, looks tell.
-        """
+        """Waits until the machine starts, or its operation fails, which raises; undecided in time counts as created."""
         until, now = self.clock() + self.wait_s, operation
         while self.clock() <= until:
             if done(now):
@@ -129,7 +126,7 @@ class Machines:
                 await asyncio.sleep(self.sdk.pause_s)
 
     async def _sure(self, request: CreateRequest, zone: str, fault: errors.ProviderFault) -> errors.ProviderFault:
-        """The fault of a failed operation, where no such machine is seen; else one that says that there may be one."""
+        """The fault of a failed operation if no such machine is listed, else one that says that it may exist."""
         if not isinstance(fault, errors.NOTHING_MADE):
             return fault
         what = f"{fault.faults[0].what}; yet the machine is listed"

@@ -1,4 +1,4 @@
-"""Operations: what Compute Engine goes on doing after it has answered a call.
+"""Operations, which Compute Engine continues after it has responded to a call.
 
 https://cloud.google.com/compute/docs/api/how-tos/api-requests-responses#handling_api_responses
 """
@@ -17,7 +17,7 @@ from cloudcmp.provider.gcp.sdk import Sdk
 
 PREEMPTED = "compute.instances.preempted"
 ENDINGS = ("delete", PREEMPTED)
-"""Operations after which a resource that is not found is gone."""
+"""Operations after which a missing resource is gone."""
 _SILENT = (
     Throttled,
     IncompleteListing,
@@ -27,14 +27,14 @@ _SILENT = (
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """The operations of one project; `wait_s` is how long one is waited for, `clock` in seconds of any origin."""
+    """The operations of one project; `wait_s` is the longest wait for one, `clock` is in seconds of any origin."""
 
     sdk: Sdk
     wait_s: float = 180.0
     clock: Callable[[], float] = time.monotonic
 
     async def done(self, operation: Any, where: str, zone: str | None = None, wait_s: float | None = None) -> None:
-        """Wait until an operation is done; raises its fault, and LostAnswer where it is not done in time."""
+        """Waits for an operation; raises its fault, or LostAnswer if it does not end in time."""
         until = self.clock() + (self.wait_s if wait_s is None else wait_s)
         now = operation
         while not done(now):
@@ -49,13 +49,13 @@ class Operations:
             raise fault
 
     async def now(self, operation: Any, zone: str | None = None) -> Any:
-        """An operation as it is now."""
+        """The current state of an operation."""
         if zone is None:
             return await self.sdk.read("global_operations", "get", operation=operation.name)
         return await self.sdk.read("zone_operations", "get", zone=zone, operation=operation.name)
 
     async def on(self, service: str, name: str, zone: str | None = None) -> list[Any]:
-        """What was done to one resource of a zone, or of the whole project, the newest last."""
+        """The operations on one resource of a zone, or of the whole project, the newest last."""
         if zone is None:
             pages = await self.sdk.pages("global_operations")
         else:
@@ -64,12 +64,12 @@ class Operations:
         return sorted(mine, key=lambda one: str(one.insert_time))
 
     async def ended(self, service: str, name: str, zone: str | None = None) -> str:
-        """The operation that ended a resource and is done, empty where the last one on it is none such."""
+        """The finished operation that ended a resource, empty if its last one is none."""
         last = (await self.on(service, name, zone) or [None])[-1]
         over = last is not None and str(last.operation_type) in ENDINGS and done(last) and not last.error
         return f"{last.operation_type} {last.name}" if over else ""
 
 
 def done(operation: Any) -> bool:
-    """Whether an operation is over, well or not."""
+    """True if an operation has ended, with success or not."""
     return getattr(operation.status, "name", str(operation.status)) == "DONE"

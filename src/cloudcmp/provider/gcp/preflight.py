@@ -1,4 +1,4 @@
-"""What must hold before anything is created, looked at without creating anything."""
+"""Checks that run before anything is created, and create nothing."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,13 +17,13 @@ _AT_ONCE = 100  # permissions in one question
 
 
 class Preflight:
-    """One look before a study. `now` is this machine's Unix time (s)."""
+    """The checks before a study. `now` is this machine's Unix time (s)."""
 
     def __init__(self, sdk: Sdk, catalog: OfferingCatalog, now: Callable[[], float] = time.time) -> None:
         self._sdk, self._catalog, self._now = sdk, catalog, now
 
     async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Everything that can be told; nothing more where the credentials do not hold."""
+        """All findings; only the first if the credentials are refused."""
         try:
             project = await self._sdk.read("projects", "get")
             at = await self._sdk.date()
@@ -46,7 +46,7 @@ class Preflight:
         return account_finding(project, f"project {project}", candidates, other=other)
 
     async def _names(self, candidate: Candidate) -> list[Finding]:
-        """Region, zone and machine type, then the image for it."""
+        """Checks region, zone and machine type, then the image."""
         sold, options = candidate.offering, dict(candidate.options)
         try:
             zones = await self._catalog.zones_for(sold.region, sold.name, options)
@@ -72,7 +72,7 @@ class Preflight:
         return Finding("capability", True, f"the project has a network {NETWORK!r}")
 
     async def _rights(self) -> Finding:
-        """Which of the role's permissions are granted in the project; a condition of the grant is not seen by that."""
+        """The granted permissions of the role in the project; conditions of the grant are not visible here."""
         asked = permissions()
         try:
             granted: set[str] = set()
@@ -97,10 +97,7 @@ _Needs = dict[tuple[str, str], float]
 
 
 async def quota(sdk: Sdk, candidates: Sequence[Candidate]) -> list[Finding]:
-    """Whether all candidates may run at once; None where no such quota is told.
-
-    What other people start meanwhile is not known.
-    """
+    """Whether all candidates may run at once, by Google's usage figures; None if there is no such quota."""
     needs: _Needs = {}
     for one in candidates:
         spot = dict(one.options).get("market") == "spot"
@@ -124,7 +121,7 @@ async def quota(sdk: Sdk, candidates: Sequence[Candidate]) -> list[Finding]:
 
 
 async def _told(sdk: Sdk) -> dict[tuple[str, str], tuple[float, float]]:
-    """Limit and usage of each metric, by region; those of the project without a region."""
+    """Limit and usage of each metric, by region; those of the project have an empty region."""
     found: dict[tuple[str, str], tuple[float, float]] = {}
     for region in (one for page in await sdk.pages("regions") for one in page.items):
         found |= {(str(region.name), str(one.metric)): (one.limit, one.usage) for one in region.quotas}

@@ -1,4 +1,4 @@
-"""Google's own client behind a fence: imported at the first call, calls with a deadline, errors told as ours."""
+"""Google's client library: imported at the first call, with deadlines, and with its errors converted to ours."""
 
 import asyncio
 import os
@@ -37,16 +37,14 @@ _CLIENTS = {
 
 @dataclass(slots=True)
 class Sdk(SdkClient):
-    """The calls to Compute Engine. `attempts` are those of a call that changes nothing; what changes something is sent
-    once. `deadline_s` bounds every call, attempts included; `pause_s` is between looks at an operation.
-    """
+    """The client of Compute Engine. `deadline_s` bounds every call; `attempts` are for read-only calls only."""
 
     name: str = "gcp"
     attempts: int = 3
     deadline_s: float = 60.0
     pause_s: float = 1.0
     ahead_s: float | None = None
-    """By how much the cloud's clock was ahead of this machine's when it was last read."""
+    """How far the cloud's clock was ahead of this machine's at the last reading."""
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _credentials: Any = None
     _project: str = ""
@@ -55,11 +53,11 @@ class Sdk(SdkClient):
     library, extra = "google-cloud-compute", "gcp"
 
     def endpoint(self) -> str | None:
-        """The endpoint that the environment names instead of Google's own."""
+        """The endpoint set by the environment, instead of Google's own."""
         return os.environ.get(_ENDPOINT) or None
 
     def home(self) -> str:
-        """The region that is asked where none is named: the one that gcloud is told by the environment."""
+        """Default region: `CLOUDSDK_COMPUTE_REGION`, else us-central1."""
         return os.environ.get("CLOUDSDK_COMPUTE_REGION") or "us-central1"
 
     async def read(self, service: str, method: str, **fields: Any) -> Any:
@@ -67,7 +65,7 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(service, method, **fields))
 
     def read_now(self, service: str, method: str, **fields: Any) -> Any:
-        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
+        """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
 
         def once() -> Any:
             return self._call(service, method, fields, changes=False)
@@ -75,21 +73,18 @@ class Sdk(SdkClient):
         return repeated(once, self.attempts, (IncompleteListing, Throttled), lambda tried: self.pause_s * tried / 2)
 
     async def change(self, service: str, method: str, **fields: Any) -> Any:
-        """A call that makes or ends something, sent once.
-
-        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
-        """
+        """A call that creates or deletes something, sent once; raises LostAnswer if it may have been executed."""
         answer = await self.run_in_thread(lambda: self._call(service, method, fields, changes=True), changes=True)
         if not answer.name:
             raise LostAnswer.at(self.name, f"{service}.{method} answered without an operation", "it is looked for")
         return answer
 
     async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
-        """A whole list: the answers of all its pages; raises IncompleteListing where it does not come whole."""
+        """A complete list, as the responses of all its pages; raises IncompleteListing."""
         return await self.run_in_thread(lambda: self.pages_now(service, method, **fields))
 
     def pages_now(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
-        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
+        """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
 
         def fetch(token: str) -> tuple[list[Any], str]:
             more = {"page_token": token} if token else {}
@@ -101,12 +96,12 @@ class Sdk(SdkClient):
         return all_pages(fetch, "", self.name, f"{service}.{method}")
 
     async def date(self) -> float | None:
-        """The time by the cloud's own clock (Unix s), from the head of an answer, None where it bears none."""
+        """The time by the cloud's own clock (Unix s), from a response header, None if it has none."""
         await self.read("regions", "list", max_results=1)
         return None if self.ahead_s is None else time.time() + self.ahead_s
 
     async def granted(self, permissions: tuple[str, ...]) -> frozenset[str]:
-        """Those permissions of the project that whoever asks has.
+        """The permissions among these that the caller has in the project.
 
         https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions
         """
@@ -127,20 +122,20 @@ class Sdk(SdkClient):
         return self.guarded(call, fault_of)
 
     def project(self) -> str:
-        """The project that is acted in: the environment's, else the credentials'; raises NoCredentials without one."""
+        """The project of the environment, else of the credentials; raises NoCredentials if there is none."""
         with self._lock:
             self._open()
             return self._project
 
     def forget(self) -> None:
-        """Read the credentials anew at the next call."""
+        """Drops the cached credentials; the next call reads them again."""
         with self._lock:
             self._credentials = self._session = None
             self._project = ""
             self._clients.clear()
 
     def run_blocking(self, work: Callable[[], _T], region: str = "") -> _T:
-        """Blocking read-only work; the client is imported before the deadline begins."""
+        """Runs blocking read-only work; imports the client before the deadline begins."""
         if self._credentials is None:
             self._check_installed()
             SdkClient.run_blocking(self, self._ready)
@@ -148,7 +143,7 @@ class Sdk(SdkClient):
         return SdkClient.run_blocking(self, work, region)
 
     async def run_in_thread(self, work: Callable[[], _T], region: str = "", *, changes: bool = False) -> _T:
-        """Blocking work in a thread; the client is imported before the deadline begins."""
+        """Runs blocking work in a thread; imports the client before the deadline begins."""
         if self._credentials is None:
             self._check_installed()
             await SdkClient.run_in_thread(self, self._ready)
@@ -189,16 +184,16 @@ class Sdk(SdkClient):
         return client
 
     def _universe(self) -> str:
-        """The domain of the cloud that the credentials are for: Google's own, or one that is run by another."""
+        """The domain of the credentials' cloud: Google's own, or one that a partner runs."""
         return str(getattr(self._credentials, "universe_domain", "") or "googleapis.com")
 
     def _ready(self) -> None:
-        """Find the credentials, as Google's own library does: where there are none its large client is never loaded."""
+        """Finds the credentials; without any, the large client is never loaded."""
         with self._lock:
             self.guarded(self._open, fault_of)
 
     def _check_installed(self) -> None:
-        """Raise UserMistake where the client is not there, without importing it."""
+        """Raises UserMistake if the client is not installed, without importing it."""
         try:
             found = find_spec("google.cloud.compute_v1")
         except ImportError:
@@ -207,7 +202,7 @@ class Sdk(SdkClient):
             raise self.not_installed()
 
     def _load(self) -> None:
-        """Import the client before any deadline begins: that takes seconds, and many on a busy machine."""
+        """Imports the client before any deadline begins: it takes seconds, and many on a busy machine."""
         self.guarded(lambda: import_modules("google.cloud.compute_v1"), fault_of)
 
     def _open(self) -> None:
@@ -235,7 +230,7 @@ class Sdk(SdkClient):
 
 
 def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
-    """A way to make the transport of one service that keeps the date which each list's answer bears."""
+    """A transport factory for one service that records the date header of each list response."""
 
     class Dating(rest.RegionsRestInterceptor):  # type: ignore[misc]
         def post_list_with_metadata(self, response: Any, metadata: Any) -> Any:

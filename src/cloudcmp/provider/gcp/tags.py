@@ -1,8 +1,8 @@
-"""What a resource of ours bears: the exact tags and the token where any text may stand, and labels to filter by.
+"""Our tags on Compute Engine resources: exact tags and token as text, and labels to filter by.
 
-Labels take lower case letters, digits, dashes and underscores only, at most 63 of them
-(https://cloud.google.com/compute/docs/labeling-resources). So the tags as they were given stand in a machine's
-metadata, and in the description of a disk or of a firewall rule; firewall rules have no labels at all.
+Labels hold at most 63 lower-case letters, digits, dashes and underscores
+(https://cloud.google.com/compute/docs/labeling-resources). So the exact tags are in a machine's metadata, and in the
+description of a disk or of a firewall rule; firewall rules have no labels at all.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from cloudcmp.model.lease import CreateRequest
 
 ITEM = "cloudcmp-tags"
-"""The key of the metadata item that holds a machine's tags and token."""
+"""The key of the metadata item with a machine's tags and token."""
 SCHEMA_LABEL, STUDY_LABEL, TOKEN_LABEL = "cloudcmp-schema", "cloudcmp-study", "cloudcmp-token"
 _LABELLED = "cloudcmp:"
 _HEAD = "cloudcmp "
@@ -24,13 +24,13 @@ Tags = tuple[tuple[str, str], ...]
 
 
 def labels_of(request: CreateRequest) -> dict[str, str]:
-    """The labels of what is made by a request: its tags in the letters that labels take, and its token."""
+    """The labels of a request's resources: its tags in the label alphabet, and its token."""
     own = {key.replace(":", "-"): label(value) for key, value in request.tags if key.startswith(_LABELLED)}
     return own | {TOKEN_LABEL: label(request.token)}
 
 
 def label(value: str) -> str:
-    """A value in the letters that labels take; one that needs others is told from its likes by a hash."""
+    """A value in the label alphabet; other letters are replaced, and a hash keeps the values distinct."""
     if _LABEL.fullmatch(value):
         return value
     plain = re.sub(r"[^a-z0-9_-]+", "-", value.lower())
@@ -43,7 +43,7 @@ def to_text(request: CreateRequest, **more: str) -> str:
 
 
 def read(text: str) -> dict[str, object] | None:
-    """What such a line says, None for any other text: somebody else's, or one that was changed."""
+    """The content of such a line, None for any other text."""
     if not text.startswith(_HEAD):
         return None
     try:
@@ -54,7 +54,7 @@ def read(text: str) -> dict[str, object] | None:
 
 
 def tags_and_token(text: str, labels: Mapping[str, str]) -> tuple[Tags, str | None]:
-    """The tags and the token of a resource: as written, else what its labels still tell of them."""
+    """The tags and the token of a resource, from its text, else from its labels."""
     response = read(text)
     if response is None:
         ours = {key: value for key, value in labels.items() if key.startswith("cloudcmp-") and key != TOKEN_LABEL}
@@ -65,11 +65,11 @@ def tags_and_token(text: str, labels: Mapping[str, str]) -> tuple[Tags, str | No
 
 
 def request_id(token: str, place: str, undone: int = 0) -> str:
-    """The `requestId` of one call of a request, the same whenever it is repeated: a UUID, and never the zero one.
+    """The `requestId` of one call of a request: a UUID that is the same for each repetition, and not zero.
 
-    A zone of its own has an id of its own, because a second zone is only asked after the first one surely made nothing.
-    `undone` is how often what the call made came to nothing before: an id that was used is answered by its old
-    operation, and makes nothing again. https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert
+    Each zone has its own id, because a second zone is only tried after the first surely created nothing. `undone`
+    counts earlier failures of the call: for a used id the cloud returns the old operation and creates nothing.
+    https://cloud.google.com/compute/docs/reference/rest/v1/instances/insert
     """
     again = f"/{undone}" if undone else ""
     return str(uuid.uuid5(_OURS, f"{token}/{place}{again}"))

@@ -1,4 +1,4 @@
-"""This machine as a cloud: its instance types are its own sets of processors."""
+"""This machine as a provider; its instance types are sets of its processors."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ _GIB = 2**30
 
 @dataclass(frozen=True, slots=True)
 class LocalInstance:
-    """A fresh folder and a set of processors; every job gets a new agent process in that folder."""
+    """A new folder and a set of processors; every job gets a new agent process in that folder."""
 
     cpus: Sequence[int]
     folder: str
@@ -42,15 +42,14 @@ class LocalInstance:
     address: str = "127.0.0.1"
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:  # noqa: ARG002
-        """An agent process on the job, killed with all its children when the context is left."""
+        """Runs an agent process on the job; kills it and its children when the context ends."""
         # Nothing of our own environment goes along: it may hold secrets.
         environ = {"PATH": os.defpath, "LC_ALL": "C", VARIABLE: self.token}
         return Process([str(self.agent)], job, Path(self.folder), environ)
 
     async def upload(self, files: Mapping[str, Path]) -> None:
-        """Copy files into the folder: a link would let a command change the user's own.
-
-        Raises NotOurs for a name that leads out of it.
+        """Copies files into the folder, since a command could change a linked file; raises NotOurs for a name outside
+        it.
         """
         folder = Path(self.folder)
         for name, file in files.items():
@@ -58,10 +57,10 @@ class LocalInstance:
 
 
 class LocalProvider(Unbilled):
-    """The machine that we run on. Nothing is billed, and all candidates share the one host.
+    """The machine that we run on. Nothing is billed, and all candidates share this host.
 
-    `launches` is where launches get their folders, `agent` the agent's binary, only needed to connect. `study` is the
-    study's tag: only a folder whose card bears it is destroyed, and none where it is not given.
+    `launches` is the parent of the launches' folders, `agent` the agent's binary, only necessary to connect. `study` is
+    the study's tag: only folders whose card has it are destroyed, and none without it.
     """
 
     name = "local"
@@ -81,7 +80,7 @@ class LocalProvider(Unbilled):
         self._machine = machine
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """One processor, half and all of those that can be used; without a price, which only the owner knows."""
+        """One, half and all of the usable processors; without a price, which only the owner knows."""
         if region not in {None, REGION}:
             return ()
         machine = self._machine()
@@ -93,18 +92,18 @@ class LocalProvider(Unbilled):
         )
 
     def host(self, candidate: Candidate) -> str:  # noqa: ARG002
-        """All candidates share this machine."""
+        """One name for all candidates, which share this machine."""
         return "this machine"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:  # noqa: ARG002
-        """Whether this machine has processors to measure; nothing here needs credentials, quota or a price."""
+        """Checks that this machine has usable processors; it needs no credentials, quota or price."""
         count = self._machine().usable_cpus
         return (Finding("host", count > 0, f"{count} processors can be used"),)
 
     async def create(self, request: CreateRequest) -> str:
-        """A fresh folder named by the token, with the tags in it; the same token gives the same folder again.
+        """Creates a folder named after the token, with the tags in it; idempotent.
 
-        Raises NotOurs for a folder that holds more than a card: commands would use a stranger's files.
+        Raises NotOurs for a folder that holds more than a card: commands would use foreign files.
         """
         token, shown = _checked(request.token), self._shown(request.token)
         card = Card.of(request)
@@ -126,21 +125,21 @@ class LocalProvider(Unbilled):
         *,
         region: str | None = None,  # noqa: ARG002
     ) -> tuple[TaggedResource, ...]:
-        """Every folder whose tags name the study, or whose name is the token."""
+        """Folders with the study's tag or the token."""
         return tuple(
             item for item in self._all() if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
         )
 
     async def leftovers(self) -> Listing:
-        """What this study's own folder holds: other studies' folders may lie anywhere."""
+        """The folders of this study; those of other studies may be anywhere."""
         return Listing(tuple(item for item in self._all() if "cloudcmp:schema" in dict(item.tags)))
 
     async def destroy(self, handle: Handle) -> None:
-        """Kill what still runs in the folder, and remove the folder; raises NotOurs for one that is not the study's."""
+        """Kills the processes in the folder and removes it; raises NotOurs for another study's folder."""
         await asyncio.to_thread(self._destroy, _checked(handle.cloud_id))
 
     async def gone(self, handle: Handle) -> str | None:
-        """The folder's absence is the evidence; raises NotOurs where a link on the way keeps it from being seen."""
+        """Evidence that the folder does not exist; raises NotOurs if a link hides it."""
         token = _checked(handle.cloud_id)
         try:
             with self._launches.folder() as launches:
@@ -152,7 +151,7 @@ class LocalProvider(Unbilled):
         return None
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> LocalInstance:  # noqa: ARG002
-        """The launch's folder, with as many processors as its instance type has, the lowest numbers first."""
+        """The launch's folder, with the processors of its instance type, the lowest numbers first."""
         if self._agent is None:
             raise AgentMissing.at("local", "no agent was located", 'build it with "make build"')
         token = _checked(lease.cloud_id or lease.token)
@@ -170,7 +169,7 @@ class LocalProvider(Unbilled):
         return LocalInstance(cpus, where, lease.token, self._agent)
 
     def _size_for(self, offering: Offering) -> int:
-        """Processors for an instance type of ours, or for another cloud's that we stand in for: the next size up."""
+        """The processors of our instance type, or for another cloud's type, of the next larger size."""
         sizes = _sizes(self._machine().usable_cpus)
         own = {f"{count}cpu": count for count in sizes}
         wanted = offering.vcpus or 1.0
@@ -208,7 +207,7 @@ class LocalProvider(Unbilled):
             raise IncompleteListing.at(where, error.strerror or str(error), "make the folder readable") from error
 
     def _listed(self, launches: int) -> Iterator[TaggedResource]:
-        """What each folder says it is; one whose card was never finished still has its token as its name."""
+        """The resource of each folder; without a complete card its token is its name."""
         for token in filter(_is_token, folders_in(launches)):
             with suppress(FileNotFoundError), folder_in(launches, token, self._shown(token)) as folder:
                 try:
@@ -231,7 +230,7 @@ def _checked(token: str) -> str:
 
 
 def _copy(file: Path, to: OwnedPath) -> None:
-    """Copy a file to a place, executable for its owner alone."""
+    """Copies a file, executable for its owner only."""
     inside, name = OwnedPath(to.trusted, to.parts[:-1]), to.parts[-1]
     with file.open("rb") as source, inside.folder(make=True) as folder, new_file(folder, name, 0o700) as copy:
         shutil.copyfileobj(source, copy, 2**20)

@@ -1,4 +1,4 @@
-"""One agent process on this machine: started, read, and surely ended."""
+"""One agent process on this machine, from start to certain end."""
 
 import asyncio
 import contextlib
@@ -16,10 +16,10 @@ _REAP_S = 5.0
 
 
 class Process:
-    """A process in a session of its own, with its input held open. A Channel; use it as an async context.
+    """A process in its own session, with its input held open. A Channel; use it as an async context.
 
-    The job is written while the output is read, so that neither side waits for the other. Of the error output only
-    the beginning is kept.
+    Writes the job while it reads the output, so that neither side waits for the other. Keeps only the beginning of the
+    error output.
     """
 
     def __init__(self, command: Sequence[str], job: bytes, folder: Path, environ: Mapping[str, str]) -> None:
@@ -63,17 +63,17 @@ class Process:
         return (pipe for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr) if pipe is not None)
 
     def stdout(self) -> AsyncIterator[bytes]:
-        """What the agent prints, in pieces, until every writer has closed it."""
+        """The agent's output, in pieces, until every writer has closed it."""
         return _Pieces(self._out)
 
     async def hang_up(self) -> None:
-        """Close the agent's input, which tells it to stop."""
+        """Closes the agent's input, which tells it to stop."""
         self._loop.remove_writer(self._in)
         if self._popen.stdin is not None:
             self._popen.stdin.close()
 
     async def last_words(self) -> str:
-        """How the process ended and the beginning of what it wrote to its error output; not cleaned."""
+        """How the process ended, and the beginning of its error output; not cleaned."""
         for _ in range(20):  # the end of the output is seen a moment before that of the process
             if self._popen.poll() is not None:
                 break
@@ -85,7 +85,7 @@ class Process:
         return f"{how}: {said}" if said else how
 
     def _write(self) -> None:
-        """Write what the pipe takes of the job; an agent that does not read it is its own fault, and is seen later."""
+        """Writes as much of the job as the pipe takes; an agent that does not read it fails later."""
         try:
             while self._job:
                 self._job = self._job[os.write(self._in, self._job) :]
@@ -107,7 +107,7 @@ class Process:
         self._errors += piece[: _STDERR_BYTES_MAX - len(self._errors)]
 
     async def _reaped(self) -> None:
-        """Wait until the killed process is gone; one stuck in the kernel is left to the lease's end."""
+        """Waits until the killed process is gone; one stuck in the kernel is left to the lease's end."""
         for pause_s in _pauses(_REAP_S):
             if self._popen.poll() is not None:
                 return
@@ -115,7 +115,7 @@ class Process:
 
 
 class _Pieces:
-    """Asynchronous reading of a pipe; may be left and gone on with."""
+    """Asynchronous reading of a pipe; can be interrupted and resumed."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -153,22 +153,22 @@ async def _readable(descriptor: int) -> None:
 
 
 def kill_group(group: int) -> None:
-    """SIGKILL a process group, if there is one."""
+    """Kills a process group by SIGKILL, if it exists."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 
 
 def _death_wish() -> list[str]:
-    """The command that makes the kernel kill the agent when we die, where it is installed.
+    """The command that makes the kernel kill the agent when we die, if it is installed.
 
-    Without it an agent still stops when its input closes; one that is stuck is killed by whoever ends the lease.
+    Without it an agent still stops when its input closes; a stuck one is killed when its lease ends.
     """
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
 def _pauses(total_s: float) -> Iterator[float]:
-    """Growing waits, a millisecond at first, that add up to `total_s`."""
+    """Growing pauses, a millisecond at first, of `total_s` in sum."""
     waited = 0.0
     while waited < total_s:
         pause_s = max(0.001, min(0.1, waited))

@@ -1,4 +1,4 @@
-"""What a cloud has on its shelves: regions, types, images; unknown names are answered by the nearest."""
+"""Regions, types and images of a cloud, with hints for unknown names."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -16,7 +16,7 @@ def _today() -> date:
 
 
 class OfferingCatalog:
-    """Each list is fetched once. `today` is the date of the prices that it tells."""
+    """Fetches each list once. `today` is the date of its prices."""
 
     def __init__(self, api: ApiClient, today: Callable[[], date] = _today) -> None:
         self._api, self._today = api, today
@@ -26,7 +26,7 @@ class OfferingCatalog:
         self._images: dict[str, Image] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The types of a region (without one: of all), none for a region that is not there or takes no machines."""
+        """The types of a region (default: all), none if it is unknown or takes no machines."""
         if not self._types:
             self._api.run_blocking(self._fetch_now)
         where = [region] if region else sorted(self._regions)
@@ -47,7 +47,7 @@ class OfferingCatalog:
         self._types, self._regions = self._api.all_now(*dialect.types), regions
 
     async def known(self, region: str, offering: str) -> None:
-        """Raises Refused for a region or a type that there is not, naming the nearest."""
+        """Raises Refused with the nearest name for an unknown region or type."""
         where = self._api.cloud.name
         if not self._types:
             dialect = self._api.cloud.dialect

@@ -1,4 +1,4 @@
-"""Clouds of the long tail: one driver, and a row of what is known of each of them."""
+"""The driver for the long-tail clouds, which takes its facts from the cloud's row."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ from cloudcmp.provider.longtail.table import CLOUDS
 
 
 def safeguards_of(cloud: Cloud) -> tuple[Safeguard, ...]:
-    """The four safeguards at a cloud, told truthfully."""
+    """The four safeguards at a cloud."""
     return (
         Safeguard("teardown", True, "each machine is destroyed after its trials, and seen gone"),
         Safeguard("cleanup", True, "by the study's ledger: id, and the record in its tags; there is no token here"),
@@ -42,9 +42,9 @@ def safeguards_of(cloud: Cloud) -> tuple[Safeguard, ...]:
 class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle]):
     """Machines of one cloud of the table, through apache-libcloud's transport and authentication.
 
-    It was tested against emulations of the tests' own, never on a real account. `settle_s` and `clock` are as in
-    `Absence`. None of these clouds heeds a token: it is kept in the machine's own tags, and who asks again with the
-    same one in this process gets what was made. Another process would get a second one; the ledger never asks so.
+    Tested against our own emulations, never on a real account. `settle_s` and `clock` are as in `Absence`. These clouds
+    take no tokens: the token is in the machine's tags, and a repeated request in this process gets the same machine.
+    Another process would create a second one; the ledger prevents that.
     """
 
     _alone = "leave it out"
@@ -73,11 +73,11 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
     # -- looking around
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Credentials, account, clock, names, rights and limits as far as they are told; creates nothing."""
+        """Checks credentials, account, clock, names, rights and limits, as far as visible; creates nothing."""
         return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
-        """The account of the token and the endpoint, if one is named; UNKNOWN_ACCOUNT if the token may not see it."""
+        """The token's account and the endpoint, if one is set; UNKNOWN_ACCOUNT if the token may not see it."""
         self._sdk.renew()
         if self._sdk.account is None:
             try:
@@ -88,13 +88,13 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         return self._sdk.at_endpoint(self._sdk.account)
 
     async def date(self) -> float | None:
-        """The time by this cloud's own clock (Unix s), from the head of an answer."""
+        """The time by this cloud's own clock (Unix s), from a response header."""
         return parse_http_date((await self._sdk.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
 
     # -- leases
 
     async def create(self, request: CreateRequest) -> str:
-        """A firewall with its rules, or a machine with everything in the one call."""
+        """Creates a firewall with its rules, or a machine, with everything in one call."""
         refuse(request)
         if request.token not in self._made:
             made = self._made_before(request) if request.token in self._lost else self._made_now(request)
@@ -102,7 +102,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         return self._made[request.token]
 
     async def _made_now(self, request: CreateRequest) -> str:
-        """What was not made yet with this token; raises LostAnswer where that is not known."""
+        """Creates the resource of a new token; remembers the token if the outcome is unknown."""
         await self._catalog.known(request.region, request.offering)
         try:
             return await CloudDriver.create(self, request)
@@ -113,13 +113,13 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
             raise
 
     async def _check(self, request: CreateRequest) -> None:
-        """Nothing: all is checked before a token counts as sent."""
+        """Does nothing: everything is checked before a token counts as sent."""
 
     async def _warm(self, request: CreateRequest) -> None:
         await self._catalog.image(image_of(dict(request.options)))
 
     async def _made_before(self, request: CreateRequest) -> str:
-        """What an earlier request made whose answer was lost: these clouds would make another one."""
+        """Finds the resource of an earlier request with a lost response: a second request would create another."""
         found = await listing.find(self._sdk, "", request.token, request.region)
         id = next((item.cloud_id for item in found if item.kind == request.kind), None)
         if id is None:
@@ -149,11 +149,11 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         return self._walls[id] if id is not None else None
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-        """Machines, firewalls and tags of a study, by the record that each bears, and by token."""
+        """Machines, firewalls and tags of a study, by record and by token."""
         return await listing.find(self._sdk, study, token, region)
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our schema's tag, of all regions."""
+        """All resources with the schema tag, in all regions."""
         return await listing.leftovers(self._sdk)
 
     async def _rules(self, firewall: Handle) -> list[Rule]:
@@ -162,7 +162,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
     # -- machines
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Power off, change the size, power on; raises Refused where this driver does not know how."""
+        """Powers off, changes the size, powers on; raises Refused if the driver cannot resize here."""
         if self._cloud.resize is None:
             what = f"machines of {self.name} are not resized by this driver"
             raise Refused.at(handle.cloud_id, what, "leave resize out")

@@ -28,22 +28,22 @@ _START_S = 180.0
 
 
 async def resize(api: Api, id: str, offering: str, stopped: Callable[[], None]) -> None:
-    """Make a droplet another size; `stopped` is called while it stands still."""
+    """Changes the size of a droplet; calls `stopped` while it is stopped."""
     await _Steps(api).run(id, offering, stopped)
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """The steps for one cloud; `clock` is in seconds of any origin."""
+    """The resize steps for one cloud; `clock` is in seconds of any origin."""
 
     api: Api
     clock: Callable[[], float] = time.monotonic
 
     async def run(self, id: str, offering: str, stopped: Callable[[], None]) -> None:
-        """All steps, until the machine runs as another size.
+        """Runs all steps, until the machine runs with the other size.
 
-        The disk keeps its size, so that the step can be undone. Raises Refused for a size that cannot be had, and
-        ProviderFault where a step does not end in its time: the machine is left as it is, and ended like any other.
+        The disk keeps its size, so that the resize can be undone. Raises Refused for an unavailable size, and
+        ProviderFault if a step does not end in time; the machine then stays as it is until its launch ends it.
         """
         await self._act(id, {"type": "power_off"}, _STOP_S)
         await self._until(id, lambda response: response.get("status") == "off", _STOP_S, "stopped")
@@ -58,7 +58,7 @@ class _Steps:
             raise ProviderFault.at(id, f"it is still of size {size}", "see the provider's console")
 
     async def _act(self, id: str, body: Json, within_s: float) -> None:
-        """Ask for an action and wait for its end."""
+        """Requests an action and waits for its end."""
         path = f"{self.api.cloud.dialect.machines[0]}/{id}/actions"
         response = (await self.api.change("POST", path, body)).body
         action = id_in(response, "action", "id", where=id)
@@ -96,7 +96,7 @@ _PRICES = "DigitalOcean's own list, https://api.digitalocean.com/v2/sizes"
 
 
 class Droplets:
-    """How DigitalOcean writes it. A firewall is put on a tag, which its machines bear from the start."""
+    """DigitalOcean's dialect. A firewall applies to a tag, which its machines have from the start."""
 
     machines = ("/v2/droplets", "droplets")
     machine_key: tuple[str, ...] = ("droplet",)
@@ -112,7 +112,7 @@ class Droplets:
         return str(response["slug"]), bool(response.get("available", True))
 
     def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
-        """A size as it is sold in a region; MiB become GiB."""
+        """A size as sold in a region; converts MiB to GiB."""
         if region not in response.get("regions", ()) or not response.get("available", True):
             return None
         name = str(response["slug"])
@@ -139,7 +139,7 @@ class Droplets:
         return Image(slug if response.get("slug") == slug else int(response["id"]), str(response.get("name", slug)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
-        """Everything in one call; the machine lands in the account's own network of the region."""
+        """The body of the creating call; the machine joins the account's own network of the region."""
         return {
             "name": request.name,
             "region": request.region,
@@ -153,7 +153,7 @@ class Droplets:
         }
 
     def machine(self, response: Json) -> Seen:
-        """A droplet; its addresses come with its networks, once it has any."""
+        """A droplet; it has addresses once it has networks."""
         nets = (response.get("networks") or {}).get("v4") or []
         at = {str(one.get("type")): str(one.get("ip_address")) for one in nets}
         word = str(response.get("status", "unknown"))
@@ -164,11 +164,11 @@ class Droplets:
         )  # fmt: skip
 
     def firewall(self, response: Json) -> Seen:
-        """A firewall, which has no tags of its own: the one that it is put on is its record."""
+        """A firewall; its record is in the tag that it applies to."""
         return Seen(str(response["id"]), str(response.get("name", "")), _words(response))
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
-        """The tag first, for a firewall is put on tags that are there, then the firewall with all its rules."""
+        """Creates the tag, which must exist first, then the firewall with all its rules."""
         record = labels.Record(request.tags, request.token, region=request.region)
         words = labels.write(record, _TAG_MOST, labels.WALL)
         for word in words:
@@ -187,7 +187,7 @@ class Droplets:
         return id_in(response, "firewall", "id", where=request.name)
 
     async def firewall_reference(self, api: Api, id: str) -> str:
-        """The first tag that a firewall is put on."""
+        """The first tag that a firewall applies to."""
         response = (await api.read(f"{self.firewalls[0]}/{id}")).body.get("firewall") or {}
         words = [word for word in _words(response) if labels.of(word, labels.WALL)]
         if not words:
@@ -195,7 +195,7 @@ class Droplets:
         return sorted(words, key=lambda word: "-1of" not in word)[0]
 
     async def delete_firewall(self, api: Api, id: str) -> bool:
-        """The firewall, then the tags that it was put on."""
+        """Deletes the firewall, then its tags."""
         path = f"{self.firewalls[0]}/{id}"
         answer = await unless_missing(api.read(path))
         if answer is None or not await api.delete(path):
@@ -205,13 +205,13 @@ class Droplets:
         return True
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
-        """Its inbound rules; machines that bear a tag which it is put on are the launch's own."""
+        """Its inbound rules; machines with the firewall's tag are the launch's own."""
         answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
         wall = (answer.body.get("firewall") or {}) if answer is not None else {}
         return [rule for one in wall.get("inbound_rules") or () for rule in _held(one, _words(wall))]
 
     def account_id(self, response: Json) -> str | None:
-        """The team's id, for things belong to teams, else the user's."""
+        """The id of the team, which owns resources, else the user's."""
         account = response.get("account") or {}
         return str((account.get("team") or {}).get("uuid") or account.get("uuid") or "") or None
 
@@ -258,7 +258,7 @@ _DOES = {"GET": "read", "POST": "create", "DELETE": "delete", "PUT": "update"}
 
 
 def _scope_of(method: str, path: str) -> str:
-    """As the head of each call's own page says: https://docs.digitalocean.com/reference/api/reference/"""
+    """The scope of a call, from its page: https://docs.digitalocean.com/reference/api/reference/"""
     parts = path.strip("/").split("/")
     if parts[-1] == "actions" and method == "POST":
         return "droplet:update"
@@ -343,4 +343,4 @@ CLOUD = Cloud(
     machine_limit=_machine_limit,
     resize=resize,
 )
-"""Its row of the table."""
+"""DigitalOcean's row of the table."""

@@ -1,6 +1,6 @@
-"""What an error of such a cloud, of apache-libcloud or of the way there means: told apart, with the cloud's own words.
+"""Converts errors of a long-tail cloud, of apache-libcloud or of the connection, keeping the cloud's own words.
 
-These clouds have few codes or none: beside the HTTP status, what was meant is told from the words of the message.
+These clouds have few codes or none, so the meaning comes from the HTTP status and the words of the message.
 """
 
 import re
@@ -29,12 +29,12 @@ _MISSING = 404
 
 
 def missing(fault: errors.ProviderFault) -> bool:
-    """Whether a refusal says that there is no such thing."""
+    """True if a refusal says that the resource does not exist."""
     return fault.is_refusal(errors.RefusalKind.MISSING)
 
 
 def words_of(body: Any) -> str:
-    """The message in an answer's JSON, in any of the forms that these clouds have."""
+    """The error message in a JSON response, in any of these clouds' forms."""
     if not isinstance(body, dict):
         return ""
     if isinstance(body.get("error"), dict):
@@ -48,10 +48,10 @@ def words_of(body: Any) -> str:
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) -> errors.CloudcmpError:
-    """Our error for one of libcloud's or of the way there.
+    """Converts an error of libcloud or of the connection.
 
-    `changes`: the call makes or ends something, so that a lost answer matters. `policy` names what the user's token
-    must be allowed.
+    `changes`: the call creates or deletes something, so a lost response matters. `policy` is the hint for a missing
+    right.
     """
     if isinstance(error, errors.CloudcmpError):
         return error
@@ -67,7 +67,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
 
 
 def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault | None:
-    """What was surely not done, None for other answers."""
+    """The fault for an error after which surely nothing was done, None for other responses."""
     if cause.status == 403 or (cause.status == 401 and _SCOPE.search(cause.text)):
         return errors.NotAllowed.at(where, cause.line, policy)
     if cause.status == 401:
@@ -93,7 +93,7 @@ _KINDS: tuple[tuple[Callable[[CloudError], Any], type[errors.ProviderFault], str
 
 
 def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """No answer that could be read. Classes are told by name, to keep libcloud and requests unimported."""
+    """The fault for a missing response. Compares class names, so that libcloud and requests stay unimported."""
     kinds = _kinds(error)
     name = type(error).__name__
     # A proxy that drops the connection after the whole request is told like one that was never reached.
@@ -111,7 +111,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.Cl
 
 
 def _kinds(error: BaseException) -> set[str]:
-    """The names of an error's class and of those below it, and of all that it wraps."""
+    """The class names of an error, of their base classes, and of all wrapped errors."""
     found: set[str] = set()
     left: list[Any] = [error]
     while left and len(found) < 200:

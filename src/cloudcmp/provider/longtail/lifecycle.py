@@ -1,4 +1,4 @@
-"""Machines, firewalls and tags that exist: looked at, ended, and seen gone."""
+"""The life of long-tail machines, firewalls and tags: status, deletion, evidence of absence."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from cloudcmp.provider.longtail.dialect import Api, Seen, delete_words
 
 @dataclass(slots=True)
 class LongTailLifecycle(ResourceLifecycle):
-    """What becomes of the resources of one cloud.
+    """The life of one cloud's resources.
 
-    None of these clouds keeps showing a machine that was destroyed. What is new may not be seen at first, and none of
-    them says for how long: it is gone when neither its id nor a complete list shows it.
+    These clouds do not list destroyed machines. A new resource may be missing at first, for an undocumented time, so it
+    is gone only if neither its id nor a complete list shows it.
     """
 
     api: Api
@@ -28,11 +28,11 @@ class LongTailLifecycle(ResourceLifecycle):
     _borne: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def made(self, id: str) -> None:
-        """A machine was just made here: until it ran once, being off does not mean that it was stopped."""
+        """Records that a machine is new: until it has run once, being off does not mean that it was stopped."""
         self._made.add(id)
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for something to be deleted; False where there was none."""
+        """Requests the deletion of a resource; False if there was none."""
         if handle.kind == FIREWALL:
             return await self.api.cloud.dialect.delete_firewall(self.api, handle.cloud_id)
         if handle.kind == listing.TAG:
@@ -40,7 +40,7 @@ class LongTailLifecycle(ResourceLifecycle):
         return await self._end(handle.cloud_id)
 
     async def _end(self, id: str) -> bool:
-        """End a machine; the tags that stay when it goes are remembered first."""
+        """Deletes a machine; remembers its tags first, if they outlive it."""
         if self.api.cloud.dialect.tags and id not in self._borne:
             response = await self._machine(id)
             if response is not None:
@@ -48,7 +48,7 @@ class LongTailLifecycle(ResourceLifecycle):
         return await self.api.delete(self._path(id))
 
     async def _delete_tag(self, word: str) -> bool:
-        """Delete a tag that still nothing bears; raises Refused for one that something does."""
+        """Deletes an unused tag; raises Refused if a resource has it."""
         path = self.api.cloud.dialect.tags
         if not path:
             return False
@@ -58,9 +58,7 @@ class LongTailLifecycle(ResourceLifecycle):
         return await delete_words(self.api, [word])
 
     async def gone(self, handle: Handle) -> str | None:
-        """That neither its id nor a complete list shows it: at once where its deletion was accepted, else after it
-        was not seen for long enough. Stopped is not gone.
-        """
+        """Evidence that neither its id nor a complete list shows it, see `Absence`; then deletes its tags."""
         why = await ResourceLifecycle.gone(self, handle)
         if why is not None:
             await self._tidy(handle)
@@ -87,13 +85,13 @@ class LongTailLifecycle(ResourceLifecycle):
         return any(item.id == handle.cloud_id for item in await listing.machines(self.api))
 
     async def _tidy(self, handle: Handle) -> None:
-        """Delete the tags that only a machine bore that is gone; those that stay are listed as idle ones."""
+        """Deletes the tags of a machine that is gone; a failure leaves them as idle tags."""
         if handle.kind == INSTANCE:
             with suppress(ProviderFault):  # that the machine is gone is true whatever becomes of them
                 await delete_words(self.api, self._borne.pop(handle.cloud_id, ()))
 
     async def _machine(self, id: str) -> Seen | None:
-        """A machine by its id, None where there is none."""
+        """A machine by its id, None if there is none."""
         dialect = self.api.cloud.dialect
         answer = await unless_missing(self.api.read(self._path(id)))
         if answer is None:
@@ -106,7 +104,7 @@ class LongTailLifecycle(ResourceLifecycle):
         return f"{self.api.cloud.dialect.machines[0]}/{id}"
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not seen yet is pending."""
+        """The status of a machine; pending if it is not listed yet."""
         response = await self._machine(handle.cloud_id)
         if response is None:
             return MachineStatus("pending", why="it is not listed yet")

@@ -26,7 +26,7 @@ _BILLING = (
 _TAG_MOST = 50
 _USER_DATA_MOST = 65535
 _INSIDE = ipaddress.ip_network("192.168.128.0/17")
-"""The addresses within a region, which machines of all its customers have."""
+"""The private addresses within a region, shared by all its customers' machines."""
 _STATES = {"running": "running", "offline": "stopped", "stopped": "stopped", "shutting_down": "stopped"}
 _CATEGORIES = {"nanode": "burstable", "standard": "burstable", "dedicated": "compute", "premium": "compute"}
 _CATEGORIES |= {"highmem": "memory", "gpu": "accelerated", "accelerated": "accelerated"}
@@ -35,7 +35,7 @@ _PRICES = "Linode's own list, https://api.linode.com/v4/linode/types"
 
 
 class Linodes(SingleFirewall):
-    """How Linode writes it. Labels are of few letters and unique in an account: the names are in the records."""
+    """Linode's dialect. Labels have few letters and are unique in an account, so the names are in the records."""
 
     machines = ("/v4/linode/instances", "data")
     machine_key: tuple[str, ...] = ()
@@ -47,12 +47,12 @@ class Linodes(SingleFirewall):
     account = "/v4/account"
 
     def region(self, response: Json) -> tuple[str, bool]:
-        """A region's id, and whether its machines read user data and stand behind firewalls."""
+        """A region's id, and whether its machines read user data and have firewalls."""
         able = set(response.get("capabilities") or ())
         return str(response["id"]), response.get("status", "ok") == "ok" and able >= _NEEDED
 
     def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
-        """A type, with the region's own price where it has one; which are out of stock is not told here."""
+        """A type, with the region's own price if it has one; stock is not reported here."""
         own = next((one for one in response.get("region_prices") or () if one.get("id") == region), None)
         price = (own or response.get("price") or {}).get("hourly")
         kind = str(response.get("class", ""))
@@ -71,7 +71,7 @@ class Linodes(SingleFirewall):
         )
 
     async def image(self, api: Api, asked: str) -> Image:
-        """The image of an id, which must run cloud-init, as Linode says of its images."""
+        """The image of an id, which must run cloud-init, as Linode reports for its images."""
         id = api.cloud.images.get(asked, asked)
         hint = f"write its id, or one of {', '.join(api.cloud.images)}"
         answer = await unless_missing(api.read(f"/v4/images/{id}"))
@@ -83,7 +83,7 @@ class Linodes(SingleFirewall):
         return Image(str(response.get("id", id)), str(response.get("label", id)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
-        """Everything in one call. A password for root must be given: it is made up, told nobody, and of no use."""
+        """The body of the creating call. Root's password is required; it is random and kept nowhere."""
         text = user_data(request, _USER_DATA_MOST)
         return {
             "label": _label(request.name, 64),
@@ -100,7 +100,7 @@ class Linodes(SingleFirewall):
         }
 
     def machine(self, response: Json) -> Seen:
-        """A linode; one of its addresses is of the network within its region."""
+        """A linode; one of its addresses is private to its region."""
         inside: list[str] = []
         public: list[str] = []
         for one in response.get("ipv4") or ():
@@ -119,7 +119,7 @@ class Linodes(SingleFirewall):
         return Seen(str(response["id"]), _name(response, words, labels.WALL), words)
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
-        """A firewall with its rules, in one call."""
+        """Creates a firewall with its rules in one call."""
         v4 = [str(net) for net in nets if net.version == 4]
         v6 = [str(net) for net in nets if net.version == 6]
         addresses = ({"ipv4": v4} if v4 else {}) | ({"ipv6": v6} if v6 else {})
@@ -136,14 +136,14 @@ class Linodes(SingleFirewall):
         return id_in((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
-        """Its inbound rules. The region's network, which it admits in whole, is of all customers there."""
+        """Its inbound rules. The region's network, which it admits entirely, is shared by all customers there."""
         answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
         rules = (answer.body.get("rules") or {}) if answer is not None else {}
         held = [rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _held(one)]
         return held if rules.get("inbound_policy", "DROP") == "DROP" else [*held, Rule("everybody", ANY)]
 
     def account_id(self, response: Json) -> str | None:
-        """The account's own unique id."""
+        """The account's unique id."""
         return str(response.get("euuid") or "") or None
 
 
@@ -162,18 +162,18 @@ def _accept(label: str, kind: str, addresses: Json, ports: str | None = None) ->
 
 
 def _label(name: str, most: int) -> str:
-    """A name in the letters that a label may have, which never has two dashes in a row."""
+    """A name in the label alphabet, without two dashes in a row."""
     return re.sub(r"-+", "-", name)[:most].rstrip("-")
 
 
 def _name(response: Json, words: Sequence[str], mark: str) -> str:
-    """The name that it was given, which its label may not be."""
+    """The name in the record, else the label."""
     record = labels.read(words, mark)
     return (record.name if record else None) or str(response.get("label", ""))
 
 
 def _scope_of(method: str, path: str) -> str | None:
-    """As https://techdocs.akamai.com/linode-api/reference/get-started#oauth-reference lists them (R)."""
+    """The scope of a call: https://techdocs.akamai.com/linode-api/reference/get-started#oauth-reference (R)."""
     able = "read_only" if method == "GET" else "read_write"
     for part, word in (("/linode/instances", "linodes"), ("/networking/firewalls", "firewall"), ("/images", "images")):
         if part in path:
@@ -234,4 +234,4 @@ CLOUD = Cloud(
     scope_of=_scope_of,
     open_to="the region's network, which all customers share, because its firewalls name no machines",
 )
-"""Its row of the table."""
+"""Linode's row of the table."""

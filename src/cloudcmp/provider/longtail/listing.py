@@ -1,7 +1,4 @@
-"""What exists, as such a cloud lists it: complete, or an error that says that it is not.
-
-No cloud here can be asked for what bears a record, so whole lists are read and sifted.
-"""
+"""Lists existing resources of a long-tail cloud completely, or raises. No cloud here filters by record."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -13,14 +10,11 @@ from cloudcmp.provider.longtail.dialect import Api, Seen
 from cloudcmp.provider.longtail.pages import Json
 
 TAG = "tag"
-"""The kind of a tag that nothing bears any more, where tags stay."""
+"""The kind of a tag that no resource has any more, where tags outlive their users."""
 
 
 async def find(api: Api, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-    """All that bears the study's tag or was made with the token; a firewall is of the region that it was made for.
-
-    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
-    """
+    """Resources with the study's tag or the token, in a region or in all; raises IncompleteListing."""
     found = [item for kind in KINDS for item in await kind(api)]
     mine = [
         item
@@ -31,7 +25,7 @@ async def find(api: Api, study: str, token: str | None, region: str | None) -> t
 
 
 async def leftovers(api: Api) -> Listing:
-    """Whatever bears our schema's tag, and a line for each kind that cannot be listed."""
+    """All resources with the schema tag, and a line for each kind that cannot be listed."""
     return await list_leftovers([(f"{api.cloud.name}: {word}", partial(kind, api)) for kind, word in KINDS.items()])
 
 
@@ -48,7 +42,7 @@ async def walls(api: Api) -> list[Seen]:
 
 
 async def idle_tags(api: Api) -> list[Seen]:
-    """The tags of ours that nothing bears, by the cloud's own count; none where tags do not stay."""
+    """Our tags that no resource has, by the cloud's own count; none if tags do not outlive their users."""
     path = api.cloud.dialect.tags
     listed = await api.all(*path) if path else []
     return [Seen(str(one["name"]), str(one["name"]), (str(one["name"]),)) for one in listed if _idle(one)]
@@ -67,7 +61,7 @@ async def _firewalls(api: Api) -> list[TaggedResource]:
 
 
 async def _tags(api: Api) -> list[TaggedResource]:
-    """Tags that nobody bears and that no firewall is put on; a record in pieces is told where they all are idle."""
+    """Idle tags to which no firewall applies; a record in pieces only if all its pieces are idle."""
     idle = await idle_tags(api)
     held = {word for item in await walls(api) for word in item.words} if idle else set[str]()
     free = [item for item in idle if item.id not in held]
@@ -94,7 +88,7 @@ def _siblings(word: str, words: Sequence[str]) -> list[str]:
 
 
 def found(item: Seen, kind: str, mark: str) -> TaggedResource:
-    """A resource as the ledger knows it; without a whole record it has no tags."""
+    """A resource in the ledger's form; without a complete record it has no tags."""
     record = labels.read(item.words, mark) or labels.Record(())
     name = record.name or item.name
     region = item.region or record.region or ""

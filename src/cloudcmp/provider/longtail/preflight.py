@@ -1,4 +1,4 @@
-"""What must hold before anything is created, looked at without creating anything."""
+"""Checks that run before anything is created, and create nothing."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -17,14 +17,14 @@ from cloudcmp.provider.longtail.sdk import ApiClient
 
 
 class Preflight:
-    """One look before a study. `now` is this machine's Unix time (s)."""
+    """The checks before a study. `now` is this machine's Unix time (s)."""
 
     def __init__(self, api: ApiClient, catalog: OfferingCatalog, now: Callable[[], float] = time.time) -> None:
         self._api, self._catalog, self._now = api, catalog, now
         self._cloud = api.cloud
 
     async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Everything that can be told; nothing more where the token does not hold."""
+        """All findings; only the first if the token is refused."""
         try:
             answer = await self._api.read(self._cloud.dialect.machines[0])
         except NoCredentials as fault:
@@ -66,9 +66,7 @@ class Preflight:
     # -- rights: none of these clouds has a dry run
 
     async def _rights(self) -> list[Finding]:
-        """Whether what is nobody's may be deleted, and whether an empty request to make something is refused for
-        being empty: nothing can come of either.
-        """
+        """Whether the token may delete foreign ids and send an empty creating request; neither has an effect."""
         machine, wall = self._cloud.nobody
         dialect = self._cloud.dialect
         asked: tuple[tuple[str, str, str, Json | None], ...] = (

@@ -1,4 +1,4 @@
-"""What a study may ask of these clouds, and what it may not."""
+"""Checks of a study's options for these clouds."""
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import ZONE, CreateRequest
@@ -12,7 +12,7 @@ _LACKING = {
 
 
 def refuse(request: CreateRequest) -> None:
-    """Raises Refused for what these clouds do not sell, or this driver does not make, in one line."""
+    """Raises Refused for options that these clouds do not sell, or that this driver does not support."""
     options, where = dict(request.options), request.name
     if options.get("os", "linux") != "linux":
         raise Refused.at(where, "only Linux is started here", "leave os out")
@@ -29,7 +29,7 @@ def refuse(request: CreateRequest) -> None:
 
 
 def user_data(request: CreateRequest, most: int) -> str:
-    """The user data; raises Refused for one that is longer than the cloud takes."""
+    """The user data; raises Refused if it is longer than the cloud takes."""
     text = request.access.user_data if request.access else ""
     if len(text.encode()) > most:
         raise Refused.at(request.name, f"its user data is longer than {most} bytes", "shorten the user data")
@@ -37,5 +37,5 @@ def user_data(request: CreateRequest, most: int) -> str:
 
 
 def image_of(options: dict[str, str]) -> str:
-    """The image of a machine: the study's, or this driver's own choice."""
+    """The image of a machine: the study's, or this driver's default."""
     return options.get("image") or DEFAULT_IMAGE

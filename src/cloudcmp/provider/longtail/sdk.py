@@ -1,7 +1,7 @@
-"""apache-libcloud behind a fence: imported at the first call, every call with a deadline, every error one of ours.
+"""The apache-libcloud client: imported at the first call, with deadlines, and with its errors converted to ours.
 
-It brings the transport. Its drivers and their retries are left out: a list there ends without a word where a response
-lacks a link, and a request that makes something would be sent again, if the user's environment switches that on
+Only its transport is used. Its drivers end a list silently if a response lacks a link, and its retries could repeat a
+creating request, if the user's environment enables them
 (https://libcloud.readthedocs.io/en/stable/other/retrying-failed-http-requests.html).
 """
 
@@ -33,10 +33,10 @@ _NOISY = ("libcloud", "paramiko", "requests", "urllib3")
 
 @dataclass(slots=True)
 class ApiClient(SdkClient):
-    """The calls to one cloud.
+    """The client of one cloud. `deadline_s` bounds every call, its attempts included.
 
-    `attempts` are those of a call that changes nothing, or that may be repeated, with `pause_s` between them, doubled
-    each time; a call that makes something is sent once. `deadline_s` bounds every call, its attempts included.
+    `attempts` applies to repeatable calls, with `pause_s` between them, doubled each time; a creating call is sent
+    once.
     """
 
     cloud: Cloud
@@ -51,11 +51,11 @@ class ApiClient(SdkClient):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The provider's."""
+        """The provider's name."""
         return self.cloud.name
 
     def endpoint(self) -> str | None:
-        """The endpoint that the environment names instead of the cloud's own."""
+        """The endpoint set by the environment, instead of the cloud's own."""
         return os.environ.get(self.cloud.endpoint) or None
 
     async def read(self, path: str, **params: str) -> Response:
@@ -63,14 +63,11 @@ class ApiClient(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(path, **params))
 
     def read_now(self, path: str, **params: str) -> Response:
-        """`read`, in this thread: run it in a thread of `blocking_calls`."""
+        """`read` in this thread: run it in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._call("GET", path, params, None, changes=False))
 
     async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Response:
-        """A call that makes or ends something; `again`: doing it twice is doing it once.
-
-        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
-        """
+        """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
 
         def once() -> Response:
             return self._call(method, path, {}, body, changes=True)
@@ -78,15 +75,15 @@ class ApiClient(SdkClient):
         return await self.run_in_thread(lambda: self._repeated(once) if again else once(), changes=True)
 
     async def delete(self, path: str) -> bool:
-        """Ask for something to be deleted; False where it was not there."""
+        """Requests the deletion of a resource; False if it did not exist."""
         return await unless_missing(self.change("DELETE", path, again=True)) is not None
 
     async def all(self, path: str, key: str) -> list[Json]:
-        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
+        """A complete list, all of its pages; raises IncompleteListing."""
         return await self.run_in_thread(lambda: self.all_now(path, key))
 
     def all_now(self, path: str, key: str) -> list[Json]:
-        """`all`, in this thread: run it in a thread of `blocking_calls`."""
+        """`all` in this thread: run it in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._whole(path, key))
 
     def _whole(self, path: str, key: str) -> list[Json]:
@@ -104,7 +101,7 @@ class ApiClient(SdkClient):
         return self._counted(path, all_pages(fetch, first, self.name, path, _MOST_PAGES), last)
 
     def _counted(self, path: str, found: list[Json], response: Json) -> list[Json]:
-        """The list, if it has as many entries as the cloud says that there are."""
+        """The list, if its length is the total that the cloud reports; else raises IncompleteListing."""
         total = self.cloud.paging.total(response)
         if total is None or total != len(found):
             what = f"{path} gave {len(found)} entries of {'an untold number' if total is None else total}"
@@ -112,17 +109,17 @@ class ApiClient(SdkClient):
         return found
 
     async def wait(self) -> None:
-        """The pause between two looks."""
+        """Waits for one poll interval."""
         await asyncio.sleep(self.pause_s)
 
     def forget(self) -> None:
-        """Read the token anew at the next call."""
+        """Drops the cached token; the next call reads it again."""
         with self._lock:
             self._idle.clear()
             self.account = None
 
     def _repeated(self, work: Callable[[], _T]) -> _T:
-        """Work that may be done again where its answer is lost, or where the cloud wants fewer requests."""
+        """Runs repeatable work, again after a lost response or throttling."""
         return repeated(work, self.attempts, _AGAIN, lambda tried: self.pause_s * 2 ** (tried - 1))
 
     def _call(self, method: str, path: str, params: dict[str, str], body: Json | None, *, changes: bool) -> Response:
@@ -140,7 +137,7 @@ class ApiClient(SdkClient):
         return Response(response.object if isinstance(response.object, dict) else {}, headers)
 
     def _take(self) -> Any:
-        """A connection that nobody uses now, for the token and the endpoint that the environment names now."""
+        """An idle connection for the current token and endpoint, or a new one."""
         wanted = self.renew()
         with self._lock:
             if self._idle:
@@ -148,7 +145,7 @@ class ApiClient(SdkClient):
         return self._connection(*wanted)
 
     def renew(self) -> tuple[str, str]:
-        """The token and the endpoint that the environment names now; what is known by others is forgotten."""
+        """The current token and endpoint of the environment; drops the caches of other ones."""
         wanted = (self.token(), self.endpoint() or "")
         with self._lock:
             if wanted != self._made_for:
@@ -157,7 +154,7 @@ class ApiClient(SdkClient):
         return wanted
 
     def token(self) -> str:
-        """The token that the environment has; raises NoCredentials where it has none."""
+        """The token in the environment; raises NoCredentials if there is none."""
         found = next((value for name in self.cloud.tokens if (value := os.environ.get(name))), None)
         if found is None:
             raise NoCredentials.at(self.cloud.name, "there is no token", f"set {self.cloud.tokens[0]}")
@@ -178,7 +175,7 @@ _AGAIN = (LostAnswer, Throttled, IncompleteListing)
 
 
 def _parts(cloud: Cloud, endpoint: str) -> tuple[str, int, int]:
-    """Host, port and whether TLS is spoken; a token is never sent in the clear but to this machine itself."""
+    """Host, port and whether TLS is used; a token is sent without TLS only to this machine."""
     parts = urlsplit(endpoint)
     try:
         host, port = parts.hostname or "", parts.port
@@ -200,11 +197,7 @@ def _here(host: str) -> bool:
 
 @cache
 def _connections() -> Any:
-    """The class of connections to these clouds.
-
-    libcloud's own responses lose the status of an error, or raise for an error's body what a caller could not tell from
-    their own mistakes.
-    """
+    """The class of connections to these clouds: libcloud's own responses lose the status of an error."""
     from libcloud.common.base import Connection, JsonResponse
     from libcloud.http import LibcloudConnection
 

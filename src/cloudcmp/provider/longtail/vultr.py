@@ -29,7 +29,7 @@ _TRIES = 5
 
 
 class Instances(SingleFirewall):
-    """How Vultr writes it. A firewall group has no tags: its description is its record."""
+    """Vultr's dialect. A firewall group has no tags, so its description is its record."""
 
     machines = ("/v2/instances", "instances")
     machine_key: tuple[str, ...] = ("instance",)
@@ -41,11 +41,11 @@ class Instances(SingleFirewall):
     account = "/v2/account"
 
     def region(self, response: Json) -> tuple[str, bool]:
-        """A region's id; all that are listed take machines."""
+        """A region's id; all listed regions take machines."""
         return str(response["id"]), True
 
     def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
-        """A plan as it is sold in a region. A price for the month is that of 672 hours, but for GPUs (730)."""
+        """A plan as sold in a region. The price of a month is that of 672 hours, except for GPUs (730)."""
         if region not in response.get("locations", ()):
             return None
         kind = str(response.get("type", ""))
@@ -65,7 +65,7 @@ class Instances(SingleFirewall):
         )
 
     async def image(self, api: Api, asked: str) -> Image:
-        """The system whose name begins so, or whose number it is; the first of several by name."""
+        """The system with this number or with this prefix of its name; the first of several by name."""
         wanted = api.cloud.images.get(asked, asked)
         systems = await api.all("/v2/os", "os")
         found = [one for one in systems if str(one.get("id")) == wanted or str(one.get("name", "")).startswith(wanted)]
@@ -76,7 +76,7 @@ class Instances(SingleFirewall):
         return Image(int(first["id"]), str(first.get("name", asked)))
 
     def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
-        """Everything in one call; the machine lands in the account's own network of the region."""
+        """The body of the creating call; the machine joins the account's own network of the region."""
         text = user_data(request, _USER_DATA_MOST)
         return {
             "label": request.name,
@@ -114,7 +114,7 @@ class Instances(SingleFirewall):
         return Seen(str(response["id"]), (record.name if record else None) or text, (text,))
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
-        """The group, then a rule for each address; a group whose rules fail is deleted again."""
+        """Creates the group, then a rule for each address; deletes the group again if its rules fail."""
         (text,) = labels.write(labels.Record(request.tags, request.token, region=request.region), 10_000, labels.WALL)
         if len(text) > _TEXT_MOST:
             raise Refused.at(request.name, f"its record is longer than {_TEXT_MOST}", "give the study a shorter name")
@@ -130,7 +130,7 @@ class Instances(SingleFirewall):
         return group
 
     async def _group(self, api: Api, request: CreateRequest, text: str) -> str:
-        """The empty group, found again where the answer was lost."""
+        """Creates the empty group, or finds it if its response was lost."""
         try:
             response = (await api.change("POST", self.firewalls[0], {"description": text})).body
             return id_in(response, "firewall_group", "id", where=request.name)
@@ -152,7 +152,7 @@ class Instances(SingleFirewall):
                 raise
 
     async def _undo(self, api: Api, request: CreateRequest, group: str, error: BaseException) -> None:
-        """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
+        """Deletes a useless group. If it stays, raises no Refused, so that the lease stays open."""
         try:
             await self.delete_firewall(api, group)
         except ProviderFault as fault:
@@ -162,12 +162,12 @@ class Instances(SingleFirewall):
             raise IncompleteListing.at(request.name, error.faults[0].what, "its group was deleted again") from error
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
-        """The rules of the group. The account's own network, on which a launch's machines meet, is not filtered."""
+        """The rules of the group. The account's own network, which connects a launch's machines, is not filtered."""
         listed = await unless_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
         return [*map(_held, listed), Rule(MEMBERS, ANY)] if listed is not None else []
 
     def account_id(self, response: Json) -> str | None:
-        """A digest of the account's address: Vultr tells no id of an account, and an address is a person's own."""
+        """A digest of the account's mail address: Vultr reports no account id, and the address is personal data."""
         return labels.digest(str((response.get("account") or {}).get("email") or ""))
 
 
@@ -233,4 +233,4 @@ CLOUD = Cloud(
     ),
     dialect=Instances(),
 )
-"""Its row of the table."""
+"""Vultr's row of the table."""

@@ -1,7 +1,4 @@
-"""What an OpenStack has on its shelves: regions, flavors, images, networks; unknown names are answered by the nearest.
-
-An offering's flavor is known by its name; Nova lists what the project may use.
-"""
+"""Regions, flavors, images and networks of an OpenStack, with hints for unknown names."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -18,7 +15,7 @@ from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """A flavor: its id and name, and the disk that comes with it (GiB), 0 for none."""
+    """A flavor: id, name, and the size of its disk (GiB), 0 for none."""
 
     id: str
     name: str
@@ -26,7 +23,7 @@ class Flavor:
 
 
 class OfferingCatalog:
-    """Each list is fetched once."""
+    """Fetches each list once."""
 
     def __init__(self, name: str, sdk: Sdk) -> None:
         self._name, self._sdk = name, sdk
@@ -36,10 +33,7 @@ class OfferingCatalog:
         self._reaches: dict[tuple[str, str, str], Reach] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The flavors of a region (without one: of the settings'), none for a region that the catalogue has not.
-
-        Prices are unknown: the study or a catalogue gives them.
-        """
+        """The flavors of a region (default: the settings'), without prices; none for an unknown region."""
 
         def look() -> tuple[str, list[Any]]:
             where = region or self._sdk.home()
@@ -55,17 +49,17 @@ class OfferingCatalog:
         return self._told[region]
 
     async def regions(self) -> tuple[str, ...]:
-        """The regions in which the catalogue has a Nova."""
+        """The regions in which the service catalogue has Nova."""
         if not self._regions:
             self._regions = await self._sdk.run_in_thread(self._sdk.regions_now, "")
         return self._regions
 
     async def known_region(self, region: str) -> None:
-        """Raises Refused for a region that the catalogue has not, naming the nearest."""
+        """Raises Refused with the nearest name for an unknown region."""
         check_name(self._name, f"there is no region {region!r}", region, await self.regions())
 
     async def flavor(self, region: str, name: str) -> Flavor:
-        """The flavor of a name; raises Refused for an unknown one, naming the nearest."""
+        """The flavor of a name; raises Refused with the nearest name for an unknown one."""
         listed = await self._sdk.run_in_thread(lambda: self._flavors_now(region), region)
         found = next((one for one in listed if one.get("name") == name), None)
         if found is None:
@@ -81,17 +75,14 @@ class OfferingCatalog:
         return self._images[region, asked]
 
     async def reach(self, region: str, options: Mapping[str, str]) -> Reach:
-        """The network of a machine, and how it is reached."""
+        """The network of a machine, and whether it needs a floating address."""
         key = (region, options.get("network", ""), options.get("address", ""))
         if key not in self._reaches:
             self._reaches[key] = await reach_of(self._sdk, region, options)
         return self._reaches[key]
 
     async def warm(self, region: str, offering: str, options: Mapping[str, str]) -> None:
-        """Look up now what a machine will need, so that nothing is asked between its request and its creation.
-
-        What fails is looked up again by the machine's own request, which tells why.
-        """
+        """Fetches in advance what a server needs. A failure is ignored here: the machine's own request reports it."""
         with suppress(ProviderFault):
             await self.flavor(region, offering)
             await self.image(region, options)
@@ -100,10 +91,7 @@ class OfferingCatalog:
 
 
 def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offering:
-    """A flavor as Nova tells it; MiB become GiB. No category is told.
-
-    https://docs.openstack.org/api-ref/compute/#flavors
-    """
+    """An offering from a flavor, without category: https://docs.openstack.org/api-ref/compute/#flavors"""
     memory_mib, vcpus = response.get("ram"), response.get("vcpus")
     return Offering(
         provider=provider,

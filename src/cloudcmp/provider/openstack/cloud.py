@@ -1,4 +1,4 @@
-"""An OpenStack: Keystone v3, Nova, Neutron, Glance, and Cinder where there is one."""
+"""The driver for OpenStack: Keystone v3, Nova, Neutron, Glance, and optionally Cinder."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -26,11 +26,10 @@ from cloudcmp.provider.openstack.sdk import COMPUTE, Sdk
 
 
 class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
-    """Machines of the OpenStack that the environment or clouds.yaml names (OS_CLOUD, or OS_AUTH_URL and the others).
+    """Machines of the OpenStack named in the environment or clouds.yaml (OS_CLOUD, or OS_AUTH_URL and others).
 
-    It was tested against an emulator of the tests' own, driven through openstacksdk, never on a real account. It makes
-    no key pairs, networks or routers: the project needs a network. `settle_s` and `clock` are as in `Absence`,
-    `pause_s` is between looks.
+    Tested against our own emulator through openstacksdk, never on a real account. Creates no key pairs, networks or
+    routers: the project needs a network. `settle_s` and `clock` are as in `Absence`; `pause_s` is the poll interval.
     """
 
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
@@ -59,27 +58,27 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
     # -- looking around
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Credentials, account, clock, names, rights, quotas and what this cloud has; creates nothing."""
+        """Checks credentials, account, clock, names, rights, quotas and capabilities; creates nothing."""
         from cloudcmp.provider.openstack.preflight import Preflight
 
         return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
-        """The project that the credentials are of, and the address of Keystone."""
+        """The project of the credentials, and the address of Keystone."""
         project, _ = await self._sdk.run_in_thread(self._sdk.project_now, "")
         return self._sdk.at_endpoint(project or UNKNOWN_ACCOUNT)
 
     async def date(self) -> float | None:
-        """The time by this cloud's own clock (Unix s), from the head of an answer."""
+        """The time by this cloud's own clock (Unix s), from a response header."""
         await self._sdk.read(await self._sdk.run_in_thread(self._sdk.home, ""), COMPUTE, "/limits")
         return parse_http_date(self._sdk.date)
 
     # -- leases
 
     async def create(self, request: CreateRequest) -> str:
-        """A firewall group with its rules, or a machine with everything but its floating address in the one call.
+        """Creates a firewall group with its rules, or a machine with everything except its floating address.
 
-        Nova takes no token: what was sent once with a token is not sent again, but looked for.
+        Nova takes no token: a request with a token that was sent before is not sent again, but looked for.
         """
         if request.token in self._sent:
             await self._check(request)
@@ -123,7 +122,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         return id_in(answer, "server", "id", where=request.name)
 
     async def _sent_before(self, request: CreateRequest) -> str:
-        """The id of what a token made; raises LostAnswer where that is not known and it is not found either."""
+        """The id of the resource created with a token; raises LostAnswer if it is not found."""
         known = self._sent[request.token]
         if known is None:
             study = metadata_of(request).get("cloudcmp:study", "")
@@ -135,13 +134,13 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         return known
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-        """Machines, volumes and addresses that would stay, and groups of a study, by tag and by token."""
+        """Machines, volumes, floating addresses and groups of a study, by tag and by token."""
         where = (region,) if region else await self._catalog.regions()
         found = [await self._lists.find(one, study, token) for one in where]
         return tuple(item for some in found for item in some)
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our schema's tag in all regions of the catalogue."""
+        """All resources with the schema tag in all regions of the service catalogue."""
         return await self._lists.leftovers(self._catalog.regions)
 
     async def _rules(self, firewall: Handle) -> list[Rule]:
@@ -150,10 +149,10 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
     # -- machines
 
     async def zone(self, handle: Handle) -> str | None:
-        """The zone of a machine, None while it is not told."""
+        """The zone of a machine, None while it is unknown."""
         return await self._lifecycle.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Another flavor, confirmed once the machine has it; raises NoCapacity or Refused where it cannot be had."""
+        """Changes the flavor and confirms it; raises NoCapacity or Refused if it is unavailable."""
         flavor = await self._catalog.flavor(handle.region, offering)
         await self._resize.resize(handle, flavor.id, stopped)

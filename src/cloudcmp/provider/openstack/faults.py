@@ -1,4 +1,4 @@
-"""What an error of OpenStack's services, or of the way there, means: told apart, with the service's own words.
+"""Converts errors of OpenStack's services or of the connection, keeping the service's own words.
 
 Codes and the form of errors: https://docs.openstack.org/api-guide/compute/faults.html,
 https://docs.openstack.org/api-ref/network/v2/, https://docs.openstack.org/api-ref/identity/v3/
@@ -33,7 +33,7 @@ _LIBRARYS = "keystoneauth1"
 
 
 def parse_response(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
-    """What an answer holds; raises our error for one that says no, or that cannot be read."""
+    """The JSON object in a response; raises our error for a refusal or an unreadable response."""
     status = int(answer.status_code)
     if status >= 300:
         raise refusal(status, text_of(answer.content), where, changes=changes)
@@ -49,7 +49,7 @@ def parse_response(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
 
 
 def text_of(body: bytes) -> str:
-    """The words of an error: each service wraps them in another way (untrusted, one line, cut)."""
+    """The text of an error, which each service wraps in another way (untrusted, one line, shortened)."""
     try:
         found = json.loads(body)
     except ValueError:
@@ -62,7 +62,7 @@ def text_of(body: bytes) -> str:
 
 
 def refusal(status: int, words: str, where: str, *, changes: bool) -> errors.ProviderFault:
-    """Our error for an answer that says no, by its status and its words."""
+    """The fault for an error response, by its status and its text."""
     known = errors.RefusalKind.EXISTS if _EXISTS.search(words) else errors.RefusalKind.OTHER
     kind = errors.RefusalKind.MISSING if status == MISSING else known
     return _refusal(status, words, where, changes=changes).because(errors.Refusal(kind, f"HTTP {status}", words))
@@ -86,7 +86,7 @@ def _refusal(status: int, words: str, where: str, *, changes: bool) -> errors.Pr
 
 
 def scarce(words: str, line: str, where: str) -> errors.ProviderFault | None:
-    """A cloud that has no room, or an account that is at its limit; None for any other words."""
+    """The fault for missing capacity or a reached quota; None for any other text."""
     if _CAPACITY.search(words):
         return errors.NoCapacity.at(where, line, "try later, another type or another region")
     if _QUOTA.search(words):
@@ -95,12 +95,12 @@ def scarce(words: str, line: str, where: str) -> errors.ProviderFault | None:
 
 
 def missing(fault: errors.ProviderFault) -> bool:
-    """Whether a refusal says that there is no such thing."""
+    """True if a refusal says that the resource does not exist."""
     return fault.is_refusal(errors.RefusalKind.MISSING)
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Our error for what the library raises, by the names of its exceptions, which keeps it unimported."""
+    """Converts an error of the library. Compares class names, so that it stays unimported."""
     kind, led = type(error).__name__, list(_chain(error))
     statuses = {int(getattr(one, "http_status", 0) or 0) for one in led}
     fault: errors.CloudcmpError | None = None
@@ -120,9 +120,9 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that led to it: only they tell whether a connection was ever made.
+    """An error and its causes: only they tell whether a connection was ever made.
 
-    What led to an earlier try, of which this error comes after, is left out.
+    Leaves out the causes of an earlier attempt.
     """
     todo: list[Any] = [error]
     sent = type(error).__name__.startswith("Connect")

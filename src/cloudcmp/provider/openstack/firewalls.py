@@ -1,7 +1,7 @@
-"""What a launch stands on: a security group that lets in the controller and the launch's own machines, nobody else.
+"""The security group of a launch, which admits only the controller and the launch's machines.
 
-Beside it, where the study asks for one, a server group. Both cost nothing. Neither has a token: the description of the
-one and the name of the other say what they are (see `marks`).
+Also its server group, if the study wants one. Both are free. Neither has a token: the mark is in the description of the
+former and in the name of the latter (see `tags`).
 """
 
 import asyncio
@@ -21,22 +21,19 @@ from cloudcmp.provider.openstack.tags import Mark, mark_in
 _TRIES = 10
 _NAMED = (2, 64)  # from this microversion on a server group has one policy, before it a list
 PLACEMENT = "placement/"
-"""What stands before the id of a server group, to tell it from a security group's."""
+"""The prefix of a server group's id, to distinguish it from a security group's."""
 _ANY_ID = "0" * 36
 
 
 @dataclass(frozen=True, slots=True)
 class Firewalls:
-    """The groups of one cloud; `pause_s` between looks for what was made."""
+    """The security groups of one cloud; `pause_s` is the poll interval for new ones."""
 
     sdk: Sdk
     pause_s: float = 2.0
 
     async def create(self, request: CreateRequest) -> str:
-        """A group with its rules, or none: one whose rules fail is deleted again.
-
-        Raises Refused and the kinds of ProviderFault.
-        """
+        """Creates a group with its rules, or none: deletes it again if its rules fail."""
         rules = list(_rules(request))
         mark = Mark(request.token, request.tags)
         Mark(request.token, request.tags, _ANY_ID).text(request.name)  # what belongs to it must fit as well
@@ -50,7 +47,7 @@ class Firewalls:
         return group
 
     async def _group(self, request: CreateRequest, mark: Mark) -> str:
-        """The empty group, found again where the answer was lost."""
+        """Creates the empty group, or finds it if its response was lost."""
         response = {"name": request.name, "description": mark.text(request.name)}
         try:
             made = await self.sdk.change(
@@ -68,7 +65,7 @@ class Firewalls:
             raise IncompleteListing.at(request.name, what, LOOKED_FOR) from None
 
     async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
-        """All rules in one call: from the controller's addresses to the door, from the group itself to everything."""
+        """Adds all rules in one call: SSH from the controller, everything from the group itself."""
         own = [{"ethertype": kind, "remote_group_id": group} for kind in ("IPv4", "IPv6")]
         ours = [{"direction": "ingress", "security_group_id": group, **rule} for rule in (*rules, *own)]
         try:
@@ -92,7 +89,7 @@ class Firewalls:
         )
 
     async def _undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
-        """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
+        """Deletes a useless group. If it stays, raises no Refused, so that the lease stays open."""
         try:
             await self.destroy(request.region, group)
         except ProviderFault as fault:
@@ -101,17 +98,17 @@ class Firewalls:
                 raise left_behind(request.name, error, what) from error
 
     async def placement_of(self, region: str, group: str) -> str | None:
-        """The id of the server group that stands beside a security group."""
+        """The id of the server group that belongs to a security group."""
         return next((id for id, _, mark in await self.placements(region) if mark.on == group), None)
 
     async def groups(self, region: str) -> list[tuple[str, str, Mark]]:
-        """The security groups of ours: id, name and mark."""
+        """Our security groups: id, name and mark."""
         listed = await self.sdk.own(region, "/security-groups", "security_groups")
         marked = [(one, mark_in(str(one.get("description") or ""))) for one in listed]
         return [(str(one["id"]), str(one.get("name") or ""), mark) for one, mark in marked if mark is not None]
 
     async def placements(self, region: str) -> list[tuple[str, str, Mark]]:
-        """The server groups of ours: id, policy and mark."""
+        """Our server groups: id, policy and mark."""
         listed = await self.sdk.pages(region, COMPUTE, "/os-server-groups", "server_groups")
         marked = [(one, mark_in(str(one.get("name") or ""))) for one in listed]
         return [
@@ -119,7 +116,7 @@ class Firewalls:
         ]  # fmt: skip
 
     async def rules(self, region: str, id: str) -> list[Rule]:
-        """The rules that Neutron holds for a group."""
+        """The rules of a group, as Neutron lists them."""
         listed = await self.sdk.own(region, "/security-groups", "security_groups")
         return [
             _held(one, id)
@@ -130,7 +127,7 @@ class Firewalls:
         ]
 
     async def destroy(self, region: str, id: str) -> bool:
-        """Ask for a group to be deleted, and for the server group beside it; False where there was none."""
+        """Requests the deletion of a group and of its server group; False if there was none."""
         if id.startswith(PLACEMENT):
             path = f"/os-server-groups/{id.removeprefix(PLACEMENT)}"
             return await self.sdk.delete(region, COMPUTE, path)
@@ -140,7 +137,7 @@ class Firewalls:
         return await self.sdk.delete(region, NETWORK, f"/security-groups/{id}")
 
     async def there(self, region: str, id: str) -> bool:
-        """Whether a list still shows a group, or the server group beside it."""
+        """True if a group or its server group is listed."""
         placed = await self.placements(region)
         if id.startswith(PLACEMENT):
             return id.removeprefix(PLACEMENT) in {one for one, _, _ in placed}
@@ -149,7 +146,7 @@ class Firewalls:
 
 
 def _held(rule: dict[str, Any], group: str) -> Rule:
-    """A rule of Neutron's; one without a source admits everybody."""
+    """Converts a rule of Neutron; one without a source admits everybody."""
     source = str(rule.get("remote_ip_prefix") or rule.get("remote_group_id") or "everybody")
     first, last = rule.get("port_range_min"), rule.get("port_range_max")
     ports = None if first is None or last is None else (int(first), int(last))
@@ -157,7 +154,7 @@ def _held(rule: dict[str, Any], group: str) -> Rule:
 
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
-    """One rule an address of the controller; raises Refused without any, or for a wide one."""
+    """One rule for each address of the controller; raises Refused if there is none or one is wide."""
     for net in allowed_nets(request):
         door = {"protocol": "tcp", "port_range_min": SSH, "port_range_max": SSH, "remote_ip_prefix": str(net)}
         yield {"ethertype": f"IPv{net.version}", **door}

@@ -34,7 +34,7 @@ LINES = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its id and name, the disk that it needs (GiB), and whether it is Windows."""
+    """An image: id, name, the disk that it needs (GiB), and whether it is Windows."""
 
     id: str
     name: str
@@ -43,10 +43,10 @@ class Image:
 
 
 async def find_image(sdk: Sdk, region: str, asked: str) -> Image:
-    """The image of an id, of a line's name (its newest), or of a name (the newest of several).
+    """The image with this id, the newest of this line, or the newest with this name.
 
-    Only images that the cloud itself publishes and those of the own project are taken by name: to publish one is the
-    operator's right by default, while anybody may share one. Raises Refused where there is none, naming the nearest.
+    By name it finds only images of the own project and public ones, which by default only the operator may publish.
+    Raises Refused with the nearest name if there is none.
     """
     if _is_id(asked):
         return await _by_id(sdk, region, asked)
@@ -74,7 +74,7 @@ async def _by_id(sdk: Sdk, region: str, id: str) -> Image:
 
 
 def _of_line(response: dict[str, Any], line: str) -> bool:
-    """Whether an image is of a line, and for the usual processor."""
+    """True if an image is of a line, for x86-64."""
     distro, version, pattern = LINES[line]
     if str(response.get("architecture") or "").lower() not in _X86 or response.get("status", "active") != "active":
         return False

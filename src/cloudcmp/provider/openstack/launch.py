@@ -1,4 +1,4 @@
-"""The one call that makes a machine: its tags, disks and network are all in it. A token Nova does not take.
+"""Builds the one call that creates a machine, including tags, disks and network. Nova takes no token.
 
 https://docs.openstack.org/api-ref/compute/#create-server
 """
@@ -18,7 +18,7 @@ from cloudcmp.provider.openstack.sdk import Door
 
 TOKEN = "cloudcmp:token"  # noqa: S105 - the name of a key
 SERVER = "cloudcmp:server"
-"""Keys of metadata beside the tags: the request's token, and on a volume the server that it was made for."""
+"""Metadata keys besides the tags: the request's token, and, on a volume, the server that it was created for."""
 _GIB = 2**30
 _USER_DATA_MAX = 65535
 _TYPED = (2, 67)  # from this microversion on the type of a volume is taken in the server's own call
@@ -29,11 +29,11 @@ _LACKS = {
     "os": ("linux", "machines with Windows are not supported on OpenStack"),
 }
 POLICIES = {"spread": "anti-affinity", "cluster": "affinity"}
-"""Nova's words for where the machines of a launch stand: each on another host, or all on one."""
+"""Nova's placement policies: each machine of a launch on another host, or all on one."""
 
 
 def check_options(options: Mapping[str, str], where: str) -> None:
-    """Raises Refused for what this cloud has not."""
+    """Raises Refused for options that OpenStack lacks."""
     for key, (usual, what) in _LACKS.items():
         if options.get(key) not in {None, usual}:
             raise Refused.at(where, what, f"leave {key} out")
@@ -42,7 +42,7 @@ def check_options(options: Mapping[str, str], where: str) -> None:
 
 
 def check_disk(flavor: Flavor, volume: Volume | None, image: Image, where: str) -> None:
-    """Raises Refused for a system that has nowhere to be; most clouds refuse it too, with fewer words."""
+    """Raises Refused if the system has no suitable disk; most clouds refuse it too, with a less clear message."""
     if volume is not None and volume.iops is not None:
         raise Refused.at(where, "the speed of a volume is its type's", "leave iops out")
     if volume is not None and not volume.root and volume.size_bytes is None:
@@ -61,10 +61,7 @@ def check_disk(flavor: Flavor, volume: Volume | None, image: Image, where: str) 
 def server_body(
     request: CreateRequest, flavor: Flavor, image: Image, reach: Reach, door: Door, group: str | None = None
 ) -> dict[str, Any]:
-    """The body of the call. `group` is the server group that stands beside the firewall, if any.
-
-    Raises Refused for what cannot be had.
-    """
+    """The request body; raises Refused for unavailable options. `group` is the launch's server group, if any."""
     options = dict(request.options)
     check_options(options, request.name)
     if image.windows:
@@ -90,7 +87,7 @@ def server_body(
 
 
 def metadata_of(request: CreateRequest) -> dict[str, str]:
-    """The request's tags exactly, and its token; raises Refused for one that Nova would not keep."""
+    """The request's exact tags and its token; raises Refused if one is too long for Nova."""
     metadata = {**dict(request.tags), TOKEN: request.token}
     long = next((key for key, value in metadata.items() if max(len(key), len(value)) > 255), None)
     if long:
@@ -123,7 +120,7 @@ def _typed(request: CreateRequest, volume: Volume, door: Door) -> dict[str, str]
 
 
 def _root_gib(volume: Volume, flavor: Flavor, image: Image) -> int:
-    """As large as asked for, else as the flavor's disk, and never smaller than the image needs."""
+    """The size of the root disk: the study's or the flavor's, at least what the image needs."""
     asked = math.ceil(volume.size_bytes / _GIB) if volume.size_bytes else flavor.disk_gib
     return max(asked, image.disk_gib)
 

@@ -1,4 +1,4 @@
-"""Machines, volumes, addresses and groups that exist: looked at, ended, and seen gone."""
+"""The life of OpenStack machines, volumes, addresses and groups: status, deletion, evidence of absence."""
 
 import asyncio
 import time
@@ -33,10 +33,7 @@ Said = dict[str, Any]
 
 @dataclass(slots=True)
 class NovaLifecycle(ResourceLifecycle):
-    """What becomes of the resources of one cloud.
-
-    `reaches` is how machines that this process asked for are reached, by their token.
-    """
+    """The life of one cloud's resources; `reaches` maps this process's tokens to their machines' networks."""
 
     sdk: Sdk
     firewalls: Firewalls
@@ -49,24 +46,21 @@ class NovaLifecycle(ResourceLifecycle):
     # -- ends
 
     async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine with all that is its own, a volume, an address or a group to be deleted.
-
-        One that is gone is no error.
-        """
+        """Requests the deletion of a machine with its parts, a volume, an address or a group; idempotent."""
         if handle.kind == INSTANCE:
             await self._end(handle.region, handle.cloud_id)
         else:
             await ResourceLifecycle.destroy(self, handle)
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for one thing to be deleted; False where there was none."""
+        """Requests the deletion of one resource; False if there was none."""
         if handle.kind == FIREWALL:
             return await self.firewalls.destroy(handle.region, handle.cloud_id)
         service, path = _PATHS[handle.kind]
         return await self.sdk.delete(handle.region, service, path.format(handle.cloud_id))
 
     async def _end(self, region: str, id: str) -> None:
-        """The machine first, for it costs most; then its addresses, and its volumes where they outlive it."""
+        """Deletes the machine first, since it costs most; then its addresses, and its volumes if they outlive it."""
         self._ended.add(id)
         response = await self.seen(region, id)
         if response is not None:
@@ -85,9 +79,7 @@ class NovaLifecycle(ResourceLifecycle):
                     await ResourceLifecycle.destroy(self, Handle(VOLUME, region, str(volume["id"])))
 
     async def _claim(self, region: str, id: str, response: Said) -> None:
-        """Write whose they are on the volumes that end with a machine: Nova makes them without a word of ours, and one
-        that it fails to delete would be nobody's. What cannot be written keeps no machine from its end.
-        """
+        """Marks a machine's volumes, which Nova creates without our tags and may fail to delete; ignores failures."""
         attached = response.get("os-extended-volumes:volumes_attached") or ()
         metadata = {**(response.get("metadata") or {}), SERVER: id}
         for one in attached:
@@ -97,16 +89,14 @@ class NovaLifecycle(ResourceLifecycle):
                     await self.sdk.change(region, BLOCKS, "POST", path, {"metadata": metadata}, again=True)
 
     async def _own_volumes(self, region: str, id: str) -> list[Said]:
-        """The volumes that were claimed for a machine, and that no machine holds."""
+        """The volumes that were marked for a machine and are attached to none."""
         if not await self.sdk.has(region, BLOCKS):
             return []
         found = [one for one in await volumes(self.sdk, region) if (one.get("metadata") or {}).get(SERVER) == id]
         return [one for one in found if one.get("status") != "deleted"]
 
     async def state(self, handle: Handle) -> str | None:
-        """THERE while it is listed. A machine is until its addresses and volumes are gone as well; one that is stopped
-        or put aside (soft deleted) is there.
-        """
+        """THERE while it or a part of it is listed, also if stopped or soft-deleted."""
         return THERE if await self._there(handle) else None
 
     async def _there(self, handle: Handle) -> bool:
@@ -127,17 +117,17 @@ class NovaLifecycle(ResourceLifecycle):
         return next((one for one in response.values() if isinstance(one, dict)), response)
 
     async def seen(self, region: str, id: str) -> Said | None:
-        """What Nova tells of a machine, None where it knows none."""
+        """Nova's description of a machine, None if there is none."""
         response = await self._read(Handle(INSTANCE, region, id))
         return None if response is not None and response.get("status") in _GONE else response
 
     # -- machines
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not told of yet is pending.
+        """The status of a machine; pending if it is not listed yet.
 
-        A machine of this process that runs is given its floating address, where it needs one. Raises NoCapacity or
-        QuotaReached for one that came to nothing because of that: only then Nova tells it.
+        Gives a running machine of this process its floating address, if it needs one. Raises NoCapacity or QuotaReached
+        for a machine that failed because of that: Nova reports it only then.
         """
         region, id = handle.region, handle.cloud_id
         response = await self.seen(region, id)
@@ -164,7 +154,7 @@ class NovaLifecycle(ResourceLifecycle):
         return MachineStatus("running", floating or fixed, peer_address=fixed, why=why, taken=False)
 
     async def _outside(self, region: str, id: str, response: Said, reach: Reach) -> str | None:
-        """The floating address of a machine of this process, None until it has one, or where it is to end."""
+        """The floating address of a machine of this process; None until it has one, or if it is being deleted."""
         if id in self._addresses or id in self._ended:
             return self._addresses.get(id)
         told = {str(key): str(value) for key, value in response["metadata"].items()}
@@ -175,13 +165,13 @@ class NovaLifecycle(ResourceLifecycle):
         return address
 
     async def zone(self, handle: Handle) -> str | None:
-        """The zone of a machine, None while that is not told."""
+        """The zone of a machine, None while it is unknown."""
         response = await self.seen(handle.region, handle.cloud_id) or {}
         return response.get("OS-EXT-AZ:availability_zone") or None
 
 
 def _addresses(response: Said) -> tuple[str | None, str | None]:
-    """A machine's own address, the IPv4 one where it has one, and a floating one that Nova tells."""
+    """A machine's fixed address, IPv4 if it has one, and its floating address as Nova reports it."""
     all_of = [one for some in (response.get("addresses") or {}).values() for one in some]
     in_order = sorted(all_of, key=lambda one: one.get("version") != 4)
     kinds = {"fixed": "", "floating": ""}
@@ -200,17 +190,17 @@ _DONE = "VERIFY_RESIZE"
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Resizes of one cloud's machines; `pause_s` between looks, `clock` in seconds of any origin."""
+    """Resizes of one cloud's machines; `pause_s` is the poll interval, `clock` is in seconds of any origin."""
 
     lifecycle: NovaLifecycle
     pause_s: float = 2.0
     clock: Callable[[], float] = time.monotonic
 
     async def resize(self, handle: Handle, flavor: str, stopped: Callable[[], None]) -> None:
-        """Ask for another flavor, wait until it has it, and confirm; `stopped` is called once Nova has begun.
+        """Requests another flavor, waits for it, and confirms; calls `stopped` once Nova has begun.
 
-        Until that confirmation the machine runs already, and its old place is held for it as well. Raises NoCapacity
-        where no host has room, Refused where the flavor is none for it: then it is as it was.
+        Before the confirmation the machine runs already, and keeps its old place as well. Raises NoCapacity if no host
+        has room, Refused if the flavor does not fit: then the machine is unchanged.
         """
         await self._act(handle, {"resize": {"flavorRef": flavor}})
         stopped()
@@ -230,7 +220,7 @@ class Resize:
             await asyncio.sleep(self.pause_s)
 
     def _check(self, handle: Handle, response: dict[str, Any], moving: bool, waited_s: float) -> None:
-        """Raises what keeps a machine from becoming what it was asked to be."""
+        """Raises the reason why a resize failed."""
         status, why = (
             str(response.get("status") or ""),
             one_line(str((response.get("fault") or {}).get("message") or "")),

@@ -1,4 +1,4 @@
-"""On which network machines stand, and whether a floating address must be had to reach them from outside."""
+"""Chooses the network of machines, and whether they need a floating address."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _EXTERNAL = "router:external"
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A network, and the external one that its floating addresses come from: None where none is needed."""
+    """A network, and the external network of its floating addresses, None if none is needed."""
 
     network: str
     name: str
@@ -22,10 +22,10 @@ class Reach:
 
 
 async def reach_of(sdk: Sdk, region: str, options: Mapping[str, str]) -> Reach:
-    """The network that a study names, else the only one that will do; Refused where that cannot be told.
+    """The study's network, else the only suitable one; raises Refused if there are several.
 
-    A machine on a network behind a router with a gateway gets a floating address, unless `address: fixed`; on any
-    other network it is reached at its own.
+    A machine on a network behind a router with a gateway gets a floating address, unless `address: fixed`; on any other
+    network it is reached at its own address.
     """
     listed = await sdk.pages(region, NETWORK, "/networks", "networks")
     networks = [one for one in listed if one.get("subnets") and one.get("status", "ACTIVE") == "ACTIVE"]
@@ -54,7 +54,7 @@ def _named(networks: Sequence[Any], asked: str, where: str) -> Any:
 
 
 async def _chosen(sdk: Sdk, region: str, networks: Sequence[Any], where: str) -> tuple[Any, str | None]:
-    """The own network, else the shared one, else the external one that machines may stand on, if it is the only."""
+    """The only own network, else the only shared one, else the only external one that is shared."""
     project, _ = await sdk.run_in_thread(sdk.project_now, region)
     inner = [one for one in networks if not one.get(_EXTERNAL)]
     own = [one for one in inner if project in {one.get("project_id"), one.get("tenant_id")}]
@@ -75,7 +75,7 @@ async def _chosen(sdk: Sdk, region: str, networks: Sequence[Any], where: str) ->
 
 
 async def _gateways(sdk: Sdk, region: str, networks: Sequence[Any]) -> dict[str, str]:
-    """The external network behind each network's router, as far as we may see ports and routers."""
+    """The external network behind each network's router, as far as the credentials may list it."""
     routers = await sdk.pages(region, NETWORK, "/routers", "routers")
     outside = {str(one["id"]): (one.get("external_gateway_info") or {}).get("network_id") for one in routers}
     found: dict[str, str] = {}

@@ -1,7 +1,7 @@
-"""The least that an application credential must open for cloudcmp to work: access rules, from what the driver calls.
+"""The minimal access rules of an application credential for cloudcmp, generated from the driver's calls.
 
 https://docs.openstack.org/keystone/latest/user/application_credentials.html#access-rules. A rule names a service, a
-method and a path; what a thing bears, such as our tags, it cannot name.
+method and a path; it cannot test tags.
 """
 
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, IMAGE, NETWORK
@@ -26,7 +26,7 @@ LOOKS = (
     (IMAGE, "/images"),
     (IMAGE, "/images/{id}"),
 )
-"""What is only read."""
+"""Read-only calls."""
 CHANGES = (
     (COMPUTE, "POST", "/servers"),
     (COMPUTE, "DELETE", "/servers/{id}"),
@@ -41,14 +41,12 @@ CHANGES = (
     (BLOCKS, "POST", "/volumes/{id}/metadata"),
     (BLOCKS, "DELETE", "/volumes/{id}"),
 )
-"""What is made, changed and ended: of things that are not ours as well, for a rule cannot tell them apart."""
+"""Calls that create, change or delete; they also allow it for foreign resources."""
 _ROOTS = {COMPUTE: ("/v2.1",), NETWORK: ("/v2.0",), BLOCKS: ("/v3", "/v3/{project_id}"), IMAGE: ("/v2",)}
 
 
 def policy() -> list[dict[str, str]]:
-    """Access rules for `openstack application credential create --access-rules`; what they do not name, cloudcmp does
-    not do. Installations whose endpoints have more before the version need it before each path as well.
-    """
+    """Access rules for `openstack application credential create`; add the endpoints' path prefix, if any."""
     every = [(service, "GET", path) for service, path in LOOKS] + list(CHANGES)
     return [
         {"service": service, "method": method, "path": root + path}

@@ -1,4 +1,4 @@
-"""What must hold before anything is created, looked at without creating anything."""
+"""Checks that run before anything is created, and create nothing."""
 
 import math
 import time
@@ -18,20 +18,20 @@ from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import MOST
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
-"""An id that belongs to nobody, on which it is tried whether the credentials open the calls that end things."""
+"""An id that nobody owns: a delete of it tests whether the credentials allow deletions."""
 _ENDS = ((COMPUTE, "/servers/"), (NETWORK, "/security-groups/"), (NETWORK, "/floatingips/"), (BLOCKS, "/volumes/"))
 _DESCRIBED = "standard-attr-description"
 _RACKSPACES = ".rackspacecloud.com"
 
 
 class Preflight:
-    """One look before a study. `now` is this machine's Unix time (s)."""
+    """The checks before a study. `now` is this machine's Unix time (s)."""
 
     def __init__(self, sdk: Sdk, catalog: OfferingCatalog, now: Callable[[], float] = time.time) -> None:
         self._sdk, self._catalog, self._now = sdk, catalog, now
 
     async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Everything that can be told; nothing more where the credentials do not hold."""
+        """All findings; only the first if the credentials are refused."""
         try:
             id, name = await self._sdk.run_in_thread(self._sdk.project_now, "")
             known = await self._catalog.regions()
@@ -61,14 +61,14 @@ class Preflight:
         return account_finding(id, f"project {name} ({id})", candidates, untold=untold, other=other)
 
     def _whose(self) -> list[Finding]:
-        """Whether what is named `rackspace` is Rackspace's: prices go by that name."""
+        """Whether provider `rackspace` is a cloud of Rackspace's, because prices depend on that name."""
         host = urlsplit(self._sdk.endpoint()).hostname or ""
         if self._sdk.name != RACKSPACE or f".{host}".endswith(_RACKSPACES):
             return []
         return [Finding("capability", None, f"{host} is no host of Rackspace's", "name it as provider: openstack")]
 
     async def _candidate(self, candidate: Candidate, known: Sequence[str]) -> list[Finding]:
-        """Whether region, flavor, image, disk, network and options can be had together."""
+        """Whether region, flavor, image, disk, network and options are available together."""
         sold, options = candidate.offering, dict(candidate.options)
         if sold.region not in known:
             hint = nearest(sold.region, known, f"there are {', '.join(known)}")
@@ -93,7 +93,7 @@ class Preflight:
         ]
 
     async def _capability(self, region: str) -> Finding:
-        """What this cloud has: versions, Cinder, and descriptions, by which addresses of ours are found again."""
+        """The cloud's versions, Cinder, and descriptions, which mark our floating addresses."""
         door = await self._sdk.run_in_thread(lambda: self._sdk.door_now(region, COMPUTE), region)
         cinder = "with" if await self._sdk.has(region, BLOCKS) else "without"
         told = f"{region}: Nova up to {door.newest or '2.1' if door else 'none'}, {cinder} Cinder"
@@ -107,9 +107,7 @@ class Preflight:
         return Finding("capability", True, f"{told}; descriptions are kept ({MOST} characters)")
 
     async def _rights(self, region: str) -> Finding:
-        """Roles, and whether the credential opens the calls that end things; services look for a thing before they ask
-        whether it may be ended, so that a policy of the operator's own is not told.
-        """
+        """The roles, and whether the credential allows deletions; an operator's own policy is not visible."""
         roles = await self._sdk.run_in_thread(self._sdk.roles_now, "")
         if roles and not set(roles) - {"reader"}:
             return Finding("rights", False, f"the user is only {', '.join(roles)}", "have the role member given to it")
@@ -149,10 +147,7 @@ Room = Mapping[str, tuple[float, float]]
 
 
 async def quota(sdk: Sdk, catalog: OfferingCatalog, candidates: Sequence[Candidate]) -> list[Finding]:
-    """Whether all candidates of a region may run at once; None where it cannot be read.
-
-    What other people of the project start meanwhile is not known.
-    """
+    """Whether all candidates of a region may run at once, by the cloud's usage figures; None if they cannot be read."""
     found: list[Finding] = []
     for region in dict.fromkeys(one.offering.region for one in candidates):
         here = [one for one in candidates if one.offering.region == region]
@@ -180,7 +175,7 @@ async def _one(sdk: Sdk, catalog: OfferingCatalog, region: str, candidates: Sequ
 
 
 async def _needs(catalog: OfferingCatalog, region: str, candidates: Sequence[Candidate]) -> dict[str, float]:
-    """What all of them take at once."""
+    """The needs of all candidates at once."""
     needs = dict.fromkeys((*_NOVA, *_CINDER, *_NEUTRON), 0.0)
     for one in candidates:
         reach, volume = await catalog.reach(region, dict(one.options)), one.volume
@@ -195,7 +190,7 @@ async def _needs(catalog: OfferingCatalog, region: str, candidates: Sequence[Can
 
 
 async def _room(sdk: Sdk, region: str) -> Room:
-    """What is in use and what is allowed, as far as each service tells it."""
+    """Usage and limit of each quota, as far as the services report them."""
     nova = (await sdk.read(region, COMPUTE, "/limits"))["limits"]["absolute"]
     room = {what: (float(nova[used]), float(nova[most])) for what, (used, most) in _NOVA.items()}
     if await sdk.has(region, BLOCKS):

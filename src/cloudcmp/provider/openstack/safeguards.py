@@ -1,4 +1,4 @@
-"""What keeps machines of an OpenStack from being left behind, and on what that rests for a plan's own candidates."""
+"""The safeguards against leftover OpenStack machines."""
 
 from cloudcmp.model.safety import Safeguard
 
@@ -26,4 +26,4 @@ UNCOUNTED = (
     "the disk under the system where it is a volume without a price",
     "traffic",
 )
-"""What clouds may bill beside a machine, and what no study tells."""
+"""Items besides a machine that clouds may bill, and that a study file does not determine."""

@@ -1,7 +1,7 @@
-"""openstacksdk behind a fence: imported at the first call, every call with a deadline, every error one of ours.
+"""The openstacksdk client: imported at the first call, with deadlines, and with its errors converted to ours.
 
-Settings, credentials, sessions, the catalogue and versions are the library's; calls go through its session one by one,
-because what becomes of each matters more here than its objects do.
+The library handles settings, credentials, sessions, the service catalogue and versions. Calls use its session directly,
+because the outcome of each call matters more here than the library's objects.
 """
 
 import logging
@@ -33,12 +33,12 @@ _MOVED = ("OS_", "XDG_CONFIG_", "SNAP_REAL_HOME")
 def may_be_there(
     environ: Mapping[str, str] = os.environ, system: tuple[str, ...] = _SYSTEM, platform: str = sys.platform
 ) -> bool:
-    """Whether the library may find settings; False only where it surely finds none, and so has no address to ask.
+    """False only if the library surely finds no settings.
 
-    It takes variables that begin with `OS_`, and clouds.yaml or secure.yaml (or .yml, .json) of the current folder,
-    `~/.config/openstack`, /etc/xdg/openstack and /etc/openstack, or of where variables have moved these to:
-    https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html and its `config/loader.py`. Where
-    folders are otherwise than on Linux the library is left to look.
+    The library reads variables that begin with `OS_`, and clouds.yaml or secure.yaml (or .yml, .json) in the current
+    folder, `~/.config/openstack`, /etc/xdg/openstack and /etc/openstack, or where variables moved these:
+    https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html and its `config/loader.py`. On other
+    systems than Linux the folders differ, so the library must look.
     """
     if platform != "linux" or any(key.startswith(_MOVED) for key in environ):
         return True
@@ -50,8 +50,9 @@ Answer = dict[str, Any]
 _T = TypeVar("_T")
 _NOISY = ("keystoneauth", "openstack", "urllib3", "requests", "stevedore", "dogpile")
 _WANTED = (2, 69)
-"""The microversion of Nova that is used, or the newest below it: from this one on servers of a cell that is down are
-listed as such, and not left out (https://docs.openstack.org/nova/latest/reference/api-microversion-history.html).
+"""The preferred microversion of Nova: the first that lists servers of a cell that is down, instead of hiding them.
+
+https://docs.openstack.org/nova/latest/reference/api-microversion-history.html
 """
 _VERSIONED = re.compile(r"/v\d")
 COMPUTE, NETWORK, BLOCKS, IMAGE = "compute", "network", "block-storage", "image"
@@ -59,7 +60,7 @@ COMPUTE, NETWORK, BLOCKS, IMAGE = "compute", "network", "block-storage", "image"
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where a service of a region is reached; `microversion` is the one that is spoken, where it has any."""
+    """The URL of a service in a region, and the microversion to use, if it has any."""
 
     url: str
     microversion: str | None = None
@@ -68,9 +69,7 @@ class Door:
 
 @dataclass(slots=True)
 class Sdk(SdkClient):
-    """The calls to one OpenStack. `name` is the provider's; `attempts` are those of a call that changes nothing, or
-    that may be repeated; a call that makes something is sent once. `deadline_s` bounds every call, retries included.
-    """
+    """The client of one OpenStack. `deadline_s` bounds every call; `attempts` applies to repeatable calls."""
 
     name: str
     attempts: int = 3
@@ -84,7 +83,7 @@ class Sdk(SdkClient):
     # -- where we are
 
     def home(self) -> str:
-        """The region that is asked where none is named: the settings', else the only one that there is."""
+        """Default region: the settings', else the only one; raises Refused if there are several."""
         named = self._cloud("").config.get("region_name")
         if named:
             return str(named)
@@ -94,7 +93,7 @@ class Sdk(SdkClient):
         return regions[0]
 
     def regions_now(self) -> tuple[str, ...]:
-        """The regions in which the catalogue has a Nova."""
+        """The regions in which the service catalogue has Nova."""
         catalog = self._access().service_catalog
         kind = self._cloud("").get_interface(COMPUTE) or "public"
         found = catalog.get_endpoints_data(service_type=COMPUTE, interface=kind)
@@ -104,11 +103,11 @@ class Sdk(SdkClient):
         return tuple(sorted(names))
 
     def endpoint(self) -> str:
-        """The address of Keystone that is used."""
+        """The address of Keystone."""
         return str(self._cloud("").config.get("auth", {}).get("auth_url") or "")
 
     def project_now(self) -> tuple[str, str]:
-        """The id and the name of the project that the credentials are of."""
+        """The id and the name of the credentials' project."""
         access = self._access()
         return str(access.project_id or ""), str(access.project_name or "")
 
@@ -117,7 +116,7 @@ class Sdk(SdkClient):
         return tuple(map(str, self._access().role_names))
 
     def _access(self) -> Any:
-        """What the token says: catalogue, project, roles."""
+        """The content of the token: catalogue, project, roles."""
 
         def asked() -> Any:
             with self._lock:
@@ -130,7 +129,7 @@ class Sdk(SdkClient):
         return self.guarded(asked, fault_of)
 
     def door_now(self, region: str, service: str) -> Door | None:
-        """Where a service is, None where this cloud has none of it there."""
+        """The endpoint of a service, None if the region has no such service."""
         with self._lock:
             if (region, service) not in self._doors:
                 self._access()
@@ -158,7 +157,7 @@ class Sdk(SdkClient):
         return Door(url, f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
 
     async def has(self, region: str, service: str) -> bool:
-        """Whether this cloud has a service in a region."""
+        """True if a region has a service."""
         return await self.run_in_thread(lambda: self.door_now(region, service), region) is not None
 
     # -- calls
@@ -168,16 +167,13 @@ class Sdk(SdkClient):
         return await self.run_in_thread(lambda: self.read_now(region, service, path, **params), region)
 
     def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
-        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
+        """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(region, service, "GET", path, None, params, self.attempts)
 
     async def change(
         self, region: str, service: str, method: str, path: str, body: Any = None, *, again: bool = False
     ) -> Answer:
-        """A call that makes or ends something; `again`: doing it twice is doing it once.
-
-        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
-        """
+        """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
         attempts = self.attempts if again else 1
         await self.run_in_thread(lambda: self._ready(region, service), region)  # what fails here was never sent
         return await self.run_in_thread(
@@ -185,15 +181,15 @@ class Sdk(SdkClient):
         )
 
     async def delete(self, region: str, service: str, path: str) -> bool:
-        """Ask for something to be deleted; False where it was not there."""
+        """Requests the deletion of a resource; False if it did not exist."""
         return await unless_missing(self.change(region, service, "DELETE", path, again=True)) is not None
 
     async def pages(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
-        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
+        """A complete list, all of its pages; raises IncompleteListing."""
         return await self.run_in_thread(lambda: self.pages_now(region, service, path, key, **params), region)
 
     def pages_now(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
-        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
+        """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
 
         def fetch(link: str) -> tuple[list[Any], str]:
             response = self.read_now(region, service, path, **params | dict(parse_qsl(urlsplit(link).query)))
@@ -205,19 +201,19 @@ class Sdk(SdkClient):
         return all_pages(fetch, "", self.place(region), path)
 
     async def own(self, region: str, path: str, key: str) -> list[Any]:
-        """A whole list of Neutron's, without what is of other projects: an administrator is shown those too."""
+        """A complete list of Neutron without other projects' resources, which administrators see too."""
         listed = await self.pages(region, NETWORK, path, key)
         project, _ = await self.run_in_thread(self.project_now, region)
         return [one for one in listed if (one.get("project_id") or one.get("tenant_id") or project) == project]
 
     def forget(self) -> None:
-        """Read the settings anew at the next call."""
+        """Drops the settings and endpoints; the next call reads them again."""
         with self._lock:
             self._clouds.clear()
             self._doors.clear()
 
     def _ready(self, region: str, service: str) -> Door:
-        """Credentials that are taken, and a service that is there."""
+        """Checks credentials and service; returns the service's endpoint."""
         door = self.door_now(region, service)
         if door is None:
             what = f"this cloud has no {service} there"
@@ -226,9 +222,9 @@ class Sdk(SdkClient):
         return door
 
     def _authorised(self, region: str, refused: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The headers that carry the token of a region: another one than was `refused`, renewed once for all threads.
+        """The token headers of a region; if they equal `refused`, renewed once for all threads.
 
-        The library keeps one token for all threads, and drops it in one while another is about to read it.
+        The library shares one token among all threads, and may drop it in one while another is about to read it.
         """
         with self._lock:
             session = self._cloud(region).get_session()
@@ -274,7 +270,7 @@ class Sdk(SdkClient):
         return self.guarded(sent, fault_of, region, changes=changes)
 
     def _cloud(self, region: str) -> Any:
-        """The settings for a region, `` for the one that they name themselves."""
+        """The settings for a region, empty for their default region."""
         with self._lock:
             if region not in self._clouds:
                 self._clouds[region] = self.guarded(lambda: _settings(self.name, region), fault_of, region)
@@ -282,14 +278,14 @@ class Sdk(SdkClient):
 
 
 def _next(answer: Answer, key: str) -> str:
-    """Where the next page is, as Nova, Neutron and Cinder say it (`servers_links`), or Glance (`next`)."""
+    """The link of the next page in a response of Nova, Neutron and Cinder (`servers_links`), or Glance (`next`)."""
     links = answer.get(f"{key}_links") or ()
     named = next((str(one.get("href", "")) for one in links if one.get("rel") == "next"), "")
     return named or str(answer.get("next") or "")
 
 
 def _settings(name: str, region: str) -> Any:
-    """The cloud that the environment or clouds.yaml names, which logs nothing below errors: those are told by us."""
+    """The cloud in the environment or clouds.yaml; limits its logging to errors, which we report ourselves."""
     if find_spec("openstack") is not None and not may_be_there():
         raise NoCredentials.at(name, "there are no settings", SET)
     import_modules("openstack.config", "openstack.exceptions", "keystoneauth1.exceptions")

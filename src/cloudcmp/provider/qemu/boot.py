@@ -1,4 +1,4 @@
-"""What a guest boots from: the small image and a few files of its own, or a disk image and a seed for cloud-init."""
+"""The boot media of a guest: the small image with a few own files, or a disk image with a cloud-init seed."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ _CONSOLE = "console=ttyS0 quiet panic=1 no_timer_check"
 
 @dataclass(frozen=True, slots=True)
 class DiskImage:
-    """A disk image with cloud-init in it; with a kernel and its first archive where it has no boot loader."""
+    """A disk image with cloud-init; also a kernel and an initial archive if it has no boot loader."""
 
     disk: Path
     kernel: Path | None = None
@@ -30,9 +30,9 @@ class DiskImage:
 def lay_out(
     folder: Path, image: Image | DiskImage, request: CreateRequest, ends_at: float, private_address: str
 ) -> tuple[str, ...]:
-    """Write a guest's disks into its folder; returns the words for qemu. A separate volume is always the last disk.
+    """Writes a guest's disks into its folder; returns the arguments for qemu. A separate volume is the last disk.
 
-    Raises Refused for what the image cannot do, and where it was given no way in.
+    Raises Refused for what the image does not support, and for a request without access.
     """
     if request.access is None:
         raise Refused.at("qemu", "a guest without keys could not be reached", "create it with access")
@@ -84,7 +84,7 @@ def _disk_image(folder: Path, image: DiskImage, request: CreateRequest, private_
 
 
 def _nocloud_texts(request: CreateRequest, user_data: str, private_address: str) -> Mapping[str, str]:
-    """What cloud-init reads; the first network card asks for its address, the second has the study's own."""
+    """The files for cloud-init; the first network card uses DHCP, the second has the study's private address."""
     network = {
         "version": 2,
         "ethernets": {
@@ -97,14 +97,14 @@ def _nocloud_texts(request: CreateRequest, user_data: str, private_address: str)
 
 
 def blank(place: Path, size_bytes: int) -> None:
-    """A disk of zeros that takes no space until it is written to."""
+    """Creates a sparse disk of zeros."""
     with place.open("wb") as file:
         file.truncate(size_bytes)
     place.chmod(0o600)
 
 
 def drive(name: str, form: str = "raw", *, readonly: bool = False) -> list[str]:
-    """The words for a disk in the guest's folder."""
+    """The arguments for a disk in the guest's folder."""
     mode = "on" if readonly else "off"
     return [
         "-drive", f"file={name},id={name},if=none,format={form},readonly={mode}",

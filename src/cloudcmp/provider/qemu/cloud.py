@@ -1,4 +1,4 @@
-"""Real virtual machines on this host, as a cloud: made in one call, reached by SSH, dead at the end of their lease."""
+"""Virtual machines on this host as a provider, with SSH and a time to live."""
 
 import asyncio
 import hashlib
@@ -40,10 +40,10 @@ _POWER_OFF_S = 60.0
 
 
 class QemuProvider(Unbilled):
-    """Guests of qemu. Nothing is billed, and all share the one host, so that no two are measured at once.
+    """Guests of qemu. Nothing is billed, and all share this host, so no two are measured at once.
 
-    `state` is the folder under which guests have theirs, `cache` the one of images. `now` gives the Unix time (s).
-    `study` is a study's tag: where it is given, no guest of another one is destroyed.
+    `state` is the parent of the guests' folders, `cache` that of images. `now` gives the Unix time (s). `study` is a
+    study's tag: if given, no guest of another study is destroyed.
     """
 
     name = "qemu"
@@ -67,23 +67,23 @@ class QemuProvider(Unbilled):
         self._now = now
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The types that this host can carry: one processor and 128 MiB, and upwards."""
+        """The types that this host can run: one processor and 128 MiB, and upwards."""
         if region not in {None, REGION}:
             return ()
         return offerings(self.name, self._machine(), known_accelerator(self._cache))
 
     def host(self, candidate: Candidate) -> str:  # noqa: ARG002
-        """All guests share this machine, and share it with what runs on it directly."""
+        """One name for all guests, which share this machine, also with what runs on it directly."""
         return "this machine"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Whether qemu and the images are there, or what a study would fetch, and whether memory is enough."""
+        """Checks qemu, images and memory, and lists what a study would fetch."""
         return await asyncio.to_thread(self._check, candidates)
 
     async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
-        """Fetch qemu and build the images where they are not there, before anything is timed.
+        """Fetches qemu and builds missing images before anything is timed.
 
-        Raises Refused where that cannot be, StorageFault where they cannot be kept.
+        Raises Refused if that fails, StorageFault if they cannot be stored.
         """
         for what in preflight.to_fetch(self._cache, images_of(candidates)):
             say(what)
@@ -92,10 +92,10 @@ class QemuProvider(Unbilled):
             await asyncio.to_thread(self._image, name)
 
     async def create(self, request: CreateRequest) -> str:
-        """Start a guest with its keys and its end in the same call; the same token gives the same guest again.
+        """Starts a guest with its keys and its end in one call; idempotent by token.
 
-        Raises NoCapacity where memory is short, Refused for what cannot be had, and for a token whose guest ended.
-        Who cancels it waits until it is known whether there is a guest: none is made after that.
+        Raises NoCapacity if memory is short, Refused for unavailable options and for a token whose guest has ended. If
+        cancelled, it waits until its outcome is known; no guest is created after that.
         """
         # What takes minutes where it is not there yet makes no guest, and may be left.
         with_what = await asyncio.to_thread(self._needs, request)
@@ -104,7 +104,7 @@ class QemuProvider(Unbilled):
     async def find(
         self, study: str, token: str | None = None, *, region: str | None = None
     ) -> tuple[TaggedResource, ...]:
-        """Every guest whose tags name the study, or whose token it is."""
+        """Guests with the study's tag or the token."""
         if region not in {None, REGION}:
             return ()
         by_token = self._inventory.id_of(token) if token else None
@@ -112,13 +112,13 @@ class QemuProvider(Unbilled):
         return tuple(one for one in found if ("cloudcmp:study", study) in one.tags or one.cloud_id == by_token)
 
     async def leftovers(self) -> Listing:
-        """All guests of this user on this host that bear our tags, also those whose folders are gone."""
+        """This user's guests on this host with the schema tag, also those without a folder."""
         guests = await asyncio.to_thread(self._inventory.all, elsewhere=True)
         found = (guest.found() for guest in guests)
         return Listing(tuple(one for one in found if SCHEMA_TAG in dict(one.tags)))
 
     async def destroy(self, handle: Handle) -> None:
-        """End the guest, also one that hangs, and remove its folder; raises NotOurs for one of another study."""
+        """Ends the guest, also a hanging one, and removes its folder; raises NotOurs for another study's guest."""
         guest = await asyncio.to_thread(self._inventory.one, handle.cloud_id)
         if guest is None:
             return
@@ -129,7 +129,7 @@ class QemuProvider(Unbilled):
         await asyncio.to_thread(self._inventory.remove, guest)
 
     async def gone(self, handle: Handle) -> str | None:
-        """Neither a process nor a folder is the evidence."""
+        """Evidence that the guest has neither a process nor a folder."""
         guest = await asyncio.to_thread(self._inventory.one, handle.cloud_id)
         return None if guest else f"{handle.cloud_id} has no process and no folder on this host"
 
@@ -138,9 +138,9 @@ class QemuProvider(Unbilled):
         return await asyncio.to_thread(self._look, handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Stop a guest and start it again as another type, with its disks; its address' port is another one then.
+        """Stops a guest and starts it with another type and the same disks; its SSH port changes.
 
-        What the small image held in memory is lost, as at any stop; its separate volume stays.
+        The small image loses its memory content, as at any stop; its separate volume stays.
         """
         await run_to_completion(lambda: self._resize(handle, offering, stopped))
 
@@ -173,7 +173,7 @@ class QemuProvider(Unbilled):
         return cloud_id
 
     def _lay_out(self, folder: Path, image: Image | DiskImage, request: CreateRequest, cloud_id: str) -> Card:
-        """Write a guest's card, before anything else of it, and its disks."""
+        """Writes a guest's card before anything else, then its disks."""
         identity = Identity(cloud_id, request.name, request.token, request.offering, request.tags)
         now = self._now()
         link, address = self._place(dict(request.tags).get("cloudcmp:study", request.token))
@@ -184,7 +184,7 @@ class QemuProvider(Unbilled):
         return card
 
     def _place(self, study: str) -> tuple[str, str]:
-        """Where the guests of a study meet, and a free address there; others' frames never come along."""
+        """The multicast address of a study's guests, and a free private address."""
         digest = hashlib.sha256(study.encode()).digest()
         link = f"239.{digest[0]}.{digest[1]}.{digest[2]}:{20000 + int.from_bytes(digest[3:5]) % 10000}"
         cards = (self._inventory.card(guest.cloud_id) for guest in self._inventory.all())
@@ -203,7 +203,7 @@ class QemuProvider(Unbilled):
             raise NoCapacity.at("qemu", short, "choose a smaller offering, or free some memory")
 
     def _image(self, name: str) -> Image | DiskImage:
-        """The image of a name, built if need be, or the user's own of a path; raises Refused where there is none."""
+        """The image of a name, built if necessary, or the user's own at a path; raises Refused if there is none."""
         if name == SMALL:
             return small_image(self._cache)
         return debian_image(self._cache) if name == DEBIAN else own_image(name)
@@ -244,7 +244,7 @@ class QemuProvider(Unbilled):
             start(guest.folder, card, size, program, speed)
 
     def _stop(self, process: Running, card: Card) -> None:
-        """Have a system with a disk of its own shut down orderly; the small image has nothing to write back."""
+        """Shuts down a system with its own disk properly; the small image has nothing to write back."""
         if any(word.startswith("file=root,") for word in card.boot):
             ask(process.folder, "system_powerdown")
             deadline = time.monotonic() + _POWER_OFF_S
@@ -263,7 +263,7 @@ class QemuProvider(Unbilled):
         return tuple(findings)
 
     def _room(self, candidates: Sequence[Candidate]) -> list[Finding]:
-        """Whether there is memory for each candidate's machines; none runs beside another's."""
+        """Whether there is memory for each candidate's machines; two candidates never run at once."""
         findings = []
         for candidate in candidates:
             try:

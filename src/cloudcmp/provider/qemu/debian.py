@@ -1,7 +1,7 @@
-"""A whole Debian system as a guest image: systemd, cloud-init, OpenSSH and sudo, as on a cloud's own images.
+"""Builds a complete Debian guest image: systemd, cloud-init, OpenSSH and sudo, as in clouds' own images.
 
-It is made from the system's own package sources with mmdebstrap, by root only, in some minutes, once. Boots with its
-own kernel and needs half a GiB of memory.
+mmdebstrap builds it from the system's package sources, as root, once, in some minutes. It boots with its own kernel and
+needs half a GiB of memory.
 """
 
 import os
@@ -31,25 +31,25 @@ _MAKE_S = 3600.0
 
 
 def debian_image(cache: Path) -> DiskImage:
-    """The Debian image, built if it is not there yet; raises Refused where it cannot be built."""
+    """The Debian image, built if it is missing; raises Refused if it cannot be built."""
     folder = once(cache, debian_prefix(), lambda draft: _build(draft, cache))
     return DiskImage(folder / "disk", folder / "vmlinuz", folder / "initrd")
 
 
 def debian_prefix() -> str:
-    """How the name of a kept Debian image begins that is made as it would be made now."""
+    """The name prefix of a cached Debian image of the current recipe."""
     return f"debian-{recipe('debian.py', 'packages.py')}-"
 
 
 def check_buildable() -> None:
-    """Raise Refused where the image cannot be built here, with what is missing."""
+    """Raises Refused with what is missing if the image cannot be built here."""
     for needed, holds in (("root", os.geteuid() == 0), *((tool, shutil.which(tool)) for tool in _NEEDED)):
         if not holds:
             raise Refused.at("qemu", f"the image `debian` cannot be built without {needed}", "use the image `small`")
 
 
 def _build(draft: Path, cache: Path) -> str:
-    """Fill a folder with the image; returns its version's name."""
+    """Fills a folder with the image; returns its version's name."""
     check_buildable()
     tools, root = draft / "tools", draft / "root"
     tools.mkdir()
@@ -80,7 +80,7 @@ def _build(draft: Path, cache: Path) -> str:
 
 
 def _tell(command: list[str], tools: Path, what: str, text: str = "") -> str:
-    """What a command prints, its own tools first in its search path; raises Refused with its last error."""
+    """The output of a command, with its own tools first in PATH; raises Refused with its last error."""
     environ = {"PATH": f"{tools}/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
     try:
         done = subprocess.run(

@@ -1,7 +1,7 @@
-"""The small guest image: a Debian cloud kernel with busybox, dropbear and our own few scripts, all in memory.
+"""The small guest image: a Debian cloud kernel with busybox, dropbear and our own scripts, all in memory.
 
-It is built from the system's own packages at its first use and kept in the cache folder under a name derived from its
-recipe and its content. It boots in 128 MB with one processor. It is no Debian system: see `cloud_image` for those.
+It is built from the system's packages on first use, and cached under a name derived from its recipe and its content. It
+boots in 128 MB with one processor. It is no complete Debian system: see `debian` for that.
 """
 
 import fcntl
@@ -41,7 +41,7 @@ _FOLDERS = ("proc", "sys", "run", "root", "mnt")
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A built image: its kernel, its first archive, and what it was made of. `digest` is over both files."""
+    """A built image: its kernel, its initial archive, and its packages. `digest` covers both files."""
 
     folder: Path
     digest: str
@@ -60,29 +60,29 @@ class Image:
 
 
 def cache_folder() -> Path:
-    """Where images and fetched programs are kept: $XDG_CACHE_HOME or ~/.cache, cloudcmp/qemu."""
+    """The folder of images and fetched programs: cloudcmp/qemu in $XDG_CACHE_HOME or ~/.cache."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     return Path(base) / "cloudcmp" / "qemu"
 
 
 def small_image(cache: Path | None = None) -> Image:
-    """The small image, built if it is not there yet: some seconds and about 40 MB of packages, once.
+    """The small image, built once if it is missing: some seconds and about 40 MB of packages.
 
-    Raises Refused where the packages cannot be had, StorageFault where it cannot be kept.
+    Raises Refused if packages are unavailable, StorageFault if it cannot be stored.
     """
     cache = cache or cache_folder()
     return _read(once(cache, small_prefix(), lambda draft: _build(draft, cache)))
 
 
 def small_prefix() -> str:
-    """How the name of a kept small image begins that is made as it would be made now."""
+    """The name prefix of a cached small image of the current recipe."""
     return f"small-{recipe('image.py', 'archive.py', 'packages.py', *sorted(_SCRIPTS.values()))}-"
 
 
 def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
-    """The kept folder whose name begins with `prefix`; else `build` fills a draft, whose name it completes.
+    """The cached folder with this name prefix; if missing, `build` fills a draft and returns the rest of the name.
 
-    The draft is renamed when it is whole; of two processes at once one builds and the other waits.
+    Renames the draft when it is complete; of two processes, one builds and the other waits.
     """
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -108,28 +108,28 @@ def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
 
 
 def _clear(draft: Path) -> None:
-    """Remove a draft, if it is there; not one in which something is mounted: that would be removed with it."""
+    """Removes a draft, except with a mount in it, whose content would be removed too."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     if not any(Path(line.split()[4]).is_relative_to(draft) for line in mounts):
         shutil.rmtree(draft, ignore_errors=True)
 
 
 def kept(cache: Path, prefix: str) -> Path | None:
-    """The newest finished folder of a prefix, None where there is none; only looks."""
+    """The newest finished folder with a prefix, None if there is none; builds nothing."""
     folders = [folder for folder in cache.glob(f"{prefix}*") if folder.is_dir()]
     return max(folders, key=lambda folder: (folder.stat().st_mtime, folder.name), default=None)
 
 
 @contextmanager
 def _alone(lock: Path) -> Iterator[None]:
-    """One process at a time; the lock goes with its holder."""
+    """Admits one process at a time; the lock ends with its holder."""
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def _to_disk(folder: Path) -> None:
-    """Have the kernel write a folder's files, so that a finished name never stands over unfinished files."""
+    """Flushes a folder's files to disk, so that no finished name has unfinished files."""
     for path in [*(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()), folder]:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -139,17 +139,17 @@ def _to_disk(folder: Path) -> None:
 
 
 def recipe(*names: str) -> str:
-    """A name for how an image is made, from the texts that say it: another way is another image."""
+    """A digest of the source texts that define an image: a changed recipe is another image."""
     return hashlib.sha256("\0".join(script(name) for name in names).encode()).hexdigest()[:12]
 
 
 def script(name: str) -> str:
-    """A text of ours that lies beside this one."""
+    """The text of a file in this package."""
     return files("cloudcmp.provider.qemu").joinpath(name).read_text(encoding="utf-8")
 
 
 def _build(draft: Path, cache: Path) -> str:
-    """Fill a folder with the image; returns the name of its content."""
+    """Fills a folder with the image; returns the name of its content."""
     tree = draft / "tree"
     tree.mkdir()
     packages = Packages(cache / "apt").unpack(_WANTED, _ALSO, tree)
@@ -165,7 +165,7 @@ def _build(draft: Path, cache: Path) -> str:
 
 
 def _entries(tree: Path, version: str) -> Iterator[Entry]:
-    """All that is in the image."""
+    """All entries of the image."""
     yield archive.console()
     yield from (archive.directory(path) for path in _FOLDERS)
     yield archive.directory("tmp", 0o1777)
@@ -190,7 +190,7 @@ def _entries(tree: Path, version: str) -> Iterator[Entry]:
 
 
 def _program(tree: Path, name: str) -> str:
-    """Where a program is in the unpacked packages, as a path within them."""
+    """The path of a program within the unpacked packages."""
     for folder in ("usr/sbin", "usr/bin", "sbin", "bin"):
         if (tree / folder / name).is_file():
             return f"{folder}/{name}"
@@ -198,7 +198,7 @@ def _program(tree: Path, name: str) -> str:
 
 
 def _in_order(folder: Path) -> list[Path]:
-    """The kernel modules that we need, each after those that it depends on by its own word."""
+    """The necessary kernel modules, each after its dependencies."""
     found = {path.stem: path for path in sorted(folder.rglob("*.ko"))}
     ordered: dict[str, Path] = {}
 
@@ -218,7 +218,7 @@ def _in_order(folder: Path) -> list[Path]:
 
 
 def _read(folder: Path) -> Image:
-    """A kept image as its card describes it."""
+    """A cached image as its card describes it."""
     card = json.loads((folder / "image.json").read_text(encoding="utf-8"))
     packages = tuple(Package(**package) for package in card["packages"])
     return Image(folder, card["digest"], card["kernel"], packages)

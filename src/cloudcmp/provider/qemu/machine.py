@@ -1,4 +1,4 @@
-"""Starts one guest: its folder, its disks, the words for qemu, and a limit on its life that no one can forget."""
+"""Starts a guest: its folder, its qemu arguments, and a hard limit on its life."""
 
 import ipaddress
 import json
@@ -29,7 +29,7 @@ _PORT = re.compile(r"HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+10\.0\.2\.15\
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a guest has: processors and memory in bytes."""
+    """A guest's processors, and its memory in bytes."""
 
     vcpus: int
     memory_bytes: int
@@ -37,11 +37,10 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is written down about a guest before it is started; `ends_at` is the Unix time of its lease's end.
+    """The record of a guest, written before its start; `ends_at` is the Unix time of its lease's end.
 
-    `link` is the multicast address (group:port, on loopback only) on which the guests of one study meet, and
-    `private_address` the guest's own there, in CIDR form. `boot` are the words for qemu that say what is
-    booted and from which disks.
+    `link` is the multicast address (group:port, on loopback only) that connects the guests of one study, and
+    `private_address` the guest's address there, in CIDR form. `boot` are the qemu arguments for kernel and disks.
     """
 
     identity: Identity
@@ -52,7 +51,7 @@ class Card:
     boot: tuple[str, ...]
 
     def write(self, folder: Path) -> None:
-        """Put the card into the folder, whole or not at all."""
+        """Writes the card into the folder atomically."""
         card = asdict(self)
         card["identity"] = {"id": self.identity.cloud_id, **card["identity"], "tags": dict(self.identity.tags)}
         with OwnedPath(folder.parent, (folder.name,)).folder() as inside:
@@ -60,7 +59,7 @@ class Card:
 
 
 def read_card(folder: Path) -> Card | None:
-    """The card of a folder; None where there is none or it cannot be read."""
+    """The card of a folder; None if there is none or it cannot be read."""
     try:
         with OwnedPath(folder.parent, (folder.name,)).folder() as inside:
             card = json.loads(read_small(inside, CARD))
@@ -71,10 +70,10 @@ def read_card(folder: Path) -> Card | None:
 
 
 def start(folder: Path, card: Card, size: Size, program: Program, speed: Accelerator) -> int:
-    """Start a guest and wait until its qemu answers; returns the port on 127.0.0.1 that leads to its SSH server.
+    """Starts a guest and waits until its qemu responds; returns the port on 127.0.0.1 of its SSH server.
 
-    qemu is in a session of its own and lives on without us, but no longer than the lease and a minute. Raises
-    NoCapacity where the host has not the memory, Refused with qemu's own words for anything else.
+    qemu has its own session and outlives us, but at most by a minute the lease. Raises NoCapacity if the host lacks
+    memory, Refused with qemu's own words for anything else.
     """
     limit_s = max(1.0, card.ends_at - time.time() + GRACE_S)
     command = ["timeout", "-s", "KILL", f"{limit_s:.0f}", *program.words, *_words(card, size, speed)]
@@ -95,7 +94,7 @@ def start(folder: Path, card: Card, size: Size, program: Program, speed: Acceler
 
 
 def _answering(folder: Path, identity: Identity) -> int:
-    """Wait for qemu's first answer; whatever else comes of it is told apart."""
+    """Waits for qemu's first response; raises its fault."""
     deadline = time.monotonic() + _ANSWER_S
     while True:
         try:
@@ -118,7 +117,7 @@ def _fault(words: str) -> Refused | NoCapacity:
 
 
 def _log(folder: Path) -> str:
-    """The last line that qemu wrote, cut short."""
+    """The last line of qemu's log, shortened."""
     try:
         lines = (folder / _LOG).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -127,7 +126,7 @@ def _log(folder: Path) -> str:
 
 
 def port(folder: Path) -> int:
-    """The port on 127.0.0.1 that leads to the guest's SSH server; qemu itself chose a free one."""
+    """The port on 127.0.0.1 of the guest's SSH server; qemu itself chose a free one."""
     said = ask(folder, "human-monitor-command", {"command-line": "info usernet"})
     found = _PORT.search(str(said))
     if found is None:
@@ -141,7 +140,7 @@ def find(cloud_id: str, folder: Path) -> Running | None:
 
 
 def _words(card: Card, size: Size, speed: Accelerator) -> list[str]:
-    """All that qemu is told after its name; paths are within the guest's folder, which is where it works."""
+    """The arguments of qemu; paths are relative to the guest's folder, its working directory."""
     return [
         "-name", card.identity.name.replace(",", ",,"), *card.identity.words(), "-M", "pc", *speed.words,
         "-smp", str(size.vcpus), "-m", f"{size.memory_bytes // 2**20}", "-nodefaults", "-no-user-config",
@@ -157,12 +156,12 @@ def _words(card: Card, size: Size, speed: Accelerator) -> list[str]:
 
 
 def mac_of(private_address: str) -> str:
-    """The hardware address of a guest's second network card, from its address there."""
+    """The hardware address of a guest's second network card, derived from its address there."""
     return ":".join(f"{byte:02x}" for byte in b"\x52\x54" + ipaddress.ip_interface(private_address).ip.packed)
 
 
 def last_words(folder: Path, most: int = 200) -> str:
-    """What the guest's console says last, a panic before what comes of it; without control characters, untrusted."""
+    """The last line on the guest's console, or a panic before it; without control characters, untrusted."""
     try:
         with (folder / SERIAL).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - 8192))
@@ -178,7 +177,7 @@ def last_words(folder: Path, most: int = 200) -> str:
 
 
 def free_memory_bytes(root: Path = Path("/")) -> int | None:
-    """Memory that could be given to a new guest without swapping, None where it is not told."""
+    """The memory available to a new guest without swapping, None if unknown."""
     try:
         text = (root / "proc/meminfo").read_text()
     except OSError as error:

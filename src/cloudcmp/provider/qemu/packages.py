@@ -1,4 +1,4 @@
-"""Takes files out of the system's own Debian packages, without installing them and without being root."""
+"""Extracts files from the system's own Debian packages, without installing them and without root."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ class Package:
 
 
 class Packages:
-    """The system's package sources. `lists` is a folder for package lists of our own, used where the system's fail."""
+    """The system's package sources. `lists` is a folder for our own package lists, used if the system's fail."""
 
     def __init__(self, lists: Path) -> None:
         self._lists = lists
@@ -32,9 +32,9 @@ class Packages:
         self._refreshed = False
 
     def unpack(self, wanted: Sequence[str], also: Sequence[str], into: Path) -> tuple[Package, ...]:
-        """Fetch packages, and what they depend on as far as its name begins with one of `also`, and unpack them.
+        """Fetches and unpacks packages, and those of their dependencies whose names begin with one of `also`.
 
-        Returns what was unpacked, sorted. Raises Refused where there is no apt, or the packages cannot be had.
+        Returns the unpacked packages, sorted. Raises Refused without apt, or if the packages are unavailable.
         """
         check_fetchable(wanted)
         store = into / ".packages"
@@ -46,7 +46,7 @@ class Packages:
         return chosen
 
     def _fetch(self, wanted: Sequence[str], also: Sequence[str], store: Path) -> tuple[Package, ...]:
-        """Download; where the system's lists are empty or too old, once more with fresh lists of our own."""
+        """Downloads packages; if the system's lists are empty or too old, once more with our own lists."""
         try:
             chosen = self._plan(wanted, also)
             exact = [f"{package.name}={package.version}" for package in chosen]
@@ -59,7 +59,7 @@ class Packages:
         return chosen
 
     def _plan(self, wanted: Sequence[str], also: Sequence[str]) -> tuple[Package, ...]:
-        """What apt would install on an empty system, as far as we want it."""
+        """The packages that apt would install on an empty system, limited to those that we need."""
         empty = ["-o", "Dir::State::status=/dev/null", "--no-install-recommends"]
         said = self._apt(["-s", *empty, "install", *wanted], Path("/"), f"resolve {', '.join(wanted)}")
         planned = (match for line in said.splitlines() if (match := _PLANNED.match(line)))
@@ -75,7 +75,7 @@ class Packages:
         )
 
     def _refresh(self) -> None:
-        """Fetch lists of our own from the system's sources; nobody but root may renew the system's."""
+        """Fetches our own package lists; only root may renew the system's."""
         self._refreshed = True
         (self._lists / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         (self._lists / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ class Packages:
 
 
 def check_fetchable(wanted: Sequence[str]) -> None:
-    """Raise Refused where the tools are missing that packages are fetched and unpacked with; opens no connection."""
+    """Raises Refused if the tools to fetch and unpack packages are missing; opens no connection."""
     for tool in ("apt-get", "dpkg-deb"):
         if shutil.which(tool) is None:
             raise Refused.at(
@@ -97,7 +97,7 @@ def check_fetchable(wanted: Sequence[str]) -> None:
 
 
 def libraries(root: Path, programs: Iterable[str]) -> tuple[str, ...]:
-    """The shared libraries, loader included, that programs of an unpacked tree need; paths within it, sorted."""
+    """The shared libraries, loader included, of programs in an unpacked tree; sorted paths within it."""
     loader = _loader(root)
     needed = {str(loader.relative_to(root))}
     for program in programs:
@@ -116,13 +116,13 @@ def libraries(root: Path, programs: Iterable[str]) -> tuple[str, ...]:
 
 
 def run_from(root: Path, program: str) -> list[str]:
-    """The words that run a program of an unpacked tree with its own libraries, whatever the system's are."""
+    """The command that runs a program of an unpacked tree with the tree's own libraries."""
     path = ":".join(str(root / folder) for folder in _LIBRARIES)
     return [str(_loader(root)), "--library-path", path, program if program.startswith("-") else str(root / program)]
 
 
 def _loader(root: Path) -> Path:
-    """The tree's own dynamic loader; the usual link to it is absolute and would lead out of the tree."""
+    """The tree's dynamic loader; the usual link to it is absolute and leads out of the tree."""
     for folder in _LIBRARIES:
         if (root / folder / _LOADER).is_file():
             return root / folder / _LOADER
@@ -130,7 +130,7 @@ def _loader(root: Path) -> Path:
 
 
 def _said(command: Sequence[str], folder: Path, what: str) -> str:
-    """What a command prints; raises Refused with the last line of its errors."""
+    """The output of a command; raises Refused with the last line of its errors."""
     environ = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
     try:
         done = subprocess.run(

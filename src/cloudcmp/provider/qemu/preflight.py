@@ -1,4 +1,4 @@
-"""What guests are made of: what of it is on this host, and what a study would fetch. Nothing is fetched or built."""
+"""Checks which parts of guests are on this host, and what a study would fetch. Fetches and builds nothing."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -21,12 +21,12 @@ _FETCHING_PROGRAM = f"a study fetches it, about {_PROGRAM_MB} MB {_SOURCES}"
 
 
 def images_of(candidates: Iterable[Candidate]) -> tuple[str, ...]:
-    """The images that candidates ask for, sorted, and the small one: whether KVM boots a guest is tried with it."""
+    """The candidates' images, sorted, and the small one, which tests whether KVM boots a guest."""
     return tuple(sorted({SMALL, *(dict(one.options).get("image", SMALL) for one in candidates)}))
 
 
 def own_image(name: str) -> DiskImage:
-    """The user's own image of a path; raises Refused where it is none that can be used."""
+    """The user's own image at a path; raises Refused if it is unusable."""
     if "/" not in name:
         known = f"known are {SMALL}, {DEBIAN} and a path (with a /) to a qcow2 or raw image"
         raise Refused.at("qemu", f"no image {name!r}", known)
@@ -35,7 +35,7 @@ def own_image(name: str) -> DiskImage:
 
 
 def host(cache: Path) -> Finding:
-    """Whether qemu is there or can be fetched, and what runs the processors as far as that is known."""
+    """Whether qemu is installed or can be fetched, and what runs the processors, if known."""
     try:
         program = known_program(cache)
         if program is None:
@@ -53,7 +53,7 @@ def host(cache: Path) -> Finding:
 
 
 def image(cache: Path, name: str) -> Finding:
-    """Whether an image is there, or can be built."""
+    """Whether an image exists or can be built."""
     try:
         missing = _missing(cache, name)
         if missing and name == DEBIAN:
@@ -66,7 +66,7 @@ def image(cache: Path, name: str) -> Finding:
 
 
 def to_fetch(cache: Path, images: Sequence[str]) -> Iterator[str]:
-    """What a study on these images would fetch, a line each; nothing where all is there. Raises as `own_image`."""
+    """The downloads of a study on these images, a line each; raises as `own_image`."""
     if known_program(cache) is None:
         yield f"qemu: {_FETCHING_PROGRAM}"
     for name in images:
@@ -81,7 +81,7 @@ def refused(error: CloudcmpError, what: str) -> Finding:
 
 
 def _missing(cache: Path, name: str) -> str:
-    """What a study would do to have an image, empty where it is there; raises as `own_image`."""
+    """What a study would do to get an image, empty if it exists; raises as `own_image`."""
     if name not in {SMALL, DEBIAN}:
         own_image(name)
         return ""

@@ -1,4 +1,4 @@
-"""The guests that run on this host, found by what their qemu was started with, whoever started it and from where."""
+"""Finds the guests that run on this host by their qemu arguments, however they were started."""
 
 import contextlib
 import itertools
@@ -22,7 +22,7 @@ _END_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a guest is, as its qemu's argv tells it: nothing secret is in there."""
+    """The identity of a guest in its qemu's argv, without secrets."""
 
     cloud_id: str
     name: str
@@ -31,7 +31,7 @@ class Identity:
     tags: tuple[tuple[str, str], ...]
 
     def words(self) -> list[str]:
-        """The identity as words for qemu; a comma within them is written twice."""
+        """The identity as qemu arguments, with doubled commas."""
         card = {"id": self.cloud_id, "name": self.name, "token": self.token, "offering": self.offering,
                 "tags": dict(self.tags)}  # fmt: skip
         text = json.dumps(card, sort_keys=True, separators=(",", ":"))
@@ -39,7 +39,7 @@ class Identity:
 
     @classmethod
     def of(cls, argv: list[str]) -> "Identity | None":
-        """The identity in an argv; None for any other process and for one whose words cannot be read."""
+        """The identity in an argv; None for a foreign process and for unreadable arguments."""
         for before, word in itertools.pairwise(argv):
             if before == "-fw_cfg" and word.startswith(_MARK):
                 try:
@@ -50,7 +50,7 @@ class Identity:
 
 
 def identity_of(card: dict[str, object]) -> Identity:
-    """The identity that a card holds; raises KeyError, TypeError or ValueError for one that holds none."""
+    """The identity on a card; raises KeyError, TypeError or ValueError if it holds none."""
     tags = card["tags"]
     if not isinstance(tags, dict):
         raise TypeError("tags")
@@ -60,7 +60,7 @@ def identity_of(card: dict[str, object]) -> Identity:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A live qemu of ours and the folder that it works in, which may be gone by now."""
+    """A live qemu of ours and its working folder, which may be gone by now."""
 
     pid: int
     identity: Identity
@@ -68,7 +68,7 @@ class Running:
 
 
 def running() -> Iterator[Running]:
-    """Every live guest of this user; another user's could not be ended by us anyway."""
+    """Every live guest of this user; we could not end another user's."""
     for name in os.listdir("/proc"):  # noqa: PTH208 - a thousand Path objects for as many strings
         if name.isdigit() and (found := _look(int(name))) is not None:
             yield found
@@ -92,9 +92,9 @@ def _look(pid: int) -> Running | None:
 
 
 def end(guest: Running) -> None:
-    """Have qemu quit, else kill it, and wait until it is gone; raises ProviderFault where it will not go.
+    """Ends qemu by its quit command, else by a signal, and waits; raises ProviderFault if it does not end.
 
-    A guest that hangs or is stopped is killed. Being sure of whom we kill comes from a descriptor of the process.
+    A process descriptor ensures that only this process is killed.
     """
     try:
         descriptor = os.pidfd_open(guest.pid)
@@ -127,7 +127,7 @@ def _gone(guest: Running, wait_s: float) -> bool:
 
 
 def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = None, *, wait_s: float = 5.0) -> object:
-    """One command to a guest's qemu (QMP) and what it returns; raises ProviderFault where none answers in time.
+    """Sends a command to a guest's qemu (QMP), and returns its result; raises ProviderFault without a response in time.
 
     Source: the QEMU Machine Protocol specification, in qemu's documentation.
     """
@@ -152,7 +152,7 @@ def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = Non
 
 
 def _answers(line: socket.socket, deadline: float) -> Iterator[object]:
-    """The greeting and the answers that come, without the events between them."""
+    """The greeting and the responses, without the events between them."""
     waiting = b""
     while True:
         text, newline, rest = waiting.partition(b"\n")

@@ -1,4 +1,4 @@
-"""Finds qemu, or fetches it from the system's package sources, and tells whether KVM really boots a guest."""
+"""Finds qemu, or fetches it from the system's package sources, and tests whether KVM boots a guest."""
 
 import json
 import os
@@ -30,7 +30,7 @@ _ACCELERATORS = {"kvm": ("-accel", "kvm", "-cpu", "host"), "tcg": ("-accel", "tc
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """How qemu is run here: its first words, what they need in the environment, and its version."""
+    """How to run qemu here: its first arguments, their environment, and its version."""
 
     words: tuple[str, ...]
     version: str
@@ -38,9 +38,9 @@ class Program:
 
 
 def find_program(cache: Path, path: str | None = None) -> Program:
-    """qemu from the search path, else from the cache folder, into which its packages are fetched once (about 40 MB).
+    """qemu from PATH, else from the cache folder, into which its packages are fetched once (about 40 MB).
 
-    Raises Refused with what to install where neither can be.
+    Raises Refused with what to install if both fail.
     """
     if known := known_program(cache, path):
         return known
@@ -51,9 +51,9 @@ def find_program(cache: Path, path: str | None = None) -> Program:
 
 
 def known_program(cache: Path, path: str | None = None) -> Program | None:
-    """qemu from the search path or the cache folder, None where it would have to be fetched; only looks.
+    """qemu from PATH or the cache folder, None if it must be fetched; fetches nothing.
 
-    Raises Refused on a host for which there are no guests, and for a program that does not run.
+    Raises Refused on a host that cannot run guests, and for a program that does not run.
     """
     if platform.machine() != "x86_64" or platform.system() != "Linux":
         raise Refused.at("qemu", f"guests are for x86-64 Linux hosts, not {platform.system()} {platform.machine()}",
@@ -65,7 +65,7 @@ def known_program(cache: Path, path: str | None = None) -> Program | None:
 
 
 def check_program_fetchable() -> None:
-    """Raise Refused where the tools are missing that qemu would be fetched with."""
+    """Raises Refused if the tools to fetch qemu are missing."""
     try:
         check_fetchable(_WANTED)
     except Refused as error:
@@ -80,14 +80,14 @@ def _kept_program(folder: Path) -> Program:
 
 
 def _fetch(draft: Path, cache: Path) -> str:
-    """Unpack qemu and what it needs into a folder; returns the version's name."""
+    """Unpacks qemu and its dependencies into a folder; returns the version's name."""
     packages = Packages(cache / "apt").unpack(_WANTED, _ALSO, draft)
     versions = {package.name: package.version for package in packages}
     return re.sub(r"[^0-9A-Za-z.]+", "-", versions[_WANTED[0]])
 
 
 def _version(words: list[str], environ: Mapping[str, str]) -> str:
-    """The version as qemu tells it; raises Refused for a program that does not run."""
+    """The version that qemu reports; raises Refused for a program that does not run."""
     try:
         done = subprocess.run(
             [*words, "--version"], env={"PATH": os.defpath, **environ}, capture_output=True, text=True, timeout=60,
@@ -100,19 +100,19 @@ def _version(words: list[str], environ: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """What runs the guest's processors, and why: `kvm` by hardware, `tcg` by translation, many times slower."""
+    """What runs the guest's processors, and why: `kvm` by hardware, or `tcg` by translation, much slower."""
 
     name: str
     why: str
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What qemu is told."""
+        """The arguments for qemu."""
         return _ACCELERATORS[self.name]
 
 
 def known_accelerator(cache: Path, device: Path = Path("/dev/kvm")) -> Accelerator | None:
-    """What an earlier boot found, or what needs no boot to be known; None where it is still to be found."""
+    """The accelerator of an earlier test, or without a test if KVM is unusable; None if a test is necessary."""
     if not os.access(device, os.R_OK | os.W_OK):
         return Accelerator("tcg", f"{device} cannot be used")
     for file in sorted(cache.glob(f"accelerator-*-{_kernel()}.json"), key=lambda file: file.stat().st_mtime)[-1:]:
@@ -121,7 +121,7 @@ def known_accelerator(cache: Path, device: Path = Path("/dev/kvm")) -> Accelerat
 
 
 def accelerator(program: Program, image: Image, cache: Path, device: Path = Path("/dev/kvm")) -> Accelerator:
-    """KVM where the small image really boots with it, else TCG; found once for this kernel and this qemu."""
+    """KVM if the small image boots with it, else TCG; tested once for this kernel and this qemu."""
     if not os.access(device, os.R_OK | os.W_OK):
         return Accelerator("tcg", f"{device} cannot be used")
     version = re.sub(r"[^0-9A-Za-z.]+", "-", program.version)
@@ -149,7 +149,7 @@ def _told(file: Path) -> Accelerator | None:
 
 
 def _boot_fault(program: Program, image: Image) -> str | None:
-    """Why the small image does not come up with KVM, None when it does. Boots it once, without network and disks."""
+    """Why the small image does not boot with KVM, None if it does. Boots it once, without network and disks."""
     command = [
         *program.words, "-M", "pc", *_ACCELERATORS["kvm"], "-m", "128", "-nodefaults", "-no-user-config",
         "-display", "none", "-no-reboot", "-serial", "stdio", "-kernel", str(image.kernel), "-initrd",

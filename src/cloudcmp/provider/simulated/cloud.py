@@ -35,7 +35,7 @@ _SOLD: dict[str, tuple[tuple[str, float, float, str], ...]] = {
 
 
 def offerings(region: str | None = None) -> tuple[Offering, ...]:
-    """The instance types of one simulated cloud, or of all; every price is planted and says so."""
+    """The instance types of one simulated cloud, or of all, with planted prices."""
     return tuple(
         Offering(PROVIDER, cloud, name, vcpus, memory, "general", Price(Decimal(price), "USD", "planted", _AS_OF), ())
         for cloud, sold in _SOLD.items()
@@ -62,7 +62,7 @@ _RUNNING = 3
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What all simulated machines share: the table of metrics, the time, and how histograms are written."""
+    """The common part of all simulated machines: the table of metrics, the time, and the histogram encoder."""
 
     metrics: Mapping[str, Metric]
     time: VirtualTime
@@ -71,7 +71,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedInstance:
-    """A simulated machine; its agents answer from the planted truth at once. `taken` tells the cloud that it went."""
+    """A simulated machine, whose agents report the planted truth at once. `taken` reports a preemption."""
 
     world: World
     candidate: Candidate
@@ -88,7 +88,7 @@ class SimulatedInstance:
         return range(max(1, int(self.candidate.offering.vcpus or 1)))
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
-        """A simulated agent on the job; faults befall the agent that reports, never one that only answers it."""
+        """Runs a simulated agent on the job; faults affect only the agent that reports samples."""
         offering = self.candidate.offering
         greeting = hello(offering.vcpus, offering.memory_gib)
         asked = json.loads(job)
@@ -107,10 +107,10 @@ class SimulatedInstance:
 
 
 class SimulatedProvider(Unbilled):
-    """Clouds whose truth is known. Nothing is billed; every number and every fault follows from the plan's seeds.
+    """Clouds with known truth. Nothing is billed; every number and every fault follows from the plan's seeds.
 
-    `candidates` are the plan's own, each with its truth in every cell of the plan; without them only the look-ups can
-    be used. `state_file` keeps what the clouds hold across processes. `encode_histogram` takes nanoseconds.
+    `candidates` are the plan's own, each with its truth in every cell of the plan; without them only look-ups work.
+    `state_file` keeps the resources across processes. `encode_histogram` takes nanoseconds.
     """
 
     name = PROVIDER
@@ -138,17 +138,17 @@ class SimulatedProvider(Unbilled):
         return offerings(region)
 
     def host(self, candidate: Candidate) -> str:
-        """Every candidate has machines of its own."""
+        """A name of the candidate's own: simulated machines share no host."""
         return f"{self.name}/{candidate.id}"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:  # noqa: ARG002
-        """Nothing must hold: no account, no quota and no money."""
+        """Checks nothing: there is no account, quota or cost."""
         return (Finding("host", True, "simulated: every number is planted"),)
 
     async def create(self, request: CreateRequest) -> str:
-        """A machine at the request's time; the same token gives the same machine again.
+        """Creates a machine at the request's time; idempotent by token.
 
-        Raises NoCapacity or LostAnswer as planted (after the latter the machine exists), Refused for a token whose
+        Raises NoCapacity or LostAnswer as planted (after the latter the machine exists), and Refused for a token whose
         machine has ended.
         """
         faults = self._faults(request.candidate)
@@ -176,7 +176,7 @@ class SimulatedProvider(Unbilled):
     async def find(
         self, study: str, token: str | None = None, *, region: str | None = None
     ) -> tuple[TaggedResource, ...]:
-        """The running machines whose tags name the study, or that carry the token; new ones may not be listed yet."""
+        """Running machines with the study's tag or the token; new ones may not be listed yet."""
         return tuple(
             found
             for found in self._listed()
@@ -185,11 +185,11 @@ class SimulatedProvider(Unbilled):
         )
 
     async def leftovers(self) -> Listing:
-        """The running machines that bear our tags, of whichever study."""
+        """Running machines with the schema tag, of any study."""
         return Listing(tuple(found for found in self._listed() if "cloudcmp:schema" in dict(found.tags)))
 
     async def destroy(self, handle: Handle) -> None:
-        """The machine ends at once."""
+        """Ends the machine at once."""
         self._inventory.end(handle.cloud_id, "destroyed")
 
     async def gone(self, handle: Handle) -> str | None:
@@ -199,7 +199,7 @@ class SimulatedProvider(Unbilled):
         return f"{cloud_id} does not exist" if resource is None else resource.end and f"{cloud_id} {resource.end}"
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> SimulatedInstance:
-        """The machine, after its planted boot time has passed in virtual time."""
+        """The machine, after its planted boot time in virtual time."""
         cloud_id = lease.cloud_id or ""
         resource = self._inventory.get(cloud_id)
         if resource is None or resource.end is not None:
@@ -237,7 +237,7 @@ def _cells(candidate: Candidate) -> dict[str, CellTruth]:
 
 
 def _draws(*seeds: int) -> list[float]:
-    """Four uniform numbers that belong to the seeds."""
+    """Four uniform numbers that the seeds determine."""
     import numpy as np  # here, so that a list of what is sold does not load it
 
     numbers: list[float] = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seeds))).random(4).tolist()
@@ -245,7 +245,7 @@ def _draws(*seeds: int) -> list[float]:
 
 
 def _fate(faults: Faults, seed: int, earlier: int) -> tuple[Fate, float]:
-    """What befalls one run, and after which share of its output."""
+    """The planted fault of one run, and the share of its output before it."""
     hang, garbage, preemption, spoil = _draws(seed, earlier, _RUNNING)
     if preemption < faults.preemption:
         return Fate.TAKEN, spoil

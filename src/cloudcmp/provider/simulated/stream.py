@@ -1,4 +1,4 @@
-"""What a simulated agent prints: the same bytes as the real one, with the planted faults."""
+"""The output of a simulated agent: the same bytes as the real one, with the planted faults."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ _BROKEN = b"\xff\xfe\x00 not a frame \xff"
 
 
 class Fate(StrEnum):
-    """What happens to one run of a simulated agent."""
+    """The planted fault of one run of a simulated agent."""
 
     ENDS = "ends"
     HANGS = "hangs"
@@ -23,7 +23,7 @@ class Fate(StrEnum):
 
 
 def hello(vcpus: float | None, memory_gib: float | None) -> dict[str, object]:
-    """The first frame's fields: facts that are as planted as the numbers."""
+    """The fields of the first frame, with planted facts."""
     return {
         "type": "hello",
         "version": "simulated",
@@ -47,7 +47,7 @@ def frame_of(reading: "Reading") -> dict[str, object]:
 
 
 def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
-    """A whole ok stream: the frames numbered, and the end record with its count and digest."""
+    """A complete ok stream: the numbered frames, and the end record with their count and digest."""
     lines = [
         json.dumps({"v": 2, "seq": seq, **frame}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         for seq, frame in enumerate(frames)
@@ -59,9 +59,9 @@ def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
 
 @dataclass(slots=True)
 class SimulatedChannel:
-    """A channel to a simulated agent, itself an async context. `spoil` is where, as a share, garbage or the end comes.
+    """A channel to a simulated agent, also an async context. `spoil` is the share of the output before the fault.
 
-    A hang raises TimeoutError as soon as the output before it was read: the virtual deadline has passed by then.
+    A hang raises TimeoutError after the output before it: the virtual deadline has passed by then.
     """
 
     data: bytes
@@ -73,7 +73,7 @@ class SimulatedChannel:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Nothing is left running."""
+        """Does nothing: no process runs."""
 
     def stdout(self) -> AsyncIterator[bytes]:
         """The agent's bytes."""
@@ -89,10 +89,10 @@ class SimulatedChannel:
         return _Pieces(pieces, self.fate, self.taken)
 
     async def hang_up(self) -> None:
-        """A simulated agent has ended by itself."""
+        """Does nothing: a simulated agent has ended by itself."""
 
     async def last_words(self) -> str:
-        """There is no process that could have said anything."""
+        """An empty text: there is no process."""
         return ""
 
 
