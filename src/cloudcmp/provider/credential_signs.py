@@ -30,7 +30,7 @@ SIGNS = {
     **dict.fromkeys(("openstack", "rackspace"), Signs(("OS_", "XDG_CONFIG"), (".config/openstack", "/etc/openstack",
                                                       "/etc/xdg/openstack", "./clouds.yaml", "./clouds.yml",
                                                       "./clouds.json"))),
-    "ec2": Signs(("AWS_ENDPOINT_URL",), ()),  # its address is in the environment
+    "ec2": Signs(("AWS_ENDPOINT_URL",), ()),  # its endpoint must be in the environment
 }  # fmt: skip
 """Clouds whose libraries need many seconds to find out that there are no credentials."""
 _FIRMWARE = Path("/sys/class/dmi/id")

@@ -114,7 +114,7 @@ def make(name: str, options: ProviderOptions | None = None) -> Provider:
     if maker is None and name not in _long_tail():
         hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
-    with IMPORT_LOCK:  # what a provider is made of is imported then
+    with IMPORT_LOCK:  # making a provider imports its modules
         if maker is not None:
             return maker(options or ProviderOptions())
         from cloudcmp.provider.longtail.cloud import LongTailProvider

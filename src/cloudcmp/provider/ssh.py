@@ -36,7 +36,7 @@ _FOLDERS_MAX = 1000
 
 _MAKE = """if [ -L "${1%/*}" ] || [ -L "$1" ]; then echo "it is a symbolic link" >&2; exit 1; fi
 umask 077 && mkdir -p "$1" && cat > "$1/card.new" || exit 1
-# A line that breaks ends the card early: it gets its name only when it is whole.
+# A lost connection truncates the card, so it gets its name only when it is complete.
 grep -qF "\\"token\\": \\"$2\\"" "$1/card.new" && [ -z "$(tail -c 1 "$1/card.new")" ] || exit 1
 mv -f "$1/card.new" "$1/card.json"
 """
@@ -48,7 +48,7 @@ for d in */; do
   { [ ! -L "${d}card.json" ] && cat "${d}card.json" 2>/dev/null; } || echo
 done
 """
-# A card names the lease; a folder with nothing in it but a card that was never finished goes as well.
+# A card names the lease; a folder with only an incomplete card is removed too.
 _END = """base=${1%/*}
 if [ -L "$base" ] || [ -L "$1" ]; then echo "it is a symbolic link: it is kept" >&2; exit 1; fi
 [ -d "$1" ] || exit 0

@@ -76,8 +76,8 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
-        # Amazon bills seconds after the first minute, but the hour begun of some publishers' systems, such as SUSE's:
-        # https://aws.amazon.com/ec2/pricing/on-demand/. Of other clouds nothing is known, so whole hours are counted.
+        # Amazon bills per second after the first minute, but some publishers' systems, such as SUSE, per started hour:
+        # https://aws.amazon.com/ec2/pricing/on-demand/. Other clouds' terms are unknown, so whole hours are counted.
         self.billing = BILLING if name == AWS else Billing()
         self.safeguards: tuple[Safeguard, ...] = SAFEGUARDS[name]
         self._sdk = sdk or Sdk(name)
@@ -169,7 +169,7 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
                 lacking = next((key for key in _OPTIONAL if key in kept and unknown(fault, key.rstrip("s"))), None)
                 if self._compatible and lacking:
                     self._traits.lacks.add(lacking)
-                elif fault.is_refusal(RefusalKind.MISSING) and tries:  # what was just made is not seen everywhere yet
+                elif fault.is_refusal(RefusalKind.MISSING) and tries:  # the group may not be visible yet
                     await asyncio.sleep(self._pause_s)
                 else:
                     raise await self._catalog.named(fault, request.region, request.offering) from None

@@ -50,7 +50,7 @@ _THROTTLED = {
 }
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
 """Codes for a missing right."""
-# The request arrived before, in this form or another: what came of it is to be looked for, never made again.
+# The request arrived before, in this form or another: look for its result, and never repeat it.
 _DONE_BEFORE = {"IdempotentParameterMismatch", "InvalidGroup.Duplicate"}
 _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
 
@@ -142,7 +142,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.Cl
         )
     if "Token" in kind or "SSO" in kind or kind in _UNUSABLE:
         return errors.BadCredentials.at(where, f"the credentials cannot be had ({kind})", RENEW)
-    # A proxy that drops the connection after the whole request is told like one that was never reached.
+    # A proxy that drops the connection after the request raises the same error as an unreachable one.
     unsent = kind in _NO_WAY or (kind == _BY_PROXY and not changes)
     if unsent or kind == "SSLError":
         silent = errors.Unreached if unsent else errors.ProviderFault

@@ -74,13 +74,13 @@ class Firewalls:
                     self.traits.deletes[request.region] = True
                 return group
             if left:
-                await asyncio.sleep(self.pause_s)  # the tag that the right rests on may not be seen yet
+                await asyncio.sleep(self.pause_s)  # the tag that grants the right may not be visible yet
         refusal = NotAllowed.at(
             request.name, f"{verdict.code}: what was just made may not be deleted ({_DELETE})", POLICY
         )
         self.traits.deletes[request.region] = False
         await self.undo(request, group, refusal)
-        # It could be deleted after all: another one stands in for it.
+        # The deletion succeeded after all: create another group.
         self.traits.deletes[request.region] = True
         return await self.create(request)
 
@@ -91,7 +91,7 @@ class Firewalls:
         except Refused as fault:
             return fault.reason or Refusal(RefusalKind.OTHER)
         except ProviderFault:
-            pass  # the group is there and its id must be told: the next call raises what is wrong
+            pass  # the caller needs the group's id; the next call raises the fault
         return Refusal(RefusalKind.OTHER)
 
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:

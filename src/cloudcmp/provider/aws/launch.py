@@ -90,7 +90,7 @@ def _credits(request: CreateRequest, asked: str | None, bursts: bool | None, *, 
 
 def _placement(options: Mapping[str, str]) -> dict[str, str]:
     placement: dict[str, str] = {}
-    if options.get("tenancy") == "dedicated":  # a shared host is what there is without a word; EC2 has no such word
+    if options.get("tenancy") == "dedicated":  # shared is the default, for which EC2 has no word
         placement["Tenancy"] = "dedicated"
     if options.get(ZONE):
         placement["AvailabilityZone"] = options[ZONE]
@@ -134,10 +134,9 @@ def _user_data(request: CreateRequest) -> str:
     return text
 
 
-# EC2Launch (2016 and later) and EC2Config run what stands in `powershell`; `persist` has it run at every boot, so that
-# the task is there again even where somebody removed it. The task's time is absolute: a restart does not put it off,
-# and one that was missed is made up for. A clock that is ahead makes it sooner; one that stays behind makes it later,
-# by at most its lag after restarts.
+# EC2Launch (2016 and later) and EC2Config run the text in `powershell`; `persist` repeats it at every boot, so a
+# removed task returns. The task's time is absolute: a restart does not postpone it, and a missed task runs late. A fast
+# clock makes it early; a slow one makes it late by at most its lag after restarts.
 # https://docs.aws.amazon.com/AWSEC2/latest/WindowsGuide/ec2-windows-user-data.html
 _SCRIPT = """<powershell>
 $now = (Get-Date).ToUniversalTime()

@@ -34,7 +34,7 @@ async def _by_token(sdk: Sdk, traits: Traits, region: str, token: str) -> list[T
             return groups + await _instances(sdk, region, [{"Name": "client-token", "Values": [token]}])
         except Refused:
             traits.token = False
-    # A cloud that cannot filter by the token may still tell it.
+    # A cloud that cannot filter by the token may still list it.
     return groups + [item for item in await _instances(sdk, region, []) if item.token == token]
 
 
@@ -52,7 +52,7 @@ async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -
         for region in names
         for kind, word in _KINDS.items()
     ]
-    found = await list_leftovers(lists, _AT_ONCE, fatal=())  # a region may refuse what others take
+    found = await list_leftovers(lists, _AT_ONCE, fatal=())  # one region may refuse what others accept
     return Listing(found.found, (*unlisted, *found.unlisted))
 
 
@@ -77,7 +77,7 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[TaggedRes
     try:
         listed = await sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=filters)
     except Refused as fault:
-        # A cloud that has no such thing has none of ours.
+        # A cloud without placement groups has none of ours.
         if fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
             return []
         raise

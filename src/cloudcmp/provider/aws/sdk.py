@@ -29,7 +29,7 @@ class Sdk(SdkClient):
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _session: Any = None
     _clients: dict[tuple[str, str, int], Any] = field(default_factory=dict)
-    account: str | None = None  # of the credentials that are in use now
+    account: str | None = None  # of the current credentials
     library, extra = "botocore", "aws"
 
     def endpoint(self) -> str | None:
@@ -42,7 +42,7 @@ class Sdk(SdkClient):
         if named:
             return named
 
-        def read() -> str:  # a settings file may be unreadable, a profile missing
+        def read() -> str:  # raises for an unreadable settings file or a missing profile
             with self._lock:
                 return str(self._open_session().get_config_variable("region") or "us-east-1")
 
@@ -124,7 +124,7 @@ def new_session() -> Any:
     limit_logging(*_NOISY)
     import botocore.session
 
-    # The descriptions of the services are large: they are read once, however often credentials are renewed.
+    # The service descriptions are large: load them once, even if credentials are renewed.
     session = botocore.session.Session()
     session.register_component("data_loader", _descriptions())
     return session

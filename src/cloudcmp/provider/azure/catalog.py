@@ -89,8 +89,6 @@ class OfferingCatalog:
         return image
 
 
-# What Azure sells: virtual machine sizes with what is advertised of them. No price is known here.
-#
 # Fields: https://learn.microsoft.com/rest/api/compute/resource-skus/list
 # https://learn.microsoft.com/azure/virtual-machines/sizes/overview and .../vm-naming-conventions
 _CATEGORIES = {

@@ -27,7 +27,7 @@ from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
 from cloudcmp.provider.common.firewall_rules import Rule
 
-# R: the page fills its figures in as it is shown; estimators of others' tell this one, looked at on that day.
+# R: the page loads its figures by script; third-party calculators agree on this one on that day.
 _ADDRESS = Price(
     Decimal("0.005"),
     "USD",
@@ -43,7 +43,7 @@ _UNCOUNTED = (
 )
 """Billed items that a study file does not determine; the plan lists them."""
 
-# By the second; since June 2025 no machine for less than five minutes:
+# Per second; since June 2025 at least five minutes:
 # https://learn.microsoft.com/answers/questions/2259765/clarification-on-azure-vm-billing-for-short-runtim
 BILLING = Billing(300.0, 1.0, _ADDRESS, _UNCOUNTED, spot_capped=True)
 """How Azure bills the resources of a study. A machine that powers off stays billed: see SAFEGUARDS."""

@@ -19,7 +19,7 @@ _CAPACITY = {
     "SpotPriceGreaterThanProvidedMaxPrice",
     "ZonalAllocationFailed",
 }
-_QUOTA = ("LimitReached", "QuotaExceeded")  # how codes end: addresses alone have PublicIPCountLimitReached and others
+_QUOTA = ("LimitReached", "QuotaExceeded")  # suffixes: addresses alone have PublicIPCountLimitReached and others
 _DENIED = {"AuthorizationFailed", "LinkedAuthorizationFailed", "RequestDisallowedByPolicy", "ScopeLocked"}
 _THROTTLED = {"OperationNotAllowedOnThrottledResource", "SubscriptionRequestsThrottled", "TooManyRequests"}
 _CREDENTIALS = {
@@ -30,7 +30,7 @@ _CREDENTIALS = {
     "InvalidSubscriptionId": "AZURE_SUBSCRIPTION_ID is no subscription's id",
     "SubscriptionNotFound": "there is no such subscription, or it may not be seen with these credentials",
 }
-# The resource is there already, or is being changed: what came of it is to be looked for, never made again.
+# The resource exists or is being changed: look for the result, and never repeat the request.
 _DONE_BEFORE = {"ConflictingConcurrentWriteNotAllowed", "PreconditionFailed", "PropertyChangeNotAllowed"}
 _MISSING = {"NotFound", "ParentResourceNotFound", "ResourceGroupNotFound", "ResourceNotFound"}
 _CUT = {"BadSkipToken", "InvalidSkipToken"}
@@ -148,7 +148,7 @@ def _body(error: BaseException) -> Any:
     response: Any = getattr(error, "response", None)
     try:
         return response.json()
-    except Exception:  # whatever it is, it tells no code
+    except Exception:  # an unreadable body has no code
         return None
 
 
@@ -166,7 +166,7 @@ def _said(error: BaseException, status: int, where: str, *, changes: bool) -> er
         return errors.BadCredentials.at(where, cause.line, RENEW)
     if cloud_error is not None and status == 404 and cause.code not in _MISSING:
         cause = CloudError("NotFound", cause.line, status)
-    # An answer that is no error and could not be read, or a 404 that is not the Resource Manager's own.
+    # An unreadable success, or a 404 that is not from the Resource Manager.
     if status < 400 or (status == 404 and cloud_error is None):
         return lost_response(f"HTTP {status}", where, changes=changes)
     return errors.Refused.at(where, cause.line, "change what is asked for").because(reason_of(cause))

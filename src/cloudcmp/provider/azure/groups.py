@@ -26,7 +26,7 @@ _ENDING = "Deleting"
 _BUSY = {"Accepted", "Creating", "Provisioning", "Running", "Updating"}
 _AT_ONCE, _IN_TIME = "create_or_update", "begin_create_or_update"
 _TRIES = 10
-_LOOKS = 120  # a group with a network in it takes a while to go
+_LOOKS = 120  # deleting a group with a network takes a while
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ class Groups:
                 what = f"{name} is not there after {self.within_s:g} s"
                 raise ProviderFault.at(group, what, "see the provider's console")
             reply = await unless_missing(self.sdk.read(client, kind, "get", group, name))
-            state = state if reply is None else _state(reply)  # it may not be seen everywhere yet
+            state = state if reply is None else _state(reply)  # it may not be visible yet
             if not state or state in _BUSY:
                 await asyncio.sleep(self.pause_s)
                 waited_s += self.pause_s
@@ -106,7 +106,7 @@ class Groups:
         while left:
             left -= 1
             try:
-                # It was just made: that it is not found yet says nothing, that its deletion is accepted does.
+                # A new group may not be visible yet, so only an accepted deletion is conclusive.
                 if not accepted and await self._delete(name):
                     accepted, left = True, _LOOKS
                 if accepted and await self._there(name) is None:

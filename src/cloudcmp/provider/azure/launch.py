@@ -19,10 +19,10 @@ CLUSTER, SPREAD = "cluster", "spread"
 _GIB = 2**30
 _CUSTOM_DATA_MAX = 65535  # https://learn.microsoft.com/azure/virtual-machines/custom-data
 _NETWORK_API = "2022-11-01"
-_ROOT = "StandardSSD_LRS"  # every size takes it; what it costs is named in `uncounted`
+_ROOT = "StandardSSD_LRS"  # every size supports it; `_UNCOUNTED` names its price
 _NEVER_ROOT = {"PremiumV2_LRS", "UltraSSD_LRS"}
 _DELETE = {"deleteOption": "Delete"}
-_ADMIN = "cloudadmin"  # Azure wants one; cloud-init makes our own user and no other
+_ADMIN = "cloudadmin"  # required by Azure; cloud-init creates only our own user
 
 
 def machine_body(request: CreateRequest, group_id: str, image: Image, zones: tuple[str, ...]) -> dict[str, Any]:
@@ -107,8 +107,8 @@ def _data_disk(request: CreateRequest, volume: Volume, name: str) -> dict[str, A
     }
     if volume.iops is None:
         return disk
-    # The rate of an Ultra disk can be said in the machine's own call; that of a Premium SSD v2 only where the disk is
-    # made alone, and other disks have the rate that follows from their size.
+    # The machine's call can set the rate of an Ultra disk; that of a Premium SSD v2 only the disk's own call. The rate
+    # of other disks follows from their size.
     if volume.type != "UltraSSD_LRS":
         what = f"the rate of {volume.type} cannot be said in the call that makes its machine"
         raise Refused.at(request.name, what, "leave iops out, or take UltraSSD_LRS")

@@ -66,7 +66,7 @@ class Machines:
             what = _fault(failure, place.name)
             if await self._ended(place):
                 raise what
-            # It is not seen gone: its id is told, so that it is ended with its launch; a look says why it failed.
+            # It may still exist: the caller gets its id to delete it; `look` reports the failure.
         return canonical(id)
 
     async def _asked(self, place: Place, body: dict[str, Any]) -> Reply:
@@ -292,7 +292,7 @@ def _failure(response: dict[str, Any]) -> CloudError | None:
     """The provisioning error of a machine, None if it did not fail."""
     if (response.get("properties") or {}).get("provisioningState") not in _UNDONE:
         return None
-    if _power(response) in {"running", "starting"}:  # it is there: only what came after its making failed
+    if _power(response) in {"running", "starting"}:  # it exists: only a later step failed
         return None
     for one in _statuses(response):
         parts = str(one.get("code", "")).split("/")

@@ -98,8 +98,6 @@ class Preflight:
         return Finding("rights", True, f"all {len(actions())} actions of the role are allowed, deletes among them")
 
 
-# How many vCPUs the subscription may still run in a region: in all, and of each family of sizes.
-#
 # https://learn.microsoft.com/azure/virtual-machines/quotas
 _ALL, _SPOT = "cores", "lowPriorityCores"
 

@@ -24,7 +24,7 @@ _MOST_PAGES = 2000
 _NAME = "azure"
 _PUBLIC = "https://management.azure.com"
 _NOISY = ("azure", "requests", "urllib3")
-_NOISIER = ("azure.identity", "msal", "msal_extensions")  # these warn of each way to log in that is not there
+_NOISIER = ("azure.identity", "msal", "msal_extensions")  # these warn about each unavailable login method
 _SUBSCRIPTION_API = "2022-12-01"
 _PERMISSIONS_API = "2022-04-01"
 _PACKAGES = {
@@ -184,7 +184,7 @@ class Sdk(SdkClient):
                         )
             elif hasattr(result, "result"):
                 result.result()
-            return [_reply(one) for one in came if one.status_code < 400]  # what was sent again was answered before
+            return [_reply(one) for one in came if one.status_code < 400]  # without the responses that led to a retry
 
         return self.guarded(call, fault_of, changes=changes)
 
@@ -248,7 +248,7 @@ def _retries() -> Any:
             answer = super().send(request)
             if answer.http_response.status_code == 409:
                 told = ""
-                with suppress(Exception):  # of an answer that is still coming the client reads no code either
+                with suppress(Exception):  # the client reads no code of an incomplete response either
                     told = answer.http_response.text()
                 if UNREGISTERED in told:
                     raise HttpResponseError(response=answer.http_response)
@@ -271,7 +271,7 @@ def new_credential() -> Any:
 
     limit_logging(*_NOISY)
     limit_logging(*_NOISIER, level=logging.ERROR)
-    # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
+    # Trusts a configured authority (a sovereign or private cloud, an emulator) that Microsoft may not know.
     few = {"retry_total": _ATTEMPTS - 1, "retry_backoff_factor": _BACKOFF_S, "connection_timeout": _CONNECT_S}
     try:
         return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")), **few)

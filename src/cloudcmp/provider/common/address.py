@@ -66,7 +66,7 @@ def controller_address(endpoint: str | None) -> str:
 
 
 def _far() -> str:
-    import urllib.request  # takes long to load, and hardly any command asks
+    import urllib.request  # slow to import, and rarely used
 
     try:
         with urllib.request.urlopen(_ASKED, timeout=_WAIT_S) as answer:

@@ -48,7 +48,7 @@ async def run_in_thread(work: Callable[[], _T], where: str, deadline_s: float, *
             result = work()
         except BaseException as raised:
             error = raised
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=run, name=f"{where} call", daemon=True).start()
@@ -69,6 +69,6 @@ async def run_to_completion(work: Callable[[], _T]) -> _T:
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        thread.exception()  # retrieved, or asyncio complains
+        thread.exception()  # asyncio complains about exceptions that are not retrieved
         raise cancelled
     return thread.result()

@@ -35,7 +35,7 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
     name: str
     simulated = False
     billed = True
-    settle_s = 0.0  # absence is waited for by the lifecycle
+    settle_s = 0.0  # the lifecycle waits for absence
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
     _alone = "it comes with its machine"
     _sdk: Client

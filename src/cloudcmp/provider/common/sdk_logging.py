@@ -6,7 +6,7 @@ import logging
 def limit_logging(*names: str, level: int = logging.WARNING) -> None:
     """Makes the named libraries log nothing below a level, also their child loggers; stricter levels stay."""
     below = tuple(f"{name}." for name in names)
-    # Each level that is set, even to what it was, has every logger of the process forget what it knows.
+    # Setting a level, even to the same value, clears the caches of all loggers of the process.
     for name in names:
         logger = logging.getLogger(name)
         if logger.level < level:

@@ -131,8 +131,6 @@ class OfferingCatalog:
         return image
 
 
-# What Compute Engine sells: machine types with what is advertised of them. No price is known here.
-#
 # Families: https://cloud.google.com/compute/docs/machine-resource
 _CATEGORIES = {"a": "accelerated", "c2": "compute", "g": "accelerated", "h": "compute", "m": "memory"}
 _CATEGORIES |= {"ct": "accelerated", "tpu": "accelerated", "x": "memory", "z": "storage"}

@@ -61,8 +61,8 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
     `wait_s` as in `Machines`, `pause_s` as in `Sdk`.
     """
 
-    # By the second after the first minute: https://cloud.google.com/compute/vm-instance-pricing#billingmodel. What an
-    # image of the user's own adds, by its licences, is not known, so it is counted by the hour.
+    # Per second after a minimum of one minute: https://cloud.google.com/compute/vm-instance-pricing#billingmodel.
+    # Licences of the user's own images are unknown, so those machines are counted by the hour.
     billing = Billing(60.0, 1.0, _ADDRESS, _UNCOUNTED, images=BY_THE_SECOND)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 

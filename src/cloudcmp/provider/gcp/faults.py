@@ -33,7 +33,7 @@ DENIED = frozenset(
     {"forbidden", "insufficientPermissions", "PERMISSIONS_ERROR", "PERMISSION_DENIED", "IAM_PERMISSION_DENIED"}
 )
 """Codes for a missing right."""
-# A name that is taken is so by this very request, since names tell attempts apart, or by somebody else.
+# A duplicate name was created by this same request, since names distinguish attempts, or by somebody else.
 _REASONS = dict.fromkeys(("alreadyExists", "RESOURCE_ALREADY_EXISTS"), errors.RefusalKind.EXISTS)
 _REASONS |= dict.fromkeys(("notFound", "RESOURCE_NOT_FOUND"), errors.RefusalKind.MISSING)
 
@@ -58,9 +58,9 @@ def cloud_error(error: BaseException) -> CloudError | None:
         return None
     cause = [one for one in getattr(error, "errors", ()) or () if isinstance(one, dict)]
     reason = str(cause[0].get("reason") or "") if cause else ""
-    # The client's own text begins with the call's method and address, which name what was asked for.
+    # The client's text begins with the method and the URL, which contain the requested names.
     text = str(cause[0].get("message") or "") if cause else _ADDRESSED.sub("", str(getattr(error, "message", "") or ""))
-    # Of capacity some answers tell by the code in the text only.
+    # Some responses report missing capacity only by the code in the text.
     known = next((code for code in sorted(_CAPACITY, key=len, reverse=True) if code in text), "")
     return CloudError(one_line(known or reason or f"HTTP {int(status)}"), one_line(text), int(status))
 
@@ -126,7 +126,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.Cl
         return unusable if named else errors.NoCredentials.at(where, "there are no credentials", _SET)
     if "RefreshError" in kinds and not getattr(error, "retryable", False):
         return errors.BadCredentials.at(where, f"no token is given for the credentials: {_granted(error)}", RENEW)
-    # Without a token nothing was sent; nor where no connection came about.
+    # Without a token or a connection nothing was sent.
     unsent = "GoogleAuthError" in kinds or _unsent(error, kinds)
     if unsent or "SSLError" in kinds:
         silent = errors.Unreached if unsent else errors.ProviderFault

@@ -24,7 +24,7 @@ _ALL = {"I_p_protocol": "all"}
 _FIRST, _LAST = 100, 200  # lower goes first; the default network's own rules have 65534
 _NEVER = 65536  # after all priorities
 _TRIES = 10
-_LOOKS = 120  # a rule takes its while to go
+_LOOKS = 120  # deleting a rule takes a while
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Firewalls:
             try:
                 await self._insert(request, rule)
             except BaseException as error:
-                # What was surely not made may be somebody else's of that name.
+                # A rule that was surely not created may be a foreign one of that name.
                 doubtful = [] if isinstance(error, NOTHING_MADE) else [rule["name"]]
-                # An id that was used would be answered by its old operation, and the rule that it made is deleted.
+                # A used id returns its old operation, whose rule is deleted by then.
                 self._undone[request.token] = self._undone.get(request.token, 0) + 1
                 await self._undo(request, made + doubtful, error)
                 raise
@@ -63,7 +63,7 @@ class Firewalls:
             await self.operations.done(operation, name)
         except LostAnswer as fault:
             if not await self._ours(request, name, _TRIES):
-                # No lost answer: what is found of it later is no whole launch's, and no candidate is to blame.
+                # Not LostAnswer: a rule found later is no complete firewall, and the candidate is not at fault.
                 raise IncompleteListing.at(name, fault.faults[0].what, "it is looked for by name") from None
         except Refused as fault:
             if not fault.is_refusal(RefusalKind.EXISTS) or not await self._ours(request, name, 1):

@@ -15,7 +15,7 @@ _ARCHITECTURES = {"ARM64": "aarch64", "X86_64": "x86_64"}
 _NO_CLOUD_INIT = ("centos", "debian", "rhel", "rocky")
 
 
-# Projects of images whose licences cost money beside the machine; that of Windows is counted by os: windows (R).
+# Projects whose images have billed licences; that of Windows is part of os: windows (R).
 # https://cloud.google.com/compute/disks-images-pricing
 _LICENSED = ("rhel-cloud", "rhel-sap-cloud", "suse-cloud", "suse-sap-cloud", "ubuntu-os-pro-cloud", "windows-sql-cloud")
 
@@ -37,7 +37,7 @@ def _windows(family: str) -> Line:
     return Line("windows-cloud", (("x86_64", family),), windows=True)
 
 
-# Ubuntu's images bring cloud-init, which the machine's keys and login rest on; Google's own Debian ones do not (R).
+# Ubuntu's images contain cloud-init, which installs keys and login; Google's Debian images do not (R).
 # https://documentation.ubuntu.com/gcp/ · https://cloud.google.com/compute/docs/images/os-details
 LINES = {
     "ubuntu-22.04": _ubuntu("ubuntu-2204-lts", "ubuntu-2204-lts-arm64"),

@@ -22,9 +22,9 @@ _NAME_MAX = 63
 _SKEW_S = 60.0
 _LATER_S = 900
 _USER_DATA_MAX = 256 * 1024  # https://cloud.google.com/compute/docs/metadata/setting-custom-metadata#limitations
-# The cloud deletes the machine at its end, but only one that runs: one that powered itself off stays, stopped, its
-# disks billed (https://cloud.google.com/compute/docs/instances/limit-vm-runtime). So the guest's own timer waits until
-# the cloud has surely not done it. The guest agent would make new host keys at the first boot in place of ours.
+# The cloud deletes only a running machine: one that powered itself off stays stopped, with its disks billed
+# (https://cloud.google.com/compute/docs/instances/limit-vm-runtime). So the guest's timer fires later than the cloud's.
+# The setting keeps the guest agent from replacing our host keys at the first boot.
 _BOOT = """mkdir -p /etc/default
 printf '[InstanceSetup]\\nset_host_keys = false\\n' >/etc/default/instance_configs.cfg
 left=$(({late} - $(date +%s)))

@@ -72,7 +72,7 @@ class GceLifecycle(ResourceLifecycle):
         except Refused as fault:
             if fault.reason is None or fault.reason.kind is not RefusalKind.MISSING:
                 raise
-            if f"{service}/{name}" not in fault.reason.text:  # it is the zone or the project that is not found
+            if f"{service}/{name}" not in fault.reason.text:  # the zone or the project was not found
                 raise IncompleteListing.at(handle.cloud_id, fault.faults[0].what, "ask again") from None
             return None
 

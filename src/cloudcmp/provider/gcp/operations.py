@@ -22,7 +22,7 @@ _SILENT = (
     Throttled,
     IncompleteListing,
     Unreached,
-)  # no word on the operation: a look that fails never repeats the call
+)  # no information on the operation: a failed poll never repeats the call
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from cloudcmp.provider.gcp.launch import NETWORK
 from cloudcmp.provider.gcp.policy import permissions
 from cloudcmp.provider.gcp.sdk import Sdk
 
-_AT_ONCE = 100  # permissions in one question
+_AT_ONCE = 100  # permissions per request
 
 
 class Preflight:
@@ -132,7 +132,7 @@ async def _told(sdk: Sdk) -> dict[tuple[str, str], tuple[float, float]]:
 def _one(key: tuple[str, str], need: float, listed: dict[tuple[str, str], tuple[float, float]]) -> Finding:
     region, metric = key
     if metric == "PREEMPTIBLE_CPUS" and not listed.get(key, (0.0, 0.0))[0]:
-        # Where none is granted for them, spot machines use the standard quota: .../compute/resource-usage#cpu_quota
+        # Without such a quota, spot machines use the standard one: .../compute/resource-usage#cpu_quota
         return Finding(
             "quota", None, f"{region}: {need:g} CPUS of spot machines needed; which quota counts is not told"
         )

@@ -154,7 +154,7 @@ class Sdk(SdkClient):
         def call() -> Any:
             client = self._client(service)
             request = {"project": self.project(), **fields}
-            # No retry of the client's own: what is repeated is repeated here, and only what changes nothing.
+            # Without the client's own retries: only read-only calls are repeated, by `read`.
             response = getattr(client, method)(request=request, retry=None, timeout=self.deadline_s)
             return next(iter(response.pages)) if hasattr(response, "pages") else response
 
@@ -180,7 +180,7 @@ class Sdk(SdkClient):
 
             transport = _dated(self, rest)
         client = kind(credentials=self._credentials, client_options=options, transport=transport)
-        limit_logging(*_NOISY)  # the first one sets levels as GOOGLE_SDK_PYTHON_LOGGING_SCOPE says
+        limit_logging(*_NOISY)  # the first client sets levels from GOOGLE_SDK_PYTHON_LOGGING_SCOPE
         return client
 
     def _universe(self) -> str:
@@ -213,7 +213,7 @@ class Sdk(SdkClient):
 
         limit_logging(*_NOISY)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a user's own login: that it has no project for its quota
+            warnings.simplefilter("ignore")  # a user's own login has no quota project
             credentials, project = google.auth.default(scopes=[_SCOPE])
         if not project:
             raise NoCredentials.at(self.name, "no project is named", "set GOOGLE_CLOUD_PROJECT")

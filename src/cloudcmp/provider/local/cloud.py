@@ -43,7 +43,7 @@ class LocalInstance:
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:  # noqa: ARG002
         """Runs an agent process on the job; kills it and its children when the context ends."""
-        # Nothing of our own environment goes along: it may hold secrets.
+        # Without our own environment, which may hold secrets.
         environ = {"PATH": os.defpath, "LC_ALL": "C", VARIABLE: self.token}
         return Process([str(self.agent)], job, Path(self.folder), environ)
 

@@ -52,7 +52,7 @@ class Process:
         for descriptor in (self._out, self._err):
             self._loop.remove_reader(descriptor)
         self._loop.remove_writer(self._in)
-        # The whole group goes before its leader is reaped: until then its number cannot be another's.
+        # Kill the group before reaping its leader: until then its id cannot be reused.
         kill_group(self._popen.pid)
         for pipe in self._pipes():
             pipe.close()
@@ -74,7 +74,7 @@ class Process:
 
     async def last_words(self) -> str:
         """How the process ended, and the beginning of its error output; not cleaned."""
-        for _ in range(20):  # the end of the output is seen a moment before that of the process
+        for _ in range(20):  # the output ends shortly before the process
             if self._popen.poll() is not None:
                 break
             await asyncio.sleep(0.005)
@@ -132,7 +132,7 @@ class _Pieces:
                 continue
             if not piece:
                 raise StopAsyncIteration
-            # An endless output must not keep deadlines and other launches from their turn.
+            # An endless output must not block deadlines and other launches.
             await asyncio.sleep(0)
             return piece
 

@@ -110,7 +110,7 @@ def _works_in(process: Path, folder: int) -> bool:
             os.close(here)
             here = above
             if os.path.samestat(found, os.fstat(here)):
-                return False  # the top
+                return False  # the root
     finally:
         os.close(here)
 

@@ -19,8 +19,6 @@ from cloudcmp.provider.longtail.pages import Json, by_links
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
 
-# A droplet made another size: powered off, resized, powered on, each an action that is waited for.
-#
 # https://docs.digitalocean.com/reference/api/reference/droplet-actions/
 _STOP_S = 180.0
 _RESIZE_S = 900.0
@@ -245,7 +243,7 @@ async def _make_tag(api: Api, word: str) -> None:
         await api.change("POST", "/v2/tags", {"name": word}, again=True)
     except NotAllowed:
         raise
-    except Refused:  # it is there already, or cannot be had: then the firewall is refused
+    except Refused:  # it exists, or is refused: then the firewall is refused too
         return
 
 
@@ -279,7 +277,7 @@ CLOUD = Cloud(
     tag_length=_TAG_MOST,
     currency="USD",
     paging=by_links("per_page", 200),
-    # Seconds since January 2026, at least 60 s or 0.01 USD, whichever is more:
+    # Per second since January 2026, at least 60 s or 0.01 USD, whichever is more:
     # https://www.digitalocean.com/community/questions/how-billing-works-for-1-hour
     billing=Billing(
         60.0,

@@ -14,14 +14,14 @@ from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_resp
 RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
 _UNSENDABLE = {"InvalidURL", "InvalidSchema", "MissingSchema", "InvalidHeader", "LocationParseError", "UnicodeError"}
-# The words are R: they were recalled, and are not written down where these clouds document their errors.
+# These words are recalled (R): the clouds' error documentation lacks them.
 _QUOTA = re.compile(r"exceed your .*limit|account limit|limit (?:is |was )?reached|maximum (?:number|monthly)", re.I)
 _CAPACITY = re.compile(
     r"at capacity|out of capacity|insufficient capacity|sold out|out of stock|temporarily unavailable|"
     r"not (?:currently )?available in (?:the |this )?(?:selected )?region",
     re.I,
 )
-# The name tells attempts apart, so whoever has it is what an earlier request made.
+# Names distinguish attempts, so the resource with this name is from an earlier request.
 _TAKEN = re.compile(r"label must be unique|duplicate name", re.I)
 _SCOPE = re.compile(r"not authorized to use this endpoint|unauthorized ip|insufficient scope", re.I)
 _EXISTS = re.compile(r"already|duplicate", re.I)
@@ -55,7 +55,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
     """
     if isinstance(error, errors.CloudcmpError):
         return error
-    code = getattr(error, "code", None)  # libcloud's BaseHTTPError, told without importing it
+    code = getattr(error, "code", None)  # libcloud's BaseHTTPError, without importing it
     if isinstance(code, int):
         cause = CloudError(f"HTTP {code}", one_line(str(getattr(error, "message", ""))), code)
         fault = _refusal(cause, where, policy) or unclear_response(cause.line, where, changes=changes)
@@ -96,7 +96,7 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.Cl
     """The fault for a missing response. Compares class names, so that libcloud and requests stay unimported."""
     kinds = _kinds(error)
     name = type(error).__name__
-    # A proxy that drops the connection after the whole request is told like one that was never reached.
+    # A proxy that drops the connection after the request raises the same error as an unreachable one.
     if kinds & _UNSENT and not (changes and "ProxyError" in kinds):
         return errors.Unreached.at(where, f"it cannot be reached ({name})", "check the network and the endpoint")
     if "SSLError" in kinds:

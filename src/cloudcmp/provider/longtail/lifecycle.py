@@ -87,7 +87,7 @@ class LongTailLifecycle(ResourceLifecycle):
     async def _tidy(self, handle: Handle) -> None:
         """Deletes the tags of a machine that is gone; a failure leaves them as idle tags."""
         if handle.kind == INSTANCE:
-            with suppress(ProviderFault):  # that the machine is gone is true whatever becomes of them
+            with suppress(ProviderFault):  # the machine is gone even if this fails
                 await delete_words(self.api, self._borne.pop(handle.cloud_id, ()))
 
     async def _machine(self, id: str) -> Seen | None:
@@ -113,7 +113,7 @@ class LongTailLifecycle(ResourceLifecycle):
             self._ran.add(handle.cloud_id)
         elif state == "stopped" and handle.cloud_id in self._made - self._ran:
             state, why = "pending", f"{response.word}, and never seen running"
-        # None of these clouds takes machines back, nor says so.
+        # These clouds do not preempt machines.
         return MachineStatus(
             state, response.public or response.inside, peer_address=response.inside or response.public, why=why
         )

@@ -151,7 +151,7 @@ def _held(rule: Json) -> Iterator[Rule]:
     whom, kind = rule.get("addresses") or {}, str(rule.get("protocol")).lower()
     for source in (*(whom.get("ipv4") or ()), *(whom.get("ipv6") or ())):
         ports = ports_in(str(rule.get("ports") or ""))
-        if source == str(_INSIDE):  # the launch's machines are among these
+        if source == str(_INSIDE):  # includes the launch's machines
             yield Rule(MEMBERS, kind, ports)
         yield Rule(str(source), kind, ports)
 

@@ -55,7 +55,7 @@ def by_number(parameter: str, size: int) -> Paging:
 def by_offset(parameter: str, size: int, total: Keys = _TOTAL) -> Paging:
     """Pages of `parameter` entries from an `offset`; only the `total` tells whether there are more."""
 
-    def after(body: Json, asked: Query, here: int) -> dict[str, str] | None:  # a page may be a short one
+    def after(body: Json, asked: Query, here: int) -> dict[str, str] | None:  # a page may be short
         following = int(asked.get("offset", "0")) + here
         return {"offset": str(following)} if here and following < (_number(_value(body, total)) or 0) else None
 

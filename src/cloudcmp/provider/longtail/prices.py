@@ -7,7 +7,7 @@ from typing import Any
 from cloudcmp.model.offering import Price
 
 _LEAST = Decimal("0.000001")
-_MOST = Decimal(10**6)  # nobody's price: what says more is broken
+_MOST = Decimal(10**6)  # a higher price must be an error
 
 
 def hourly(response: Any, source: str, today: date, currency: str) -> Price | None:

@@ -44,9 +44,9 @@ class ApiClient(SdkClient):
     deadline_s: float = 60.0
     pause_s: float = 0.5
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _idle: list[Any] = field(default_factory=list)  # connections that no thread uses: one is for one call at a time
+    _idle: list[Any] = field(default_factory=list)  # idle connections, each for one call at a time
     _made_for: tuple[str, str] = ("", "")
-    account: str | None = None  # of the token that is in use now
+    account: str | None = None  # of the current token
     library, extra = "apache-libcloud", "libcloud"
 
     @property
@@ -127,7 +127,7 @@ class ApiClient(SdkClient):
         own = partial(fault_of, policy=self.cloud.rights_for(method, path))
 
         def call() -> tuple[Any, Any]:
-            connection = self._take()  # after an error it is not used again
+            connection = self._take()  # not reused after an error
             return connection, connection.request(path, params=params, data=data, method=method, retry_failed=False)
 
         connection, response = self.guarded(call, own, changes=changes)
@@ -212,7 +212,7 @@ def _connections() -> Any:
                 return ""
 
     class OwnConnection(Connection):
-        conn_class = LibcloudConnection  # by LIBCLOUD_DEBUG it would be one that writes down tokens
+        conn_class = LibcloudConnection  # LIBCLOUD_DEBUG would replace it by one that logs tokens
         responseCls = OwnResponse  # noqa: N815 - libcloud's name
         own_headers: Mapping[str, str]
         own_params: Mapping[str, str]

@@ -141,7 +141,7 @@ class Instances(SingleFirewall):
                 if mine:
                     return str(mine[0]["id"])
                 await api.wait()
-            # Not a lost answer: found later, it would be taken for a whole one, and it has no rules.
+            # Not LostAnswer: a group found later has no rules.
             raise IncompleteListing.at(request.name, f"its firewall's answer was lost: {fault}", "run again") from None
 
     async def _rule(self, api: Api, group: str, rule: Json) -> None:

@@ -44,7 +44,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
-        self.billing = Billing(uncounted=UNCOUNTED)  # operators bill as they like: whole hours are counted
+        self.billing = Billing(uncounted=UNCOUNTED)  # operators' terms differ: whole hours are counted
         self._sdk = sdk or Sdk(name)
         self._pause_s = pause_s
         self._catalog = OfferingCatalog(name, self._sdk)

@@ -27,7 +27,7 @@ _CAPACITY = re.compile(
 _EXISTS = re.compile(r"SecurityGroupRuleExists|AlreadyAssociated")
 _UNSET = {"MissingRequiredOptions", "OpenStackConfigException", "ConfigException", "MissingAuthPlugin", "OptionError"}
 _NO_SERVICE = {"EndpointNotFound", "DiscoveryFailure", "NotFound", "BadRequest"}
-# urllib3's own: keystoneauth's ConnectTimeout is also raised where a request was sent and no answer came.
+# urllib3's classes: keystoneauth's ConnectTimeout also occurs after a request was sent.
 _UNSENT = {"NewConnectionError", "ConnectTimeoutError", "NameResolutionError"}
 _LIBRARYS = "keystoneauth1"
 
@@ -75,10 +75,10 @@ def _refusal(status: int, words: str, where: str, *, changes: bool) -> errors.Pr
     if status in {413, 429}:
         return errors.Throttled.at(where, line, "wait, and ask less often")
     if status in {401, 403}:
-        # The token was just renewed, and Keystone gave one: it is this call that it does not open.
+        # The token was just renewed, so Keystone accepts it, but this call does not.
         return errors.NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
     if status >= 500 or status < 400 or (status == MISSING and not words):
-        # Services say in words what they do not have; a 404 without any is of something that stands before them.
+        # Services explain a 404; one without words comes from a proxy in front of them.
         return unclear_response(line, where, changes=changes)
     if status == 400 and "marker" in words.lower():
         return errors.IncompleteListing.at(where, line, "ask again")

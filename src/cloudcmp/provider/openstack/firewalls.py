@@ -19,7 +19,7 @@ from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import Mark, mark_in
 
 _TRIES = 10
-_NAMED = (2, 64)  # from this microversion on a server group has one policy, before it a list
+_NAMED = (2, 64)  # a server group has one policy from this microversion, before it a list
 PLACEMENT = "placement/"
 """The prefix of a server group's id, to distinguish it from a security group's."""
 _ANY_ID = "0" * 36
@@ -36,7 +36,7 @@ class Firewalls:
         """Creates a group with its rules, or none: deletes it again if its rules fail."""
         rules = list(_rules(request))
         mark = Mark(request.token, request.tags)
-        Mark(request.token, request.tags, _ANY_ID).text(request.name)  # what belongs to it must fit as well
+        Mark(request.token, request.tags, _ANY_ID).text(request.name)  # a mark with an id must fit as well
         group = await self._group(request, mark)
         try:
             await self._open(request.region, group, rules)
@@ -61,7 +61,7 @@ class Firewalls:
                     return found[0]
                 await asyncio.sleep(self.pause_s)
             what = fault.faults[0].what
-            # No lost answer: found later, it would be taken for a whole one; and no candidate is to blame.
+            # Not LostAnswer: a group found later is incomplete, and the candidate is not at fault.
             raise IncompleteListing.at(request.name, what, LOOKED_FOR) from None
 
     async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:

@@ -54,7 +54,7 @@ class FloatingAddresses:
         try:
             made = await self.sdk.change(region, NETWORK, "POST", "/floatingips", {"floatingip": response})
         except LostAnswer:
-            return None  # the next look finds it, or makes it
+            return None  # the next look finds or creates it
         except Refused as fault:
             if fault.is_refusal(RefusalKind.EXISTS):
                 return None

@@ -15,7 +15,7 @@ _GIB = 2**30
 _X86 = {"", "x86_64", "amd64", "i686"}
 _OTHERS = "a name is looked for among the cloud's public images and your project's own"
 
-# Every operator names its images as it likes: the properties are looked at first, then the name.
+# Operators choose their own image names: properties are compared first, then the name.
 # https://docs.openstack.org/glance/latest/admin/useful-image-properties.html
 LINES = {
     f"{distro}-{version}": (

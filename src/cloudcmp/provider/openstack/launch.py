@@ -21,7 +21,7 @@ SERVER = "cloudcmp:server"
 """Metadata keys besides the tags: the request's token, and, on a volume, the server that it was created for."""
 _GIB = 2**30
 _USER_DATA_MAX = 65535
-_TYPED = (2, 67)  # from this microversion on the type of a volume is taken in the server's own call
+_TYPED = (2, 67)  # the server's call accepts a volume type from this microversion
 _LACKS = {
     "market": ("on-demand", "OpenStack has no spot market"),
     "tenancy": ("shared", "a host of one's own is a flavor of its own, where a cloud has any"),
@@ -74,7 +74,7 @@ def server_body(
         "max_count": 1,
         "metadata": metadata_of(request),
         "networks": [{"uuid": reach.network}],
-        "config_drive": True,  # not every network has a metadata service, and the image's first boot needs its data
+        "config_drive": True,  # some networks lack a metadata service, which the first boot needs
         **_disks(request, flavor, image, door),
     }
     if options.get(FIREWALL):

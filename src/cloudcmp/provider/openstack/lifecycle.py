@@ -180,11 +180,10 @@ def _addresses(response: Said) -> tuple[str | None, str | None]:
     return kinds["fixed"] or None, kinds["floating"] or None
 
 
-# A machine that becomes another type: Nova stops it, moves it, starts it, and waits for a word that it is well.
-#
+# Nova stops, moves and starts a machine to resize it, and waits for a confirmation.
 # https://docs.openstack.org/api-ref/compute/#resize-server-resize-action
 _RESIZE_S = 900.0
-_BEGIN_S = 60.0  # so long a machine may still be told ACTIVE after its resize was accepted
+_BEGIN_S = 60.0  # how long Nova may report ACTIVE after accepting a resize
 _DONE = "VERIFY_RESIZE"
 
 

@@ -128,8 +128,6 @@ class Preflight:
         return Finding("rights", True, f"{what}, and what the operator's own policy forbids is not told before")
 
 
-# How much the project may still have, where Nova, Neutron and Cinder tell it.
-#
 # https://docs.openstack.org/api-ref/compute/#limits-limits, https://docs.openstack.org/api-ref/network/v2/#quotas-details,
 # https://docs.openstack.org/api-ref/block-storage/v3/#limits-limits; a limit of -1 is none.
 _GIB = 2**30
@@ -200,7 +198,7 @@ async def _room(sdk: Sdk, region: str) -> Room:
     try:
         told = (await sdk.read(region, NETWORK, f"/quotas/{project}/details"))["quota"]
     except ProviderFault:
-        return room  # an older Neutron tells only the limits, and not what is in use
+        return room  # an older Neutron reports only limits, not usage
     return room | {
         what: (float(told[key]["used"]) + float(told[key].get("reserved", 0)), float(told[key]["limit"]))
         for what, key in _NEUTRON.items()

@@ -4,9 +4,9 @@ from cloudcmp.model.safety import Safeguard
 
 OPENSTACK, RACKSPACE = "openstack", "rackspace"
 
-# A machine that is switched off keeps its place on its host; only shelving gives that back, and only deleting all:
+# A stopped machine keeps its place on its host; only shelving or deletion frees it:
 # https://docs.openstack.org/api-guide/compute/server_concepts.html
-# OVHcloud says of its own (an OpenStack) that an instance is billed until it is deleted:
+# OVHcloud, an OpenStack, bills an instance until its deletion:
 # https://www.ovh.com/ca/fr/cloud-public/faq/
 SAFEGUARDS = (
     Safeguard(

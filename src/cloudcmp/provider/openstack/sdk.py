@@ -74,7 +74,7 @@ class Sdk(SdkClient):
     name: str
     attempts: int = 3
     deadline_s: float = 60.0
-    date: str = ""  # of the last answer
+    date: str = ""  # of the last response
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _clouds: dict[str, Any] = field(default_factory=dict)
     _doors: dict[tuple[str, str], Door | None] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Sdk(SdkClient):
         if data is None or not data.url:
             return None
         url = str(data.url).rstrip("/")
-        # Where a service does not tell its versions the library takes what the catalogue says, which may be no version.
+        # Without versions from the service, the library uses the catalogue's URL, which may have none.
         if not _VERSIONED.search(urlsplit(url).path) or (service == COMPUTE and not data.max_microversion):
             raise IncompleteListing.at(self.place(region), f"{service} does not tell its versions", "ask again")
         if service != COMPUTE:
@@ -175,7 +175,9 @@ class Sdk(SdkClient):
     ) -> Answer:
         """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
         attempts = self.attempts if again else 1
-        await self.run_in_thread(lambda: self._ready(region, service), region)  # what fails here was never sent
+        await self.run_in_thread(
+            lambda: self._ready(region, service), region
+        )  # if this fails, nothing was sent
         return await self.run_in_thread(
             lambda: self._call(region, service, method, path, body, {}, attempts, changes=True), region, changes=True
         )
@@ -256,13 +258,13 @@ class Sdk(SdkClient):
                 connect_retries=attempts - 1,
                 status_code_retries=attempts - 1,
                 retriable_status_codes=[500, 502, 503, 504],
-                log=False,  # a request holds keys
+                log=False,  # requests contain keys
             )  # fmt: skip
 
         def sent() -> Answer:
             token = self._authorised(region)
             answer = once(token)
-            if answer.status_code == 401:  # refused unread
+            if answer.status_code == 401:  # refused before execution
                 answer = once(self._authorised(region, refused=token))
             self.date = answer.headers.get("Date", "")
             return parse_response(answer, self.place(region), changes=changes)
@@ -293,17 +295,17 @@ def _settings(name: str, region: str) -> Any:
     import openstack.exceptions
 
     limit_logging(*_NOISY, level=logging.ERROR)
-    # The library warns of what it does itself.
+    # The library triggers these warnings itself.
     warnings.filterwarnings("ignore", category=PendingDeprecationWarning, module=r"openstack\.")
     settings = openstack.config.OpenStackConfig(app_name="cloudcmp")
-    # A cloud of the provider's own name, so that two of them can be in one study.
+    # Prefer a cloud with the provider's own name, so that one study can use two of them.
     own: dict[str, Any] = {"cloud": name} if name != OPENSTACK and name in settings.get_cloud_names() else {}
     if not region:
         return settings.get_one(**own)
     try:
         return settings.get_one(region_name=region, **own)
     except openstack.exceptions.ConfigException:
-        # Only the regions that are named there are known to it; the catalogue has more.
+        # The settings know only the regions listed there; the catalogue has more.
         cloud = settings.get_one(**own)
         cloud.config["region_name"] = region
         return cloud

@@ -63,7 +63,7 @@ def pack(entries: Iterable[Entry]) -> bytes:
     pieces = [piece for number, entry in enumerate(ordered, 1) for piece in _member(number, entry)]
     pieces += _member(0, Entry("TRAILER!!!", 0))
     data = b"".join(pieces)
-    # The next archive begins at a word's border; a block is what tools expect.
+    # The next archive begins at a word boundary; tools expect whole blocks.
     return data + bytes(-len(data) % 512)
 
 

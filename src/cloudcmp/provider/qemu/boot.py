@@ -13,7 +13,7 @@ from cloudcmp.provider.qemu.image import Image
 from cloudcmp.provider.qemu.machine import OUT_MAC, mac_of
 from cloudcmp.provider.qemu.media import nocloud, overlay
 
-VOLUME_BYTES = 2**30  # of a volume whose size is not said
+VOLUME_BYTES = 2**30  # the default size of a volume
 _STATE_BYTES = 64 * 1024
 _CONSOLE = "console=ttyS0 quiet panic=1 no_timer_check"
 

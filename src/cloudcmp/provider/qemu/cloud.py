@@ -97,7 +97,7 @@ class QemuProvider(Unbilled):
         Raises NoCapacity if memory is short, Refused for unavailable options and for a token whose guest has ended. If
         cancelled, it waits until its outcome is known; no guest is created after that.
         """
-        # What takes minutes where it is not there yet makes no guest, and may be left.
+        # Fetching and building may take minutes; it creates no guest, so it may be cancelled.
         with_what = await asyncio.to_thread(self._needs, request)
         return await run_to_completion(lambda: self._create(request, *with_what))
 
@@ -224,7 +224,7 @@ class QemuProvider(Unbilled):
             peer_address = str(ipaddress.ip_interface(card.private_address).ip)
             return MachineStatus("running", "127.0.0.1", port(guest.folder), peer_address, why=why)
         except ProviderFault as error:
-            # It ended a moment ago, or hangs: then the next look tells.
+            # It has just ended, or it hangs: the next look tells.
             return MachineStatus("pending", why=f"{error}")
 
     def _resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:

@@ -22,11 +22,11 @@ _SYSTEM = (
 )  # fmt: skip
 _NEEDED = ("perl", "setpriv", "unshare")
 _WITHOUT = ("doc", "man", "locale", "info")
-_SETTLE = 'echo "locale: C.UTF-8" >"$1/etc/cloud/cloud.cfg.d/99_cloudcmp.cfg"'  # the only one that is there
-# It mounts the host's /dev and more in the system that it makes: in namespaces that die with it and with us, so that
-# neither a mount nor a process is ever left, and nothing of the host's can be removed with a draft.
+_SETTLE = 'echo "locale: C.UTF-8" >"$1/etc/cloud/cloud.cfg.d/99_cloudcmp.cfg"'  # the only locale in the image
+# mmdebstrap mounts the host's /dev and more in the new system. Its own namespaces end with it and with us, so no mount
+# or process stays, and removing a draft removes nothing of the host.
 _APART = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--")
-_DISK = "4G"  # a sparse file: what is empty takes no space
+_DISK = "4G"  # a sparse file
 _MAKE_S = 3600.0
 
 

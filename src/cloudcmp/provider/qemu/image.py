@@ -179,7 +179,7 @@ def _entries(tree: Path, version: str) -> Iterator[Entry]:
     yield archive.link("lib64", "lib/x86_64-linux-gnu")
     yield archive.link("usr/sbin/mkfs.ext4", "mke2fs")
     yield archive.link("usr/bin/cloudcmp-host", "/usr/local/sbin/cloudcmp-host")
-    # Ours come first in the search path; of the applets only those are left out whose very place is taken.
+    # Our programs come first in PATH; only applets with exactly the same path are left out.
     listed = subprocess.run([tree / busybox, "--list-full"], capture_output=True, text=True, check=True)
     taken = {*programs, *_SCRIPTS, "usr/sbin/mkfs.ext4", "bin/busybox"}
     yield from (archive.link(path, "/bin/busybox") for path in listed.stdout.split() if path not in taken)
@@ -203,7 +203,7 @@ def _in_order(folder: Path) -> list[Path]:
     ordered: dict[str, Path] = {}
 
     def add(name: str) -> None:
-        # A name that is no file is built into the kernel; a file's name may have - where others write _.
+        # A module without a file is built into the kernel; file names may have - instead of _.
         path = found.get(name) or found.get(name.replace("_", "-"))
         if path is None or path.stem in ordered:
             return

@@ -114,7 +114,7 @@ class Inventory:
             pass
         except OSError as error:
             raise StorageFault.at(str(guest.folder), error.strerror or str(error), "remove it by hand") from error
-        # A maker that was killed a moment ago may have had its qemu on the way; without its folder none can start.
+        # A creator that was just killed may have been starting qemu; without a folder no other can start.
         for late in [one for one in running() if one.identity.cloud_id == guest.cloud_id]:
             end(late)
 

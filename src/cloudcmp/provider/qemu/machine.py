@@ -18,8 +18,8 @@ from cloudcmp.provider.qemu.program import Accelerator, Program
 CARD = "card.json"
 SERIAL = "serial.log"
 STARTED = "started"
-OUT_MAC = "52:54:00:63:6d:70"  # each guest has its first network to itself
-GRACE_S = 60.0  # after its lease a guest that did not power off is killed
+OUT_MAC = "52:54:00:63:6d:70"  # each guest's first network is private to it
+GRACE_S = 60.0  # a guest that has not powered off this long after its lease is killed
 _LOG = "qemu.log"
 _OURS = "cloudcmp:"
 _ANSWER_S = 15.0
@@ -103,7 +103,7 @@ def _answering(folder: Path, identity: Identity) -> int:
             alive = find(identity.cloud_id, folder) is not None
             if time.monotonic() > deadline:
                 raise
-        # qemu is there a moment after the shell that starts it, and its log says why it is not.
+        # qemu exists a moment after its shell, and its log says why it does not.
         if not alive and (words := _log(folder)):
             raise _fault(words)
         time.sleep(0.02)
@@ -171,7 +171,7 @@ def last_words(folder: Path, most: int = 200) -> str:
     lines = [one_line(line, most) for line in text.splitlines()]
     told = [line for line in lines if line] or [""]
     panic = next((number for number, line in enumerate(reversed(told)) if "Kernel panic" in line), None)
-    # What follows a panic tells less, unless the guest came up again after it.
+    # Lines after a panic are less informative, unless the guest has rebooted.
     after = told[-(panic or 0) :] if panic else []
     return told[-1] if panic is None or any(line.startswith(_OURS) for line in after) else told[-1 - panic]
 

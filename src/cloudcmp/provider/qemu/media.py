@@ -9,7 +9,7 @@ from cloudcmp.errors import Refused
 _CLUSTER = 65536
 _QCOW2 = b"QFI\xfb"
 _SECTOR = 2048
-_FIRST = 16  # sectors before the first descriptor are the system's
+_FIRST = 16  # the sectors before are reserved for the system
 _ROOT = _FIRST + 4  # after two descriptors and two tables of folders
 
 

@@ -14,7 +14,7 @@ from cloudcmp.provider.qemu.packages import check_fetchable
 from cloudcmp.provider.qemu.program import check_program_fetchable, known_accelerator, known_program
 
 SMALL, DEBIAN = "small", "debian"
-# Sums of the sizes that Debian 12's package lists give for what is fetched (2026-11).
+# Download sizes according to Debian 12's package lists (2026-11).
 _PROGRAM_MB, _SMALL_MB, _DEBIAN_MB = 40, 40, 125
 _SOURCES = "from this system's package sources into the cache"
 _FETCHING_PROGRAM = f"a study fetches it, about {_PROGRAM_MB} MB {_SOURCES}"

@@ -15,7 +15,7 @@ from cloudcmp.errors import ProviderFault
 
 _MARK = "name=opt/cloudcmp,string="
 _DELETED = " (deleted)"
-_STARTERS = (b"timeout", b"sh")  # the same words stand in the argv of what starts qemu and limits its time
+_STARTERS = (b"timeout", b"sh")  # qemu's starter and its time limit have the same arguments in their argv
 _QUIT_S = 2.0
 _END_S = 10.0
 
@@ -137,7 +137,7 @@ def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = Non
         try:
             with socket.socket(socket.AF_UNIX) as line:
                 line.settimeout(wait_s)
-                # Through the descriptor: the path of a socket may have no more than 107 bytes.
+                # Through the descriptor, because a socket's path has at most 107 bytes.
                 line.connect(f"/proc/self/fd/{inside}/qmp")
                 answers = _answers(line, deadline)
                 next(answers)

@@ -24,7 +24,7 @@ _KEPT = "program-"
 _INSTALL = "install it: apt install qemu-system-x86"
 _MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 _PROBE_S = 20.0
-# What is asked of KVM and of the emulated processor; the translation cache is kept small: guests are.
+# Arguments for KVM and for emulation; guests are small, and so is the translation cache.
 _ACCELERATORS = {"kvm": ("-accel", "kvm", "-cpu", "host"), "tcg": ("-accel", "tcg,tb-size=32", "-cpu", "max")}
 
 

@@ -26,7 +26,7 @@ from cloudcmp.provider.time import VirtualTime
 PROVIDER = "simulated"
 _AS_OF = date(2026, 1, 1)
 
-# region: (name, vcpus, memory in GiB, USD an hour); like sizes differ a little, as those of real clouds do.
+# region: (name, vCPUs, memory in GiB, USD per hour); equal sizes differ slightly, as in real clouds.
 _SOLD: dict[str, tuple[tuple[str, float, float, str], ...]] = {
     "nimbus": (("small", 1, 2, "0.0210"), ("medium", 2, 8, "0.0960"), ("large", 4, 16, "0.1920")),
     "stratus": (("small", 1, 2, "0.0190"), ("medium", 2, 8, "0.1010"), ("large", 4, 15, "0.1890")),
@@ -56,7 +56,7 @@ SAFEGUARDS = (
 
 _ADDRESS = "127.0.0.1"
 _SERVER = f"{_ADDRESS}:4711"
-_CREATION = 2  # sets the draws of faults apart from each other and from those of values
+_CREATION = 2  # separates the draws of faults from each other and from those of values
 _RUNNING = 3
 
 
@@ -130,7 +130,7 @@ class SimulatedProvider(Unbilled):
         self._candidates = {candidate.index: candidate for candidate in candidates}
         self._truths = {index: _cells(candidate) for index, candidate in self._candidates.items()}
         self._inventory = Inventory(state_file)
-        # The cloud's time went on while no client was there: a successor starts no earlier than the last thing made.
+        # The cloud's time continued without a client: a successor starts no earlier than the last creation.
         time.reach(max((resource.made_at for resource in self._inventory), default=time.now()))
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
@@ -238,7 +238,7 @@ def _cells(candidate: Candidate) -> dict[str, CellTruth]:
 
 def _draws(*seeds: int) -> list[float]:
     """Four uniform numbers that the seeds determine."""
-    import numpy as np  # here, so that a list of what is sold does not load it
+    import numpy as np  # not imported to list offerings
 
     numbers: list[float] = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seeds))).random(4).tolist()
     return numbers

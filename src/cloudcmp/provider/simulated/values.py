@@ -27,11 +27,11 @@ _SECONDS_PER_DAY = 86400.0
 _SAMPLES = 5
 _INTERVALS_MAX = 20
 _LATENCIES = 400
-_LATENCIES_FINE = 1000  # so that the 99.9th percentile is a latency of its own
-_SPREAD_OF_LATENCIES = 0.3  # of their logarithm, where only one percentile is planted
+_LATENCIES_FINE = 1000  # so that one latency is the 99.9th percentile
+_SPREAD_OF_LATENCIES = 0.3  # of the logarithm, if only one percentile is planted
 _LARGEST_NS = 3.6e12
-_WAITS = ("scaling", "scale_in", "resize", "recovery")  # timed by the controller: one value of each step
-_VALUES = 1  # sets the noise of values apart from other draws of the same seed
+_WAITS = ("scaling", "scale_in", "resize", "recovery")  # timed by the controller: one value for each step
+_VALUES = 1  # separates the noise of values from other draws with the same seed
 
 
 @dataclass(frozen=True, slots=True)
