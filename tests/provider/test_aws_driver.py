@@ -47,11 +47,11 @@ def test_the_region_at_hand_is_the_environments_or_the_profiles(tmp_path, monkey
     settings = tmp_path / "config"
     settings.write_text("[profile mine]\nregion = eu-west-3\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(settings))
-    assert provider()._sdk.home() == "us-east-1"
+    assert provider()._sdk.default_region() == "us-east-1"
     monkeypatch.setenv("AWS_PROFILE", "mine")
-    assert provider()._sdk.home() == "eu-west-3"
+    assert provider()._sdk.default_region() == "eu-west-3"
     monkeypatch.setenv("AWS_REGION", "sa-east-1")
-    assert provider()._sdk.home() == "sa-east-1"
+    assert provider()._sdk.default_region() == "sa-east-1"
 
 
 def test_offerings_are_what_the_region_sells(cloud):

@@ -27,7 +27,7 @@ from cloudcmp.errors import (
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.aws.catalog import category_of
 from cloudcmp.provider.aws.faults import cloud_error, fault_of
-from cloudcmp.provider.aws.preflight import _class
+from cloudcmp.provider.aws.preflight import _quota_class
 from cloudcmp.provider.aws.sdk import Sdk
 
 
@@ -141,7 +141,7 @@ def test_quota_classes():
         "trn1.2xlarge": "trn",
         "p5.48xlarge": "p",
     }
-    assert {name: _class(name) for name in kinds} == kinds
+    assert {name: _quota_class(name) for name in kinds} == kinds
 
 
 def test_p24_no_call_outlives_its_deadline():

@@ -15,17 +15,17 @@ from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.catalog import OfferingCatalog
-from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
+from cloudcmp.provider.aws.firewalls import Firewalls, Traits, add_tags, detect_traits, rejects_parameter
 from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.lifecycle import Ec2Lifecycle
 from cloudcmp.provider.aws.preflight import Preflight, account_of, date_of
-from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, safeguards_of
+from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends_itself, safeguards_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.firewall_rules import Rule
-from cloudcmp.provider.common.responses import id_in
+from cloudcmp.provider.common.responses import require_id
 
 ADDRESS = Price(
     Decimal("0.005"), "USD", "its public IPv4 address, https://aws.amazon.com/vpc/pricing/", date(2024, 2, 1)
@@ -98,7 +98,7 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
 
     def ends(self, request: CreateRequest) -> bool:
         """True if a machine is known to end itself: not if its image is the user's own, or Windows."""
-        return ends(dict(request.options))
+        return ends_itself(dict(request.options))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Checks credentials, account, clock, names, rights, quota and capabilities; creates nothing."""
@@ -116,72 +116,74 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
     async def date(self) -> float | None:
         """The time by this cloud's clock (Unix s), from a response header."""
         self._ready()
-        return date_of(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
+        return date_of(await self._sdk.read("ec2", self._sdk.default_region(), "describe_regions"))
 
     # -- leases
 
     async def _check(self, request: CreateRequest) -> None:
-        await self._catalog.known_region(request.region)
+        await self._catalog.check_region(request.region)
 
-    async def _warm(self, request: CreateRequest) -> None:
-        await self._catalog.warm(request.region, request.offering, dict(request.options))
+    async def _prefetch(self, request: CreateRequest) -> None:
+        await self._catalog.prefetch(request.region, request.offering, dict(request.options))
 
     async def _create_machine(self, request: CreateRequest) -> str:
         image = await self._catalog.image_for(request.region, request.offering, dict(request.options))
-        bursts = await self._catalog.bursts(request.region, request.offering)
-        params = run_params(request, image, compatible=self._compatible, bursts=bursts)
-        answer = await self._run(request, params)
-        id = id_in(answer, "Instances", 0, "InstanceId", where=request.name)
-        if "TagSpecifications" in self._traits.lacks:
-            await self._tag_or_end(request, id)
+        has_credits = await self._catalog.has_credits(request.region, request.offering)
+        params = run_params(request, image, compatible=self._compatible, has_credits=has_credits)
+        answer = await self._run_instances(request, params)
+        id = require_id(answer, "Instances", 0, "InstanceId", where=request.name)
+        if "TagSpecifications" in self._traits.unsupported:
+            await self._tag_or_terminate(request, id)
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
         group = await self._firewalls.create(request)
         if not self._compatible:
-            return await self._firewalls.prove(request, group)
+            return await self._firewalls.check_deletable(request, group)
         try:
-            await self._tracked(request, group)
+            await self._check_tracking(request, group)
         except BaseException as error:
             await self._firewalls.undo(request, group, error)
             raise
         return group
 
-    async def _tracked(self, request: CreateRequest, group: str) -> None:
+    async def _check_tracking(self, request: CreateRequest, group: str) -> None:
         """Raises Refused if lost resources could not be found again and the study does not accept that risk."""
-        await probe(self._sdk, self._traits, request.region, group, request.token)
-        untracked = not (self._traits.tags or self._traits.token)
-        if untracked and dict(request.options).get("accept_untracked") != "yes":
+        await detect_traits(self._sdk, self._traits, request.region, group, request.token)
+        unknown = not (self._traits.tags or self._traits.token)
+        if unknown and dict(request.options).get("accept_untracked") != "yes":
             what = (
                 "this cloud keeps neither tags nor client tokens: a machine whose answer is lost is never found again"
             )
             raise Refused.at(f"{self.name}/{request.region}", what, "accept_untracked: true takes the risk")
 
-    async def _run(self, request: CreateRequest, params: dict[str, Any]) -> dict[str, Any]:
+    async def _run_instances(self, request: CreateRequest, params: dict[str, Any]) -> dict[str, Any]:
         """Calls RunInstances; repeats it only if surely nothing was created: a new group, or an unknown parameter."""
-        tries = 10
+        attempts = 10
         while True:
-            kept = {key: value for key, value in params.items() if key not in self._traits.lacks}
+            supported = {key: value for key, value in params.items() if key not in self._traits.unsupported}
             try:
-                return await self._sdk.change(request.region, "run_instances", **kept)
+                return await self._sdk.change(request.region, "run_instances", **supported)
             except Refused as fault:
-                tries -= 1
-                lacking = next((key for key in _OPTIONAL if key in kept and unknown(fault, key.rstrip("s"))), None)
-                if self._compatible and lacking:
-                    self._traits.lacks.add(lacking)
-                elif fault.is_refusal(RefusalKind.MISSING) and tries:  # the group may not be visible yet
+                attempts -= 1
+                rejected = next(
+                    (key for key in _OPTIONAL if key in supported and rejects_parameter(fault, key.rstrip("s"))), None
+                )
+                if self._compatible and rejected:
+                    self._traits.unsupported.add(rejected)
+                elif fault.is_refusal(RefusalKind.MISSING) and attempts:  # the group may not be visible yet
                     await asyncio.sleep(self._pause_s)
                 else:
-                    raise await self._catalog.named(fault, request.region, request.offering) from None
+                    raise await self._catalog.with_suggestion(fault, request.region, request.offering) from None
 
-    async def _tag_or_end(self, request: CreateRequest, id: str) -> None:
+    async def _tag_or_terminate(self, request: CreateRequest, id: str) -> None:
         """Tags a machine after its creation; terminates it if it can be neither tagged nor found by token.
 
         Raises only if the machine is seen gone. Otherwise the caller needs its id, the only way to find it: `look`
         reports the machine as gone from then on, so its launch ends it without using it.
         """
         try:
-            await tag_after(self._sdk, request.region, id, tags_of(request))
+            await add_tags(self._sdk, request.region, id, tags_of(request))
         except ProviderFault as fault:
             if self._traits.token:
                 return
@@ -191,9 +193,9 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, detached volumes and groups of a study, by tag and by token."""
-        where = (region,) if region else await self._catalog.regions()
-        found = [await listing.find(self._sdk, self._traits, one, study, token) for one in where]
-        return tuple(item for some in found for item in some)
+        regions = (region,) if region else await self._catalog.regions()
+        resources = [await listing.find(self._sdk, self._traits, one, study, token) for one in regions]
+        return tuple(item for items in resources for item in items)
 
     async def leftovers(self) -> Listing:
         """All resources with the schema tag in all enabled regions."""

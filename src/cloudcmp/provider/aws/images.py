@@ -52,26 +52,26 @@ class Image:
     billed: str = ""
 
 
-async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Image:
+async def find_image(sdk: Sdk, region: str, image_name: str, architecture: str) -> Image:
     """The image with this id, the newest of this line, or the newest of the account's own images with this name.
 
     Anybody may publish an image under any name, so other publishers' images are found by id only. `architecture` is
     x86_64 or aarch64. Raises Refused with the nearest line if there is none.
     """
-    theirs, other = _ARCHITECTURES.get(architecture, ("x86_64", "amd64"))
-    if asked.startswith(("ami-", "emi-")):
-        found = await sdk.pages(region, "describe_images", "Images", ImageIds=[asked])
+    architecture_name, other = _ARCHITECTURES.get(architecture, ("x86_64", "amd64"))
+    if image_name.startswith(("ami-", "emi-")):
+        images = await sdk.pages(region, "describe_images", "Images", ImageIds=[image_name])
     else:
-        line = LINES.get(asked)
-        pattern = line.pattern.format(arch=theirs, other=other) if line else asked
-        named = {"name": [pattern], "architecture": [theirs], "state": ["available"]}
+        line = LINES.get(image_name)
+        pattern = line.pattern.format(arch=architecture_name, other=other) if line else image_name
+        named = {"name": [pattern], "architecture": [architecture_name], "state": ["available"]}
         filters = [{"Name": key, "Values": values} for key, values in named.items()]
         owners = [line.owner if line else "self"]
-        found = await sdk.pages(region, "describe_images", "Images", Filters=filters, Owners=owners)
-    if not found:
-        hint = nearest(asked, LINES, f"{_OTHERS}, or one of {', '.join(LINES)}")
-        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {asked!r} for {theirs}", hint)
-    return _image(max(found, key=lambda image: str(image.get("CreationDate", ""))))
+        images = await sdk.pages(region, "describe_images", "Images", Filters=filters, Owners=owners)
+    if not images:
+        hint = nearest(image_name, LINES, f"{_OTHERS}, or one of {', '.join(LINES)}")
+        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {image_name!r} for {architecture_name}", hint)
+    return _image(max(images, key=lambda image: str(image.get("CreationDate", ""))))
 
 
 def _image(response: dict[str, Any]) -> Image:

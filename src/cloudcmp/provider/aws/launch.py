@@ -29,7 +29,9 @@ def placement_of(firewall: str) -> str:
     return f"cloudcmp-{firewall}"
 
 
-def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts: bool | None = None) -> dict[str, Any]:
+def run_params(
+    request: CreateRequest, image: Image, *, compatible: bool, has_credits: bool | None = None
+) -> dict[str, Any]:
     """The parameters of RunInstances; raises Refused for unavailable options. `compatible`: the cloud is not AWS."""
     options = dict(request.options)
     spot = options.get("market") == "spot"
@@ -45,7 +47,7 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts
         "MetadataOptions": {"HttpEndpoint": "enabled", "HttpTokens": "required", "HttpPutResponseHopLimit": 1},
         "BlockDeviceMappings": _disks(request.volume, image, request.name),
         **_network(options.get(FIREWALL), compatible=compatible),
-        **_credits(request, options.get("credits"), bursts, compatible=compatible),
+        **_credits(request, options.get("credits"), has_credits, compatible=compatible),
     }
     if image.windows:
         params["UserData"] = windows_shutdown(request.at, request.ttl_s)
@@ -56,11 +58,11 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts
         params["Placement"] = placement
     if spot:
         once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
-        params["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once | _at_most(request)}
+        params["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once | _max_price(request)}
     return params
 
 
-def _at_most(request: CreateRequest) -> dict[str, str]:
+def _max_price(request: CreateRequest) -> dict[str, str]:
     """The maximum spot price: the price in the budget. Raises Refused if it is not in USD."""
     price = request.price
     if price is None:
@@ -80,12 +82,12 @@ def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
     return {"NetworkInterfaces": [card | ({"Groups": groups} if groups else {})]}
 
 
-def _credits(request: CreateRequest, asked: str | None, bursts: bool | None, *, compatible: bool) -> dict[str, Any]:
+def _credits(request: CreateRequest, mode: str | None, has_credits: bool | None, *, compatible: bool) -> dict[str, Any]:
     """The CPU credit mode, `standard` by default: no price counts the extra CPU time that AWS's default bills."""
-    if asked and bursts is False:
+    if mode and has_credits is False:
         raise Refused.at(request.name, f"{request.offering} has no CPU credits", "leave credits out")
-    kind = asked or ("standard" if bursts and not compatible else None)
-    return {"CreditSpecification": {"CpuCredits": kind}} if kind else {}
+    chosen = mode or ("standard" if has_credits and not compatible else None)
+    return {"CreditSpecification": {"CpuCredits": chosen}} if chosen else {}
 
 
 def _placement(options: Mapping[str, str]) -> dict[str, str]:
@@ -119,12 +121,12 @@ def _disks(volume: Volume | None, image: Image, where: str) -> list[dict[str, An
 
 
 def _ebs(volume: Volume) -> dict[str, Any]:
-    asked: dict[str, Any] = {"VolumeType": volume.type}
+    params: dict[str, Any] = {"VolumeType": volume.type}
     if volume.size_bytes is not None:
-        asked["VolumeSize"] = math.ceil(volume.size_bytes / _GIB)
+        params["VolumeSize"] = math.ceil(volume.size_bytes / _GIB)
     if volume.iops is not None:
-        asked["Iops"] = volume.iops
-    return asked
+        params["Iops"] = volume.iops
+    return params
 
 
 def _user_data(request: CreateRequest) -> str:

@@ -21,10 +21,10 @@ def by_tag(key: str, value: str | None = None) -> Filters:
 
 async def find(sdk: Sdk, traits: Traits, region: str, study: str, token: str | None) -> tuple[TaggedResource, ...]:
     """Resources in a region with the study's tag or the token, each once; raises IncompleteListing."""
-    found = [item for kind in _KINDS for item in await kind(sdk, region, by_tag(STUDY_TAG, study))]
+    resources = [item for kind in _LISTS for item in await kind(sdk, region, by_tag(STUDY_TAG, study))]
     if token is not None:
-        found += await _by_token(sdk, traits, region, token)
-    return tuple({(item.kind, item.cloud_id): item for item in found}.values())
+        resources += await _by_token(sdk, traits, region, token)
+    return tuple({(item.kind, item.cloud_id): item for item in resources}.values())
 
 
 async def _by_token(sdk: Sdk, traits: Traits, region: str, token: str) -> list[TaggedResource]:
@@ -46,26 +46,26 @@ async def leftovers(sdk: Sdk, regions: Callable[[], Awaitable[Iterable[str]]]) -
     except NoCredentials:
         raise
     except ProviderFault as fault:
-        names, unlisted = (sdk.home(),), [f"regions: they cannot be listed: {fault}"]
+        names, unlisted = (sdk.default_region(),), [f"regions: they cannot be listed: {fault}"]
     lists = [
         (f"{region}: {word}", partial(kind, sdk, region, by_tag(SCHEMA_TAG)))
         for region in names
-        for kind, word in _KINDS.items()
+        for kind, word in _LISTS.items()
     ]
-    found = await list_leftovers(lists, _AT_ONCE, fatal=())  # one region may refuse what others accept
-    return Listing(found.found, (*unlisted, *found.unlisted))
+    listing = await list_leftovers(lists, _AT_ONCE, fatal=())  # one region may refuse what others accept
+    return Listing(listing.found, (*unlisted, *listing.unlisted))
 
 
 async def _instances(sdk: Sdk, region: str, filters: Filters) -> list[TaggedResource]:
     pages = await sdk.pages(region, "describe_instances", "Reservations", Filters=filters)
-    found = [_instance(region, one) for each in pages for one in each.get("Instances", ())]
-    return [item for item in found if item.state != "terminated"]
+    resources = [_instance(region, one) for each in pages for one in each.get("Instances", ())]
+    return [item for item in resources if item.state != "terminated"]
 
 
 async def _volumes(sdk: Sdk, region: str, filters: Filters) -> list[TaggedResource]:
     """Volumes that no machine deletes when it ends."""
     listed = await sdk.pages(region, "describe_volumes", "Volumes", Filters=filters)
-    return [_volume(region, one) for one in listed if not _ends_with_a_machine(one)]
+    return [_volume(region, one) for one in listed if not _ends_with_machine(one)]
 
 
 async def _groups(sdk: Sdk, region: str, filters: Filters) -> list[TaggedResource]:
@@ -82,11 +82,13 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[TaggedRes
             return []
         raise
     there = [one for one in listed if one.get("State") != "deleted"]
-    return [_found(region, one, FIREWALL, "GroupId", one["GroupName"], state=one.get("State", "")) for one in there]
+    return [
+        _to_resource(region, one, FIREWALL, "GroupId", one["GroupName"], state=one.get("State", "")) for one in there
+    ]
 
 
-Kind = Callable[[Sdk, str, Filters], Awaitable[list[TaggedResource]]]
-_KINDS: dict[Kind, str] = {
+List = Callable[[Sdk, str, Filters], Awaitable[list[TaggedResource]]]
+_LISTS: dict[List, str] = {
     _instances: "instances",
     _volumes: "volumes",
     _placements: "placement groups",
@@ -97,20 +99,20 @@ _KINDS: dict[Kind, str] = {
 def _instance(region: str, one: dict[str, Any]) -> TaggedResource:
     state = str(one.get("State", {}).get("Name", "unknown"))
     token, kind = one.get("ClientToken") or None, one.get("InstanceType")
-    return _found(region, one, INSTANCE, "InstanceId", token=token, state=state, offering=kind)
+    return _to_resource(region, one, INSTANCE, "InstanceId", token=token, state=state, offering=kind)
 
 
 def _volume(region: str, one: dict[str, Any]) -> TaggedResource:
     state, kind = str(one.get("State", "unknown")), one.get("VolumeType")
-    return _found(region, one, VOLUME, "VolumeId", state=state, offering=kind)
+    return _to_resource(region, one, VOLUME, "VolumeId", state=state, offering=kind)
 
 
 def _group(region: str, one: dict[str, Any]) -> TaggedResource:
     token = token_in(str(one.get("Description", "")))
-    return _found(region, one, FIREWALL, "GroupId", one.get("GroupName", ""), token, "there")
+    return _to_resource(region, one, FIREWALL, "GroupId", one.get("GroupName", ""), token, "there")
 
 
-def _found(
+def _to_resource(
     region: str,
     one: dict[str, Any],
     kind: str,
@@ -121,13 +123,13 @@ def _found(
     offering: str | None = None,
 ) -> TaggedResource:
     """A resource in the ledger's form; without a name or token of its own, it gets them from its tags."""
-    borne = [(str(tag["Key"]), str(tag["Value"])) for tag in one.get("Tags") or ()]
-    own = dict(borne)
-    tags = tuple(sorted((key, value) for key, value in borne if key != TOKEN_TAG))
-    called = own.get("Name", "") if name is None else str(name)
-    return TaggedResource(str(one[id]), called, token or own.get(TOKEN_TAG), tags, state, kind, region, offering)
+    pairs = [(str(tag["Key"]), str(tag["Value"])) for tag in one.get("Tags") or ()]
+    own = dict(pairs)
+    tags = tuple(sorted((key, value) for key, value in pairs if key != TOKEN_TAG))
+    display_name = own.get("Name", "") if name is None else str(name)
+    return TaggedResource(str(one[id]), display_name, token or own.get(TOKEN_TAG), tags, state, kind, region, offering)
 
 
-def _ends_with_a_machine(one: dict[str, Any]) -> bool:
-    held = one.get("Attachments") or ()
-    return one.get("State") == "deleting" or any(disk.get("DeleteOnTermination", False) for disk in held)
+def _ends_with_machine(one: dict[str, Any]) -> bool:
+    attachments = one.get("Attachments") or ()
+    return one.get("State") == "deleting" or any(disk.get("DeleteOnTermination", False) for disk in attachments)

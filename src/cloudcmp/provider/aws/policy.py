@@ -6,11 +6,11 @@ Condition keys: https://docs.aws.amazon.com/service-authorization/latest/referen
 from typing import Any
 
 TAG, TAG_VALUE = "cloudcmp:schema", "1"
-NOBODY_INSTANCE = "i-00000000000000000"
-NOBODY_GROUP = "sg-00000000000000000"
+NONEXISTENT_INSTANCE = "i-00000000000000000"
+NONEXISTENT_GROUP = "sg-00000000000000000"
 """Ids that nobody owns: a dry run on them tests the right to delete before anything is created."""
 
-LOOKS = (
+READ_ACTIONS = (
     "ec2:DescribeImages",
     "ec2:DescribeInstances",
     "ec2:DescribeInstanceTypes",
@@ -21,17 +21,17 @@ LOOKS = (
     "servicequotas:GetServiceQuota",
     "sts:GetCallerIdentity",
 )
-MAKES = {
+CREATE_ACTIONS = {
     "ec2:RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
     "ec2:CreateSecurityGroup": ("security-group",),
     "ec2:CreatePlacementGroup": ("placement-group",),
 }
 """Resources created, only with our tag in the creating call; STANDS_ON has the resources that this needs."""
-STANDS_ON = {
+REFERENCED_KINDS = {
     "ec2:RunInstances": ("image", "placement-group", "security-group", "subnet"),
     "ec2:CreateSecurityGroup": ("vpc",),
 }
-CHANGES = {
+CHANGE_ACTIONS = {
     "ec2:AuthorizeSecurityGroupIngress": "security-group",
     "ec2:DeletePlacementGroup": "placement-group",
     "ec2:DeleteSecurityGroup": "security-group",
@@ -51,12 +51,22 @@ def policy() -> dict[str, Any]:
     must create once. A placement group of the user's own needs no further right. In the partitions of China and of the
     US government, replace `arn:aws`.
     """
-    return {"Version": "2012-10-17", "Statement": [_look(), *_make(), *_stand(), _tag(), *_change(), *_try()]}
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            _read_statement(),
+            *_create_statements(),
+            *_reference_statements(),
+            _tag_statement(),
+            *_change_statements(),
+            *_dry_run_statements(),
+        ],
+    }
 
 
 def actions() -> frozenset[str]:
     """Every action that the policy allows."""
-    return frozenset({*LOOKS, *MAKES, *CHANGES, "ec2:CreateTags"})
+    return frozenset({*READ_ACTIONS, *CREATE_ACTIONS, *CHANGE_ACTIONS, "ec2:CreateTags"})
 
 
 def _arn(kind: str, id: str = "*") -> str:
@@ -64,41 +74,42 @@ def _arn(kind: str, id: str = "*") -> str:
 
 
 def _allow(sid: str, action: Any, resource: Any, **condition: Any) -> dict[str, Any]:
-    response = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
-    return {**response, "Condition": condition} if condition else response
+    statement = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
+    return {**statement, "Condition": condition} if condition else statement
 
 
-def _look() -> dict[str, Any]:
-    return _allow("Look", list(LOOKS), "*")
+def _read_statement() -> dict[str, Any]:
+    return _allow("Look", list(READ_ACTIONS), "*")
 
 
-def _make() -> list[dict[str, Any]]:
+def _create_statements() -> list[dict[str, Any]]:
     ours = {f"aws:RequestTag/{TAG}": TAG_VALUE}
     return [
-        _allow(f"Make{_word(action)}", action, [_arn(kind) for kind in kinds], StringEquals=ours)
-        for action, kinds in MAKES.items()
+        _allow(f"Make{_action_name(action)}", action, [_arn(kind) for kind in kinds], StringEquals=ours)
+        for action, kinds in CREATE_ACTIONS.items()
     ]
 
 
-def _stand() -> list[dict[str, Any]]:
+def _reference_statements() -> list[dict[str, Any]]:
     return [
-        _allow(f"StandOn{_word(action)}", action, [_arn(kind) for kind in kinds]) for action, kinds in STANDS_ON.items()
+        _allow(f"StandOn{_action_name(action)}", action, [_arn(kind) for kind in kinds])
+        for action, kinds in REFERENCED_KINDS.items()
     ]
 
 
-def _tag() -> dict[str, Any]:
-    kinds = sorted({kind for kinds in MAKES.values() for kind in kinds})
-    while_making = {"ec2:CreateAction": [_word(action) for action in MAKES]}
+def _tag_statement() -> dict[str, Any]:
+    kinds = sorted({kind for kinds in CREATE_ACTIONS.values() for kind in kinds})
+    while_making = {"ec2:CreateAction": [_action_name(action) for action in CREATE_ACTIONS]}
     return _allow("TagWhileMaking", "ec2:CreateTags", [_arn(kind) for kind in kinds], StringEquals=while_making)
 
 
-def _change() -> list[dict[str, Any]]:
+def _change_statements() -> list[dict[str, Any]]:
     ours = {f"aws:ResourceTag/{TAG}": TAG_VALUE}
-    kinds = sorted(set(CHANGES.values()))
+    kinds = sorted(set(CHANGE_ACTIONS.values()))
     return [
         _allow(
             f"Change{kind.title().replace('-', '')}",
-            sorted(action for action, of in CHANGES.items() if of == kind),
+            sorted(action for action, of in CHANGE_ACTIONS.items() if of == kind),
             _arn(kind),
             StringEquals=ours,
         )
@@ -106,12 +117,12 @@ def _change() -> list[dict[str, Any]]:
     ]
 
 
-def _try() -> list[dict[str, Any]]:
+def _dry_run_statements() -> list[dict[str, Any]]:
     return [
-        _allow("TryToTerminate", "ec2:TerminateInstances", _arn("instance", NOBODY_INSTANCE)),
-        _allow("TryToDelete", "ec2:DeleteSecurityGroup", _arn("security-group", NOBODY_GROUP)),
+        _allow("TryToTerminate", "ec2:TerminateInstances", _arn("instance", NONEXISTENT_INSTANCE)),
+        _allow("TryToDelete", "ec2:DeleteSecurityGroup", _arn("security-group", NONEXISTENT_GROUP)),
     ]
 
 
-def _word(action: str) -> str:
+def _action_name(action: str) -> str:
     return action.partition(":")[2]

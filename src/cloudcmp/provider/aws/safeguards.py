@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.provider.aws.images import LINES
-from cloudcmp.provider.common.safeguards import death_with, while_stopped
+from cloudcmp.provider.common.safeguards import qualify_death, resize_caveats
 
 AWS, COMPATIBLE = "aws", "ec2"
 
@@ -37,18 +37,18 @@ SAFEGUARDS = {
 
 def safeguards_of(name: str, plan: Plan) -> tuple[Safeguard, ...]:
     """The safeguards, qualified by a plan's candidates of this provider and by its trials."""
-    own = [one for one in plan.candidates if one.runner == name]
-    return death_with(SAFEGUARDS[name], *_images(own), *while_stopped(plan, name, "no timer runs"))
+    candidates = [one for one in plan.candidates if one.runner == name]
+    return qualify_death(SAFEGUARDS[name], *_image_conditions(candidates), *resize_caveats(plan, name, "no timer runs"))
 
 
-def ends(options: Mapping[str, str]) -> bool:
+def ends_itself(options: Mapping[str, str]) -> bool:
     """True if cloud-init arms a machine's timer for certain: only in images that we choose."""
     image = options.get("image", "")
     windows = options.get("os") == "windows" or image.startswith("windows-")
     return not windows and (not image or image in LINES)
 
 
-def _images(candidates: Iterable[Candidate]) -> Iterator[str]:
+def _image_conditions(candidates: Iterable[Candidate]) -> Iterator[str]:
     """What arms the timer: cloud-init in the images that we choose, unknown in others."""
     for one in candidates:
         options = dict(one.options)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from cloudcmp.errors import IncompleteListing
 from cloudcmp.provider.aws.faults import fault_of
-from cloudcmp.provider.common.sdk_client import SdkClient, all_pages
+from cloudcmp.provider.common.sdk_client import SdkClient, fetch_pages
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 
@@ -36,7 +36,7 @@ class Sdk(SdkClient):
         """The endpoint set by the environment, instead of AWS's own."""
         return os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL") or None
 
-    def home(self) -> str:
+    def default_region(self) -> str:
         """Default region: the environment's, the profile's, else us-east-1."""
         named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
         if named:
@@ -46,13 +46,13 @@ class Sdk(SdkClient):
             with self._lock:
                 return str(self._open_session().get_config_variable("region") or "us-east-1")
 
-        return self.guarded(read, fault_of)
+        return self.call_library(read, fault_of)
 
     async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.run_in_thread(lambda: self.read_now(service, region, action, **params), region)
+        return await self.run_in_thread(lambda: self.read_blocking(service, region, action, **params), region)
 
-    def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
+    def read_blocking(self, service: str, region: str, action: str, **params: Any) -> Answer:
         """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(service, region, action, params, self.attempts, changes=False)
 
@@ -65,19 +65,19 @@ class Sdk(SdkClient):
 
     async def pages(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
         """A complete list, all of its pages; raises IncompleteListing."""
-        return await self.run_in_thread(lambda: self.pages_now(region, action, key, **params), region)
+        return await self.run_in_thread(lambda: self.pages_blocking(region, action, key, **params), region)
 
-    def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
+    def pages_blocking(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
         """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
 
         def fetch(token: str) -> tuple[list[Any], str]:
             more = {"NextToken": token} if token else {}
-            response = self.read_now("ec2", region, action, **params, **more)
+            response = self.read_blocking("ec2", region, action, **params, **more)
             if key not in response:
-                raise IncompleteListing.at(self.place(region), f"{action} answered without {key}", "ask again")
+                raise IncompleteListing.at(self.location(region), f"{action} answered without {key}", "ask again")
             return response[key], response.get("NextToken") or ""
 
-        return all_pages(fetch, "", self.place(region), action)
+        return fetch_pages(fetch, "", self.location(region), action)
 
     def forget(self) -> None:
         """Drops the cached credentials; the next call reads them again."""
@@ -92,7 +92,7 @@ class Sdk(SdkClient):
         def call() -> Answer:
             return dict(getattr(self._client(service, region, attempts), action)(**params))
 
-        return self.guarded(call, fault_of, region, changes=changes)
+        return self.call_library(call, fault_of, region, changes=changes)
 
     def _client(self, service: str, region: str, attempts: int) -> Any:
         with self._lock:

@@ -22,16 +22,16 @@ class OfferingCatalog:
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """The sizes that the subscription may use in a region, without prices; none for an unknown region."""
-        where = region or self._sdk.home()
+        where = region or self._sdk.default_region()
         sold = self._sdk.run_blocking(lambda: self._sold_now(where))
         return tuple(sorted((offering_of(where, response) for response in sold), key=lambda one: one.name))
 
     def _sold_now(self, region: str) -> tuple[dict[str, Any], ...]:
         if region in self._skus:
             return self._skus[region]
-        if region not in (self._regions or self._names(self._sdk.locations_now())):
+        if region not in (self._regions or self._names(self._sdk.locations_blocking())):
             return ()
-        listed = self._sdk.pages_now("compute", "resource_skus", "list", filter=f"location eq '{region}'")
+        listed = self._sdk.pages_blocking("compute", "resource_skus", "list", filter=f"location eq '{region}'")
         by_name = {str(response["name"]): response for response in listed if is_sold(response, region)}
         self._skus[region] = tuple(by_name.values())
         return self._skus[region]
@@ -54,7 +54,7 @@ class OfferingCatalog:
             raise IncompleteListing.at("azure", "locations answered without regions", "ask again")
         return tuple(sorted(physical))
 
-    async def known_region(self, region: str) -> None:
+    async def check_region(self, region: str) -> None:
         """Raises Refused with the nearest name for an unknown region."""
         check_name("azure", f"there is no region {region!r} for this subscription", region, await self.regions())
 

@@ -104,7 +104,7 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
     async def account(self) -> str:
         """The subscription, after a call with these credentials, and the endpoint if one is set."""
         response = (await self._sdk.subscribed()).body
-        return self._sdk.at_endpoint(str(response.get("subscriptionId") or self._sdk.subscription()))
+        return self._sdk.with_endpoint(str(response.get("subscriptionId") or self._sdk.subscription()))
 
     async def date(self) -> float | None:
         """The time by Azure's own clock (Unix s), from a response header."""
@@ -113,9 +113,9 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
     # -- leases
 
     async def _check(self, request: CreateRequest) -> None:
-        await self._catalog.known_region(request.region)
+        await self._catalog.check_region(request.region)
 
-    async def _warm(self, request: CreateRequest) -> None:
+    async def _prefetch(self, request: CreateRequest) -> None:
         with suppress(ProviderFault):
             await self._catalog.image_for(request.region, request.offering, dict(request.options))
 

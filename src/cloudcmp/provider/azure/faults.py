@@ -9,7 +9,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
 
 _CAPACITY = {
     "AllocationFailed",
@@ -81,7 +81,7 @@ def refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
         (cause.code in _THROTTLED or cause.status == 429, errors.Throttled, "wait, and ask less often"),
         (cause.code == UNREGISTERED, errors.NotAllowed, _REGISTER),
         (cause.code in _DENIED or cause.status == 403, errors.NotAllowed, POLICY),
-        (cause.code in _DONE_BEFORE or cause.status == 412, errors.LostAnswer, LOOKED_FOR),
+        (cause.code in _DONE_BEFORE or cause.status == 412, errors.LostAnswer, SEARCH_NOTICE),
         (cause.code in _CUT, errors.IncompleteListing, "ask again"),
     )
     return next((kind.at(where, cause.line, hint).because(reason_of(cause)) for so, kind, hint in kinds if so), None)

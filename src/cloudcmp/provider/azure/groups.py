@@ -19,7 +19,7 @@ from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.inventory import TOKEN_TAG
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.responses import none_if_missing
 
 _INSIDE, _ROOM = "10.0.0.0/16", "10.0.0.0/20"
 _ENDING = "Deleting"
@@ -92,7 +92,7 @@ class Groups:
             if waited_s > self.within_s:
                 what = f"{name} is not there after {self.within_s:g} s"
                 raise ProviderFault.at(group, what, "see the provider's console")
-            reply = await unless_missing(self.sdk.read(client, kind, "get", group, name))
+            reply = await none_if_missing(self.sdk.read(client, kind, "get", group, name))
             state = state if reply is None else _state(reply)  # it may not be visible yet
             if not state or state in _BUSY:
                 await asyncio.sleep(self.pause_s)
@@ -118,7 +118,7 @@ class Groups:
 
     async def _there(self, name: str) -> dict[str, Any] | None:
         """The description of a group, None if there is none of this name."""
-        reply = await unless_missing(self.sdk.read("resource", "resource_groups", "get", name))
+        reply = await none_if_missing(self.sdk.read("resource", "resource_groups", "get", name))
         return None if reply is None else reply.body
 
     async def state(self, name: str) -> str | None:
@@ -129,7 +129,7 @@ class Groups:
     async def rules(self, name: str) -> list[Rule]:
         """The rules of a group's firewall: its own, and Azure's defaults, which admit the launch's own network."""
         call = self.sdk.read("network", "network_security_groups", "get", name, names.FIREWALL_NAME)
-        reply = await unless_missing(call)
+        reply = await none_if_missing(call)
         inside = (reply.body.get("properties") or {}) if reply is not None else {}
         listed = [*(inside.get("securityRules") or ()), *(inside.get("defaultSecurityRules") or ())]
         return [rule for one in listed for rule in _held(one.get("properties") or {})]
@@ -153,7 +153,7 @@ class Groups:
         """True if the deletion was accepted, False if there is no such group."""
         call = self.sdk.change("resource", "resource_groups", "begin_delete", name, again=True)
         try:
-            return await unless_missing(call) is not None
+            return await none_if_missing(call) is not None
         except Refused as fault:
             if code_of(fault) == "ResourceGroupBeingDeleted":
                 return True
@@ -161,7 +161,7 @@ class Groups:
 
     async def _only_ours(self, name: str) -> None:
         """Raises Refused if the group holds foreign resources, which its deletion would delete."""
-        inside = await unless_missing(self.sdk.pages("resource", "resources", "list_by_resource_group", name))
+        inside = await none_if_missing(self.sdk.pages("resource", "resources", "list_by_resource_group", name))
         foreign = [str(one.get("name")) for one in inside or () if not _made_by_us(one)]
         if foreign:
             what = f"it holds what we did not make: {', '.join(sorted(foreign)[:3])}"

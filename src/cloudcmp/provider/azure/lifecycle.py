@@ -9,8 +9,8 @@ from cloudcmp.provider.azure.machines import Machines
 from cloudcmp.provider.azure.names import place_of
 from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle
+from cloudcmp.provider.common.responses import none_if_missing
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class AzureLifecycle(ResourceLifecycle):
     async def destroy(self, handle: Handle) -> None:
         """Requests the deletion of a group with its contents, a machine or a disk; a missing one is no error."""
         if await self.request_deletion(handle) or self.key(handle) in self._seen:
-            self.absence.accepted(self.key(handle))
+            self.absence.record_deletion(self.key(handle))
 
     async def request_deletion(self, handle: Handle) -> bool:
         """Requests the deletion of a group with its contents, a machine or a disk; False if there is none."""
@@ -40,7 +40,7 @@ class AzureLifecycle(ResourceLifecycle):
         if handle.kind == INSTANCE:
             return await self.machines.destroy(handle)
         call = self.sdk.change("compute", "disks", "begin_delete", place.group, place.name, again=True)
-        reply = await unless_missing(call)
+        reply = await none_if_missing(call)
         return reply is not None and reply.status != 204
 
     async def look(self, handle: Handle) -> MachineStatus:
@@ -52,7 +52,7 @@ class AzureLifecycle(ResourceLifecycle):
         there = await self._there(handle)
         if there:
             self._seen.add(self.key(handle))
-        return THERE if there else None
+        return PRESENT if there else None
 
     async def _there(self, handle: Handle) -> bool:
         place = place_of(handle.cloud_id)
@@ -60,7 +60,7 @@ class AzureLifecycle(ResourceLifecycle):
             return await self.groups.state(place.group) is not None
         if handle.kind == INSTANCE:
             return await self.machines.there(handle)
-        return await unless_missing(self.sdk.read("compute", "disks", "get", place.group, place.name)) is not None
+        return await none_if_missing(self.sdk.read("compute", "disks", "get", place.group, place.name)) is not None
 
     def key(self, handle: Handle) -> str:
         """Its kind and id: ids are unique across regions and ignore case."""

@@ -19,7 +19,7 @@ from cloudcmp.provider.azure.names import Place, canonical, place_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.inventory import TOKEN_TAG
 from cloudcmp.provider.common.lifecycle import sleeper, wait_until
-from cloudcmp.provider.common.responses import CloudError, unless_missing
+from cloudcmp.provider.common.responses import CloudError, none_if_missing
 
 _POWER = {"running": "running", "starting": "pending", "creating": "pending"}
 _POWER |= dict.fromkeys(("stopping", "stopped", "deallocating", "deallocated"), "stopped")
@@ -160,7 +160,7 @@ class Machines:
     async def _delete(self, place: Place) -> bool:
         """Deletes without waiting for the guest's shutdown; False if there is none (204)."""
         names = ("compute", "virtual_machines", "begin_delete", place.group, place.name)
-        reply = await unless_missing(self.sdk.change(*names, again=True, force_deletion=True))
+        reply = await none_if_missing(self.sdk.change(*names, again=True, force_deletion=True))
         return reply is not None and reply.status != 204
 
     async def there(self, handle: Handle) -> bool:
@@ -170,7 +170,7 @@ class Machines:
     async def _read(self, place: Place, *, view: bool = False) -> dict[str, Any] | None:
         expand = {"expand": "instanceView"} if view else {}
         call = self.sdk.read("compute", "virtual_machines", "get", place.group, place.name, **expand)
-        reply = await unless_missing(call)
+        reply = await none_if_missing(call)
         if reply is None:
             return None
         if not reply.body.get("id"):
@@ -308,5 +308,5 @@ def _fault(error: CloudError, where: str) -> errors.ProviderFault:
 def _why(response: dict[str, Any], state: str) -> str:
     if state == "running":
         return ""
-    shown = [str(one.get("displayStatus") or one.get("code", "")) for one in _statuses(response)]
-    return one_line(", ".join(shown))
+    texts = [str(one.get("displayStatus") or one.get("code", "")) for one in _statuses(response)]
+    return one_line(", ".join(texts))

@@ -55,15 +55,15 @@ class Preflight:
     def _credentials(self, reply: Reply) -> Finding:
         name = str(reply.body.get("displayName") or "")[:60]
         state = str(reply.body.get("state") or "Enabled")
-        text = self._sdk.at_endpoint(f"subscription {name!r}")
+        text = self._sdk.with_endpoint(f"subscription {name!r}")
         if state != "Enabled":
             return Finding("credentials", False, f"{text} is {state}", "see the Azure portal")
         return Finding("credentials", True, text)
 
     def _account(self, candidates: Sequence[Candidate]) -> Finding:
         account = self._sdk.subscription()
-        shown, other = f"subscription {account}", "name the other one in AZURE_SUBSCRIPTION_ID"
-        return account_finding(account, shown, candidates, other=other, same=str.lower)
+        label, mismatch_hint = f"subscription {account}", "name the other one in AZURE_SUBSCRIPTION_ID"
+        return account_finding(account, label, candidates, mismatch_hint=mismatch_hint, normalize=str.lower)
 
     async def _image(self, candidate: Candidate) -> Finding:
         """Whether the size and its image are available to this subscription."""

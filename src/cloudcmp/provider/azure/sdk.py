@@ -75,7 +75,7 @@ class Sdk(SdkClient):
             raise NoCredentials.at(_NAME, what, "set AZURE_SUBSCRIPTION_ID, and sign in (az login, or AZURE_CLIENT_ID)")
         return named
 
-    def home(self) -> str:
+    def default_region(self) -> str:
         """Default region: CLOUDCMP_AZURE_REGION, else eastus."""
         return os.environ.get("CLOUDCMP_AZURE_REGION") or "eastus"
 
@@ -83,9 +83,9 @@ class Sdk(SdkClient):
 
     async def read(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.run_in_thread(lambda: self.read_now(client, group, action, *args, **params))
+        return await self.run_in_thread(lambda: self.read_blocking(client, group, action, *args, **params))
 
-    def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
+    def read_blocking(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
         """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(client, group, action, args, params, self.attempts, changes=False)[-1]
 
@@ -117,9 +117,9 @@ class Sdk(SdkClient):
 
     async def pages(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
         """A complete list, all of its pages; raises IncompleteListing."""
-        return await self.run_in_thread(lambda: self.pages_now(client, group, action, *args, **params))
+        return await self.run_in_thread(lambda: self.pages_blocking(client, group, action, *args, **params))
 
-    def pages_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
+    def pages_blocking(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
         """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
         found: list[dict[str, Any]] = []
         for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
@@ -130,11 +130,11 @@ class Sdk(SdkClient):
 
     async def ask(self, url: str) -> Reply:
         """Reads a URL of this Resource Manager, such as a long-running operation."""
-        return await self.run_in_thread(lambda: self.ask_now(url))
+        return await self.run_in_thread(lambda: self.ask_blocking(url))
 
-    def ask_now(self, url: str) -> Reply:
+    def ask_blocking(self, url: str) -> Reply:
         """`ask` in this thread."""
-        return self.guarded(lambda: self._get(url), fault_of)
+        return self.call_library(lambda: self._get(url), fault_of)
 
     async def subscribed(self, what: str = "") -> Reply:
         """The subscription itself, or its `locations`."""
@@ -146,9 +146,9 @@ class Sdk(SdkClient):
         path = f"/subscriptions/{self.subscription()}/providers/Microsoft.Authorization/permissions"
         return await self.ask(f"{path}?api-version={_PERMISSIONS_API}")
 
-    def locations_now(self) -> Reply:
+    def locations_blocking(self) -> Reply:
         """The subscription's regions, in this thread."""
-        return self.ask_now(f"/subscriptions/{self.subscription()}/locations?api-version={_SUBSCRIPTION_API}")
+        return self.ask_blocking(f"/subscriptions/{self.subscription()}/locations?api-version={_SUBSCRIPTION_API}")
 
     def forget(self) -> None:
         """Drops the cached credentials; the next call reads them again."""
@@ -186,7 +186,7 @@ class Sdk(SdkClient):
                 result.result()
             return [_reply(one) for one in came if one.status_code < 400]  # without the responses that led to a retry
 
-        return self.guarded(call, fault_of, changes=changes)
+        return self.call_library(call, fault_of, changes=changes)
 
     def _get(self, url: str) -> Reply:
         from azure.core.rest import HttpRequest

@@ -19,15 +19,15 @@ class Absence:
     _unseen: dict[Hashable, float] = field(default_factory=dict)
     _accepted: set[Hashable] = field(default_factory=set)
 
-    def accepted(self, key: Hashable) -> None:
+    def record_deletion(self, key: Hashable) -> None:
         """Records that the cloud accepted a deletion."""
         self._accepted.add(key)
 
-    def shown(self, key: Hashable) -> None:
+    def record_presence(self, key: Hashable) -> None:
         """Records that a resource is listed; the wait starts again."""
         self._unseen.pop(key, None)
 
-    def unseen(self, key: Hashable, id: str) -> str | None:
+    def evidence(self, key: Hashable, id: str) -> str | None:
         """Records that a resource was not listed; returns why it counts as gone, None if it does not yet."""
         now = self.clock()
         since = self._unseen.setdefault(key, now)

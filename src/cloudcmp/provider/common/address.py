@@ -9,27 +9,27 @@ from cloudcmp.model.lease import CreateRequest
 
 Net = ipaddress.IPv4Network | ipaddress.IPv6Network
 SSH = 22
-_DOORS = {"linux": (SSH,), "windows": (3389, 5985)}
-LOGIN_PORTS = frozenset(port for ports in _DOORS.values() for port in ports)
+_PORTS = {"linux": (SSH,), "windows": (3389, 5985)}
+LOGIN_PORTS = frozenset(port for ports in _PORTS.values() for port in ports)
 """The login ports of all operating systems."""
 _WIDEST = {4: 24, 6: 64}  # prefix lengths, docs/adr/0033-whom-the-firewall-lets-in.md
-_ASKED = "https://checkip.amazonaws.com"
+_ADDRESS_SERVICE = "https://checkip.amazonaws.com"
 """Amazon's service that returns the caller's address."""
 _WAIT_S = 5.0
-_NEXT = "say it in the study, e.g. allow: 203.0.113.7/32"
+_HINT = "say it in the study, e.g. allow: 203.0.113.7/32"
 
 
 def login_ports(request: CreateRequest) -> tuple[int, ...]:
     """The TCP ports for login: SSH, or Windows's remote desktop and management."""
-    return _DOORS[dict(request.options).get("os", "linux")]
+    return _PORTS[dict(request.options).get("os", "linux")]
 
 
 def allowed_nets(request: CreateRequest) -> tuple[Net, ...]:
     """The networks in option `allow`, each once; raises Refused for none, a wide one, or one that is no source."""
-    asked = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
-    if not asked:
-        raise Refused.at(request.name, "no address of the controller is known: nobody could log in", _NEXT)
-    return tuple(dict.fromkeys(_net(part, request.name) for part in asked))
+    parts = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
+    if not parts:
+        raise Refused.at(request.name, "no address of the controller is known: nobody could log in", _HINT)
+    return tuple(dict.fromkeys(_parse_net(part, request.name) for part in parts))
 
 
 def allowed_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
@@ -42,7 +42,7 @@ def allowed_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
     return nets
 
 
-def _net(text: str, where: str) -> Net:
+def _parse_net(text: str, where: str) -> Net:
     try:
         net = ipaddress.ip_network(text)
     except ValueError:
@@ -52,7 +52,7 @@ def _net(text: str, where: str) -> Net:
     first = net.network_address
     inner = first.version == 6 and (first.ipv4_mapped is not None or first.scope_id is not None)
     if inner or first.is_unspecified or first.is_multicast:
-        raise Refused.at(where, f"{net} is no address from which a cloud is reached", _NEXT)
+        raise Refused.at(where, f"{net} is no address from which a cloud is reached", _HINT)
     return net
 
 
@@ -62,19 +62,19 @@ def controller_address(endpoint: str | None) -> str:
     Raises Refused or Unreached. It may be wrong behind several alternating addresses: then the study must list them
     all.
     """
-    return local_address(endpoint) if endpoint else _far()
+    return local_address(endpoint) if endpoint else _public_address()
 
 
-def _far() -> str:
+def _public_address() -> str:
     import urllib.request  # slow to import, and rarely used
 
     try:
-        with urllib.request.urlopen(_ASKED, timeout=_WAIT_S) as answer:
+        with urllib.request.urlopen(_ADDRESS_SERVICE, timeout=_WAIT_S) as answer:
             return _cidr(ipaddress.ip_address(answer.read(64).decode("ascii", errors="replace").strip()))
     except OSError as error:
-        raise Unreached.at("firewall", f"our own address could not be asked for: {error}", _NEXT) from error
+        raise Unreached.at("firewall", f"our own address could not be asked for: {error}", _HINT) from error
     except ValueError as error:
-        raise Refused.at("firewall", f"our own address could not be asked for: {error}", _NEXT) from error
+        raise Refused.at("firewall", f"our own address could not be asked for: {error}", _HINT) from error
 
 
 def local_address(endpoint: str) -> str:
@@ -86,16 +86,16 @@ def local_address(endpoint: str) -> str:
         parts = urlsplit(endpoint)
         if not parts.hostname:
             raise ValueError("it names no host")
-        found = socket.getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(found[0], found[1]) as way:
-            way.connect(found[4])
-            here, there = ipaddress.ip_address(way.getsockname()[0]), ipaddress.ip_address(found[4][0])
+        target = socket.getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(target[0], target[1]) as connection:
+            connection.connect(target[4])
+            local, remote = ipaddress.ip_address(connection.getsockname()[0]), ipaddress.ip_address(target[4][0])
     except (OSError, ValueError) as error:
-        raise Refused.at("firewall", f"there is no way to {endpoint}: {error}", _NEXT) from error
-    if there.is_global and not here.is_global:
-        what = f"this machine's address {here} is a private one, and the cloud sees another"
-        raise Refused.at("firewall", what, _NEXT)
-    return _cidr(here)
+        raise Refused.at("firewall", f"there is no way to {endpoint}: {error}", _HINT) from error
+    if remote.is_global and not local.is_global:
+        what = f"this machine's address {local} is a private one, and the cloud sees another"
+        raise Refused.at("firewall", what, _HINT)
+    return _cidr(local)
 
 
 def _cidr(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:

@@ -17,7 +17,7 @@ from cloudcmp.provider.common.lifecycle import ResourceLifecycle
 from cloudcmp.provider.common.sdk_client import SdkClient
 
 
-class SellsOfferings(Protocol):
+class HasOfferings(Protocol):
     """A cloud's catalog of offerings."""
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
@@ -25,19 +25,19 @@ class SellsOfferings(Protocol):
 
 
 Client = TypeVar("Client", bound=SdkClient)
-Catalog = TypeVar("Catalog", bound=SellsOfferings)
+Catalog = TypeVar("Catalog", bound=HasOfferings)
 Lifecycle = TypeVar("Lifecycle", bound=ResourceLifecycle)
 
 
 class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
-    """A rented cloud. `_alone` is the hint if a part is requested that only comes with its machine."""
+    """A rented cloud. `_part_hint` is the hint if a part is requested that only comes with its machine."""
 
     name: str
     simulated = False
     billed = True
     settle_s = 0.0  # the lifecycle waits for absence
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
-    _alone = "it comes with its machine"
+    _part_hint = "it comes with its machine"
     _sdk: Client
     _catalog: Catalog
     _lifecycle: Lifecycle
@@ -63,12 +63,12 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
         if request.kind == FIREWALL:
             return await self._firewall(request)
         if request.kind != INSTANCE:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", self._alone)
+            raise Refused.at(request.name, f"a {request.kind} is not made alone", self._part_hint)
         return await self._create_machine(request)
 
     async def _firewall(self, request: CreateRequest) -> str:
         """Creates the firewall after fetching what machines need: a machine's time starts at its request."""
-        await self._warm(request)
+        await self._prefetch(request)
         options = dict(request.options)
         if "allow" not in options:
             options["allow"] = await asyncio.to_thread(self._controller_address)
@@ -83,7 +83,7 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
         """Raises Refused for unavailable options, before anything is requested."""
 
     @abstractmethod
-    async def _warm(self, request: CreateRequest) -> None:
+    async def _prefetch(self, request: CreateRequest) -> None:
         """Fetches what the launch's machines will need; ignores failures, which their own requests report."""
 
     @abstractmethod

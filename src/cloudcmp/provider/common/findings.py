@@ -27,38 +27,38 @@ def clock_finding(at: float | None, now: float) -> Finding:
     """Compares this machine's clock (`now`) with the cloud's (`at`), in Unix s; fails above a minute of difference."""
     if at is None:
         return Finding("clock", None, "the answer bears no date")
-    off = now - at
-    what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
-    if abs(off) > _SKEW_S:
+    ahead_s = now - at
+    what = f"this machine's clock is {abs(ahead_s):.0f} s {'ahead of' if ahead_s > 0 else 'behind'} the provider's"
+    if abs(ahead_s) > _SKEW_S:
         return Finding("clock", False, what, "set the clock: times to live rest on it")
     return Finding("clock", True, what)
 
 
 def account_finding(
     id: str | None,
-    shown: str,
+    label: str,
     candidates: Sequence[Candidate],
     *,
-    other: str,
-    untold: str = "this cloud tells no account",
-    same: Callable[[str], str] = str,
+    mismatch_hint: str,
+    unknown_text: str = "this cloud tells no account",
+    normalize: Callable[[str], str] = str,
 ) -> Finding:
     """Compares the account in use with the option `account` of the study.
 
-    `id` is the account in use, as a study writes it; if it is None or empty, the finding says `untold`. `shown` names
-    the account in messages, `other` is the hint for a mismatch, `same` normalizes accounts for the comparison.
+    `id` is the account in use, as a study writes it; if it is None or empty, the finding says `unknown_text`. `label`
+    names the account in messages; `normalize` prepares accounts for the comparison.
     """
     pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
     if not id:
-        return Finding("account", None, untold)
+        return Finding("account", None, unknown_text)
     if not pinned:
         return Finding(
-            "account", None, f"{shown}, which no study pins", f"write account: '{id}' in a study, which pins it"
+            "account", None, f"{label}, which no study pins", f"write account: '{id}' in a study, which pins it"
         )
-    if {same(one) for one in pinned} != {same(id)}:
-        what = f"the calls are made for {shown}, the study is for {', '.join(sorted(pinned))}"
-        return Finding("account", False, what, other)
-    return Finding("account", True, f"{shown}, as pinned")
+    if {normalize(one) for one in pinned} != {normalize(id)}:
+        what = f"the calls are made for {label}, the study is for {', '.join(sorted(pinned))}"
+        return Finding("account", False, what, mismatch_hint)
+    return Finding("account", True, f"{label}, as pinned")
 
 
 def refusal_finding(what: str, fault: ProviderFault, whose: str = "") -> Finding:

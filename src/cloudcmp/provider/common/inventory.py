@@ -32,7 +32,9 @@ async def list_leftovers(
     """
     gate, failed = asyncio.Semaphore(at_once), False
 
-    async def one(name: str, fetch: Callable[[], Awaitable[list[TaggedResource]]]) -> tuple[list[TaggedResource], str]:
+    async def fetch_one(
+        name: str, fetch: Callable[[], Awaitable[list[TaggedResource]]]
+    ) -> tuple[list[TaggedResource], str]:
         nonlocal failed
         async with gate:
             if failed:
@@ -45,6 +47,6 @@ async def list_leftovers(
             except ProviderFault as fault:
                 return [], f"{name}: {fault}"
 
-    results = await asyncio.gather(*(one(name, fetch) for name, fetch in lists))
-    found = tuple(item for items, _ in results for item in items if bears_schema(item))
-    return Listing(found, tuple(line for _, line in results if line))
+    results = await asyncio.gather(*(fetch_one(name, fetch) for name, fetch in lists))
+    resources = tuple(item for items, _ in results for item in items if bears_schema(item))
+    return Listing(resources, tuple(line for _, line in results if line))

@@ -9,7 +9,7 @@ from cloudcmp.model.lease import Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.common.absence import Absence
 
-THERE = "there"
+PRESENT = "there"
 """The state of a listed resource if its exact state does not matter."""
 
 
@@ -24,14 +24,14 @@ class ResourceLifecycle(ABC):
     async def destroy(self, handle: Handle) -> None:
         """Requests the deletion of a resource; deleting one that is gone is no error."""
         if await self.request_deletion(handle):
-            self.absence.accepted(self.key(handle))
+            self.absence.record_deletion(self.key(handle))
 
     async def gone(self, handle: Handle) -> str | None:
         """Evidence that a resource is gone, None while there is none: see `Absence`. Stopped is not gone."""
         key, state = self.key(handle), await self.state(handle)
         if state is None:
-            return self.absence.unseen(key, handle.cloud_id) or await self.evidence_of_end(handle)
-        self.absence.shown(key)
+            return self.absence.evidence(key, handle.cloud_id) or await self.evidence_of_end(handle)
+        self.absence.record_presence(key)
         return f"{handle.cloud_id} is {state}" if state in self.ended_states else None
 
     async def evidence_of_end(self, handle: Handle) -> str | None:  # noqa: ARG002

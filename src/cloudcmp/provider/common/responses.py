@@ -8,7 +8,7 @@ from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refusa
 
 _T = TypeVar("_T")
 
-LOOKED_FOR = "it is looked for by token, tag and name"
+SEARCH_NOTICE = "it is looked for by token, tag and name"
 """The next step for a resource that may exist: cloudcmp looks for it, and the user need not act."""
 
 
@@ -28,7 +28,7 @@ class CloudError:
 
 def unclear_response(what: str, where: str, *, changes: bool) -> ProviderFault:
     """The fault of a response that leaves the outcome unknown: a call that changes something may have done so."""
-    return LostAnswer.at(where, what, LOOKED_FOR) if changes else IncompleteListing.at(where, what, "ask again")
+    return LostAnswer.at(where, what, SEARCH_NOTICE) if changes else IncompleteListing.at(where, what, "ask again")
 
 
 def lost_response(kind: str, where: str, *, changes: bool) -> ProviderFault:
@@ -36,25 +36,25 @@ def lost_response(kind: str, where: str, *, changes: bool) -> ProviderFault:
     return unclear_response(f"the answer was lost or cut short ({kind})", where, changes=changes)
 
 
-def unnamed_resource(where: str) -> LostAnswer:
+def missing_id_fault(where: str) -> LostAnswer:
     """The fault of a response without the id of the new resource."""
-    return LostAnswer.at(where, "the answer does not say what was made", LOOKED_FOR)
+    return LostAnswer.at(where, "the answer does not say what was made", SEARCH_NOTICE)
 
 
-def id_in(response: Mapping[str, Any], *path: str | int, where: str) -> str:
+def require_id(response: Mapping[str, Any], *path: str | int, where: str) -> str:
     """The id at a path in a response; raises LostAnswer if there is none."""
-    found: Any = response
+    value: Any = response
     try:
         for step in path:
-            found = found[step]
+            value = value[step]
     except (KeyError, IndexError, TypeError):
-        found = None
-    if not found:
-        raise unnamed_resource(where)
-    return str(found)
+        value = None
+    if not value:
+        raise missing_id_fault(where)
+    return str(value)
 
 
-async def unless_missing(call: Awaitable[_T]) -> _T | None:
+async def none_if_missing(call: Awaitable[_T]) -> _T | None:
     """The response to a call, None if the cloud says that there is no such resource."""
     try:
         return await call
@@ -64,6 +64,6 @@ async def unless_missing(call: Awaitable[_T]) -> _T | None:
         return None
 
 
-def left_behind(where: str, error: BaseException, what: str) -> ProviderFault:
+def leftover_fault(where: str, error: BaseException, what: str) -> ProviderFault:
     """The fault of a request whose cleanup failed: `what` stays. It is no Refused, so the lease stays open."""
     return ProviderFault.at(where, f"{error}; and {what}", "cloudcmp cleanup")

@@ -7,12 +7,12 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.safety import Safeguard
 
 
-def death_with(safeguards: tuple[Safeguard, ...], *beside: str) -> tuple[Safeguard, ...]:
+def qualify_death(safeguards: tuple[Safeguard, ...], *beside: str) -> tuple[Safeguard, ...]:
     """The safeguards, with further conditions on `death`."""
     return tuple(replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in safeguards)
 
 
-def while_stopped(plan: Plan, runner: str, what: str) -> Iterator[str]:
+def resize_caveats(plan: Plan, runner: str, what: str) -> Iterator[str]:
     """A condition on `death` if a trial resizes a machine; `what` holds while that machine is stopped."""
     mine = {one.index for one in plan.candidates if one.runner == runner}
     launches = {launch.index for launch in plan.launches if launch.candidate in mine}

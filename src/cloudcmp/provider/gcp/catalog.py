@@ -9,7 +9,7 @@ from typing import Any
 from cloudcmp.errors import IncompleteListing, ProviderFault, Refused
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering, custom_type
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.responses import none_if_missing
 from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
 from cloudcmp.provider.gcp.images import Image, default_image, find_image
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -30,7 +30,7 @@ class OfferingCatalog:
 
         No list contains custom machine types.
         """
-        where = region or self._sdk.home()
+        where = region or self._sdk.default_region()
         if where not in self._sold:
             sold = self._sdk.run_blocking(lambda: self._sold_now(where))
             if sold is None:
@@ -45,7 +45,7 @@ class OfferingCatalog:
         response: dict[str, Any] = {}
         places: dict[str, list[str]] = {}
         for zone in zones:
-            for page in self._sdk.pages_now("machine_types", zone=zone):
+            for page in self._sdk.pages_blocking("machine_types", zone=zone):
                 for one in page.items:
                     response[one.name] = one
                     places.setdefault(one.name, []).append(zone)
@@ -54,7 +54,7 @@ class OfferingCatalog:
 
     def _regions_now(self) -> dict[str, tuple[str, ...]]:
         if not self._zones:
-            listed = [one for page in self._sdk.pages_now("regions") for one in page.items]
+            listed = [one for page in self._sdk.pages_blocking("regions") for one in page.items]
             if not listed:
                 raise IncompleteListing.at(self._sdk.name, "regions.list answered without regions", "ask again")
             self._zones = {one.name: tuple(sorted(link.rsplit("/", 1)[-1] for link in one.zones)) for one in listed}
@@ -64,7 +64,7 @@ class OfferingCatalog:
         """The regions, each with its zones."""
         return self._zones or await self._sdk.run_in_thread(self._regions_now)
 
-    async def known_region(self, region: str) -> None:
+    async def check_region(self, region: str) -> None:
         """Raises Refused with the nearest name for an unknown region."""
         check_name(self._sdk.name, f"there is no region {region!r}", region, await self.regions())
 
@@ -74,7 +74,7 @@ class OfferingCatalog:
         The study's zone, else all zones with the type, starting at the plan's seed: launches spread over a region, and
         a repeated request takes the same order.
         """
-        await self.known_region(region)
+        await self.check_region(region)
         zones = (await self.regions())[region]
         asked = options.get(ZONE)
         if asked is not None:
@@ -106,7 +106,7 @@ class OfferingCatalog:
         key = (zone, offering)
         if key not in self._types:
             call = self._sdk.read("machine_types", "get", zone=zone, machine_type=offering)
-            self._types[key] = await unless_missing(call)
+            self._types[key] = await none_if_missing(call)
         return self._types[key]
 
     async def warm(self, region: str, offering: str, options: dict[str, str]) -> None:

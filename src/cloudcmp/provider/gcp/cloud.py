@@ -13,7 +13,7 @@ from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.firewall_rules import Rule
-from cloudcmp.provider.common.safeguards import death_with, while_stopped
+from cloudcmp.provider.common.safeguards import qualify_death, resize_caveats
 from cloudcmp.provider.gcp import listing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
 from cloudcmp.provider.gcp.firewalls import Firewalls
@@ -87,7 +87,7 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
         """The safeguards for a plan's trials."""
-        return death_with(SAFEGUARDS, *while_stopped(plan, GCP, "nothing ends it"))
+        return qualify_death(SAFEGUARDS, *resize_caveats(plan, GCP, "nothing ends it"))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Checks credentials, project, clock, names, network, rights and quota; creates nothing."""
@@ -95,7 +95,7 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
 
     async def account(self) -> str:
         """The project, and the endpoint if one is set."""
-        return self._sdk.at_endpoint(await self._sdk.run_in_thread(self._sdk.project))
+        return self._sdk.with_endpoint(await self._sdk.run_in_thread(self._sdk.project))
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from a response header."""
@@ -106,8 +106,8 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
     async def _check(self, request: CreateRequest) -> None:
         """Does nothing: the region is checked together with its zones."""
 
-    async def _warm(self, request: CreateRequest) -> None:
-        await self._catalog.known_region(request.region)
+    async def _prefetch(self, request: CreateRequest) -> None:
+        await self._catalog.check_region(request.region)
         await self._catalog.warm(request.region, request.offering, dict(request.options))
 
     async def _create_firewall(self, request: CreateRequest) -> str:

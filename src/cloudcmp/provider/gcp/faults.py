@@ -11,7 +11,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
 
 _CAPACITY = {
     "RESOURCE_POOL_EXHAUSTED",
@@ -91,7 +91,7 @@ def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
     if refusal is not None:
         return refusal
     if status >= 500 or "INTERNAL" in cause.code or not status:
-        return errors.ProviderFault.at(where, f"the operation failed: {cause.line}", LOOKED_FOR)
+        return errors.ProviderFault.at(where, f"the operation failed: {cause.line}", SEARCH_NOTICE)
     return errors.Refused.at(where, cause.line, "change what is asked for")
 
 

@@ -14,7 +14,7 @@ from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, Provide
 from cloudcmp.model.lease import FIREWALL, CreateRequest, TaggedResource
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
-from cloudcmp.provider.common.responses import left_behind, unless_missing
+from cloudcmp.provider.common.responses import leftover_fault, none_if_missing
 from cloudcmp.provider.gcp.launch import NETWORK, beside
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -80,7 +80,7 @@ class Firewalls:
         return False
 
     async def _get(self, name: str) -> Any:
-        return await unless_missing(self.sdk.read("firewalls", "get", firewall=name))
+        return await none_if_missing(self.sdk.read("firewalls", "get", firewall=name))
 
     async def _undo(self, request: CreateRequest, names: list[str], error: BaseException) -> None:
         """Deletes the created rules. If one stays, raises no Refused, so that the lease stays open."""
@@ -89,7 +89,7 @@ class Firewalls:
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
-            raise left_behind(request.name, error, f"rules of it may still be there: {stays}") from error
+            raise leftover_fault(request.name, error, f"rules of it may still be there: {stays}") from error
 
     async def _gone(self, name: str) -> bool:
         """Deletes a new rule; True if it is seen gone. A rule that is being deleted refuses another deletion."""
@@ -107,7 +107,7 @@ class Firewalls:
         return any([await self._delete(one) for one in _names(name)])
 
     async def _delete(self, name: str) -> bool:
-        return await unless_missing(self.sdk.change("firewalls", "delete_unary", firewall=name)) is not None
+        return await none_if_missing(self.sdk.change("firewalls", "delete_unary", firewall=name)) is not None
 
     async def there(self, name: str) -> bool:
         """True if any rule of a launch exists."""

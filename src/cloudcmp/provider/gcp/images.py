@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.responses import none_if_missing
 from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.gcp.sdk import Sdk
 
@@ -98,7 +98,7 @@ async def _named(sdk: Sdk, asked: str) -> Any:
     for way in ways:
         by_family = way[0] == "family"
         name = {"family": way[-1]} if by_family else {"image": way[-1]}
-        found = await unless_missing(sdk.read("images", "get_from_family" if by_family else "get", **where, **name))
+        found = await none_if_missing(sdk.read("images", "get_from_family" if by_family else "get", **where, **name))
         if found is not None:
             return found
     return None

@@ -9,8 +9,8 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle, sleeper, wait_until
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle, sleeper, wait_until
+from cloudcmp.provider.common.responses import none_if_missing
 from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.operations import PREEMPTED, Operations, done
 from cloudcmp.provider.gcp.sdk import Sdk
@@ -39,7 +39,7 @@ class GceLifecycle(ResourceLifecycle):
             return await self.firewalls.destroy(handle.cloud_id)
         service, word = _SERVICES[handle.kind]
         zone, name = split(handle)
-        return await unless_missing(self.sdk.change(service, "delete_unary", zone=zone, **{word: name})) is not None
+        return await none_if_missing(self.sdk.change(service, "delete_unary", zone=zone, **{word: name})) is not None
 
     async def evidence_of_end(self, handle: Handle) -> str | None:
         """The finished operation that ended it."""
@@ -49,8 +49,8 @@ class GceLifecycle(ResourceLifecycle):
     async def state(self, handle: Handle) -> str | None:
         """THERE if it is found by name."""
         if handle.kind == FIREWALL:
-            return THERE if await self.firewalls.there(handle.cloud_id) else None
-        return None if await self._seen(handle) is None else THERE
+            return PRESENT if await self.firewalls.there(handle.cloud_id) else None
+        return None if await self._seen(handle) is None else PRESENT
 
     def key(self, handle: Handle) -> str:
         """Its kind and name, which are unique in a project."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.lease import INSTANCE, CreateRequest
-from cloudcmp.provider.common.responses import LOOKED_FOR, unless_missing
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, none_if_missing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
 from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.launch import machine_of
@@ -104,7 +104,7 @@ class Machines:
         return (read(text) or {}).get("token") == request.token
 
     async def _get(self, request: CreateRequest, zone: str) -> Any:
-        return await unless_missing(self.sdk.read("instances", "get", zone=zone, instance=request.name))
+        return await none_if_missing(self.sdk.read("instances", "get", zone=zone, instance=request.name))
 
     async def _has_room(self, request: CreateRequest, zone: str, operation: Any) -> None:
         """Waits until the machine starts, or its operation fails, which raises; undecided in time counts as created."""
@@ -138,4 +138,4 @@ class Machines:
                 what = f"{fault.faults[0].what}; and whether there is such a machine cannot be asked: {silent}"
             if left:
                 await asyncio.sleep(self.sdk.pause_s)
-        return errors.ProviderFault.at(f"{INSTANCE} {request.name}", what, LOOKED_FOR)
+        return errors.ProviderFault.at(f"{INSTANCE} {request.name}", what, SEARCH_NOTICE)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, Throttled, Unreached
-from cloudcmp.provider.common.responses import LOOKED_FOR
+from cloudcmp.provider.common.responses import SEARCH_NOTICE
 from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.sdk import Sdk
 
@@ -40,7 +40,7 @@ class Operations:
         while not done(now):
             if self.clock() > until:
                 what = f"the operation {operation.name} is not done after {self.wait_s:g} s"
-                raise LostAnswer.at(where, what, LOOKED_FOR)
+                raise LostAnswer.at(where, what, SEARCH_NOTICE)
             await asyncio.sleep(self.sdk.pause_s)
             with suppress(*_SILENT):
                 now = await self.now(operation, zone)

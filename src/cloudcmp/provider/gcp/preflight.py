@@ -29,7 +29,7 @@ class Preflight:
             at = await self._sdk.date()
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
-        named = self._sdk.at_endpoint(str(project.name))
+        named = self._sdk.with_endpoint(str(project.name))
         findings = [Finding("credentials", True, f"they are taken for the project {named}")]
         findings += [self._account(str(project.name), candidates), clock_finding(at, self._now())]
         good = []
@@ -42,8 +42,8 @@ class Preflight:
 
     @staticmethod
     def _account(project: str, candidates: Sequence[Candidate]) -> Finding:
-        other = "set GOOGLE_CLOUD_PROJECT, or use the other project's credentials"
-        return account_finding(project, f"project {project}", candidates, other=other)
+        mismatch_hint = "set GOOGLE_CLOUD_PROJECT, or use the other project's credentials"
+        return account_finding(project, f"project {project}", candidates, mismatch_hint=mismatch_hint)
 
     async def _names(self, candidate: Candidate) -> list[Finding]:
         """Checks region, zone and machine type, then the image."""

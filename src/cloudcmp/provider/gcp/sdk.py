@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Throttled
 from cloudcmp.provider.common.findings import parse_http_date
-from cloudcmp.provider.common.sdk_client import SdkClient, all_pages, repeated
+from cloudcmp.provider.common.sdk_client import SdkClient, fetch_pages, retry
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.gcp.faults import fault_of
@@ -56,21 +56,21 @@ class Sdk(SdkClient):
         """The endpoint set by the environment, instead of Google's own."""
         return os.environ.get(_ENDPOINT) or None
 
-    def home(self) -> str:
+    def default_region(self) -> str:
         """Default region: `CLOUDSDK_COMPUTE_REGION`, else us-central1."""
         return os.environ.get("CLOUDSDK_COMPUTE_REGION") or "us-central1"
 
     async def read(self, service: str, method: str, **fields: Any) -> Any:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.run_in_thread(lambda: self.read_now(service, method, **fields))
+        return await self.run_in_thread(lambda: self.read_blocking(service, method, **fields))
 
-    def read_now(self, service: str, method: str, **fields: Any) -> Any:
+    def read_blocking(self, service: str, method: str, **fields: Any) -> Any:
         """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
 
         def once() -> Any:
             return self._call(service, method, fields, changes=False)
 
-        return repeated(once, self.attempts, (IncompleteListing, Throttled), lambda tried: self.pause_s * tried / 2)
+        return retry(once, self.attempts, (IncompleteListing, Throttled), lambda tried: self.pause_s * tried / 2)
 
     async def change(self, service: str, method: str, **fields: Any) -> Any:
         """A call that creates or deletes something, sent once; raises LostAnswer if it may have been executed."""
@@ -81,19 +81,19 @@ class Sdk(SdkClient):
 
     async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
         """A complete list, as the responses of all its pages; raises IncompleteListing."""
-        return await self.run_in_thread(lambda: self.pages_now(service, method, **fields))
+        return await self.run_in_thread(lambda: self.pages_blocking(service, method, **fields))
 
-    def pages_now(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
+    def pages_blocking(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
         """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
 
         def fetch(token: str) -> tuple[list[Any], str]:
             more = {"page_token": token} if token else {}
-            response = self.read_now(service, method, **fields, **more)
+            response = self.read_blocking(service, method, **fields, **more)
             if not response.kind:
                 raise IncompleteListing.at(self.name, f"{service}.{method} answered without a list", "ask again")
             return [response], str(response.next_page_token)
 
-        return all_pages(fetch, "", self.name, f"{service}.{method}")
+        return fetch_pages(fetch, "", self.name, f"{service}.{method}")
 
     async def date(self) -> float | None:
         """The time by the cloud's own clock (Unix s), from a response header, None if it has none."""
@@ -119,7 +119,7 @@ class Sdk(SdkClient):
                 raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]
             return frozenset(map(str, response.json().get("permissions", ())))
 
-        return self.guarded(call, fault_of)
+        return self.call_library(call, fault_of)
 
     def project(self) -> str:
         """The project of the environment, else of the credentials; raises NoCredentials if there is none."""
@@ -158,7 +158,7 @@ class Sdk(SdkClient):
             response = getattr(client, method)(request=request, retry=None, timeout=self.deadline_s)
             return next(iter(response.pages)) if hasattr(response, "pages") else response
 
-        return self.guarded(call, fault_of, changes=changes)
+        return self.call_library(call, fault_of, changes=changes)
 
     def _client(self, service: str) -> Any:
         with self._lock:
@@ -190,7 +190,7 @@ class Sdk(SdkClient):
     def _ready(self) -> None:
         """Finds the credentials; without any, the large client is never loaded."""
         with self._lock:
-            self.guarded(self._open, fault_of)
+            self.call_library(self._open, fault_of)
 
     def _check_installed(self) -> None:
         """Raises UserMistake if the client is not installed, without importing it."""
@@ -199,11 +199,11 @@ class Sdk(SdkClient):
         except ImportError:
             found = None
         if found is None:
-            raise self.not_installed()
+            raise self.missing_library()
 
     def _load(self) -> None:
         """Imports the client before any deadline begins: it takes seconds, and many on a busy machine."""
-        self.guarded(lambda: import_modules("google.cloud.compute_v1"), fault_of)
+        self.call_library(lambda: import_modules("google.cloud.compute_v1"), fault_of)
 
     def _open(self) -> None:
         if self._credentials is not None:

@@ -43,8 +43,8 @@ class OfferingCatalog:
 
     def _fetch_now(self) -> None:
         dialect = self._api.cloud.dialect
-        regions = dict(dialect.region(response) for response in self._api.all_now(*dialect.regions))
-        self._types, self._regions = self._api.all_now(*dialect.types), regions
+        regions = dict(dialect.region(response) for response in self._api.all_blocking(*dialect.regions))
+        self._types, self._regions = self._api.all_blocking(*dialect.types), regions
 
     async def known(self, region: str, offering: str) -> None:
         """Raises Refused with the nearest name for an unknown region or type."""

@@ -13,7 +13,7 @@ from cloudcmp.provider.common.address import allowed_nets
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
 from cloudcmp.provider.common.firewall_rules import Rule
-from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, require_id
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
 from cloudcmp.provider.longtail.dialect import Cloud
@@ -47,7 +47,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
     Another process would create a second one; the ledger prevents that.
     """
 
-    _alone = "leave it out"
+    _part_hint = "leave it out"
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
             except NotAllowed:
                 response = {}
             self._sdk.account = self._cloud.dialect.account_id(response) or UNKNOWN_ACCOUNT
-        return self._sdk.at_endpoint(self._sdk.account)
+        return self._sdk.with_endpoint(self._sdk.account)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from a response header."""
@@ -115,7 +115,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
     async def _check(self, request: CreateRequest) -> None:
         """Does nothing: everything is checked before a token counts as sent."""
 
-    async def _warm(self, request: CreateRequest) -> None:
+    async def _prefetch(self, request: CreateRequest) -> None:
         await self._catalog.image(image_of(dict(request.options)))
 
     async def _made_before(self, request: CreateRequest) -> str:
@@ -123,7 +123,9 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         found = await listing.find(self._sdk, "", request.token, request.region)
         id = next((item.cloud_id for item in found if item.kind == request.kind), None)
         if id is None:
-            raise LostAnswer.at(request.name, "an earlier request had no answer, and nothing is seen of it", LOOKED_FOR)
+            raise LostAnswer.at(
+                request.name, "an earlier request had no answer, and nothing is seen of it", SEARCH_NOTICE
+            )
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
@@ -139,7 +141,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         record = labels.Record(request.tags, request.token, request.name if dialect.renames else None)
         words = labels.write(record, self._cloud.tag_length)
         answer = await self._sdk.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
-        id = id_in(answer.body, *dialect.machine_key, "id", where=request.name)
+        id = require_id(answer.body, *dialect.machine_key, "id", where=request.name)
         self._lifecycle.made(id)
         return id
 

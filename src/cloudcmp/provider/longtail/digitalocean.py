@@ -12,7 +12,7 @@ from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.firewall_rules import MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.lifecycle import wait_until
-from cloudcmp.provider.common.responses import id_in, unless_missing
+from cloudcmp.provider.common.responses import none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import NOBODY, Api, Cloud, Fact, Image, Seen, delete_words
 from cloudcmp.provider.longtail.pages import Json, by_links
@@ -59,7 +59,7 @@ class _Steps:
         """Requests an action and waits for its end."""
         path = f"{self.api.cloud.dialect.machines[0]}/{id}/actions"
         response = (await self.api.change("POST", path, body)).body
-        action = id_in(response, "action", "id", where=id)
+        action = require_id(response, "action", "id", where=id)
         status, what = "", f"{body['type']} of {id}"
 
         async def ended() -> bool:
@@ -129,7 +129,7 @@ class Droplets:
     async def image(self, api: Api, asked: str) -> Image:
         """The public image of a slug."""
         slug = api.cloud.images.get(asked, asked)
-        answer = await unless_missing(api.read(f"/v2/images/{slug}"))
+        answer = await none_if_missing(api.read(f"/v2/images/{slug}"))
         if answer is None:
             hint = f"write a slug, or one of {', '.join(api.cloud.images)}"
             raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
@@ -182,7 +182,7 @@ class Droplets:
         except Refused:
             await delete_words(api, words)
             raise
-        return id_in(response, "firewall", "id", where=request.name)
+        return require_id(response, "firewall", "id", where=request.name)
 
     async def firewall_reference(self, api: Api, id: str) -> str:
         """The first tag that a firewall applies to."""
@@ -195,7 +195,7 @@ class Droplets:
     async def delete_firewall(self, api: Api, id: str) -> bool:
         """Deletes the firewall, then its tags."""
         path = f"{self.firewalls[0]}/{id}"
-        answer = await unless_missing(api.read(path))
+        answer = await none_if_missing(api.read(path))
         if answer is None or not await api.delete(path):
             return False
         words = _words(answer.body.get("firewall") or {})
@@ -204,7 +204,7 @@ class Droplets:
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
         """Its inbound rules; machines with the firewall's tag are the launch's own."""
-        answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        answer = await none_if_missing(api.read(f"{self.firewalls[0]}/{id}"))
         wall = (answer.body.get("firewall") or {}) if answer is not None else {}
         return [rule for one in wall.get("inbound_rules") or () for rule in _held(one, _words(wall))]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
 
 RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
@@ -82,7 +82,7 @@ def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault
 
 _KINDS: tuple[tuple[Callable[[CloudError], Any], type[errors.ProviderFault], str], ...] = (
     (lambda cause: cause.status == 429, errors.Throttled, "wait, and ask less often"),
-    (lambda cause: _TAKEN.search(cause.text), errors.LostAnswer, LOOKED_FOR),
+    (lambda cause: _TAKEN.search(cause.text), errors.LostAnswer, SEARCH_NOTICE),
     (
         lambda cause: _QUOTA.search(cause.text),
         errors.QuotaReached,

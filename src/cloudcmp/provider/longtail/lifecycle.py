@@ -7,8 +7,8 @@ from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle
+from cloudcmp.provider.common.responses import none_if_missing
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.dialect import Api, Seen, delete_words
 
@@ -66,7 +66,7 @@ class LongTailLifecycle(ResourceLifecycle):
 
     async def state(self, handle: Handle) -> str | None:
         """THERE while its id or a list shows it."""
-        return THERE if await self._there(handle) else None
+        return PRESENT if await self._there(handle) else None
 
     def key(self, handle: Handle) -> tuple[str, str]:
         """Its kind and id: lists are of all regions."""
@@ -93,7 +93,7 @@ class LongTailLifecycle(ResourceLifecycle):
     async def _machine(self, id: str) -> Seen | None:
         """A machine by its id, None if there is none."""
         dialect = self.api.cloud.dialect
-        answer = await unless_missing(self.api.read(self._path(id)))
+        answer = await none_if_missing(self.api.read(self._path(id)))
         if answer is None:
             return None
         response = answer.body

@@ -12,7 +12,7 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
-from cloudcmp.provider.common.responses import id_in, unless_missing
+from cloudcmp.provider.common.responses import none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
 from cloudcmp.provider.longtail.pages import Json, by_number
@@ -74,7 +74,7 @@ class Linodes(SingleFirewall):
         """The image of an id, which must run cloud-init, as Linode reports for its images."""
         id = api.cloud.images.get(asked, asked)
         hint = f"write its id, or one of {', '.join(api.cloud.images)}"
-        answer = await unless_missing(api.read(f"/v4/images/{id}"))
+        answer = await none_if_missing(api.read(f"/v4/images/{id}"))
         if answer is None:
             raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
         response = answer.body
@@ -133,11 +133,11 @@ class Linodes(SingleFirewall):
             "tags": list(labels.write(record, _TAG_MOST, labels.WALL)),
             "rules": {"inbound": rules, "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
         }
-        return id_in((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
+        return require_id((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
         """Its inbound rules. The region's network, which it admits entirely, is shared by all customers there."""
-        answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        answer = await none_if_missing(api.read(f"{self.firewalls[0]}/{id}"))
         rules = (answer.body.get("rules") or {}) if answer is not None else {}
         held = [rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _held(one)]
         return held if rules.get("inbound_policy", "DROP") == "DROP" else [*held, Rule("everybody", ANY)]

@@ -48,8 +48,10 @@ class Preflight:
 
     def _whose(self, response: Json, candidates: Sequence[Candidate]) -> Finding:
         account = self._cloud.dialect.account_id(response)
-        untold, other = "the token does not let us see its account", "use the other account's token"
-        return account_finding(account, f"account {account}", candidates, untold=untold, other=other)
+        unknown_text, mismatch_hint = "the token does not let us see its account", "use the other account's token"
+        return account_finding(
+            account, f"account {account}", candidates, unknown_text=unknown_text, mismatch_hint=mismatch_hint
+        )
 
     async def _names(self, candidate: Candidate) -> Finding:
         sold = candidate.offering
@@ -74,7 +76,7 @@ class Preflight:
             (FIREWALL, "DELETE", f"{dialect.firewalls[0]}/{wall}", None),
             (INSTANCE, "POST", dialect.machines[0], {}),
         )
-        denied, untold = [], []
+        denied, unclear = [], []
         for kind, method, path, body in asked:
             does = f"{'delete' if method == 'DELETE' else 'make'} a {'machine' if kind == INSTANCE else kind}"
             try:
@@ -83,13 +85,13 @@ class Preflight:
                 denied.append(does)
             except Refused as fault:
                 if method == "DELETE" and not missing(fault):
-                    untold.append(does)
+                    unclear.append(does)
             except ProviderFault:
-                untold.append(does)
+                unclear.append(does)
         if denied:
             return [Finding("rights", False, f"the token may not {', '.join(denied)}", self._cloud.rights)]
-        if untold:
-            return [Finding("rights", None, f"whether the token may {', '.join(untold)} was not told")]
+        if unclear:
+            return [Finding("rights", None, f"whether the token may {', '.join(unclear)} was not told")]
         return [Finding("rights", True, "machines may be made, and no delete of what is nobody's is forbidden")]
 
     def _quota(self, response: Json, answer: Response, candidates: Sequence[Candidate]) -> list[Finding]:

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Throttled, UserMistake
-from cloudcmp.provider.common.responses import unless_missing
-from cloudcmp.provider.common.sdk_client import SdkClient, all_pages, repeated
+from cloudcmp.provider.common.responses import none_if_missing
+from cloudcmp.provider.common.sdk_client import SdkClient, fetch_pages, retry
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.longtail.dialect import Cloud, Response
@@ -60,9 +60,9 @@ class ApiClient(SdkClient):
 
     async def read(self, path: str, **params: str) -> Response:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.run_in_thread(lambda: self.read_now(path, **params))
+        return await self.run_in_thread(lambda: self.read_blocking(path, **params))
 
-    def read_now(self, path: str, **params: str) -> Response:
+    def read_blocking(self, path: str, **params: str) -> Response:
         """`read` in this thread: run it in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._call("GET", path, params, None, changes=False))
 
@@ -76,13 +76,13 @@ class ApiClient(SdkClient):
 
     async def delete(self, path: str) -> bool:
         """Requests the deletion of a resource; False if it did not exist."""
-        return await unless_missing(self.change("DELETE", path, again=True)) is not None
+        return await none_if_missing(self.change("DELETE", path, again=True)) is not None
 
     async def all(self, path: str, key: str) -> list[Json]:
         """A complete list, all of its pages; raises IncompleteListing."""
-        return await self.run_in_thread(lambda: self.all_now(path, key))
+        return await self.run_in_thread(lambda: self.all_blocking(path, key))
 
-    def all_now(self, path: str, key: str) -> list[Json]:
+    def all_blocking(self, path: str, key: str) -> list[Json]:
         """`all` in this thread: run it in a thread of `blocking_calls`."""
         return self._repeated(lambda: self._whole(path, key))
 
@@ -98,7 +98,7 @@ class ApiClient(SdkClient):
                 raise IncompleteListing.at(self.name, f"{path} answered without {key}", "ask again")
             return page, tuple((self.cloud.paging.after(last, dict(asked), len(page)) or {}).items())
 
-        return self._counted(path, all_pages(fetch, first, self.name, path, _MOST_PAGES), last)
+        return self._counted(path, fetch_pages(fetch, first, self.name, path, _MOST_PAGES), last)
 
     def _counted(self, path: str, found: list[Json], response: Json) -> list[Json]:
         """The list, if its length is the total that the cloud reports; else raises IncompleteListing."""
@@ -120,7 +120,7 @@ class ApiClient(SdkClient):
 
     def _repeated(self, work: Callable[[], _T]) -> _T:
         """Runs repeatable work, again after a lost response or throttling."""
-        return repeated(work, self.attempts, _AGAIN, lambda tried: self.pause_s * 2 ** (tried - 1))
+        return retry(work, self.attempts, _AGAIN, lambda tried: self.pause_s * 2 ** (tried - 1))
 
     def _call(self, method: str, path: str, params: dict[str, str], body: Json | None, *, changes: bool) -> Response:
         data = json.dumps(body) if body is not None else None
@@ -130,7 +130,7 @@ class ApiClient(SdkClient):
             connection = self._take()  # not reused after an error
             return connection, connection.request(path, params=params, data=data, method=method, retry_failed=False)
 
-        connection, response = self.guarded(call, own, changes=changes)
+        connection, response = self.call_library(call, own, changes=changes)
         headers = {str(key).lower(): str(value) for key, value in response.headers.items()}
         with self._lock:
             self._idle.append(connection)

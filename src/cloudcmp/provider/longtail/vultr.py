@@ -9,7 +9,7 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
-from cloudcmp.provider.common.responses import id_in, left_behind, unless_missing
+from cloudcmp.provider.common.responses import leftover_fault, none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
 from cloudcmp.provider.longtail.pages import Json, by_cursor
@@ -133,7 +133,7 @@ class Instances(SingleFirewall):
         """Creates the empty group, or finds it if its response was lost."""
         try:
             response = (await api.change("POST", self.firewalls[0], {"description": text})).body
-            return id_in(response, "firewall_group", "id", where=request.name)
+            return require_id(response, "firewall_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
                 listed = await api.all(*self.firewalls)
@@ -157,13 +157,13 @@ class Instances(SingleFirewall):
             await self.delete_firewall(api, group)
         except ProviderFault as fault:
             what = f"its group {group} is still there: {fault.faults[0].what}"
-            raise left_behind(request.name, error, what) from error
+            raise leftover_fault(request.name, error, what) from error
         if isinstance(error, LostAnswer):
             raise IncompleteListing.at(request.name, error.faults[0].what, "its group was deleted again") from error
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
         """The rules of the group. The account's own network, which connects a launch's machines, is not filtered."""
-        listed = await unless_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
+        listed = await none_if_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
         return [*map(_held, listed), Rule(MEMBERS, ANY)] if listed is not None else []
 
     def account_id(self, response: Json) -> str | None:

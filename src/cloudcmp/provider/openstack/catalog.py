@@ -36,7 +36,7 @@ class OfferingCatalog:
         """The flavors of a region (default: the settings'), without prices; none for an unknown region."""
 
         def look() -> tuple[str, list[Any]]:
-            where = region or self._sdk.home()
+            where = region or self._sdk.default_region()
             return where, self._flavors_now(where) if where in self._sdk.regions_now() else []
 
         where, listed = self._sdk.run_blocking(look, region or "")
@@ -45,7 +45,7 @@ class OfferingCatalog:
 
     def _flavors_now(self, region: str) -> list[Any]:
         if region not in self._told:
-            self._told[region] = self._sdk.pages_now(region, COMPUTE, "/flavors/detail", "flavors")
+            self._told[region] = self._sdk.pages_blocking(region, COMPUTE, "/flavors/detail", "flavors")
         return self._told[region]
 
     async def regions(self) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ class OfferingCatalog:
             self._regions = await self._sdk.run_in_thread(self._sdk.regions_now, "")
         return self._regions
 
-    async def known_region(self, region: str) -> None:
+    async def check_region(self, region: str) -> None:
         """Raises Refused with the nearest name for an unknown region."""
         check_name(self._name, f"there is no region {region!r}", region, await self.regions())
 

@@ -14,7 +14,7 @@ from cloudcmp.provider.common.address import local_address
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
 from cloudcmp.provider.common.firewall_rules import Rule
-from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, require_id
 from cloudcmp.provider.openstack.catalog import OfferingCatalog
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
@@ -66,11 +66,11 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
     async def account(self) -> str:
         """The project of the credentials, and the address of Keystone."""
         project, _ = await self._sdk.run_in_thread(self._sdk.project_now, "")
-        return self._sdk.at_endpoint(project or UNKNOWN_ACCOUNT)
+        return self._sdk.with_endpoint(project or UNKNOWN_ACCOUNT)
 
     async def date(self) -> float | None:
         """The time by this cloud's own clock (Unix s), from a response header."""
-        await self._sdk.read(await self._sdk.run_in_thread(self._sdk.home, ""), COMPUTE, "/limits")
+        await self._sdk.read(await self._sdk.run_in_thread(self._sdk.default_region, ""), COMPUTE, "/limits")
         return parse_http_date(self._sdk.date)
 
     # -- leases
@@ -90,9 +90,9 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         return local_address(self._sdk.endpoint())
 
     async def _check(self, request: CreateRequest) -> None:
-        await self._catalog.known_region(request.region)
+        await self._catalog.check_region(request.region)
 
-    async def _warm(self, request: CreateRequest) -> None:
+    async def _prefetch(self, request: CreateRequest) -> None:
         options = dict(request.options)
         check_options(options, request.name)
         await self._catalog.warm(request.region, request.offering, options)
@@ -119,7 +119,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         except NOTHING_MADE:
             del self._sent[request.token]
             raise
-        return id_in(answer, "server", "id", where=request.name)
+        return require_id(answer, "server", "id", where=request.name)
 
     async def _sent_before(self, request: CreateRequest) -> str:
         """The id of the resource created with a token; raises LostAnswer if it is not found."""
@@ -130,7 +130,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
             known = next((one.cloud_id for one in found if one.token == request.token), None)
         if known is None:
             what = "this token was sent before, and what came of it is not known"
-            raise LostAnswer.at(request.name, what, LOOKED_FOR)
+            raise LostAnswer.at(request.name, what, SEARCH_NOTICE)
         return known
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:

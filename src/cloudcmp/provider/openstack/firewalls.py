@@ -13,7 +13,7 @@ from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refusa
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.common.address import SSH, allowed_nets
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule
-from cloudcmp.provider.common.responses import LOOKED_FOR, id_in, left_behind
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, leftover_fault, require_id
 from cloudcmp.provider.openstack.launch import POLICIES
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import Mark, mark_in
@@ -53,7 +53,7 @@ class Firewalls:
             made = await self.sdk.change(
                 request.region, NETWORK, "POST", "/security-groups", {"security_group": response}
             )  # fmt: skip
-            return id_in(made, "security_group", "id", where=request.name)
+            return require_id(made, "security_group", "id", where=request.name)
         except LostAnswer as fault:
             for _ in range(_TRIES):
                 found = [id for id, _, one in await self.groups(request.region) if one.token == request.token]
@@ -62,7 +62,7 @@ class Firewalls:
                 await asyncio.sleep(self.pause_s)
             what = fault.faults[0].what
             # Not LostAnswer: a group found later is incomplete, and the candidate is not at fault.
-            raise IncompleteListing.at(request.name, what, LOOKED_FOR) from None
+            raise IncompleteListing.at(request.name, what, SEARCH_NOTICE) from None
 
     async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
         """Adds all rules in one call: SSH from the controller, everything from the group itself."""
@@ -95,7 +95,7 @@ class Firewalls:
         except ProviderFault as fault:
             if isinstance(error, Exception):
                 what = f"its group {group} is still there: {fault.faults[0].what}"
-                raise left_behind(request.name, error, what) from error
+                raise leftover_fault(request.name, error, what) from error
 
     async def placement_of(self, region: str, group: str) -> str | None:
         """The id of the server group that belongs to a security group."""

@@ -12,8 +12,8 @@ from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle
+from cloudcmp.provider.common.responses import none_if_missing
 from cloudcmp.provider.openstack.faults import scarce
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
@@ -68,7 +68,7 @@ class NovaLifecycle(ResourceLifecycle):
             if response.get("status") == _SOFT:
                 action = ("POST", f"/servers/{id}/action", {"forceDelete": None})
                 await self.sdk.change(region, COMPUTE, *action, again=True)
-                self.absence.accepted((region, id))
+                self.absence.record_deletion((region, id))
             else:
                 await ResourceLifecycle.destroy(self, Handle(INSTANCE, region, id))
         for one in await self.floatings.of(region, id):
@@ -97,7 +97,7 @@ class NovaLifecycle(ResourceLifecycle):
 
     async def state(self, handle: Handle) -> str | None:
         """THERE while it or a part of it is listed, also if stopped or soft-deleted."""
-        return THERE if await self._there(handle) else None
+        return PRESENT if await self._there(handle) else None
 
     async def _there(self, handle: Handle) -> bool:
         region, id = handle.region, handle.cloud_id
@@ -111,7 +111,7 @@ class NovaLifecycle(ResourceLifecycle):
 
     async def _read(self, handle: Handle) -> Said | None:
         service, path = _PATHS[handle.kind]
-        response = await unless_missing(self.sdk.read(handle.region, service, path.format(handle.cloud_id)))
+        response = await none_if_missing(self.sdk.read(handle.region, service, path.format(handle.cloud_id)))
         if response is None:
             return None
         return next((one for one in response.values() if isinstance(one, dict)), response)

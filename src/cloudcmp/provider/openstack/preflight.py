@@ -35,7 +35,7 @@ class Preflight:
         try:
             id, name = await self._sdk.run_in_thread(self._sdk.project_now, "")
             known = await self._catalog.regions()
-            home = (await self._sdk.run_in_thread(self._sdk.home, "")) if not candidates else ""
+            home = (await self._sdk.run_in_thread(self._sdk.default_region, "")) if not candidates else ""
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
         except Refused as fault:
@@ -56,9 +56,11 @@ class Preflight:
 
     @staticmethod
     def _account(id: str, name: str, candidates: Sequence[Candidate]) -> Finding:
-        untold = "the credentials are of no project"
-        other = "use the other project's credentials, and write its id"
-        return account_finding(id, f"project {name} ({id})", candidates, untold=untold, other=other)
+        unknown_text = "the credentials are of no project"
+        mismatch_hint = "use the other project's credentials, and write its id"
+        return account_finding(
+            id, f"project {name} ({id})", candidates, unknown_text=unknown_text, mismatch_hint=mismatch_hint
+        )
 
     def _whose(self) -> list[Finding]:
         """Whether provider `rackspace` is a cloud of Rackspace's, because prices depend on that name."""

@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from cloudcmp.errors import IncompleteListing, NoCredentials, Refused
-from cloudcmp.provider.common.responses import unless_missing
-from cloudcmp.provider.common.sdk_client import SdkClient, all_pages
+from cloudcmp.provider.common.responses import none_if_missing
+from cloudcmp.provider.common.sdk_client import SdkClient, fetch_pages
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.openstack.faults import SET, fault_of, parse_response
@@ -82,7 +82,7 @@ class Sdk(SdkClient):
 
     # -- where we are
 
-    def home(self) -> str:
+    def default_region(self) -> str:
         """Default region: the settings', else the only one; raises Refused if there are several."""
         named = self._cloud("").config.get("region_name")
         if named:
@@ -126,14 +126,14 @@ class Sdk(SdkClient):
                 raise Refused.at(self.name, f"its Keystone speaks {access.version}", "only Keystone v3 is supported")
             return access
 
-        return self.guarded(asked, fault_of)
+        return self.call_library(asked, fault_of)
 
     def door_now(self, region: str, service: str) -> Door | None:
         """The endpoint of a service, None if the region has no such service."""
         with self._lock:
             if (region, service) not in self._doors:
                 self._access()
-                self._doors[region, service] = self.guarded(lambda: self._found(region, service), fault_of, region)
+                self._doors[region, service] = self.call_library(lambda: self._found(region, service), fault_of, region)
             return self._doors[region, service]
 
     def _found(self, region: str, service: str) -> Door | None:
@@ -149,7 +149,7 @@ class Sdk(SdkClient):
         url = str(data.url).rstrip("/")
         # Without versions from the service, the library uses the catalogue's URL, which may have none.
         if not _VERSIONED.search(urlsplit(url).path) or (service == COMPUTE and not data.max_microversion):
-            raise IncompleteListing.at(self.place(region), f"{service} does not tell its versions", "ask again")
+            raise IncompleteListing.at(self.location(region), f"{service} does not tell its versions", "ask again")
         if service != COMPUTE:
             return Door(url)
         most = tuple(data.max_microversion)
@@ -164,9 +164,9 @@ class Sdk(SdkClient):
 
     async def read(self, region: str, service: str, path: str, **params: Any) -> Answer:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.run_in_thread(lambda: self.read_now(region, service, path, **params), region)
+        return await self.run_in_thread(lambda: self.read_blocking(region, service, path, **params), region)
 
-    def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
+    def read_blocking(self, region: str, service: str, path: str, **params: Any) -> Answer:
         """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(region, service, "GET", path, None, params, self.attempts)
 
@@ -175,32 +175,30 @@ class Sdk(SdkClient):
     ) -> Answer:
         """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
         attempts = self.attempts if again else 1
-        await self.run_in_thread(
-            lambda: self._ready(region, service), region
-        )  # if this fails, nothing was sent
+        await self.run_in_thread(lambda: self._ready(region, service), region)  # if this fails, nothing was sent
         return await self.run_in_thread(
             lambda: self._call(region, service, method, path, body, {}, attempts, changes=True), region, changes=True
         )
 
     async def delete(self, region: str, service: str, path: str) -> bool:
         """Requests the deletion of a resource; False if it did not exist."""
-        return await unless_missing(self.change(region, service, "DELETE", path, again=True)) is not None
+        return await none_if_missing(self.change(region, service, "DELETE", path, again=True)) is not None
 
     async def pages(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
         """A complete list, all of its pages; raises IncompleteListing."""
-        return await self.run_in_thread(lambda: self.pages_now(region, service, path, key, **params), region)
+        return await self.run_in_thread(lambda: self.pages_blocking(region, service, path, key, **params), region)
 
-    def pages_now(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
+    def pages_blocking(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
         """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
 
         def fetch(link: str) -> tuple[list[Any], str]:
-            response = self.read_now(region, service, path, **params | dict(parse_qsl(urlsplit(link).query)))
+            response = self.read_blocking(region, service, path, **params | dict(parse_qsl(urlsplit(link).query)))
             page = response.get(key)
             if not isinstance(page, list):
-                raise IncompleteListing.at(self.place(region), f"{path} answered without {key}", "ask again")
+                raise IncompleteListing.at(self.location(region), f"{path} answered without {key}", "ask again")
             return page, _next(response, key)
 
-        return all_pages(fetch, "", self.place(region), path)
+        return fetch_pages(fetch, "", self.location(region), path)
 
     async def own(self, region: str, path: str, key: str) -> list[Any]:
         """A complete list of Neutron without other projects' resources, which administrators see too."""
@@ -219,8 +217,8 @@ class Sdk(SdkClient):
         door = self.door_now(region, service)
         if door is None:
             what = f"this cloud has no {service} there"
-            raise Refused.at(self.place(region), what, "see 'openstack catalog list'")
-        self.guarded(lambda: self._authorised(region), fault_of, region)
+            raise Refused.at(self.location(region), what, "see 'openstack catalog list'")
+        self.call_library(lambda: self._authorised(region), fault_of, region)
         return door
 
     def _authorised(self, region: str, refused: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -267,15 +265,15 @@ class Sdk(SdkClient):
             if answer.status_code == 401:  # refused before execution
                 answer = once(self._authorised(region, refused=token))
             self.date = answer.headers.get("Date", "")
-            return parse_response(answer, self.place(region), changes=changes)
+            return parse_response(answer, self.location(region), changes=changes)
 
-        return self.guarded(sent, fault_of, region, changes=changes)
+        return self.call_library(sent, fault_of, region, changes=changes)
 
     def _cloud(self, region: str) -> Any:
         """The settings for a region, empty for their default region."""
         with self._lock:
             if region not in self._clouds:
-                self._clouds[region] = self.guarded(lambda: _settings(self.name, region), fault_of, region)
+                self._clouds[region] = self.call_library(lambda: _settings(self.name, region), fault_of, region)
             return self._clouds[region]
 
 
