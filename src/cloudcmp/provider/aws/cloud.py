@@ -15,7 +15,7 @@ from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.catalog import OfferingCatalog
-from cloudcmp.provider.aws.firewalls import Firewalls, Traits, add_tags, detect_traits, rejects_parameter
+from cloudcmp.provider.aws.firewalls import Firewalls, Traits, add_tags, detect_traits, rejects
 from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.lifecycle import Ec2Lifecycle
@@ -161,14 +161,12 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         """Calls RunInstances; repeats it only if surely nothing was created: a new group, or an unknown parameter."""
         attempts = 10
         while True:
-            supported = {key: value for key, value in params.items() if key not in self._traits.unsupported}
+            known = {key: value for key, value in params.items() if key not in self._traits.unsupported}
             try:
-                return await self._sdk.change(request.region, "run_instances", **supported)
+                return await self._sdk.change(request.region, "run_instances", **known)
             except Refused as fault:
                 attempts -= 1
-                rejected = next(
-                    (key for key in _OPTIONAL if key in supported and rejects_parameter(fault, key.rstrip("s"))), None
-                )
+                rejected = next((key for key in _OPTIONAL if key in known and rejects(fault, key.rstrip("s"))), None)
                 if self._compatible and rejected:
                     self._traits.unsupported.add(rejected)
                 elif fault.is_refusal(RefusalKind.MISSING) and attempts:  # the group may not be visible yet

@@ -124,7 +124,7 @@ class Firewalls:
         except LostAnswer as fault:
             return await self._find_lost_group(request, fault)
         except Refused as fault:
-            if not rejects_parameter(fault, "TagSpecification") or "TagSpecifications" not in params:
+            if not rejects(fault, "TagSpecification") or "TagSpecifications" not in params:
                 raise
             self.traits.unsupported.add("TagSpecifications")
             return await self._create_group(request)
@@ -202,25 +202,23 @@ class Firewalls:
     async def rules(self, region: str, id: str) -> list[Rule]:
         """The rules of a group, as the cloud lists them."""
         groups = await self.sdk.pages(
-            region, "describe_security_groups", "SecurityGroups", Filters=[_filter("group-id", id)]
+            region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", id)]
         )
-        return [
-            rule for group in groups for one in group.get("IpPermissions") or () for rule in _parse_permission(one, id)
-        ]
+        return [rule for group in groups for one in group.get("IpPermissions") or () for rule in _to_rules(one, id)]
 
     async def exists(self, region: str, id: str) -> bool:
         """True if a group is listed; raises IncompleteListing."""
         if id.startswith("pg-"):
             return bool(await self._list_placements(region, "GroupId", id))
-        filters = [_filter("group-id", id)]
+        filters = [_by("group-id", id)]
         return bool(await self.sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=filters))
 
 
-def _filter(name: str, *values: str) -> dict[str, Any]:
+def _by(name: str, *values: str) -> dict[str, Any]:
     return {"Name": name, "Values": list(values)}
 
 
-def _parse_permission(permission: dict[str, Any], group: str) -> Iterator[Rule]:
+def _to_rules(permission: dict[str, Any], group: str) -> Iterator[Rule]:
     """The rules in one permission of a group."""
     kind = str(permission.get("IpProtocol"))
     first, last = permission.get("FromPort", -1), permission.get("ToPort", -1)
@@ -246,7 +244,7 @@ def token_in(description: str) -> str | None:
 
 async def groups_by_token(sdk: Sdk, region: str, token: str) -> list[Any]:
     """The groups that were created with a token."""
-    filters = [_filter("description", description_of(token))]
+    filters = [_by("description", description_of(token))]
     return await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=filters)
 
 
@@ -255,7 +253,7 @@ async def add_tags(sdk: Sdk, region: str, id: str, tags: list[dict[str, str]]) -
     await sdk.change(region, "create_tags", again=True, Resources=[id], Tags=tags)
 
 
-def rejects_parameter(fault: Refused, parameter: str) -> bool:
+def rejects(fault: Refused, parameter: str) -> bool:
     """True if a cloud refused because it does not know a parameter."""
     why = fault.reason
     return why is not None and why.kind is RefusalKind.UNKNOWN_PARAMETER and parameter in why.text
@@ -273,14 +271,12 @@ def _login_rules(request: CreateRequest) -> list[dict[str, Any]]:
 async def detect_traits(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:
     """Observes the traits of an EC2-compatible cloud on a new, free group and by a filter."""
     if traits.tags is None:
-        groups = await sdk.pages(
-            region, "describe_security_groups", "SecurityGroups", Filters=[_filter("group-id", group)]
-        )
+        groups = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", group)])
         tags = {tag["Key"] for one in groups for tag in one.get("Tags", ())}
         traits.tags = SCHEMA_TAG in tags
     if traits.token is None:
         try:
-            await sdk.pages(region, "describe_instances", "Reservations", Filters=[_filter("client-token", token)])
+            await sdk.pages(region, "describe_instances", "Reservations", Filters=[_by("client-token", token)])
             traits.token = True
         except IncompleteListing:
             raise

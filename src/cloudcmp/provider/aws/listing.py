@@ -82,9 +82,7 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[TaggedRes
             return []
         raise
     there = [one for one in listed if one.get("State") != "deleted"]
-    return [
-        _to_resource(region, one, FIREWALL, "GroupId", one["GroupName"], state=one.get("State", "")) for one in there
-    ]
+    return [_resource(region, one, FIREWALL, "GroupId", one["GroupName"], state=one.get("State", "")) for one in there]
 
 
 List = Callable[[Sdk, str, Filters], Awaitable[list[TaggedResource]]]
@@ -99,20 +97,20 @@ _LISTS: dict[List, str] = {
 def _instance(region: str, one: dict[str, Any]) -> TaggedResource:
     state = str(one.get("State", {}).get("Name", "unknown"))
     token, kind = one.get("ClientToken") or None, one.get("InstanceType")
-    return _to_resource(region, one, INSTANCE, "InstanceId", token=token, state=state, offering=kind)
+    return _resource(region, one, INSTANCE, "InstanceId", token=token, state=state, offering=kind)
 
 
 def _volume(region: str, one: dict[str, Any]) -> TaggedResource:
     state, kind = str(one.get("State", "unknown")), one.get("VolumeType")
-    return _to_resource(region, one, VOLUME, "VolumeId", state=state, offering=kind)
+    return _resource(region, one, VOLUME, "VolumeId", state=state, offering=kind)
 
 
 def _group(region: str, one: dict[str, Any]) -> TaggedResource:
     token = token_in(str(one.get("Description", "")))
-    return _to_resource(region, one, FIREWALL, "GroupId", one.get("GroupName", ""), token, "there")
+    return _resource(region, one, FIREWALL, "GroupId", one.get("GroupName", ""), token, "there")
 
 
-def _to_resource(
+def _resource(
     region: str,
     one: dict[str, Any],
     kind: str,

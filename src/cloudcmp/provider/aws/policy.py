@@ -27,7 +27,7 @@ CREATE_ACTIONS = {
     "ec2:CreatePlacementGroup": ("placement-group",),
 }
 """Resources created, only with our tag in the creating call; STANDS_ON has the resources that this needs."""
-REFERENCED_KINDS = {
+USES = {
     "ec2:RunInstances": ("image", "placement-group", "security-group", "subnet"),
     "ec2:CreateSecurityGroup": ("vpc",),
 }
@@ -51,17 +51,7 @@ def policy() -> dict[str, Any]:
     must create once. A placement group of the user's own needs no further right. In the partitions of China and of the
     US government, replace `arn:aws`.
     """
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            _read_statement(),
-            *_create_statements(),
-            *_reference_statements(),
-            _tag_statement(),
-            *_change_statements(),
-            *_dry_run_statements(),
-        ],
-    }
+    return {"Version": "2012-10-17", "Statement": [_read(), *_create(), *_refer(), _tag(), *_change(), *_dry_run()]}
 
 
 def actions() -> frozenset[str]:
@@ -78,32 +68,29 @@ def _allow(sid: str, action: Any, resource: Any, **condition: Any) -> dict[str, 
     return {**statement, "Condition": condition} if condition else statement
 
 
-def _read_statement() -> dict[str, Any]:
+def _read() -> dict[str, Any]:
     return _allow("Look", list(READ_ACTIONS), "*")
 
 
-def _create_statements() -> list[dict[str, Any]]:
+def _create() -> list[dict[str, Any]]:
     ours = {f"aws:RequestTag/{TAG}": TAG_VALUE}
     return [
-        _allow(f"Make{_action_name(action)}", action, [_arn(kind) for kind in kinds], StringEquals=ours)
+        _allow(f"Make{_name(action)}", action, [_arn(kind) for kind in kinds], StringEquals=ours)
         for action, kinds in CREATE_ACTIONS.items()
     ]
 
 
-def _reference_statements() -> list[dict[str, Any]]:
-    return [
-        _allow(f"StandOn{_action_name(action)}", action, [_arn(kind) for kind in kinds])
-        for action, kinds in REFERENCED_KINDS.items()
-    ]
+def _refer() -> list[dict[str, Any]]:
+    return [_allow(f"StandOn{_name(action)}", action, [_arn(kind) for kind in kinds]) for action, kinds in USES.items()]
 
 
-def _tag_statement() -> dict[str, Any]:
+def _tag() -> dict[str, Any]:
     kinds = sorted({kind for kinds in CREATE_ACTIONS.values() for kind in kinds})
-    while_making = {"ec2:CreateAction": [_action_name(action) for action in CREATE_ACTIONS]}
+    while_making = {"ec2:CreateAction": [_name(action) for action in CREATE_ACTIONS]}
     return _allow("TagWhileMaking", "ec2:CreateTags", [_arn(kind) for kind in kinds], StringEquals=while_making)
 
 
-def _change_statements() -> list[dict[str, Any]]:
+def _change() -> list[dict[str, Any]]:
     ours = {f"aws:ResourceTag/{TAG}": TAG_VALUE}
     kinds = sorted(set(CHANGE_ACTIONS.values()))
     return [
@@ -117,12 +104,12 @@ def _change_statements() -> list[dict[str, Any]]:
     ]
 
 
-def _dry_run_statements() -> list[dict[str, Any]]:
+def _dry_run() -> list[dict[str, Any]]:
     return [
         _allow("TryToTerminate", "ec2:TerminateInstances", _arn("instance", NONEXISTENT_INSTANCE)),
         _allow("TryToDelete", "ec2:DeleteSecurityGroup", _arn("security-group", NONEXISTENT_GROUP)),
     ]
 
 
-def _action_name(action: str) -> str:
+def _name(action: str) -> str:
     return action.partition(":")[2]

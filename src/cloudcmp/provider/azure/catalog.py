@@ -22,28 +22,28 @@ class OfferingCatalog:
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """The sizes that the subscription may use in a region, without prices; none for an unknown region."""
-        where = region or self._sdk.default_region()
-        sold = self._sdk.run_blocking(lambda: self._sold_now(where))
-        return tuple(sorted((offering_of(where, response) for response in sold), key=lambda one: one.name))
+        place = region or self._sdk.default_region()
+        skus = self._sdk.run_blocking(lambda: self._fetch_skus(place))
+        return tuple(sorted((offering_of(place, response) for response in skus), key=lambda one: one.name))
 
-    def _sold_now(self, region: str) -> tuple[dict[str, Any], ...]:
+    def _fetch_skus(self, region: str) -> tuple[dict[str, Any], ...]:
         if region in self._skus:
             return self._skus[region]
-        if region not in (self._regions or self._names(self._sdk.locations_blocking())):
+        if region not in (self._regions or self._region_names(self._sdk.locations_blocking())):
             return ()
-        listed = self._sdk.pages_blocking("compute", "resource_skus", "list", filter=f"location eq '{region}'")
-        by_name = {str(response["name"]): response for response in listed if is_sold(response, region)}
+        entries = self._sdk.pages_blocking("compute", "resource_skus", "list", filter=f"location eq '{region}'")
+        by_name = {str(response["name"]): response for response in entries if is_sold(response, region)}
         self._skus[region] = tuple(by_name.values())
         return self._skus[region]
 
     async def regions(self) -> tuple[str, ...]:
         """The regions that the subscription may use."""
         if not self._regions:
-            self._regions = self._names(await self._sdk.subscribed("locations"))
+            self._regions = self._region_names(await self._sdk.subscribed("locations"))
         return self._regions
 
     @staticmethod
-    def _names(reply: Reply) -> tuple[str, ...]:
+    def _region_names(reply: Reply) -> tuple[str, ...]:
         """The region names in a response; an empty list is incomplete, since the endpoint itself is in a region."""
         physical = [
             str(one["name"])
@@ -60,10 +60,10 @@ class OfferingCatalog:
 
     async def size(self, region: str, offering: str) -> dict[str, Any]:
         """The description of a size; raises Refused with the nearest name if it is not sold here."""
-        sold = await self._sdk.run_in_thread(lambda: self._sold_now(region))
-        response = next((one for one in sold if str(one["name"]).lower() == offering.lower()), None)
+        skus = await self._sdk.run_in_thread(lambda: self._fetch_skus(region))
+        response = next((one for one in skus if str(one["name"]).lower() == offering.lower()), None)
         if response is None:
-            hint = nearest(offering, [str(one["name"]) for one in sold], "cloudcmp list offerings azure")
+            hint = nearest(offering, [str(one["name"]) for one in skus], "cloudcmp list offerings azure")
             what = f"there is no size {offering!r}, or this subscription may not have it here"
             raise Refused.at(f"azure/{region}", what, hint)
         return response
@@ -79,13 +79,13 @@ class OfferingCatalog:
     async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
         """The image that a machine boots, looked up once for each kind of machine."""
         facts, system = await self.facts(region, offering), options.get("os", "linux")
-        asked = options.get("image") or default_image(system)
-        kind = f"{facts.get('CpuArchitectureType')} {facts.get('HyperVGenerations')}"
-        key = (region, asked, kind, system)
+        image_name = options.get("image") or default_image(system)
+        machine_kind = f"{facts.get('CpuArchitectureType')} {facts.get('HyperVGenerations')}"
+        key = (region, image_name, machine_kind, system)
         if key not in self._images:
-            self._images[key] = await find_image(self._sdk, region, asked, facts, windows=system == "windows")
+            self._images[key] = await find_image(self._sdk, region, image_name, facts, windows=system == "windows")
         image = self._images[key]
-        check_system(f"azure/{region}", asked, windows=image.windows, system=system)
+        check_system(f"azure/{region}", image_name, windows=image.windows, system=system)
         return image
 
 
@@ -127,7 +127,7 @@ def is_sold(response: Mapping[str, Any], region: str) -> bool:
 
 def zones_of(response: Mapping[str, Any], region: str) -> tuple[str, ...]:
     """The zones of a region that sell a size, sorted; none if the region has no zones."""
-    offered = {
+    zones = {
         str(zone)
         for one in response.get("locationInfo") or ()
         if str(one.get("location", "")).lower() == region
@@ -135,8 +135,8 @@ def zones_of(response: Mapping[str, Any], region: str) -> tuple[str, ...]:
     }
     for one in response.get("restrictions") or ():
         if one.get("type") == "Zone":
-            offered -= {str(zone) for zone in (one.get("restrictionInfo") or {}).get("zones") or ()}
-    return tuple(sorted(offered))
+            zones -= {str(zone) for zone in (one.get("restrictionInfo") or {}).get("zones") or ()}
+    return tuple(sorted(zones))
 
 
 def offering_of(region: str, response: Mapping[str, Any]) -> Offering:

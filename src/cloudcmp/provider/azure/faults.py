@@ -33,8 +33,8 @@ _CREDENTIALS = {
 # The resource exists or is being changed: look for the result, and never repeat the request.
 _DONE_BEFORE = {"ConflictingConcurrentWriteNotAllowed", "PreconditionFailed", "PropertyChangeNotAllowed"}
 _MISSING = {"NotFound", "ParentResourceNotFound", "ResourceGroupNotFound", "ResourceNotFound"}
-_CUT = {"BadSkipToken", "InvalidSkipToken"}
-_NO_WAY = {"ConnectTimeout", "ConnectTimeoutError", "NameResolutionError", "NewConnectionError"}
+_TRUNCATED_LIST = {"BadSkipToken", "InvalidSkipToken"}
+_UNREACHED = {"ConnectTimeout", "ConnectTimeoutError", "NameResolutionError", "NewConnectionError"}
 _UNSENT_TEXT = "Bearer token authentication is not permitted for non-TLS"
 
 UNREGISTERED = "MissingSubscriptionRegistration"
@@ -44,9 +44,9 @@ https://learn.microsoft.com/azure/azure-resource-manager/troubleshooting/error-r
 """
 POLICY = "give the user the role of docs/reference/azure-policy.json"
 RENEW = "renew them (az login, or a new client secret), then run again"
-_SET = "az login, or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
-_REGISTER = "az provider register --namespace Microsoft.Compute, and the same for Microsoft.Network"
-_MORE = "ask for a higher quota (Azure portal, Quotas), or run fewer at once"
+_LOGIN_HINT = "az login, or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+_REGISTER_HINT = "az provider register --namespace Microsoft.Compute, and the same for Microsoft.Network"
+_QUOTA_HINT = "ask for a higher quota (Azure portal, Quotas), or run fewer at once"
 
 
 def error_in(body: Any, status: int = 0) -> CloudError | None:
@@ -55,13 +55,13 @@ def error_in(body: Any, status: int = 0) -> CloudError | None:
     if not isinstance(cause, Mapping) or not cause.get("code"):
         return None
     for inner in cause.get("details") or ():
-        found = error_in(inner, status)
-        if found is not None and _known(found):
-            return found
+        error = error_in(inner, status)
+        if error is not None and _is_specific(error):
+            return error
     return CloudError(one_line(str(cause["code"])), one_line(str(cause.get("message", ""))), status)
 
 
-def missing(fault: errors.ProviderFault) -> bool:
+def is_missing(fault: errors.ProviderFault) -> bool:
     """True if a refusal says that the resource does not exist."""
     return isinstance(fault, errors.Refused) and fault.is_refusal(errors.RefusalKind.MISSING)
 
@@ -77,14 +77,14 @@ def refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
         return errors.BadCredentials.at(where, f"{cause.code}: {_CREDENTIALS[cause.code]}", RENEW)
     kinds: tuple[tuple[bool, type[errors.ProviderFault], str], ...] = (
         (cause.code in _CAPACITY, errors.NoCapacity, "try later, another size or another region"),
-        (_is_quota(cause), errors.QuotaReached, _MORE),
+        (_is_quota(cause), errors.QuotaReached, _QUOTA_HINT),
         (cause.code in _THROTTLED or cause.status == 429, errors.Throttled, "wait, and ask less often"),
-        (cause.code == UNREGISTERED, errors.NotAllowed, _REGISTER),
+        (cause.code == UNREGISTERED, errors.NotAllowed, _REGISTER_HINT),
         (cause.code in _DENIED or cause.status == 403, errors.NotAllowed, POLICY),
         (cause.code in _DONE_BEFORE or cause.status == 412, errors.LostAnswer, SEARCH_NOTICE),
-        (cause.code in _CUT, errors.IncompleteListing, "ask again"),
+        (cause.code in _TRUNCATED_LIST, errors.IncompleteListing, "ask again"),
     )
-    return next((kind.at(where, cause.line, hint).because(reason_of(cause)) for so, kind, hint in kinds if so), None)
+    return next((kind.at(where, cause.line, hint).because(reason_of(cause)) for hit, kind, hint in kinds if hit), None)
 
 
 def reason_of(cause: CloudError) -> errors.Refusal:
@@ -96,11 +96,11 @@ def reason_of(cause: CloudError) -> errors.Refusal:
 
 def _is_quota(cause: CloudError) -> bool:
     """True for a quota error; Azure reports core quotas as OperationNotAllowed with the quota in the text."""
-    named = cause.code in {"OperationNotAllowed", "Conflict"} and "quota" in cause.text.lower()
-    return named or cause.code.endswith(_QUOTA)
+    in_text = cause.code in {"OperationNotAllowed", "Conflict"} and "quota" in cause.text.lower()
+    return in_text or cause.code.endswith(_QUOTA)
 
 
-def _known(cause: CloudError) -> bool:
+def _is_specific(cause: CloudError) -> bool:
     return cause.code in _CAPACITY | _DENIED or _is_quota(cause)
 
 
@@ -111,35 +111,35 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
     """
     names = [kind.__name__ for kind in type(error).__mro__]
     status = int(getattr(error, "status_code", None) or 0)
-    if "ClientAuthenticationError" in names and not _answered(error):
-        return _no_login(error, names[0], where)
+    if "ClientAuthenticationError" in names and not _from_resource_manager(error):
+        return _login_fault(error, names[0], where)
     if status:
-        return _said(error, status, where, changes=changes)
-    return _unanswered(error, names, where, changes=changes)
+        return _response_fault(error, status, where, changes=changes)
+    return _transport_fault(error, names, where, changes=changes)
 
 
-def _answered(error: BaseException) -> bool:
+def _from_resource_manager(error: BaseException) -> bool:
     """True if the Resource Manager refused the authentication, not the login service."""
     return error_in(_body(error)) is not None and "authentication failed" not in str(error).lower()[:40]
 
 
-def _no_login(error: BaseException, name: str, where: str) -> errors.ProviderFault:
+def _login_fault(error: BaseException, name: str, where: str) -> errors.ProviderFault:
     """Why there is no token. azure-identity reports it in words only, even if its server is unreachable."""
     _, failed, why = str(error).partition("Authentication failed: ")
     if name == "CredentialUnavailableError" or not failed:
-        return errors.NoCredentials.at(where, "there are no credentials", _SET)
+        return errors.NoCredentials.at(where, "there are no credentials", _LOGIN_HINT)
     if "AADSTS" in why:
         code = why[why.find("AADSTS") :].partition(":")[0]
         return errors.BadCredentials.at(where, f"the credentials are not taken ({one_line(code)})", RENEW)
     if "authority configuration" in why:
         return errors.BadCredentials.at(where, "the credentials are not taken (there is no such tenant)", RENEW)
     if "CERTIFICATE_VERIFY_FAILED" in why:
-        return _untrusted(where)
+        return _untrusted_certificate(where)
     what = f"no token can be had, the login cannot be reached ({one_line(why)[:80]})"
     return errors.Unreached.at(where, what, "check the network, and AZURE_AUTHORITY_HOST")
 
 
-def _untrusted(where: str) -> errors.ProviderFault:
+def _untrusted_certificate(where: str) -> errors.ProviderFault:
     what = "it cannot be reached (its certificate is not trusted)"
     return errors.ProviderFault.at(where, what, "REQUESTS_CA_BUNDLE names a file of authorities")
 
@@ -152,13 +152,13 @@ def _body(error: BaseException) -> Any:
         return None
 
 
-def _said(error: BaseException, status: int, where: str, *, changes: bool) -> errors.ProviderFault:
+def _response_fault(error: BaseException, status: int, where: str, *, changes: bool) -> errors.ProviderFault:
     """The fault of a response whose status is no success."""
     cloud_error = error_in(_body(error), status)
     cause = cloud_error or CloudError(f"HTTP {status}", "", status)
-    found = refusal(cause, where)
-    if found is not None:
-        return found
+    fault = refusal(cause, where)
+    if fault is not None:
+        return fault
     if status >= 500 or status == 408:
         line = f"{cause.line} (HTTP {status})"
         return unclear_response(line, where, changes=changes)
@@ -172,23 +172,23 @@ def _said(error: BaseException, status: int, where: str, *, changes: bool) -> er
     return errors.Refused.at(where, cause.line, "change what is asked for").because(reason_of(cause))
 
 
-def _unanswered(error: BaseException, names: list[str], where: str, *, changes: bool) -> errors.CloudcmpError:
-    kinds = set(_chain(error))
+def _transport_fault(error: BaseException, names: list[str], where: str, *, changes: bool) -> errors.CloudcmpError:
+    kinds = set(_error_names(error))
     if _UNSENT_TEXT in str(error):
         return errors.Refused.at(where, "the endpoint is not https", "write https:// in CLOUDCMP_AZURE_ENDPOINT")
     if "SSLError" in kinds or "SSLCertVerificationError" in kinds:
-        return _untrusted(where)
-    if kinds & _NO_WAY and "ServiceResponseError" not in names:
+        return _untrusted_certificate(where)
+    if kinds & _UNREACHED and "ServiceResponseError" not in names:
         return errors.Unreached.at(where, f"it cannot be reached ({names[0]})", "check the network and the endpoint")
     return lost_response(names[0], where, changes=changes)
 
 
-def _chain(error: BaseException, depth: int = 6) -> list[str]:
+def _error_names(error: BaseException, depth: int = 6) -> list[str]:
     """The class names of an error and of the errors that it wraps."""
-    found = [type(error).__name__]
+    names = [type(error).__name__]
     if depth:
         inner = [error.__cause__, getattr(error, "inner_exception", None), getattr(error, "reason", None), *error.args]
         for one in inner:
             if isinstance(one, BaseException) and one is not error:
-                found += _chain(one, depth - 1)
-    return found
+                names += _error_names(one, depth - 1)
+    return names

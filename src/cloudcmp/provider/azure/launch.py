@@ -28,12 +28,12 @@ _ADMIN = "cloudadmin"  # required by Azure; cloud-init creates only our own user
 def machine_body(request: CreateRequest, group_id: str, image: Image, zones: tuple[str, ...]) -> dict[str, Any]:
     """The request body for a machine in a launch's group; raises Refused for unavailable options."""
     options = dict(request.options)
-    _refuse(request, options)
+    _check_options(request, options)
     name, tags = machine_of(request), tags_of(request)
     properties: dict[str, Any] = {
         "hardwareProfile": {"vmSize": request.offering},
         "storageProfile": {"imageReference": image.reference, **_disks(request, name)},
-        "osProfile": _system(request, name, image),
+        "osProfile": _os_profile(request, name, image),
         "networkProfile": _network(name, tags, group_id),
         **_market(request, options),
         **_placement(options, group_id),
@@ -45,7 +45,7 @@ def machine_body(request: CreateRequest, group_id: str, image: Image, zones: tup
     return body | ({"zones": [zone]} if zone else {})
 
 
-def _refuse(request: CreateRequest, options: Mapping[str, str]) -> None:
+def _check_options(request: CreateRequest, options: Mapping[str, str]) -> None:
     """Raises Refused for options that Azure lacks, or that have another meaning there."""
     where, placement, spot = request.name, options.get("placement"), options.get("market") == "spot"
     if options.get("tenancy") == "dedicated":
@@ -63,12 +63,12 @@ def _refuse(request: CreateRequest, options: Mapping[str, str]) -> None:
 
 def _zone(request: CreateRequest, options: Mapping[str, str], zones: tuple[str, ...]) -> str | None:
     """The study's zone, else one chosen by the token, so that the zone is known; None without zones."""
-    asked = options.get(ZONE)
-    if asked:
-        if asked not in zones:
+    zone = options.get(ZONE)
+    if zone:
+        if zone not in zones:
             hint = f"there are {', '.join(zones)}" if zones else "leave it out"
-            raise Refused.at(request.name, f"{request.offering} is not sold in the zone {asked!r} here", hint)
-        return asked
+            raise Refused.at(request.name, f"{request.offering} is not sold in the zone {zone!r} here", hint)
+        return zone
     if not zones or options.get("placement") == SPREAD:
         return None
     return zones[sum(request.token.encode()) % len(zones)]
@@ -88,7 +88,7 @@ def _disks(request: CreateRequest, name: str) -> dict[str, Any]:
         if volume.iops is not None:
             raise Refused.at(request.name, f"the rate of {volume.type} follows from its size", "leave iops out")
         root["managedDisk"] = {"storageAccountType": volume.type}
-        return {"osDisk": root | _size(volume)}
+        return {"osDisk": root | _size_field(volume)}
     return {"osDisk": root, "dataDisks": [_data_disk(request, volume, name)]}
 
 
@@ -102,7 +102,7 @@ def _data_disk(request: CreateRequest, volume: Volume, name: str) -> dict[str, A
         "createOption": "Empty",
         "caching": "None",
         "managedDisk": {"storageAccountType": volume.type},
-        **_size(volume),
+        **_size_field(volume),
         **_DELETE,
     }
     if volume.iops is None:
@@ -115,17 +115,17 @@ def _data_disk(request: CreateRequest, volume: Volume, name: str) -> dict[str, A
     return disk | {"diskIOPSReadWrite": volume.iops}
 
 
-def _size(volume: Volume) -> dict[str, int]:
+def _size_field(volume: Volume) -> dict[str, int]:
     return {} if volume.size_bytes is None else {"diskSizeGB": math.ceil(volume.size_bytes / _GIB)}
 
 
-def _system(request: CreateRequest, name: str, image: Image) -> dict[str, Any]:
+def _os_profile(request: CreateRequest, name: str, image: Image) -> dict[str, Any]:
     """The login settings. Azure requires a key and a password; both are thrown away, so nobody can use them."""
     common = {"adminUsername": _ADMIN, "allowExtensionOperations": False}
     if image.windows:
-        short = f"c{request.token.replace('-', '')[:14]}"  # at most 15 letters
+        computer_name = f"c{request.token.replace('-', '')[:14]}"  # at most 15 letters
         password = f"{secrets.token_urlsafe(24)}aA1!"
-        return {**common, "computerName": short, "adminPassword": password}
+        return {**common, "computerName": computer_name, "adminPassword": password}
     keys = [{"path": f"/home/{_ADMIN}/.ssh/authorized_keys", "keyData": throwaway_key()}]
     return {
         **common,
@@ -163,14 +163,14 @@ def _network(name: str, tags: dict[str, str], group_id: str) -> dict[str, Any]:
         "sku": {"name": "Standard"},
         "properties": {"publicIPAllocationMethod": "Static", **_DELETE},
     }
-    inside = {"subnet": {"id": subnet}, "primary": True, "publicIPAddressConfiguration": address}
+    ip_configuration = {"subnet": {"id": subnet}, "primary": True, "publicIPAddressConfiguration": address}
     card = {
         "name": f"{name}-card",
         "tags": tags,
         "properties": {
             "primary": True,
             **_DELETE,
-            "ipConfigurations": [{"name": "inside", "properties": inside}],
+            "ipConfigurations": [{"name": "inside", "properties": ip_configuration}],
         },
     }
     return {"networkApiVersion": _NETWORK_API, "networkInterfaceConfigurations": [card]}

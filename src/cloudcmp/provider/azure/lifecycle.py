@@ -49,17 +49,17 @@ class AzureLifecycle(ResourceLifecycle):
 
     async def state(self, handle: Handle) -> str | None:
         """THERE if it is found by name, also while it is deallocated or being deleted."""
-        there = await self._there(handle)
-        if there:
+        exists = await self._exists(handle)
+        if exists:
             self._seen.add(self.key(handle))
-        return PRESENT if there else None
+        return PRESENT if exists else None
 
-    async def _there(self, handle: Handle) -> bool:
+    async def _exists(self, handle: Handle) -> bool:
         place = place_of(handle.cloud_id)
         if handle.kind == FIREWALL:
             return await self.groups.state(place.group) is not None
         if handle.kind == INSTANCE:
-            return await self.machines.there(handle)
+            return await self.machines.exists(handle)
         return await none_if_missing(self.sdk.read("compute", "disks", "get", place.group, place.name)) is not None
 
     def key(self, handle: Handle) -> str:

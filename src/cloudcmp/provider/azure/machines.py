@@ -14,7 +14,7 @@ from cloudcmp import errors
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.azure.faults import code_of, error_in, missing, refusal
+from cloudcmp.provider.azure.faults import code_of, error_in, is_missing, refusal
 from cloudcmp.provider.azure.names import Place, canonical, place_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.inventory import TOKEN_TAG
@@ -23,12 +23,12 @@ from cloudcmp.provider.common.responses import CloudError, none_if_missing
 
 _POWER = {"running": "running", "starting": "pending", "creating": "pending"}
 _POWER |= dict.fromkeys(("stopping", "stopped", "deallocating", "deallocated"), "stopped")
-_UNDONE = {"Failed", "Canceled"}
-_NOT_YET = {"InvalidResourceReference", "NetcfgSubnetNotFound", "ResourceGroupNotFound"}
-_NOT_YET_S = 20.0
-_TRIES = 30
+_FAILED = {"Failed", "Canceled"}
+_NOT_VISIBLE = {"InvalidResourceReference", "NetcfgSubnetNotFound", "ResourceGroupNotFound"}
+_NOT_VISIBLE_S = 20.0
+_ATTEMPTS = 30
 _CHANGE_S = 900.0
-_UNTOLD = (errors.LostAnswer, errors.Throttled, errors.IncompleteListing, errors.Unreached)
+_INCONCLUSIVE = (errors.LostAnswer, errors.Throttled, errors.IncompleteListing, errors.Unreached)
 
 
 @dataclass(slots=True)
@@ -51,32 +51,32 @@ class Machines:
         LostAnswer if the machine may exist, and the other kinds of fault if it does not.
         """
         try:
-            reply = await self._asked(place, body)
+            reply = await self._request(place, body)
         except errors.LostAnswer as fault:
-            return await self._ours(request, place, fault)
+            return await self._find_own(request, place, fault)
         except (errors.Refused, errors.NoCapacity) as fault:
-            raise await self._after(place, fault) from None
+            raise await self._after_cleanup(place, fault) from None
         id = str(reply.body.get("id") or "")
         if not id:
             raise errors.LostAnswer.at(
                 request.name, "the answer does not say what was made", "it is looked for by its tags"
             )
-        failure = await self._decided(place, reply)
+        failure = await self._wait_for_decision(place, reply)
         if failure is not None:
             what = _fault(failure, place.name)
-            if await self._ended(place):
+            if await self._delete_failed(place):
                 raise what
             # It may still exist: the caller gets its id to delete it; `look` reports the failure.
         return canonical(id)
 
-    async def _asked(self, place: Place, body: dict[str, Any]) -> Reply:
+    async def _request(self, place: Place, body: dict[str, Any]) -> Reply:
         """Sends the request; repeats it only while the group or network that it needs is not visible yet."""
-        until = self.clock() + _NOT_YET_S
+        until = self.clock() + _NOT_VISIBLE_S
         while True:
             try:
                 return await self._put(place, body)
             except errors.Refused as fault:
-                if code_of(fault) not in _NOT_YET or self.clock() > until:
+                if code_of(fault) not in _NOT_VISIBLE or self.clock() > until:
                     raise
             await asyncio.sleep(self.pause_s)
 
@@ -92,10 +92,10 @@ class Machines:
             only_new=True,
         )
 
-    async def _ours(self, request: CreateRequest, place: Place, fault: errors.LostAnswer) -> str:
+    async def _find_own(self, request: CreateRequest, place: Place, fault: errors.LostAnswer) -> str:
         """The existing machine of this name if it has the token; else raises the fault."""
-        until, there = self.clock() + _NOT_YET_S, code_of(fault) == "PreconditionFailed"
-        while there and self.clock() < until:
+        until, exists = self.clock() + _NOT_VISIBLE_S, code_of(fault) == "PreconditionFailed"
+        while exists and self.clock() < until:
             response = await self._read(place)
             if response is not None and (response.get("tags") or {}).get(TOKEN_TAG) == request.token:
                 return canonical(str(response["id"]))
@@ -104,14 +104,14 @@ class Machines:
             await asyncio.sleep(self.pause_s)
         raise fault
 
-    async def _after(self, place: Place, fault: errors.ProviderFault) -> errors.ProviderFault:
+    async def _after_cleanup(self, place: Place, fault: errors.ProviderFault) -> errors.ProviderFault:
         """The refusal, after a failed machine that it may have left is deleted."""
-        if not isinstance(fault, errors.NoCapacity | errors.QuotaReached) or await self._ended(place):
+        if not isinstance(fault, errors.NoCapacity | errors.QuotaReached) or await self._delete_failed(place):
             return fault
         what = f"{fault}; whether something was made cannot be told"
         return errors.ProviderFault.at(place.name, what, "cloudcmp cleanup")
 
-    async def _decided(self, place: Place, reply: Reply) -> CloudError | None:
+    async def _wait_for_decision(self, place: Place, reply: Reply) -> CloudError | None:
         """Azure's reason for a failed machine; None once it runs, or if still unknown.
 
         A failed poll says nothing about the machine, so it never leads to a second request.
@@ -122,32 +122,32 @@ class Machines:
                 if reply.operation:
                     operation = await self.sdk.ask(reply.operation)
                     status = str(operation.body.get("status", ""))
-                    if status in _UNDONE:
+                    if status in _FAILED:
                         return error_in(operation.body) or CloudError("ProvisioningFailed", status)
                     if status == "Succeeded":
                         return None
                 response = await self._read(place, view=True)
                 if response is not None and (_failure(response) or _power(response) == "running"):
                     return _failure(response)
-            except _UNTOLD:
+            except _INCONCLUSIVE:
                 pass
             except errors.Refused as fault:
-                if not missing(fault):
+                if not is_missing(fault):
                     raise
             await asyncio.sleep(self.pause_s)
         return None
 
-    async def _ended(self, place: Place) -> bool:
+    async def _delete_failed(self, place: Place) -> bool:
         """Deletes a useless machine; True if two looks show it gone in time."""
-        agree = 0
-        for _ in range(_TRIES):
+        absences = 0
+        for _ in range(_ATTEMPTS):
             try:
                 await self._delete(place)
-                agree = agree + 1 if await self._read(place) is None else 0
-                if agree == 2:
+                absences = absences + 1 if await self._read(place) is None else 0
+                if absences == 2:
                     return True
             except errors.ProviderFault:
-                agree = 0
+                absences = 0
             await asyncio.sleep(self.pause_s)
         return False
 
@@ -163,7 +163,7 @@ class Machines:
         reply = await none_if_missing(self.sdk.change(*names, again=True, force_deletion=True))
         return reply is not None and reply.status != 204
 
-    async def there(self, handle: Handle) -> bool:
+    async def exists(self, handle: Handle) -> bool:
         """True if the machine exists, in any state."""
         return await self._read(place_of(handle.cloud_id)) is not None
 
@@ -201,14 +201,14 @@ class Machines:
         state = (
             "stopped" if properties.get("provisioningState") == "Deleting" else _POWER.get(_power(response), "pending")
         )
-        address, inside = await self._reached(handle, properties) if state == "running" else (None, None)
+        address, private = await self._find_addresses(handle, properties) if state == "running" else (None, None)
         system = ((properties.get("storageProfile") or {}).get("osDisk") or {}).get("osType")
         if state == "running" and address is None:
             return MachineStatus("pending", why="its address is not told yet")
         port = 3389 if system == "Windows" else 22
-        return MachineStatus(state, address, port, peer_address=inside, why=_why(response, state))
+        return MachineStatus(state, address, port, peer_address=private, why=_why(response, state))
 
-    async def _reached(self, handle: Handle, properties: dict[str, Any]) -> tuple[str | None, str | None]:
+    async def _find_addresses(self, handle: Handle, properties: dict[str, Any]) -> tuple[str | None, str | None]:
         """The public and the private address; both are constant, so they are fetched once."""
         known = self._addresses.get(handle.cloud_id)
         if known is not None:
@@ -218,18 +218,18 @@ class Machines:
             return None, None
         card = place_of(str(cards[0]["id"]))
         response = (await self.sdk.read("network", "network_interfaces", "get", card.group, card.name)).body
-        inside = [
+        configurations = [
             one.get("properties") or {} for one in (response.get("properties") or {}).get("ipConfigurations") or ()
         ]
-        outside = (inside[0].get("publicIPAddress") or {}).get("id") if inside else None
-        if not outside or not inside[0].get("privateIPAddress"):
+        public_id = (configurations[0].get("publicIPAddress") or {}).get("id") if configurations else None
+        if not public_id or not configurations[0].get("privateIPAddress"):
             return None, None
-        there = place_of(str(outside))
-        told = (await self.sdk.read("network", "public_ip_addresses", "get", there.group, there.name)).body
-        address = (told.get("properties") or {}).get("ipAddress")
+        target = place_of(str(public_id))
+        public = (await self.sdk.read("network", "public_ip_addresses", "get", target.group, target.name)).body
+        address = (public.get("properties") or {}).get("ipAddress")
         if not address:
             return None, None
-        self._addresses[handle.cloud_id] = (str(address), str(inside[0]["privateIPAddress"]))
+        self._addresses[handle.cloud_id] = (str(address), str(configurations[0]["privateIPAddress"]))
         return self._addresses[handle.cloud_id]
 
     async def zone(self, handle: Handle) -> str | None:
@@ -248,28 +248,28 @@ class Machines:
         names = (place.group, place.name)
         machines = "virtual_machines"
         await self.sdk.change("compute", machines, "begin_deallocate", *names, again=True)
-        await self._until(place, "deallocated")
+        await self._wait_for_power(place, "deallocated")
         stopped()
         size = {"properties": {"hardwareProfile": {"vmSize": offering}}}
         reply = await self.sdk.change("compute", machines, "begin_update", *names, body=size, again=True)
-        await self._over(place, reply)
+        await self._wait_for_operation(place, reply)
         reply = await self.sdk.change("compute", machines, "begin_start", *names, again=True)
-        await self._over(place, reply)
-        await self._until(place, "running")
+        await self._wait_for_operation(place, reply)
+        await self._wait_for_power(place, "running")
 
-    async def _over(self, place: Place, reply: Reply) -> None:
+    async def _wait_for_operation(self, place: Place, reply: Reply) -> None:
         """Waits for the end of an operation; raises its fault."""
         until = self.clock() + _CHANGE_S
         while reply.operation and self.clock() < until:
-            answer = await self.sdk.ask(reply.operation)
-            status = str(answer.body.get("status", "Succeeded" if answer.status == 200 else "InProgress"))
-            if status in _UNDONE:
-                raise _fault(error_in(answer.body) or CloudError("OperationFailed", status), place.name)
+            operation = await self.sdk.ask(reply.operation)
+            status = str(operation.body.get("status", "Succeeded" if operation.status == 200 else "InProgress"))
+            if status in _FAILED:
+                raise _fault(error_in(operation.body) or CloudError("OperationFailed", status), place.name)
             if status == "Succeeded":
                 return
             await asyncio.sleep(self.pause_s)
 
-    async def _until(self, place: Place, power: str) -> None:
+    async def _wait_for_power(self, place: Place, power: str) -> None:
         async def look() -> bool:
             response = await self._read(place, view=True)
             return response is not None and _power(response) == power
@@ -290,7 +290,7 @@ def _power(response: dict[str, Any]) -> str:
 
 def _failure(response: dict[str, Any]) -> CloudError | None:
     """The provisioning error of a machine, None if it did not fail."""
-    if (response.get("properties") or {}).get("provisioningState") not in _UNDONE:
+    if (response.get("properties") or {}).get("provisioningState") not in _FAILED:
         return None
     if _power(response) in {"running", "starting"}:  # it exists: only a later step failed
         return None

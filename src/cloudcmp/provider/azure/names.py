@@ -34,10 +34,10 @@ class Place:
 
 def place_of(id: str, where: str = "azure") -> Place:
     """The place in a resource id; raises Refused for an invalid id."""
-    found = _ID.fullmatch(id)
-    if found is None:
+    match = _ID.fullmatch(id)
+    if match is None:
         raise Refused.at(where, f"{id[:80]!r} is no id of a resource", "see the provider's console")
-    return Place(*(found.group(part) or "" for part in ("subscription", "group", "kind", "name")))
+    return Place(*(match.group(part) or "" for part in ("subscription", "group", "kind", "name")))
 
 
 def canonical(id: str) -> str:
@@ -65,6 +65,6 @@ def machine_of(request: CreateRequest) -> str:
     return request.name[:_MACHINE_MOST].rstrip("-")
 
 
-def bears_ours(response: Mapping[str, Any]) -> bool:
+def has_our_tag(response: Mapping[str, Any]) -> bool:
     """True if a resource has one of our tags."""
     return any(str(key).startswith("cloudcmp:") for key in response.get("tags") or {})

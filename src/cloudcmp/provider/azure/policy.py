@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-LOOKS = (
+READ_ACTIONS = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/availabilitySets/read",
     "Microsoft.Compute/disks/read",
@@ -29,7 +29,7 @@ LOOKS = (
     "Microsoft.Resources/subscriptions/resourceGroups/read",
     "Microsoft.Resources/subscriptions/resourceGroups/resources/read",
 )
-CHANGES = (
+CHANGE_ACTIONS = (
     "Microsoft.Compute/availabilitySets/write",
     "Microsoft.Compute/disks/delete",
     "Microsoft.Compute/proximityPlacementGroups/write",
@@ -42,7 +42,7 @@ CHANGES = (
     "Microsoft.Resources/subscriptions/resourceGroups/delete",
     "Microsoft.Resources/subscriptions/resourceGroups/write",
 )
-WITHIN = (
+IMPLICIT_ACTIONS = (
     "Microsoft.Compute/disks/write",
     "Microsoft.Compute/images/read",
     "Microsoft.Network/networkInterfaces/delete",
@@ -61,7 +61,7 @@ WITHIN = (
 
 def actions() -> tuple[str, ...]:
     """Every action that the role allows, sorted."""
-    return tuple(sorted({*LOOKS, *CHANGES, *WITHIN}))
+    return tuple(sorted({*READ_ACTIONS, *CHANGE_ACTIONS, *IMPLICIT_ACTIONS}))
 
 
 def policy() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from cloudcmp.errors import NoCredentials, ProviderFault, Refused
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.azure.catalog import OfferingCatalog
-from cloudcmp.provider.azure.faults import POLICY, missing
+from cloudcmp.provider.azure.faults import POLICY, is_missing
 from cloudcmp.provider.azure.policy import actions, allows
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.findings import (
@@ -32,24 +32,24 @@ class Preflight:
         try:
             reply = await self._sdk.subscribed()
         except (NoCredentials, Refused) as fault:
-            if not isinstance(fault, NoCredentials) and not missing(fault):
+            if not isinstance(fault, NoCredentials) and not is_missing(fault):
                 raise
             return (refusal_finding("credentials", fault),)
         findings = [self._credentials(reply), self._account(candidates)]
         findings.append(clock_finding(parse_http_date(reply.headers.get("date", "")), self._now()))
-        known = await self._catalog.regions()
-        good: list[Candidate] = []
+        regions = await self._catalog.regions()
+        accepted: list[Candidate] = []
         for candidate in candidates:
             region = candidate.offering.region
-            if region not in known:
+            if region not in regions:
                 what = f"{candidate.id}: there is no region {region!r} for this subscription"
-                findings.append(Finding("capability", False, what, nearest(region, known)))
+                findings.append(Finding("capability", False, what, nearest(region, regions)))
                 continue
-            found = await self._image(candidate)
-            findings.append(found)
-            good += [candidate] if found.ok else []
+            finding = await self._image(candidate)
+            findings.append(finding)
+            accepted += [candidate] if finding.ok else []
         findings.append(await self._rights())
-        findings += await quota(self._sdk, self._catalog, good)
+        findings += await quota(self._sdk, self._catalog, accepted)
         return tuple(findings)
 
     def _credentials(self, reply: Reply) -> Finding:
@@ -67,20 +67,20 @@ class Preflight:
 
     async def _image(self, candidate: Candidate) -> Finding:
         """Whether the size and its image are available to this subscription."""
-        sold, options = candidate.offering, dict(candidate.options)
+        offering, options = candidate.offering, dict(candidate.options)
         try:
-            image = await self._catalog.image_for(sold.region, sold.name, options)
+            image = await self._catalog.image_for(offering.region, offering.name, options)
             if options.get("market") == "spot":
-                await self._spot(candidate)
+                await self._check_spot(candidate)
         except Refused as fault:
             return refusal_finding("image", fault, candidate.id)
         return Finding("image", True, f"{candidate.id}: {image.name}")
 
-    async def _spot(self, candidate: Candidate) -> None:
-        sold = candidate.offering
-        facts = await self._catalog.facts(sold.region, sold.name)
+    async def _check_spot(self, candidate: Candidate) -> None:
+        offering = candidate.offering
+        facts = await self._catalog.facts(offering.region, offering.name)
         if facts.get("LowPriorityCapable") == "False":
-            raise Refused.at(candidate.id, f"{sold.name} is not sold on the spot market", "take market: on-demand")
+            raise Refused.at(candidate.id, f"{offering.name} is not sold on the spot market", "take market: on-demand")
 
     async def _rights(self) -> Finding:
         """The role's permissions as Azure reports them, which excludes denials on single resources."""
@@ -90,11 +90,11 @@ class Preflight:
             raise
         except ProviderFault as fault:
             return Finding("rights", None, f"they cannot be read ({fault})", POLICY)
-        held = reply.body.get("value") or []
-        lacking = [one for one in actions() if not allows(held, one)]
-        if lacking:
-            more = f" and {len(lacking) - 3} more" if len(lacking) > 3 else ""
-            return Finding("rights", False, f"not allowed: {', '.join(lacking[:3])}{more}", POLICY)
+        granted = reply.body.get("value") or []
+        missing = [one for one in actions() if not allows(granted, one)]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            return Finding("rights", False, f"not allowed: {', '.join(missing[:3])}{more}", POLICY)
         return Finding("rights", True, f"all {len(actions())} actions of the role are allowed, deletes among them")
 
 
@@ -107,13 +107,13 @@ async def quota(sdk: Sdk, catalog: OfferingCatalog, candidates: Sequence[Candida
     needs: dict[str, dict[str, float]] = {}
     for one in candidates:
         region, vcpus = one.offering.region, (one.offering.vcpus or 0.0) * one.count
-        for name in await _names(catalog, one):
+        for name in await _quota_names(catalog, one):
             of_region = needs.setdefault(region, {})
             of_region[name] = of_region.get(name, 0.0) + vcpus
-    return [finding for region, need in sorted(needs.items()) for finding in await _of(sdk, region, need)]
+    return [finding for region, need in sorted(needs.items()) for finding in await _quotas_of_region(sdk, region, need)]
 
 
-async def _names(catalog: OfferingCatalog, one: Candidate) -> tuple[str, ...]:
+async def _quota_names(catalog: OfferingCatalog, one: Candidate) -> tuple[str, ...]:
     """The quotas that count a candidate: spot machines share one quota for all families."""
     if dict(one.options).get("market") == "spot":
         return (_SPOT,)
@@ -121,19 +121,19 @@ async def _names(catalog: OfferingCatalog, one: Candidate) -> tuple[str, ...]:
     return (_ALL, family) if family else (_ALL,)
 
 
-async def _of(sdk: Sdk, region: str, needs: dict[str, float]) -> list[Finding]:
+async def _quotas_of_region(sdk: Sdk, region: str, needs: dict[str, float]) -> list[Finding]:
     try:
         usages = await sdk.pages("compute", "usage", "list", region)
     except ProviderFault as fault:
         return [Finding("quota", None, f"{region}: vCPUs: it cannot be read ({fault})")]
-    told = {str((one.get("name") or {}).get("value", "")).lower(): one for one in usages}
-    return [_one(region, name, need, told.get(name.lower())) for name, need in sorted(needs.items())]
+    by_name = {str((one.get("name") or {}).get("value", "")).lower(): one for one in usages}
+    return [_quota_finding(region, name, need, by_name.get(name.lower())) for name, need in sorted(needs.items())]
 
 
-def _one(region: str, name: str, need: float, told: dict[str, Any] | None) -> Finding:
+def _quota_finding(region: str, name: str, need: float, usage: dict[str, Any] | None) -> Finding:
     where = f"{region}: {name} vCPUs"
     try:
-        used, most = float(told["currentValue"]), float(told["limit"])  # type: ignore[index]
+        used, most = float(usage["currentValue"]), float(usage["limit"])  # type: ignore[index]
     except (KeyError, TypeError, ValueError):
         return Finding("quota", None, f"{where}: Azure does not tell it")
     return quota_finding(where, need, used, most, "Azure portal, Quotas")

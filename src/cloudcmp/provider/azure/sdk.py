@@ -24,7 +24,7 @@ _MOST_PAGES = 2000
 _NAME = "azure"
 _PUBLIC = "https://management.azure.com"
 _NOISY = ("azure", "requests", "urllib3")
-_NOISIER = ("azure.identity", "msal", "msal_extensions")  # these warn about each unavailable login method
+_VERY_NOISY = ("azure.identity", "msal", "msal_extensions")  # these warn about each unavailable login method
 _SUBSCRIPTION_API = "2022-12-01"
 _PERMISSIONS_API = "2022-04-01"
 _PACKAGES = {
@@ -105,13 +105,13 @@ class Sdk(SdkClient):
         `only_new`: changes nothing if the name exists already. Raises LostAnswer if it may have been executed, and the
         other kinds of fault if it was not.
         """
-        given = args if body is None else (*args, json.dumps(body).encode())
+        arguments = args if body is None else (*args, json.dumps(body).encode())
         attempts = self.attempts if again else 1
-        long = {"polling": False} if action.startswith("begin_") else {}
+        polling = {"polling": False} if action.startswith("begin_") else {}
 
         def work() -> Reply:
-            more = {**params, **long, **(_if_missing() if only_new else {})}
-            return self._call(client, group, action, given, more, attempts, changes=True)[-1]
+            more = {**params, **polling, **(_only_if_missing() if only_new else {})}
+            return self._call(client, group, action, arguments, more, attempts, changes=True)[-1]
 
         return await self.run_in_thread(work, changes=True)
 
@@ -121,12 +121,12 @@ class Sdk(SdkClient):
 
     def pages_blocking(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
         """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
-        found: list[dict[str, Any]] = []
+        entries: list[dict[str, Any]] = []
         for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
             if not isinstance(reply.body.get("value"), list):
                 raise IncompleteListing.at(_NAME, f"{group} {action} answered without a list", "ask again")
-            found += reply.body["value"]
-        return found
+            entries += reply.body["value"]
+        return entries
 
     async def ask(self, url: str) -> Reply:
         """Reads a URL of this Resource Manager, such as a long-running operation."""
@@ -172,8 +172,8 @@ class Sdk(SdkClient):
         """The responses of one call; several for a list, one for each page."""
 
         def call() -> list[Reply]:
-            came: list[Any] = []
-            hook = {"raw_response_hook": lambda reply: came.append(reply.http_response), **self._timing(attempts)}
+            responses: list[Any] = []
+            hook = {"raw_response_hook": lambda reply: responses.append(reply.http_response), **self._timing(attempts)}
             result = getattr(getattr(self._client(client), group), action)(*args, **params, **hook)
             if hasattr(result, "by_page"):
                 for number, page in enumerate(result.by_page()):
@@ -184,16 +184,16 @@ class Sdk(SdkClient):
                         )
             elif hasattr(result, "result"):
                 result.result()
-            return [_reply(one) for one in came if one.status_code < 400]  # without the responses that led to a retry
+            return [_reply(one) for one in responses if one.status_code < 400]  # without retried ones
 
         return self.call_library(call, fault_of, changes=changes)
 
     def _get(self, url: str) -> Reply:
         from azure.core.rest import HttpRequest
 
-        answer = self._client("resource").send_request(HttpRequest("GET", url), **self._timing(self.attempts))
-        answer.raise_for_status()
-        return _reply(answer)
+        response = self._client("resource").send_request(HttpRequest("GET", url), **self._timing(self.attempts))
+        response.raise_for_status()
+        return _reply(response)
 
     def _timing(self, attempts: int) -> dict[str, Any]:
         """Few attempts, and none after the deadline; the clients' default is ten, over minutes."""
@@ -211,28 +211,28 @@ class Sdk(SdkClient):
             if name not in self._clients:
                 import importlib
 
-                package, made = _PACKAGES[name]
-                credential = self._open()
+                package, class_name = _PACKAGES[name]
+                credential = self._open_credential()
                 endpoint = self.endpoint() or _PUBLIC
                 import_modules(package)
-                kind = getattr(importlib.import_module(package), made)
+                kind = getattr(importlib.import_module(package), class_name)
                 self._clients[name] = kind(
                     credential,
                     subscription,
                     base_url=endpoint,
                     credential_scopes=[f"{endpoint}/.default"],
                     user_agent="cloudcmp",
-                    retry_policy=_retries(),
+                    retry_policy=_retry_policy(),
                 )
             return self._clients[name]
 
-    def _open(self) -> Any:
+    def _open_credential(self) -> Any:
         if self._credential is None:
             self._credential = new_credential()
         return self._credential
 
 
-def _retries() -> Any:
+def _retry_policy() -> Any:
     """The retry policy of a client, without waits that outlast the deadline, and without registering services.
 
     Azure requests such waits with HTTP 429 and `Retry-After`:
@@ -247,10 +247,10 @@ def _retries() -> Any:
         def send(self, request: Any) -> Any:
             answer = super().send(request)
             if answer.http_response.status_code == 409:
-                told = ""
+                text = ""
                 with suppress(Exception):  # the client reads no code of an incomplete response either
-                    told = answer.http_response.text()
-                if UNREGISTERED in told:
+                    text = answer.http_response.text()
+                if UNREGISTERED in text:
                     raise HttpResponseError(response=answer.http_response)
             return answer
 
@@ -270,23 +270,23 @@ def new_credential() -> Any:
     from azure.identity import DefaultAzureCredential
 
     limit_logging(*_NOISY)
-    limit_logging(*_NOISIER, level=logging.ERROR)
+    limit_logging(*_VERY_NOISY, level=logging.ERROR)
     # Trusts a configured authority (a sovereign or private cloud, an emulator) that Microsoft may not know.
-    few = {"retry_total": _ATTEMPTS - 1, "retry_backoff_factor": _BACKOFF_S, "connection_timeout": _CONNECT_S}
+    retry = {"retry_total": _ATTEMPTS - 1, "retry_backoff_factor": _BACKOFF_S, "connection_timeout": _CONNECT_S}
     try:
-        return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")), **few)
+        return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")), **retry)
     except ValueError as error:
         raise BadCredentials.at(_NAME, one_line(str(error)), RENEW) from None
 
 
-def _if_missing() -> dict[str, Any]:
+def _only_if_missing() -> dict[str, Any]:
     from azure.core import MatchConditions
 
     return {"match_condition": MatchConditions.IfMissing}
 
 
-def _reply(answer: Any) -> Reply:
-    headers = {str(key).lower(): str(value) for key, value in answer.headers.items()}
-    text = answer.text() if answer.content else ""
+def _reply(response: Any) -> Reply:
+    headers = {str(key).lower(): str(value) for key, value in response.headers.items()}
+    text = response.text() if response.content else ""
     body = json.loads(text) if text.strip() else {}
-    return Reply(int(answer.status_code), headers, body if isinstance(body, dict) else {"value": body})
+    return Reply(int(response.status_code), headers, body if isinstance(body, dict) else {"value": body})

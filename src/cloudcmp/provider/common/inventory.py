@@ -32,9 +32,7 @@ async def list_leftovers(
     """
     gate, failed = asyncio.Semaphore(at_once), False
 
-    async def fetch_one(
-        name: str, fetch: Callable[[], Awaitable[list[TaggedResource]]]
-    ) -> tuple[list[TaggedResource], str]:
+    async def run(name: str, fetch: Callable[[], Awaitable[list[TaggedResource]]]) -> tuple[list[TaggedResource], str]:
         nonlocal failed
         async with gate:
             if failed:
@@ -47,6 +45,6 @@ async def list_leftovers(
             except ProviderFault as fault:
                 return [], f"{name}: {fault}"
 
-    results = await asyncio.gather(*(fetch_one(name, fetch) for name, fetch in lists))
+    results = await asyncio.gather(*(run(name, fetch) for name, fetch in lists))
     resources = tuple(item for items, _ in results for item in items if bears_schema(item))
     return Listing(resources, tuple(line for _, line in results if line))

@@ -108,7 +108,7 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
 
     async def _prefetch(self, request: CreateRequest) -> None:
         await self._catalog.check_region(request.region)
-        await self._catalog.warm(request.region, request.offering, dict(request.options))
+        await self._catalog.prefetch(request.region, request.offering, dict(request.options))
 
     async def _create_firewall(self, request: CreateRequest) -> str:
         return await self._firewalls.create(request)

@@ -28,7 +28,7 @@ _THROTTLED = {
     "resourceOperationRateExceeded",
     "userRateLimitExceeded",
 }
-_DISABLED = {"accessNotConfigured", "SERVICE_DISABLED", "billingNotEnabled", "BILLING_DISABLED"}
+_API_DISABLED = {"accessNotConfigured", "SERVICE_DISABLED", "billingNotEnabled", "BILLING_DISABLED"}
 DENIED = frozenset(
     {"forbidden", "insufficientPermissions", "PERMISSIONS_ERROR", "PERMISSION_DENIED", "IAM_PERMISSION_DENIED"}
 )
@@ -39,14 +39,14 @@ _REASONS |= dict.fromkeys(("notFound", "RESOURCE_NOT_FOUND"), errors.RefusalKind
 
 RENEW = "renew them (gcloud auth application-default login, or a new key), then run again"
 POLICY = "give the account the role of docs/reference/gcp-policy.json"
-_SET = "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login"
-_ENABLE = "enable the Compute Engine API and billing of the project"
-_ADDRESSED = re.compile(r"[A-Z]+ \S+: ")
-_KINDS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
+_CREDENTIALS_HINT = "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login"
+_ENABLE_HINT = "enable the Compute Engine API and billing of the project"
+_REQUEST = re.compile(r"[A-Z]+ \S+: ")
+_FAULTS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
     (_CAPACITY, errors.NoCapacity, "try later, another type, another zone or another region"),
     (_QUOTA, errors.QuotaReached, "ask for a higher quota (IAM & Admin, Quotas), or run fewer at once"),
     (_THROTTLED, errors.Throttled, "wait, and ask less often"),
-    (_DISABLED, errors.NotAllowed, _ENABLE),
+    (_API_DISABLED, errors.NotAllowed, _ENABLE_HINT),
     (DENIED, errors.NotAllowed, POLICY),
 )
 
@@ -59,7 +59,7 @@ def cloud_error(error: BaseException) -> CloudError | None:
     cause = [one for one in getattr(error, "errors", ()) or () if isinstance(one, dict)]
     reason = str(cause[0].get("reason") or "") if cause else ""
     # The client's text begins with the method and the URL, which contain the requested names.
-    text = str(cause[0].get("message") or "") if cause else _ADDRESSED.sub("", str(getattr(error, "message", "") or ""))
+    text = str(cause[0].get("message") or "") if cause else _REQUEST.sub("", str(getattr(error, "message", "") or ""))
     # Some responses report missing capacity only by the code in the text.
     known = next((code for code in sorted(_CAPACITY, key=len, reverse=True) if code in text), "")
     return CloudError(one_line(known or reason or f"HTTP {int(status)}"), one_line(text), int(status))
@@ -69,10 +69,10 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
     """Converts a client error. `changes`: the call creates or deletes something, so a lost response matters."""
     cause = cloud_error(error)
     if cause is None:
-        return _unanswered(error, where, changes=changes)
+        return _transport_fault(error, where, changes=changes)
     kind = _REASONS.get(cause.code, errors.RefusalKind.OTHER)
     reason = errors.Refusal(kind, cause.code, cause.text)
-    return (_refusal(cause, where) or _unclear(cause, where, changes=changes)).because(reason)
+    return (_refusal(cause, where) or _other_fault(cause, where, changes=changes)).because(reason)
 
 
 def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
@@ -97,7 +97,7 @@ def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
 
 def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
     """The fault for an error after which surely nothing was done, None for other errors."""
-    for codes, kind, hint in _KINDS:
+    for codes, kind, hint in _FAULTS:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
     if cause.status == 401:
@@ -109,43 +109,43 @@ def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
     return None
 
 
-def _unclear(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
+def _other_fault(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
     if cause.status >= 500 or cause.status < 400:
         line = cause.line if cause.code.startswith("HTTP") else f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
     return errors.Refused.at(where, cause.line, "change what is asked for")
 
 
-def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
+def _transport_fault(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """The fault for a missing or unreadable response. Compares class names, so that the client stays unimported."""
     kinds = [one.__name__ for one in type(error).__mro__]
     kind = kinds[0]
     if "DefaultCredentialsError" in kinds:
-        named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+        variable = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
         unusable = errors.BadCredentials.at(where, "the file of GOOGLE_APPLICATION_CREDENTIALS cannot be used", RENEW)
-        return unusable if named else errors.NoCredentials.at(where, "there are no credentials", _SET)
+        return unusable if variable else errors.NoCredentials.at(where, "there are no credentials", _CREDENTIALS_HINT)
     if "RefreshError" in kinds and not getattr(error, "retryable", False):
-        return errors.BadCredentials.at(where, f"no token is given for the credentials: {_granted(error)}", RENEW)
+        return errors.BadCredentials.at(where, f"no token is given for the credentials: {_token_error(error)}", RENEW)
     # Without a token or a connection nothing was sent.
-    unsent = "GoogleAuthError" in kinds or _unsent(error, kinds)
+    unsent = "GoogleAuthError" in kinds or _is_unsent(error, kinds)
     if unsent or "SSLError" in kinds:
-        silent = errors.Unreached if unsent else errors.ProviderFault
-        return silent.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
+        fault_kind = errors.Unreached if unsent else errors.ProviderFault
+        return fault_kind.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
     if kind in {"TypeError", "ValueError"}:
         return errors.Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost_response(kind, where, changes=changes)
 
 
-def _unsent(error: BaseException, kinds: list[str]) -> bool:
+def _is_unsent(error: BaseException, kinds: list[str]) -> bool:
     """True if no connection came about, so that no byte of a request was sent."""
     if "ConnectTimeout" in kinds:
         return True
     cause = getattr(error.args[0], "reason", None) if "ConnectionError" in kinds and error.args else None
-    named = [one.__name__ for one in type(cause).__mro__]
-    return bool({"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"} & set(named))
+    names = [one.__name__ for one in type(cause).__mro__]
+    return bool({"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"} & set(names))
 
 
-def _granted(error: BaseException) -> str:
+def _token_error(error: BaseException) -> str:
     """Why the token server refused: its short code, never its whole response."""
     for part in error.args:
         if isinstance(part, dict) and part.get("error"):

@@ -10,7 +10,7 @@ from cloudcmp.provider.gcp.sdk import Sdk
 
 DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"
-_OTHERS = "a name is looked for among your own project's images: write another's as projects/PROJECT/global/images/NAME"
+_HINT = "a name is looked for among your own project's images: write another's as projects/PROJECT/global/images/NAME"
 _ARCHITECTURES = {"ARM64": "aarch64", "X86_64": "x86_64"}
 _NO_CLOUD_INIT = ("centos", "debian", "rhel", "rocky")
 
@@ -61,55 +61,57 @@ class Image:
     licence: str = ""
 
 
-async def find_image(sdk: Sdk, asked: str, architecture: str) -> Image:
+async def find_image(sdk: Sdk, image_name: str, architecture: str) -> Image:
     """The newest image of a line or of a family of the own project, or the image of a name or a link.
 
     `architecture` is x86_64 or aarch64. Raises Refused with the nearest line if there is none.
     """
-    line = LINES.get(asked)
+    line = LINES.get(image_name)
     if line is not None:
         family = dict(line.families).get(architecture)
         if family is None:
-            raise Refused.at(sdk.name, f"there is no {asked} for {architecture}", "take another type, or another image")
+            raise Refused.at(
+                sdk.name, f"there is no {image_name} for {architecture}", "take another type, or another image"
+            )
         return _image(await sdk.read("images", "get_from_family", project=line.project, family=family), architecture)
-    if asked.startswith(_NO_CLOUD_INIT):
-        what = f"{asked}: Google's own image of it brings no cloud-init, so no machine of it could be logged in to"
+    if image_name.startswith(_NO_CLOUD_INIT):
+        what = f"{image_name}: Google's own image of it brings no cloud-init, so no machine of it could be logged in to"
         raise Refused.at(sdk.name, what, f"take one of {', '.join(LINES)}, or an image of your own with cloud-init")
-    found = await _named(sdk, asked)
-    if found is None:
-        hint = nearest(asked, LINES, f"{_OTHERS}, or one of {', '.join(LINES)}")
-        raise Refused.at(sdk.name, f"there is no image {asked!r}", hint)
-    image = _image(found, architecture)
+    response = await _find_by_name(sdk, image_name)
+    if response is None:
+        hint = nearest(image_name, LINES, f"{_HINT}, or one of {', '.join(LINES)}")
+        raise Refused.at(sdk.name, f"there is no image {image_name!r}", hint)
+    image = _image(response, architecture)
     if image.architecture != architecture:
-        what = f"the image {asked} is for {image.architecture}, the machine type is {architecture}"
+        what = f"the image {image_name} is for {image.architecture}, the machine type is {architecture}"
         raise Refused.at(sdk.name, what, "take another type, or another image")
     return image
 
 
-async def _named(sdk: Sdk, asked: str) -> Any:
+async def _find_by_name(sdk: Sdk, image_name: str) -> Any:
     """An image by its link (`projects/P/global/images/NAME` or `.../images/family/F`), or one of the own project."""
-    parts = asked.removeprefix("https://www.googleapis.com/compute/v1/").split("/")
+    parts = image_name.removeprefix("https://www.googleapis.com/compute/v1/").split("/")
     if len(parts) >= 5 and parts[0] == "projects" and parts[2:4] == ["global", "images"]:
-        where, ways = {"project": parts[1]}, [parts[4:]]
-    elif "/" not in asked:
-        where, ways = {}, [[asked], ["family", asked]]
+        project, queries = {"project": parts[1]}, [parts[4:]]
+    elif "/" not in image_name:
+        project, queries = {}, [[image_name], ["family", image_name]]
     else:
         return None
-    for way in ways:
-        by_family = way[0] == "family"
-        name = {"family": way[-1]} if by_family else {"image": way[-1]}
-        found = await none_if_missing(sdk.read("images", "get_from_family" if by_family else "get", **where, **name))
-        if found is not None:
-            return found
+    for query in queries:
+        by_family = query[0] == "family"
+        name = {"family": query[-1]} if by_family else {"image": query[-1]}
+        image = await none_if_missing(sdk.read("images", "get_from_family" if by_family else "get", **project, **name))
+        if image is not None:
+            return image
     return None
 
 
 def _image(response: Any, architecture: str) -> Image:
     windows = any(str(feature.type_) == "WINDOWS" for feature in response.guest_os_features)
-    own = _ARCHITECTURES.get(str(response.architecture or ""), architecture)
+    architecture = _ARCHITECTURES.get(str(response.architecture or ""), architecture)
     billed = (str(one) for one in response.licenses if any(f"/{project}/" in str(one) for project in _LICENSED))
     licence = next((one.rpartition("projects/")[2] for one in billed), "")
-    return Image(str(response.self_link), str(response.name), own, windows, licence)
+    return Image(str(response.self_link), str(response.name), architecture, windows, licence)
 
 
 def default_image(system: str) -> str:

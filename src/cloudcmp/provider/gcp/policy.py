@@ -44,7 +44,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "zoneOperations.list": ("compute.zoneOperations.list",),
 }
 """The permissions of each call of the driver; listing one's own permissions needs none."""
-_NAMED = {
+_PATHS = {
     "compute.googleapis.com/Instance": "/instances/",
     "compute.googleapis.com/Disk": "/disks/",
     "compute.googleapis.com/Firewall": "/firewalls/",
@@ -76,7 +76,7 @@ def policy() -> dict[str, Any]:
             "description": "machines, disks and firewall rules of other names cannot be touched",
             "expression": " && ".join(
                 f'(resource.type != "{kind}" || resource.name.extract("{part}{{name}}").startsWith("{PREFIX}"))'
-                for kind, part in _NAMED.items()
+                for kind, part in _PATHS.items()
             ),
         },
     }

@@ -74,10 +74,10 @@ class Sdk(SdkClient):
 
     async def change(self, service: str, method: str, **fields: Any) -> Any:
         """A call that creates or deletes something, sent once; raises LostAnswer if it may have been executed."""
-        answer = await self.run_in_thread(lambda: self._call(service, method, fields, changes=True), changes=True)
-        if not answer.name:
+        response = await self.run_in_thread(lambda: self._call(service, method, fields, changes=True), changes=True)
+        if not response.name:
             raise LostAnswer.at(self.name, f"{service}.{method} answered without an operation", "it is looked for")
-        return answer
+        return response
 
     async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:
         """A complete list, as the responses of all its pages; raises IncompleteListing."""
@@ -100,14 +100,14 @@ class Sdk(SdkClient):
         await self.read("regions", "list", max_results=1)
         return None if self.ahead_s is None else time.time() + self.ahead_s
 
-    async def granted(self, permissions: tuple[str, ...]) -> frozenset[str]:
+    async def granted_permissions(self, permissions: tuple[str, ...]) -> frozenset[str]:
         """The permissions among these that the caller has in the project.
 
         https://cloud.google.com/resource-manager/reference/rest/v1/projects/testIamPermissions
         """
-        return await self.run_in_thread(lambda: self._granted_now(permissions))
+        return await self.run_in_thread(lambda: self._test_permissions(permissions))
 
-    def _granted_now(self, permissions: tuple[str, ...]) -> frozenset[str]:
+    def _test_permissions(self, permissions: tuple[str, ...]) -> frozenset[str]:
         def call() -> frozenset[str]:
             project = self.project()
             host = self.endpoint() or f"https://cloudresourcemanager.{self._universe()}"
@@ -138,16 +138,16 @@ class Sdk(SdkClient):
         """Runs blocking read-only work; imports the client before the deadline begins."""
         if self._credentials is None:
             self._check_installed()
-            SdkClient.run_blocking(self, self._ready)
-        self._load()
+            SdkClient.run_blocking(self, self._find_credentials)
+        self._import_client()
         return SdkClient.run_blocking(self, work, region)
 
     async def run_in_thread(self, work: Callable[[], _T], region: str = "", *, changes: bool = False) -> _T:
         """Runs blocking work in a thread; imports the client before the deadline begins."""
         if self._credentials is None:
             self._check_installed()
-            await SdkClient.run_in_thread(self, self._ready)
-        await asyncio.to_thread(self._load)
+            await SdkClient.run_in_thread(self, self._find_credentials)
+        await asyncio.to_thread(self._import_client)
         return await SdkClient.run_in_thread(self, work, region, changes=changes)
 
     def _call(self, service: str, method: str, fields: dict[str, Any], *, changes: bool) -> Any:
@@ -178,7 +178,7 @@ class Sdk(SdkClient):
         if service == "regions":
             from google.cloud.compute_v1.services.regions.transports import rest
 
-            transport = _dated(self, rest)
+            transport = _transport_with_date(self, rest)
         client = kind(credentials=self._credentials, client_options=options, transport=transport)
         limit_logging(*_NOISY)  # the first client sets levels from GOOGLE_SDK_PYTHON_LOGGING_SCOPE
         return client
@@ -187,7 +187,7 @@ class Sdk(SdkClient):
         """The domain of the credentials' cloud: Google's own, or one that a partner runs."""
         return str(getattr(self._credentials, "universe_domain", "") or "googleapis.com")
 
-    def _ready(self) -> None:
+    def _find_credentials(self) -> None:
         """Finds the credentials; without any, the large client is never loaded."""
         with self._lock:
             self.call_library(self._open, fault_of)
@@ -195,13 +195,13 @@ class Sdk(SdkClient):
     def _check_installed(self) -> None:
         """Raises UserMistake if the client is not installed, without importing it."""
         try:
-            found = find_spec("google.cloud.compute_v1")
+            spec = find_spec("google.cloud.compute_v1")
         except ImportError:
-            found = None
-        if found is None:
+            spec = None
+        if spec is None:
             raise self.missing_library()
 
-    def _load(self) -> None:
+    def _import_client(self) -> None:
         """Imports the client before any deadline begins: it takes seconds, and many on a busy machine."""
         self.call_library(lambda: import_modules("google.cloud.compute_v1"), fault_of)
 
@@ -229,14 +229,14 @@ class Sdk(SdkClient):
             return self._session
 
 
-def _dated(sdk: Sdk, rest: Any) -> Callable[..., Any]:
+def _transport_with_date(sdk: Sdk, rest: Any) -> Callable[..., Any]:
     """A transport factory for one service that records the date header of each list response."""
 
-    class Dating(rest.RegionsRestInterceptor):  # type: ignore[misc]
+    class DateRecorder(rest.RegionsRestInterceptor):  # type: ignore[misc]
         def post_list_with_metadata(self, response: Any, metadata: Any) -> Any:
             date = {str(key).lower(): str(value) for key, value in metadata}.get("date", "")
             at = parse_http_date(date)
             sdk.ahead_s = None if at is None else at - time.time()
             return response, metadata
 
-    return lambda **more: rest.RegionsRestTransport(interceptor=Dating(), **more)
+    return lambda **more: rest.RegionsRestTransport(interceptor=DateRecorder(), **more)
