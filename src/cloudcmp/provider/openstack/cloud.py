@@ -53,7 +53,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         self._lifecycle = NovaLifecycle(self._sdk, self._firewalls, floatings, Absence(settle_s, "told of", clock))
         self._resize = Resize(self._lifecycle, pause_s)
         self._lists = Lists(self._sdk, self._firewalls, floatings)
-        self._sent: dict[str, str | None] = {}
+        self._ids_by_token: dict[str, str | None] = {}
 
     # -- looking around
 
@@ -65,7 +65,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
 
     async def account(self) -> str:
         """The project of the credentials, and the address of Keystone."""
-        project, _ = await self._sdk.run_in_thread(self._sdk.project_now, "")
+        project, _ = await self._sdk.run_in_thread(self._sdk.project, "")
         return self._sdk.with_endpoint(project or UNKNOWN_ACCOUNT)
 
     async def date(self) -> float | None:
@@ -80,11 +80,11 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
 
         Nova takes no token: a request with a token that was sent before is not sent again, but looked for.
         """
-        if request.token in self._sent:
+        if request.token in self._ids_by_token:
             await self._check(request)
-            return await self._sent_before(request)
-        self._sent[request.token] = made = await CloudDriver.create(self, request)
-        return made
+            return await self._find_earlier(request)
+        self._ids_by_token[request.token] = id = await CloudDriver.create(self, request)
+        return id
 
     def _controller_address(self) -> str:
         return local_address(self._sdk.endpoint())
@@ -95,7 +95,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
     async def _prefetch(self, request: CreateRequest) -> None:
         options = dict(request.options)
         check_options(options, request.name)
-        await self._catalog.warm(request.region, request.offering, options)
+        await self._catalog.prefetch(request.region, request.offering, options)
 
     async def _create_firewall(self, request: CreateRequest) -> str:
         return await self._firewalls.create(request)
@@ -104,40 +104,40 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         region, options = request.region, dict(request.options)
         flavor = await self._catalog.flavor(region, request.offering)
         image = await self._catalog.image(region, options)
-        reach = await self._catalog.reach(region, options)
-        door = await self._sdk.run_in_thread(lambda: self._sdk.door_now(region, COMPUTE), region)
-        if door is None:
+        network = await self._catalog.network(region, options)
+        endpoint = await self._sdk.run_in_thread(lambda: self._sdk.service_endpoint(region, COMPUTE), region)
+        if endpoint is None:
             raise Refused.at(f"{self.name}/{region}", "this cloud has no Nova there", "see 'openstack catalog list'")
         group = None
         if options.get("placement") in POLICIES and options.get(FIREWALL):
             group = await self._firewalls.placement_of(region, options[FIREWALL])
-        body = server_body(request, flavor, image, reach, door, group)
-        self._lifecycle.reaches[request.token] = reach
-        self._sent[request.token] = None
+        body = server_body(request, flavor, image, network, endpoint, group)
+        self._lifecycle.networks[request.token] = network
+        self._ids_by_token[request.token] = None
         try:
-            answer = await self._sdk.change(region, COMPUTE, "POST", "/servers", body)
+            response = await self._sdk.change(region, COMPUTE, "POST", "/servers", body)
         except NOTHING_MADE:
-            del self._sent[request.token]
+            del self._ids_by_token[request.token]
             raise
-        return require_id(answer, "server", "id", where=request.name)
+        return require_id(response, "server", "id", where=request.name)
 
-    async def _sent_before(self, request: CreateRequest) -> str:
+    async def _find_earlier(self, request: CreateRequest) -> str:
         """The id of the resource created with a token; raises LostAnswer if it is not found."""
-        known = self._sent[request.token]
-        if known is None:
+        id = self._ids_by_token[request.token]
+        if id is None:
             study = metadata_of(request).get("cloudcmp:study", "")
-            found = await self._lists.find(request.region, study, request.token)
-            known = next((one.cloud_id for one in found if one.token == request.token), None)
-        if known is None:
+            resources = await self._lists.find(request.region, study, request.token)
+            id = next((one.cloud_id for one in resources if one.token == request.token), None)
+        if id is None:
             what = "this token was sent before, and what came of it is not known"
             raise LostAnswer.at(request.name, what, SEARCH_NOTICE)
-        return known
+        return id
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, volumes, floating addresses and groups of a study, by tag and by token."""
-        where = (region,) if region else await self._catalog.regions()
-        found = [await self._lists.find(one, study, token) for one in where]
-        return tuple(item for some in found for item in some)
+        regions = (region,) if region else await self._catalog.regions()
+        resources = [await self._lists.find(one, study, token) for one in regions]
+        return tuple(item for items in resources for item in items)
 
     async def leftovers(self) -> Listing:
         """All resources with the schema tag in all regions of the service catalogue."""

@@ -16,10 +16,10 @@ from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule
 from cloudcmp.provider.common.responses import SEARCH_NOTICE, leftover_fault, require_id
 from cloudcmp.provider.openstack.launch import POLICIES
 from cloudcmp.provider.openstack.sdk import COMPUTE, NETWORK, Sdk
-from cloudcmp.provider.openstack.tags import Mark, mark_in
+from cloudcmp.provider.openstack.tags import Mark, parse_mark
 
-_TRIES = 10
-_NAMED = (2, 64)  # a server group has one policy from this microversion, before it a list
+_ATTEMPTS = 10
+_ONE_POLICY = (2, 64)  # a server group has one policy from this microversion, before it a list
 PLACEMENT = "placement/"
 """The prefix of a server group's id, to distinguish it from a security group's."""
 _ANY_ID = "0" * 36
@@ -34,58 +34,60 @@ class Firewalls:
 
     async def create(self, request: CreateRequest) -> str:
         """Creates a group with its rules, or none: deletes it again if its rules fail."""
-        rules = list(_rules(request))
+        rules = list(_ssh_rules(request))
         mark = Mark(request.token, request.tags)
         Mark(request.token, request.tags, _ANY_ID).text(request.name)  # a mark with an id must fit as well
-        group = await self._group(request, mark)
+        group = await self._create_group(request, mark)
         try:
-            await self._open(request.region, group, rules)
-            await self._place(request, group)
+            await self._add_rules(request.region, group, rules)
+            await self._create_server_group(request, group)
         except BaseException as error:
             await self._undo(request, group, error)
             raise
         return group
 
-    async def _group(self, request: CreateRequest, mark: Mark) -> str:
+    async def _create_group(self, request: CreateRequest, mark: Mark) -> str:
         """Creates the empty group, or finds it if its response was lost."""
-        response = {"name": request.name, "description": mark.text(request.name)}
+        body = {"name": request.name, "description": mark.text(request.name)}
         try:
-            made = await self.sdk.change(
-                request.region, NETWORK, "POST", "/security-groups", {"security_group": response}
+            created = await self.sdk.change(
+                request.region, NETWORK, "POST", "/security-groups", {"security_group": body}
             )  # fmt: skip
-            return require_id(made, "security_group", "id", where=request.name)
+            return require_id(created, "security_group", "id", where=request.name)
         except LostAnswer as fault:
-            for _ in range(_TRIES):
-                found = [id for id, _, one in await self.groups(request.region) if one.token == request.token]
-                if found:
-                    return found[0]
+            for _ in range(_ATTEMPTS):
+                ids = [id for id, _, one in await self.groups(request.region) if one.token == request.token]
+                if ids:
+                    return ids[0]
                 await asyncio.sleep(self.pause_s)
             what = fault.faults[0].what
             # Not LostAnswer: a group found later is incomplete, and the candidate is not at fault.
             raise IncompleteListing.at(request.name, what, SEARCH_NOTICE) from None
 
-    async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
+    async def _add_rules(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
         """Adds all rules in one call: SSH from the controller, everything from the group itself."""
         own = [{"ethertype": kind, "remote_group_id": group} for kind in ("IPv4", "IPv6")]
-        ours = [{"direction": "ingress", "security_group_id": group, **rule} for rule in (*rules, *own)]
+        rows = [{"direction": "ingress", "security_group_id": group, **rule} for rule in (*rules, *own)]
         try:
             await self.sdk.change(
-                region, NETWORK, "POST", "/security-group-rules", {"security_group_rules": ours}, again=True
+                region, NETWORK, "POST", "/security-group-rules", {"security_group_rules": rows}, again=True
             )  # fmt: skip
         except Refused as fault:
             if not fault.is_refusal(RefusalKind.EXISTS):
                 raise
 
-    async def _place(self, request: CreateRequest, group: str) -> None:
+    async def _create_server_group(self, request: CreateRequest, group: str) -> None:
         policy = POLICIES.get(dict(request.options).get("placement", ""))
         if policy is None:
             return
-        door = await self.sdk.run_in_thread(lambda: self.sdk.door_now(request.region, COMPUTE), request.region)
-        known = tuple(int(part) for part in ((door and door.microversion) or "2.1").split("."))
-        response = {"policy": policy} if known >= _NAMED else {"policies": [policy]}
+        endpoint = await self.sdk.run_in_thread(
+            lambda: self.sdk.service_endpoint(request.region, COMPUTE), request.region
+        )
+        version = tuple(int(part) for part in ((endpoint and endpoint.microversion) or "2.1").split("."))
+        policies = {"policy": policy} if version >= _ONE_POLICY else {"policies": [policy]}
         name = Mark(request.token, request.tags, group).text(request.name)
         await self.sdk.change(
-            request.region, COMPUTE, "POST", "/os-server-groups", {"server_group": {"name": name, **response}}
+            request.region, COMPUTE, "POST", "/os-server-groups", {"server_group": {"name": name, **policies}}
         )
 
     async def _undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
@@ -99,18 +101,18 @@ class Firewalls:
 
     async def placement_of(self, region: str, group: str) -> str | None:
         """The id of the server group that belongs to a security group."""
-        return next((id for id, _, mark in await self.placements(region) if mark.on == group), None)
+        return next((id for id, _, mark in await self.placements(region) if mark.parent == group), None)
 
     async def groups(self, region: str) -> list[tuple[str, str, Mark]]:
         """Our security groups: id, name and mark."""
         listed = await self.sdk.own(region, "/security-groups", "security_groups")
-        marked = [(one, mark_in(str(one.get("description") or ""))) for one in listed]
+        marked = [(one, parse_mark(str(one.get("description") or ""))) for one in listed]
         return [(str(one["id"]), str(one.get("name") or ""), mark) for one, mark in marked if mark is not None]
 
     async def placements(self, region: str) -> list[tuple[str, str, Mark]]:
         """Our server groups: id, policy and mark."""
         listed = await self.sdk.pages(region, COMPUTE, "/os-server-groups", "server_groups")
-        marked = [(one, mark_in(str(one.get("name") or ""))) for one in listed]
+        marked = [(one, parse_mark(str(one.get("name") or ""))) for one in listed]
         return [
             (str(one["id"]), str(one.get("policy") or one.get("policies")), mark) for one, mark in marked if mark
         ]  # fmt: skip
@@ -119,7 +121,7 @@ class Firewalls:
         """The rules of a group, as Neutron lists them."""
         listed = await self.sdk.own(region, "/security-groups", "security_groups")
         return [
-            _held(one, id)
+            _to_rule(one, id)
             for group in listed
             if group.get("id") == id
             for one in group.get("security_group_rules") or ()
@@ -132,20 +134,20 @@ class Firewalls:
             path = f"/os-server-groups/{id.removeprefix(PLACEMENT)}"
             return await self.sdk.delete(region, COMPUTE, path)
         for one, _, mark in await self.placements(region):
-            if mark.on == id:
+            if mark.parent == id:
                 await self.sdk.delete(region, COMPUTE, f"/os-server-groups/{one}")
         return await self.sdk.delete(region, NETWORK, f"/security-groups/{id}")
 
-    async def there(self, region: str, id: str) -> bool:
+    async def exists(self, region: str, id: str) -> bool:
         """True if a group or its server group is listed."""
-        placed = await self.placements(region)
+        placements = await self.placements(region)
         if id.startswith(PLACEMENT):
-            return id.removeprefix(PLACEMENT) in {one for one, _, _ in placed}
+            return id.removeprefix(PLACEMENT) in {one for one, _, _ in placements}
         listed = await self.sdk.own(region, "/security-groups", "security_groups")
-        return id in {one.get("id") for one in listed} or id in {mark.on for _, _, mark in placed}
+        return id in {one.get("id") for one in listed} or id in {mark.parent for _, _, mark in placements}
 
 
-def _held(rule: dict[str, Any], group: str) -> Rule:
+def _to_rule(rule: dict[str, Any], group: str) -> Rule:
     """Converts a rule of Neutron; one without a source admits everybody."""
     source = str(rule.get("remote_ip_prefix") or rule.get("remote_group_id") or "everybody")
     first, last = rule.get("port_range_min"), rule.get("port_range_max")
@@ -153,7 +155,7 @@ def _held(rule: dict[str, Any], group: str) -> Rule:
     return Rule(MEMBERS if source == group else source, str(rule.get("protocol") or ANY), ports)
 
 
-def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
+def _ssh_rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """One rule for each address of the controller; raises Refused if there is none or one is wide."""
     for net in allowed_nets(request):
         door = {"protocol": "tcp", "port_range_min": SSH, "port_range_max": SSH, "remote_ip_prefix": str(net)}

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, RefusalKind, Refused
-from cloudcmp.provider.openstack.networks import Reach
+from cloudcmp.provider.openstack.networks import Network
 from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
-from cloudcmp.provider.openstack.tags import Mark, mark_in
+from cloudcmp.provider.openstack.tags import Mark, parse_mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,33 +33,33 @@ class FloatingAddresses:
     async def all(self, region: str) -> list[FloatingAddress]:
         """All addresses with our marks, of any study."""
         listed = await self.sdk.own(region, "/floatingips", "floatingips")
-        marked = [(one, mark_in(str(one.get("description") or ""))) for one in listed]
+        marked = [(one, parse_mark(str(one.get("description") or ""))) for one in listed]
         return [_floating(one, mark) for one, mark in marked if mark is not None]
 
-    async def of(self, region: str, server: str) -> list[FloatingAddress]:
+    async def of_server(self, region: str, server: str) -> list[FloatingAddress]:
         """The floating addresses of one machine."""
-        return [one for one in await self.all(region) if one.mark.on == server]
+        return [one for one in await self.all(region) if one.mark.parent == server]
 
-    async def give(self, region: str, server: str, mark: Mark, reach: Reach) -> str | None:
+    async def ensure(self, region: str, server: str, mark: Mark, network: Network) -> str | None:
         """The floating address of a machine, created if there is none; None while the machine has no port."""
-        before = await self.of(region, server)
-        if before:
-            return before[0].address
+        existing = await self.of_server(region, server)
+        if existing:
+            return existing[0].address
         ports = await self.sdk.pages(region, NETWORK, "/ports", "ports", device_id=server)
-        port = next((one for one in ports if one.get("network_id") == reach.network and one.get("fixed_ips")), None)
+        port = next((one for one in ports if one.get("network_id") == network.id and one.get("fixed_ips")), None)
         if port is None:
             return None
-        text = replace(mark, on=server).text(server)
-        response = {"floating_network_id": reach.floating, "port_id": port["id"], "description": text}
+        text = replace(mark, parent=server).text(server)
+        body = {"floating_network_id": network.floating, "port_id": port["id"], "description": text}
         try:
-            made = await self.sdk.change(region, NETWORK, "POST", "/floatingips", {"floatingip": response})
+            created = await self.sdk.change(region, NETWORK, "POST", "/floatingips", {"floatingip": body})
         except LostAnswer:
             return None  # the next look finds or creates it
         except Refused as fault:
             if fault.is_refusal(RefusalKind.EXISTS):
                 return None
             raise
-        return str(made.get("floatingip", {}).get("floating_ip_address") or "") or None
+        return str(created.get("floatingip", {}).get("floating_ip_address") or "") or None
 
     async def release(self, region: str, id: str) -> bool:
         """Deletes a floating address; False if there was none."""

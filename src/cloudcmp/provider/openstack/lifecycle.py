@@ -14,33 +14,33 @@ from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle
 from cloudcmp.provider.common.responses import none_if_missing
-from cloudcmp.provider.openstack.faults import scarce
+from cloudcmp.provider.openstack.faults import scarcity_fault
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import SERVER, TOKEN
 from cloudcmp.provider.openstack.listing import volumes
-from cloudcmp.provider.openstack.networks import Reach
+from cloudcmp.provider.openstack.networks import Network
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import Mark
 
-_RUNS = {"ACTIVE", "PASSWORD", "VERIFY_RESIZE"}
-_STANDS = {"SHUTOFF", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED", "RESCUE"}
+_RUNNING = {"ACTIVE", "PASSWORD", "VERIFY_RESIZE"}
+_STOPPED = {"SHUTOFF", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED", "RESCUE"}
 _GONE = {"DELETED"}
-_SOFT = "SOFT_DELETED"
+_SOFT_DELETED = "SOFT_DELETED"
 _PATHS = {VOLUME: (BLOCKS, "/volumes/{}"), INSTANCE: (COMPUTE, "/servers/{}"), ADDRESS: (NETWORK, "/floatingips/{}")}
-Said = dict[str, Any]
+Response = dict[str, Any]
 
 
 @dataclass(slots=True)
 class NovaLifecycle(ResourceLifecycle):
-    """The life of one cloud's resources; `reaches` maps this process's tokens to their machines' networks."""
+    """The life of one cloud's resources; `networks` maps this process's tokens to their machines' networks."""
 
     sdk: Sdk
     firewalls: Firewalls
     floatings: FloatingAddresses
     absence: Absence
-    reaches: dict[str, Reach] = field(default_factory=dict)
-    _ended: set[str] = field(default_factory=set)
+    networks: dict[str, Network] = field(default_factory=dict)
+    _deleted: set[str] = field(default_factory=set)
     _addresses: dict[str, str] = field(default_factory=dict)
 
     # -- ends
@@ -61,24 +61,24 @@ class NovaLifecycle(ResourceLifecycle):
 
     async def _end(self, region: str, id: str) -> None:
         """Deletes the machine first, since it costs most; then its addresses, and its volumes if they outlive it."""
-        self._ended.add(id)
-        response = await self.seen(region, id)
+        self._deleted.add(id)
+        response = await self.describe(region, id)
         if response is not None:
-            await self._claim(region, id, response)
-            if response.get("status") == _SOFT:
+            await self._mark_volumes(region, id, response)
+            if response.get("status") == _SOFT_DELETED:
                 action = ("POST", f"/servers/{id}/action", {"forceDelete": None})
                 await self.sdk.change(region, COMPUTE, *action, again=True)
                 self.absence.record_deletion((region, id))
             else:
                 await ResourceLifecycle.destroy(self, Handle(INSTANCE, region, id))
-        for one in await self.floatings.of(region, id):
+        for one in await self.floatings.of_server(region, id):
             await self.floatings.release(region, one.id)
         if response is None:
-            for volume in await self._own_volumes(region, id):
+            for volume in await self._marked_volumes(region, id):
                 if volume.get("status") != "deleting":
                     await ResourceLifecycle.destroy(self, Handle(VOLUME, region, str(volume["id"])))
 
-    async def _claim(self, region: str, id: str, response: Said) -> None:
+    async def _mark_volumes(self, region: str, id: str, response: Response) -> None:
         """Marks a machine's volumes, which Nova creates without our tags and may fail to delete; ignores failures."""
         attached = response.get("os-extended-volumes:volumes_attached") or ()
         metadata = {**(response.get("metadata") or {}), SERVER: id}
@@ -88,35 +88,35 @@ class NovaLifecycle(ResourceLifecycle):
                     path = f"/volumes/{one['id']}/metadata"
                     await self.sdk.change(region, BLOCKS, "POST", path, {"metadata": metadata}, again=True)
 
-    async def _own_volumes(self, region: str, id: str) -> list[Said]:
+    async def _marked_volumes(self, region: str, id: str) -> list[Response]:
         """The volumes that were marked for a machine and are attached to none."""
         if not await self.sdk.has(region, BLOCKS):
             return []
-        found = [one for one in await volumes(self.sdk, region) if (one.get("metadata") or {}).get(SERVER) == id]
-        return [one for one in found if one.get("status") != "deleted"]
+        marked = [one for one in await volumes(self.sdk, region) if (one.get("metadata") or {}).get(SERVER) == id]
+        return [one for one in marked if one.get("status") != "deleted"]
 
     async def state(self, handle: Handle) -> str | None:
         """THERE while it or a part of it is listed, also if stopped or soft-deleted."""
-        return PRESENT if await self._there(handle) else None
+        return PRESENT if await self._exists(handle) else None
 
-    async def _there(self, handle: Handle) -> bool:
+    async def _exists(self, handle: Handle) -> bool:
         region, id = handle.region, handle.cloud_id
         if handle.kind == FIREWALL:
-            return await self.firewalls.there(region, id)
+            return await self.firewalls.exists(region, id)
         if handle.kind != INSTANCE:
             return await self._read(handle) is not None
-        if await self.seen(region, id) is not None:
+        if await self.describe(region, id) is not None:
             return True
-        return bool(await self.floatings.of(region, id)) or bool(await self._own_volumes(region, id))
+        return bool(await self.floatings.of_server(region, id)) or bool(await self._marked_volumes(region, id))
 
-    async def _read(self, handle: Handle) -> Said | None:
+    async def _read(self, handle: Handle) -> Response | None:
         service, path = _PATHS[handle.kind]
         response = await none_if_missing(self.sdk.read(handle.region, service, path.format(handle.cloud_id)))
         if response is None:
             return None
         return next((one for one in response.values() if isinstance(one, dict)), response)
 
-    async def seen(self, region: str, id: str) -> Said | None:
+    async def describe(self, region: str, id: str) -> Response | None:
         """Nova's description of a machine, None if there is none."""
         response = await self._read(Handle(INSTANCE, region, id))
         return None if response is not None and response.get("status") in _GONE else response
@@ -130,7 +130,7 @@ class NovaLifecycle(ResourceLifecycle):
         for a machine that failed because of that: Nova reports it only then.
         """
         region, id = handle.region, handle.cloud_id
-        response = await self.seen(region, id)
+        response = await self.describe(region, id)
         if response is None:
             return MachineStatus("pending", why="it is not told of yet")
         status, why = (
@@ -138,42 +138,42 @@ class NovaLifecycle(ResourceLifecycle):
             one_line(str((response.get("fault") or {}).get("message") or "")),
         )
         if status == "ERROR":
-            fault = scarce(why, why, f"{self.sdk.name}/{region}")
+            fault = scarcity_fault(why, why, f"{self.sdk.name}/{region}")
             if fault is not None:
                 raise fault
             return MachineStatus("stopped", why=why or "it is in the state ERROR", taken=False)
-        if status in _STANDS or status == _SOFT:
+        if status in _STOPPED or status == _SOFT_DELETED:
             return MachineStatus("stopped", why=f"Nova says {status}", taken=False)
         fixed, floating = _addresses(response)
-        if status not in _RUNS:
+        if status not in _RUNNING:
             return MachineStatus("pending", peer_address=fixed, why=why)
-        reach = self.reaches.get(str((response.get("metadata") or {}).get(TOKEN)))
-        if reach is not None and reach.floating is not None:
-            floating = await self._outside(region, id, response, reach)
+        network = self.networks.get(str((response.get("metadata") or {}).get(TOKEN)))
+        if network is not None and network.floating is not None:
+            floating = await self._floating_address(region, id, response, network)
             return MachineStatus("running", floating, peer_address=fixed, why=why, taken=False)
         return MachineStatus("running", floating or fixed, peer_address=fixed, why=why, taken=False)
 
-    async def _outside(self, region: str, id: str, response: Said, reach: Reach) -> str | None:
+    async def _floating_address(self, region: str, id: str, response: Response, network: Network) -> str | None:
         """The floating address of a machine of this process; None until it has one, or if it is being deleted."""
-        if id in self._addresses or id in self._ended:
+        if id in self._addresses or id in self._deleted:
             return self._addresses.get(id)
-        told = {str(key): str(value) for key, value in response["metadata"].items()}
-        mark = Mark(told.pop(TOKEN), tuple(sorted(told.items())), id)
-        address = await self.floatings.give(region, id, mark, reach)
+        metadata = {str(key): str(value) for key, value in response["metadata"].items()}
+        mark = Mark(metadata.pop(TOKEN), tuple(sorted(metadata.items())), id)
+        address = await self.floatings.ensure(region, id, mark, network)
         if address:
             self._addresses[id] = address
         return address
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is unknown."""
-        response = await self.seen(handle.region, handle.cloud_id) or {}
+        response = await self.describe(handle.region, handle.cloud_id) or {}
         return response.get("OS-EXT-AZ:availability_zone") or None
 
 
-def _addresses(response: Said) -> tuple[str | None, str | None]:
+def _addresses(response: Response) -> tuple[str | None, str | None]:
     """A machine's fixed address, IPv4 if it has one, and its floating address as Nova reports it."""
-    all_of = [one for some in (response.get("addresses") or {}).values() for one in some]
-    in_order = sorted(all_of, key=lambda one: one.get("version") != 4)
+    addresses = [one for some in (response.get("addresses") or {}).values() for one in some]
+    in_order = sorted(addresses, key=lambda one: one.get("version") != 4)
     kinds = {"fixed": "", "floating": ""}
     for one in reversed(in_order):
         kinds[str(one.get("OS-EXT-IPS:type") or "fixed")] = str(one.get("addr") or "")
@@ -183,8 +183,8 @@ def _addresses(response: Said) -> tuple[str | None, str | None]:
 # Nova stops, moves and starts a machine to resize it, and waits for a confirmation.
 # https://docs.openstack.org/api-ref/compute/#resize-server-resize-action
 _RESIZE_S = 900.0
-_BEGIN_S = 60.0  # how long Nova may report ACTIVE after accepting a resize
-_DONE = "VERIFY_RESIZE"
+_START_S = 60.0  # how long Nova may report ACTIVE after accepting a resize
+_RESIZED = "VERIFY_RESIZE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +201,19 @@ class Resize:
         Before the confirmation the machine runs already, and keeps its old place as well. Raises NoCapacity if no host
         has room, Refused if the flavor does not fit: then the machine is unchanged.
         """
-        await self._act(handle, {"resize": {"flavorRef": flavor}})
+        await self._post_action(handle, {"resize": {"flavorRef": flavor}})
         stopped()
         began, moving = self.lifecycle.absence.clock(), False
         while True:
-            response = await self._seen(handle)
+            response = await self._describe(handle)
             status = str(response.get("status") or "")
-            if status == _DONE:
+            if status == _RESIZED:
                 break
             moving |= status == "RESIZE"
             self._check(handle, response, moving, self.lifecycle.absence.clock() - began)
             await asyncio.sleep(self.pause_s)
-        await self._act(handle, {"confirmResize": None})
-        while (await self._seen(handle)).get("status") == _DONE:
+        await self._post_action(handle, {"confirmResize": None})
+        while (await self._describe(handle)).get("status") == _RESIZED:
             if self.lifecycle.absence.clock() - began > _RESIZE_S:
                 raise ProviderFault.at(handle.cloud_id, "its resize is confirmed and does not end", "see Nova")
             await asyncio.sleep(self.pause_s)
@@ -224,22 +224,22 @@ class Resize:
             str(response.get("status") or ""),
             one_line(str((response.get("fault") or {}).get("message") or "")),
         )
-        failed = status == "ERROR" or (status in {"ACTIVE", "SHUTOFF"} and (moving or waited_s > _BEGIN_S))
+        failed = status == "ERROR" or (status in {"ACTIVE", "SHUTOFF"} and (moving or waited_s > _START_S))
         if failed:
             what = why or f"it was not resized, and is {status}"
-            fault = scarce(what, what, handle.cloud_id)
+            fault = scarcity_fault(what, what, handle.cloud_id)
             raise fault or ProviderFault.at(handle.cloud_id, what, "take another type, or resize less")
         if waited_s > _RESIZE_S:
             what = f"it is not resized after {_RESIZE_S:g} s"
             raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
 
-    async def _act(self, handle: Handle, body: dict[str, Any]) -> None:
+    async def _post_action(self, handle: Handle, body: dict[str, Any]) -> None:
         sdk, path = self.lifecycle.sdk, f"/servers/{handle.cloud_id}/action"
         await sdk.change(handle.region, COMPUTE, "POST", path, body)
 
-    async def _seen(self, handle: Handle) -> dict[str, Any]:
+    async def _describe(self, handle: Handle) -> dict[str, Any]:
         try:
-            response = await self.lifecycle.seen(handle.region, handle.cloud_id)
+            response = await self.lifecycle.describe(handle.region, handle.cloud_id)
         except IncompleteListing:
             return {}
         if response is None:

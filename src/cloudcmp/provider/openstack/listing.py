@@ -15,7 +15,7 @@ from cloudcmp.provider.openstack.launch import SERVER, TOKEN
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
 
 _AT_ONCE = 4
-_ENDED = {"DELETED"}
+_DELETED = {"DELETED"}
 _PAGE = "1000"
 
 
@@ -29,9 +29,9 @@ class Lists:
 
     async def find(self, region: str, study: str, token: str | None) -> tuple[TaggedResource, ...]:
         """Resources in a region with the study's tag or the token, each once; raises IncompleteListing."""
-        kinds = await asyncio.gather(*(kind(region) for kind in self._kinds))
-        found = [item for items in kinds for item in items]
-        return tuple(item for item in found if belongs(item, study, token))
+        results = await asyncio.gather(*(kind(region) for kind in self._kinds))
+        resources = [item for items in results for item in items]
+        return tuple(item for item in resources if belongs(item, study, token))
 
     async def leftovers(self, regions: Callable[[], Awaitable[Iterable[str]]]) -> Listing:
         """All resources with the schema tag in all regions, and a line for each failed list."""
@@ -58,18 +58,18 @@ class Lists:
         Servers of a cell that is down do: https://docs.openstack.org/api-guide/compute/down_cells.html
         """
         listed = await self.sdk.pages(region, COMPUTE, "/servers/detail", "servers", limit=_PAGE)
-        dark = [one for one in listed if not isinstance(one.get("metadata"), dict)]
-        if dark:
-            what = f"{len(dark)} servers are listed without what they bear: a part of this Nova does not answer"
+        incomplete = [one for one in listed if not isinstance(one.get("metadata"), dict)]
+        if incomplete:
+            what = f"{len(incomplete)} servers are listed without what they bear: a part of this Nova does not answer"
             raise IncompleteListing.at(f"{self.sdk.name}/{region}", what, "ask again")
-        return [item for item in (_server(region, response) for response in listed) if item.state not in _ENDED]
+        return [item for item in (_server(region, response) for response in listed) if item.state not in _DELETED]
 
     async def _volumes(self, region: str) -> list[TaggedResource]:
         """Volumes with our tags that no machine deletes when it ends."""
         if not await self.sdk.has(region, BLOCKS):
             return []
-        found = [_volume(region, one) for one in await volumes(self.sdk, region) if not one.get("attachments")]
-        return [item for item in found if item.state not in {"deleting", "deleted"}]
+        resources = [_volume(region, one) for one in await volumes(self.sdk, region) if not one.get("attachments")]
+        return [item for item in resources if item.state not in {"deleting", "deleted"}]
 
     async def _addresses(self, region: str) -> list[TaggedResource]:
         return [
@@ -105,18 +105,18 @@ def offering_of(response: dict[str, Any]) -> str | None:
 
 
 def _server(region: str, response: dict[str, Any]) -> TaggedResource:
-    told = {str(key): str(value) for key, value in response["metadata"].items()}
-    token = told.pop(TOKEN, None)
+    tags = {str(key): str(value) for key, value in response["metadata"].items()}
+    token = tags.pop(TOKEN, None)
     name, state = str(response.get("name") or ""), str(response.get("status") or "unknown")
     return TaggedResource(
-        str(response["id"]), name, token, tuple(sorted(told.items())), state, INSTANCE, region, offering_of(response)
+        str(response["id"]), name, token, tuple(sorted(tags.items())), state, INSTANCE, region, offering_of(response)
     )  # fmt: skip
 
 
 def _volume(region: str, response: dict[str, Any]) -> TaggedResource:
-    told = {str(key): str(value) for key, value in (response.get("metadata") or {}).items()}
-    token = told.pop(TOKEN, None)
-    told.pop(SERVER, None)
+    metadata = {str(key): str(value) for key, value in (response.get("metadata") or {}).items()}
+    token = metadata.pop(TOKEN, None)
+    metadata.pop(SERVER, None)
     name, state = str(response.get("name") or ""), str(response.get("status") or "unknown")
-    tags = tuple(sorted(told.items()))
+    tags = tuple(sorted(metadata.items()))
     return TaggedResource(str(response["id"]), name, token, tags, state, VOLUME, region, response.get("volume_type"))

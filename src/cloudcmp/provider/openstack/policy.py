@@ -6,7 +6,7 @@ method and a path; it cannot test tags.
 
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, IMAGE, NETWORK
 
-LOOKS = (
+READ_CALLS = (
     (COMPUTE, "/flavors/detail"),
     (COMPUTE, "/limits"),
     (COMPUTE, "/os-server-groups"),
@@ -27,7 +27,7 @@ LOOKS = (
     (IMAGE, "/images/{id}"),
 )
 """Read-only calls."""
-CHANGES = (
+CHANGE_CALLS = (
     (COMPUTE, "POST", "/servers"),
     (COMPUTE, "DELETE", "/servers/{id}"),
     (COMPUTE, "POST", "/servers/{id}/action"),
@@ -47,9 +47,9 @@ _ROOTS = {COMPUTE: ("/v2.1",), NETWORK: ("/v2.0",), BLOCKS: ("/v3", "/v3/{projec
 
 def policy() -> list[dict[str, str]]:
     """Access rules for `openstack application credential create`; add the endpoints' path prefix, if any."""
-    every = [(service, "GET", path) for service, path in LOOKS] + list(CHANGES)
+    calls = [(service, "GET", path) for service, path in READ_CALLS] + list(CHANGE_CALLS)
     return [
         {"service": service, "method": method, "path": root + path}
-        for service, method, path in every
+        for service, method, path in calls
         for root in _ROOTS[service]
     ]

@@ -27,10 +27,10 @@ from cloudcmp.provider.openstack.safeguards import OPENSTACK
 
 _NAMES = tuple(f"{name}.{suffix}" for name in ("clouds", "secure") for suffix in ("yaml", "yml", "json"))
 _SYSTEM = ("/etc/xdg/openstack", "/etc/openstack")
-_MOVED = ("OS_", "XDG_CONFIG_", "SNAP_REAL_HOME")
+_VARIABLES = ("OS_", "XDG_CONFIG_", "SNAP_REAL_HOME")
 
 
-def may_be_there(
+def may_have_settings(
     environ: Mapping[str, str] = os.environ, system: tuple[str, ...] = _SYSTEM, platform: str = sys.platform
 ) -> bool:
     """False only if the library surely finds no settings.
@@ -40,16 +40,16 @@ def may_be_there(
     https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html and its `config/loader.py`. On other
     systems than Linux the folders differ, so the library must look.
     """
-    if platform != "linux" or any(key.startswith(_MOVED) for key in environ):
+    if platform != "linux" or any(key.startswith(_VARIABLES) for key in environ):
         return True
     folders = (Path.cwd(), Path("~/.config/openstack").expanduser(), *map(Path, system))
     return any((folder / name).exists() for folder in folders for name in _NAMES)
 
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 _T = TypeVar("_T")
 _NOISY = ("keystoneauth", "openstack", "urllib3", "requests", "stevedore", "dogpile")
-_WANTED = (2, 69)
+_PREFERRED = (2, 69)
 """The preferred microversion of Nova: the first that lists servers of a cell that is down, instead of hiding them.
 
 https://docs.openstack.org/nova/latest/reference/api-microversion-history.html
@@ -59,7 +59,7 @@ COMPUTE, NETWORK, BLOCKS, IMAGE = "compute", "network", "block-storage", "image"
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ServiceEndpoint:
     """The URL of a service in a region, and the microversion to use, if it has any."""
 
     url: str
@@ -77,27 +77,27 @@ class Sdk(SdkClient):
     date: str = ""  # of the last response
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _clouds: dict[str, Any] = field(default_factory=dict)
-    _doors: dict[tuple[str, str], Door | None] = field(default_factory=dict)
+    _endpoints: dict[tuple[str, str], ServiceEndpoint | None] = field(default_factory=dict)
     library, extra = "openstacksdk", "openstack"
 
     # -- where we are
 
     def default_region(self) -> str:
         """Default region: the settings', else the only one; raises Refused if there are several."""
-        named = self._cloud("").config.get("region_name")
-        if named:
-            return str(named)
-        regions = self.regions_now()
+        region = self._cloud("").config.get("region_name")
+        if region:
+            return str(region)
+        regions = self.regions()
         if len(regions) != 1:
             raise Refused.at(self.name, f"no region is named of {', '.join(regions)}", "set OS_REGION_NAME")
         return regions[0]
 
-    def regions_now(self) -> tuple[str, ...]:
+    def regions(self) -> tuple[str, ...]:
         """The regions in which the service catalogue has Nova."""
         catalog = self._access().service_catalog
         kind = self._cloud("").get_interface(COMPUTE) or "public"
-        found = catalog.get_endpoints_data(service_type=COMPUTE, interface=kind)
-        names = {str(one.region_name) for some in found.values() for one in some if one.region_name}
+        endpoints = catalog.get_endpoints_data(service_type=COMPUTE, interface=kind)
+        names = {str(one.region_name) for some in endpoints.values() for one in some if one.region_name}
         if not names:
             raise Refused.at(self.name, f"the catalogue has no {kind} endpoint of compute", "see OS_INTERFACE")
         return tuple(sorted(names))
@@ -106,19 +106,19 @@ class Sdk(SdkClient):
         """The address of Keystone."""
         return str(self._cloud("").config.get("auth", {}).get("auth_url") or "")
 
-    def project_now(self) -> tuple[str, str]:
+    def project(self) -> tuple[str, str]:
         """The id and the name of the credentials' project."""
         access = self._access()
         return str(access.project_id or ""), str(access.project_name or "")
 
-    def roles_now(self) -> tuple[str, ...]:
+    def roles(self) -> tuple[str, ...]:
         """The names of the user's roles in the project."""
         return tuple(map(str, self._access().role_names))
 
     def _access(self) -> Any:
         """The content of the token: catalogue, project, roles."""
 
-        def asked() -> Any:
+        def fetch() -> Any:
             with self._lock:
                 session = self._cloud("").get_session()
                 access = session.auth.get_access(session)
@@ -126,17 +126,19 @@ class Sdk(SdkClient):
                 raise Refused.at(self.name, f"its Keystone speaks {access.version}", "only Keystone v3 is supported")
             return access
 
-        return self.call_library(asked, fault_of)
+        return self.call_library(fetch, fault_of)
 
-    def door_now(self, region: str, service: str) -> Door | None:
+    def service_endpoint(self, region: str, service: str) -> ServiceEndpoint | None:
         """The endpoint of a service, None if the region has no such service."""
         with self._lock:
-            if (region, service) not in self._doors:
+            if (region, service) not in self._endpoints:
                 self._access()
-                self._doors[region, service] = self.call_library(lambda: self._found(region, service), fault_of, region)
-            return self._doors[region, service]
+                self._endpoints[region, service] = self.call_library(
+                    lambda: self._find_endpoint(region, service), fault_of, region
+                )
+            return self._endpoints[region, service]
 
-    def _found(self, region: str, service: str) -> Door | None:
+    def _find_endpoint(self, region: str, service: str) -> ServiceEndpoint | None:
         from keystoneauth1.exceptions import EndpointNotFound
 
         try:
@@ -151,31 +153,33 @@ class Sdk(SdkClient):
         if not _VERSIONED.search(urlsplit(url).path) or (service == COMPUTE and not data.max_microversion):
             raise IncompleteListing.at(self.location(region), f"{service} does not tell its versions", "ask again")
         if service != COMPUTE:
-            return Door(url)
+            return ServiceEndpoint(url)
         most = tuple(data.max_microversion)
-        spoken = min(most, _WANTED)
-        return Door(url, f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
+        spoken = min(most, _PREFERRED)
+        return ServiceEndpoint(url, f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
 
     async def has(self, region: str, service: str) -> bool:
         """True if a region has a service."""
-        return await self.run_in_thread(lambda: self.door_now(region, service), region) is not None
+        return await self.run_in_thread(lambda: self.service_endpoint(region, service), region) is not None
 
     # -- calls
 
-    async def read(self, region: str, service: str, path: str, **params: Any) -> Answer:
+    async def read(self, region: str, service: str, path: str, **params: Any) -> Response:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
         return await self.run_in_thread(lambda: self.read_blocking(region, service, path, **params), region)
 
-    def read_blocking(self, region: str, service: str, path: str, **params: Any) -> Answer:
+    def read_blocking(self, region: str, service: str, path: str, **params: Any) -> Response:
         """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(region, service, "GET", path, None, params, self.attempts)
 
     async def change(
         self, region: str, service: str, method: str, path: str, body: Any = None, *, again: bool = False
-    ) -> Answer:
+    ) -> Response:
         """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
         attempts = self.attempts if again else 1
-        await self.run_in_thread(lambda: self._ready(region, service), region)  # if this fails, nothing was sent
+        await self.run_in_thread(
+            lambda: self._check_service(region, service), region
+        )  # if this fails, nothing was sent
         return await self.run_in_thread(
             lambda: self._call(region, service, method, path, body, {}, attempts, changes=True), region, changes=True
         )
@@ -196,32 +200,32 @@ class Sdk(SdkClient):
             page = response.get(key)
             if not isinstance(page, list):
                 raise IncompleteListing.at(self.location(region), f"{path} answered without {key}", "ask again")
-            return page, _next(response, key)
+            return page, _next_link(response, key)
 
         return fetch_pages(fetch, "", self.location(region), path)
 
     async def own(self, region: str, path: str, key: str) -> list[Any]:
         """A complete list of Neutron without other projects' resources, which administrators see too."""
         listed = await self.pages(region, NETWORK, path, key)
-        project, _ = await self.run_in_thread(self.project_now, region)
+        project, _ = await self.run_in_thread(self.project, region)
         return [one for one in listed if (one.get("project_id") or one.get("tenant_id") or project) == project]
 
     def forget(self) -> None:
         """Drops the settings and endpoints; the next call reads them again."""
         with self._lock:
             self._clouds.clear()
-            self._doors.clear()
+            self._endpoints.clear()
 
-    def _ready(self, region: str, service: str) -> Door:
+    def _check_service(self, region: str, service: str) -> ServiceEndpoint:
         """Checks credentials and service; returns the service's endpoint."""
-        door = self.door_now(region, service)
-        if door is None:
+        endpoint = self.service_endpoint(region, service)
+        if endpoint is None:
             what = f"this cloud has no {service} there"
             raise Refused.at(self.location(region), what, "see 'openstack catalog list'")
-        self.call_library(lambda: self._authorised(region), fault_of, region)
-        return door
+        self.call_library(lambda: self._token_headers(region), fault_of, region)
+        return endpoint
 
-    def _authorised(self, region: str, refused: Mapping[str, str] | None = None) -> dict[str, str]:
+    def _token_headers(self, region: str, refused: Mapping[str, str] | None = None) -> dict[str, str]:
         """The token headers of a region; if they equal `refused`, renewed once for all threads.
 
         The library shares one token among all threads, and may drop it in one while another is about to read it.
@@ -237,19 +241,19 @@ class Sdk(SdkClient):
     def _call(
         self, region: str, service: str, method: str, path: str, body: Any, params: Mapping[str, Any], attempts: int,
         *, changes: bool = False,
-    ) -> Answer:  # fmt: skip
-        door = self._ready(region, service)
+    ) -> Response:  # fmt: skip
+        endpoint = self._check_service(region, service)
 
         def once(token: Mapping[str, str]) -> Any:
             return self._cloud(region).get_session().request(
-                door.url + path,
+                endpoint.url + path,
                 method,
                 json=body,
                 params=dict(params) or None,
                 headers={"Accept": "application/json", **token},
                 authenticated=False,  # the token is in the headers
-                microversion=door.microversion,
-                microversion_service_type=service if door.microversion else None,
+                microversion=endpoint.microversion,
+                microversion_service_type=service if endpoint.microversion else None,
                 timeout=self.deadline_s,
                 raise_exc=False,
                 redirect=False,
@@ -259,13 +263,13 @@ class Sdk(SdkClient):
                 log=False,  # requests contain keys
             )  # fmt: skip
 
-        def sent() -> Answer:
-            token = self._authorised(region)
-            answer = once(token)
-            if answer.status_code == 401:  # refused before execution
-                answer = once(self._authorised(region, refused=token))
-            self.date = answer.headers.get("Date", "")
-            return parse_response(answer, self.location(region), changes=changes)
+        def sent() -> Response:
+            token = self._token_headers(region)
+            response = once(token)
+            if response.status_code == 401:  # refused before execution
+                response = once(self._token_headers(region, refused=token))
+            self.date = response.headers.get("Date", "")
+            return parse_response(response, self.location(region), changes=changes)
 
         return self.call_library(sent, fault_of, region, changes=changes)
 
@@ -277,16 +281,16 @@ class Sdk(SdkClient):
             return self._clouds[region]
 
 
-def _next(answer: Answer, key: str) -> str:
+def _next_link(response: Response, key: str) -> str:
     """The link of the next page in a response of Nova, Neutron and Cinder (`servers_links`), or Glance (`next`)."""
-    links = answer.get(f"{key}_links") or ()
+    links = response.get(f"{key}_links") or ()
     named = next((str(one.get("href", "")) for one in links if one.get("rel") == "next"), "")
-    return named or str(answer.get("next") or "")
+    return named or str(response.get("next") or "")
 
 
 def _settings(name: str, region: str) -> Any:
     """The cloud in the environment or clouds.yaml; limits its logging to errors, which we report ourselves."""
-    if find_spec("openstack") is not None and not may_be_there():
+    if find_spec("openstack") is not None and not may_have_settings():
         raise NoCredentials.at(name, "there are no settings", SET)
     import_modules("openstack.config", "openstack.exceptions", "keystoneauth1.exceptions")
     import openstack.config

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from cloudcmp.errors import Refused
 
 MOST = 255
-_HEAD = "cloudcmp"
+_PREFIX_WORD = "cloudcmp"
 _TAGS = {"schema": "c", "study": "n", "slot": "s", "attempt": "a", "owner": "w", "expires": "e"}
 _PREFIX = "cloudcmp:"
 _PLAIN = "-._~:/,;"
@@ -23,28 +23,28 @@ class Mark:
 
     token: str
     tags: Tags = ()
-    on: str = ""
+    parent: str = ""
 
     def text(self, where: str) -> str:
         """The mark as text; raises Refused if it is too long."""
-        pairs = [("t", self.token), *([("o", self.on)] if self.on else [])]
+        pairs = [("t", self.token), *([("o", self.parent)] if self.parent else [])]
         pairs += [(_short(key), value) for key, value in self.tags]
-        text = " ".join((_HEAD, *(f"{quote(key, _PLAIN)}={quote(value, _PLAIN)}" for key, value in pairs)))
+        text = " ".join((_PREFIX_WORD, *(f"{quote(key, _PLAIN)}={quote(value, _PLAIN)}" for key, value in pairs)))
         if len(text) > MOST:
             what = f"its tags take {len(text)} characters, and this cloud keeps {MOST}"
             raise Refused.at(where, what, "give the study a shorter name")
         return text
 
 
-def mark_in(text: str) -> Mark | None:
+def parse_mark(text: str) -> Mark | None:
     """The mark in a description or a name, None if it is not ours."""
     head, *parts = text.split(" ")
     pairs = [part.partition("=") for part in parts]
-    if head != _HEAD or not pairs or not all(sign for _, sign, _ in pairs):
+    if head != _PREFIX_WORD or not pairs or not all(sign for _, sign, _ in pairs):
         return None
-    response = {unquote(key): unquote(value) for key, _, value in pairs}
-    token, on = response.pop("t", ""), response.pop("o", "")
-    return Mark(token, tuple(sorted((_long(key), value) for key, value in response.items())), on) if token else None
+    values = {unquote(key): unquote(value) for key, _, value in pairs}
+    token, parent = values.pop("t", ""), values.pop("o", "")
+    return Mark(token, tuple(sorted((_long(key), value) for key, value in values.items())), parent) if token else None
 
 
 def _short(key: str) -> str:
