@@ -9,12 +9,12 @@ from pathlib import Path
 class Signs:
     """Signs of a cloud's credentials: prefixes of variables, files under home, or the firmware of its machines.
 
-    `maker` names a firmware file and the text in it on the cloud's own machines.
+    `vendor` names a firmware file and the text in it on the cloud's own machines.
     """
 
     variables: tuple[str, ...]
     files: tuple[str, ...]
-    maker: tuple[str, str] | None = None
+    vendor: tuple[str, str] | None = None
 
 
 SIGNS = {
@@ -43,10 +43,10 @@ def signs_of(name: str, environ: Mapping[str, str], home: Path, firmware: Path =
         return True
     if any((Path(file) if file.startswith("./") else home / file).exists() for file in signs.files):
         return True
-    if signs.maker is None:
+    if signs.vendor is None:
         return False
-    file, maker = signs.maker
+    file, firmware_text = signs.vendor
     try:
-        return maker in (firmware / file).read_text(encoding="utf-8", errors="replace")
+        return firmware_text in (firmware / file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False

@@ -71,17 +71,17 @@ def _qemu(options: ProviderOptions) -> Provider:
     return QemuProvider(study=options.study)
 
 
-def _cloud(room: str, maker: str, *names: str) -> Callable[[ProviderOptions], Provider]:
+def _cloud(package: str, class_name: str, *names: str) -> Callable[[ProviderOptions], Provider]:
     """The maker of a rented cloud's provider, by package and class."""
 
     def make_cloud(_: ProviderOptions) -> Provider:
-        provider: Provider = getattr(import_module(f"cloudcmp.provider.{room}"), maker)(*names)
+        provider: Provider = getattr(import_module(f"cloudcmp.provider.{package}"), class_name)(*names)
         return provider
 
     return make_cloud
 
 
-_MAKERS: dict[str, Callable[[ProviderOptions], Provider]] = {
+_FACTORIES: dict[str, Callable[[ProviderOptions], Provider]] = {
     "aws": _cloud("aws", "Ec2Provider", "aws"),
     "azure": _cloud("azure", "AzureProvider"),
     "ec2": _cloud("aws", "Ec2Provider", "ec2"),
@@ -105,18 +105,18 @@ def _long_tail() -> tuple[str, ...]:
 
 def names() -> tuple[str, ...]:
     """The names of all providers, sorted."""
-    return tuple(sorted((*_MAKERS, *_long_tail())))
+    return tuple(sorted((*_FACTORIES, *_long_tail())))
 
 
 def make(name: str, options: ProviderOptions | None = None) -> Provider:
     """The provider of a name; raises UserMistake with the nearest name for an unknown one."""
-    maker = _MAKERS.get(name)
-    if maker is None and name not in _long_tail():
+    factory = _FACTORIES.get(name)
+    if factory is None and name not in _long_tail():
         hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
     with IMPORT_LOCK:  # making a provider imports its modules
-        if maker is not None:
-            return maker(options or ProviderOptions())
+        if factory is not None:
+            return factory(options or ProviderOptions())
         from cloudcmp.provider.longtail.cloud import LongTailProvider
 
         return LongTailProvider(name)

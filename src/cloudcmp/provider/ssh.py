@@ -105,26 +105,26 @@ class SshProvider(Unbilled):
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Checks that each machine admits us, has a known host key, disk space and the necessary commands."""
-        found = []
+        findings = []
         for alias in dict.fromkeys(one.offering.name for one in candidates):
             try:
-                said = await self._sh(alias, "uname -sm && df -Pk . | tail -1 && command -v sha256sum >/dev/null")
+                output = await self._run(alias, "uname -sm && df -Pk . | tail -1 && command -v sha256sum >/dev/null")
             except ProviderFault as fault:
-                found.append(Finding("host", False, str(fault)))
+                findings.append(Finding("host", False, str(fault)))
                 continue
-            text = said.out.decode("utf-8", errors="replace").split("\n")[0]
-            good = said.exit_code == 0
-            found.append(Finding("host", good, f"{alias}: {text if good else 'sha256sum or df is missing there'}"))
-        return tuple(found)
+            text = output.out.decode("utf-8", errors="replace").split("\n")[0]
+            ok = output.exit_code == 0
+            findings.append(Finding("host", ok, f"{alias}: {text if ok else 'sha256sum or df is missing there'}"))
+        return tuple(findings)
 
     async def create(self, request: CreateRequest) -> str:
         """Creates a folder named after the token, with the tags in it; idempotent."""
-        alias, folder = self._own(request.offering), self._path(request.token)
+        alias, folder = self._check_alias(request.offering), self._path(request.token)
         tags = dict(request.tags)
         card = json.dumps({"name": request.name, "token": request.token, "tags": tags}, sort_keys=True)
-        said = await self._sh(alias, _MAKE, folder, request.token, input=card.encode() + b"\n")
-        if said.exit_code != 0:
-            raise Refused.at(alias, f"no folder can be made there: {_words(said)}", "see the disk and permissions")
+        output = await self._run(alias, _MAKE, folder, request.token, input=card.encode() + b"\n")
+        if output.exit_code != 0:
+            raise Refused.at(alias, f"no folder can be made there: {_error(output)}", "see the disk and permissions")
         return f"{alias}/{request.token}"
 
     async def find(
@@ -135,40 +135,40 @@ class SshProvider(Unbilled):
         region: str | None = None,  # noqa: ARG002
     ) -> tuple[TaggedResource, ...]:
         """The folders on the plan's machines with the study's tag or the token; ignores `region`."""
-        found = [item for alias in self._aliases for item in await self._listed(alias)]
+        folders = [item for alias in self._aliases for item in await self._list_folders(alias)]
         return tuple(
-            item for item in found if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
+            item for item in folders if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
         )
 
     async def leftovers(self) -> Listing:
         """The folders on the plan's machines with our tags; without a plan, contacts no machine."""
-        found: list[TaggedResource] = []
+        folders: list[TaggedResource] = []
         unlisted: list[str] = []
         for alias in self._aliases:
             try:
-                found.extend(item for item in await self._listed(alias) if "cloudcmp:schema" in dict(item.tags))
+                folders.extend(item for item in await self._list_folders(alias) if "cloudcmp:schema" in dict(item.tags))
             except ProviderFault as fault:
                 unlisted.append(str(fault))
-        return Listing(tuple(found), tuple(unlisted))
+        return Listing(tuple(folders), tuple(unlisted))
 
     async def destroy(self, handle: Handle) -> None:
         """Kills the processes in the folder and removes it, if it holds this lease's card and is no link."""
-        alias, token = self._parts(handle)
-        said = await self._sh(alias, _END, self._path(token), token)
-        if said.exit_code != 0:
-            raise ProviderFault.at(handle.cloud_id, f"it cannot be removed: {_words(said)}", "remove it by hand")
+        alias, token = self._split_id(handle)
+        output = await self._run(alias, _END, self._path(token), token)
+        if output.exit_code != 0:
+            raise ProviderFault.at(handle.cloud_id, f"it cannot be removed: {_error(output)}", "remove it by hand")
 
     async def gone(self, handle: Handle) -> str | None:
         """Evidence that the folder does not exist."""
-        alias, token = self._parts(handle)
-        said = await self._sh(
+        alias, token = self._split_id(handle)
+        output = await self._run(
             alias, '{ test -e "$1" || test -L "$1"; } && echo there || echo absent', self._path(token)
         )
-        return f"folder {handle.cloud_id} is not there" if said.out.strip() == b"absent" else None
+        return f"folder {handle.cloud_id} is not there" if output.out.strip() == b"absent" else None
 
     async def look(self, handle: Handle) -> MachineStatus:
         """Always running; the alias is resolved when it is dialled."""
-        alias, token = self._parts(handle)
+        alias, token = self._split_id(handle)
         return MachineStatus("running", alias=alias, folder=self._path(token))
 
     async def resize(
@@ -180,17 +180,19 @@ class SshProvider(Unbilled):
         """Raises Refused: the machine is the user's own."""
         raise Refused.at(handle.cloud_id, "a machine of one's own has no other size", "leave resize out")
 
-    async def _listed(self, alias: str) -> list[TaggedResource]:
+    async def _list_folders(self, alias: str) -> list[TaggedResource]:
         try:
-            said = await self._sh(alias, _LIST, _FOLDER, most_bytes=_FOLDERS_MAX * _CARD_BYTES)
+            output = await self._run(alias, _LIST, _FOLDER, most_bytes=_FOLDERS_MAX * _CARD_BYTES)
         except ProviderFault as fault:
             raise IncompleteListing(*fault.faults) from fault
-        if said.exit_code != 0:
-            raise IncompleteListing.at(alias, f"its folders cannot be listed: {_words(said)}", "see ~/.cloudcmp there")
-        lines = said.out.decode("utf-8", errors="replace").splitlines()
-        return [item for line in lines if (item := _found(alias, line)) is not None]
+        if output.exit_code != 0:
+            raise IncompleteListing.at(
+                alias, f"its folders cannot be listed: {_error(output)}", "see ~/.cloudcmp there"
+            )
+        lines = output.out.decode("utf-8", errors="replace").splitlines()
+        return [item for line in lines if (item := _parse_folder(alias, line)) is not None]
 
-    async def _sh(
+    async def _run(
         self, alias: str, script: str, *words: str, input: bytes = b"", most_bytes: int = 65536
     ) -> CommandOutput:
         async with self._shell(alias) as shell:
@@ -206,11 +208,11 @@ class SshProvider(Unbilled):
         finally:
             await shell.close()
 
-    def _parts(self, handle: Handle) -> tuple[str, str]:
+    def _split_id(self, handle: Handle) -> tuple[str, str]:
         alias, _, token = handle.cloud_id.rpartition("/")
-        return self._own(alias), token
+        return self._check_alias(alias), token
 
-    def _own(self, alias: str) -> str:
+    def _check_alias(self, alias: str) -> str:
         """The alias, if the study names it; no other machine is ever contacted."""
         if alias not in self._aliases:
             raise Refused.at(alias, "this machine is not one of the study's", "name it in the study")
@@ -246,21 +248,21 @@ def _names(config: Path) -> Iterator[str]:
             yield from (word for word in words[1:] if not re.search(r"[*?!]", word))
 
 
-def _found(alias: str, line: str) -> TaggedResource | None:
+def _parse_folder(alias: str, line: str) -> TaggedResource | None:
     """The resource in a listing line: folder name, and card if it has one; None for a foreign folder."""
     token, _, card = line.partition(" ")
     if not _TOKEN.fullmatch(token):
         return None
     cloud_id = f"{alias}/{token}"
     try:
-        read = json.loads(card)
-        tags = tuple(sorted((str(key), str(value)) for key, value in read["tags"].items()))
+        content = json.loads(card)
+        tags = tuple(sorted((str(key), str(value)) for key, value in content["tags"].items()))
         return TaggedResource(
-            cloud_id, str(read["name"]), str(read["token"]), tags, "there", region=REGION, offering=alias
+            cloud_id, str(content["name"]), str(content["token"]), tags, "there", region=REGION, offering=alias
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return TaggedResource(cloud_id, token, token, (), INCOMPLETE, region=REGION, offering=alias)
 
 
-def _words(said: CommandOutput) -> str:
-    return one_line(said.err.decode("utf-8", errors="replace"), 120) or f"exit {said.exit_code}"
+def _error(output: CommandOutput) -> str:
+    return one_line(output.err.decode("utf-8", errors="replace"), 120) or f"exit {output.exit_code}"

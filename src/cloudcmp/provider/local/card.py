@@ -69,7 +69,7 @@ def read_card(folder: int) -> Card:
     return Card(card["name"], card["token"], card["tags"], card["offering"], boot, float(made_s))
 
 
-def proved_card(folder: int, token: str, study: str | None, shown: Path) -> Card | None:
+def own_card(folder: int, token: str, study: str | None, path: Path) -> Card | None:
     """The card of a study's opened folder; None if the folder holds at most an incomplete card.
 
     Raises NotOurs for any other folder: a ledger entry alone does not justify its deletion.
@@ -79,28 +79,28 @@ def proved_card(folder: int, token: str, study: str | None, shown: Path) -> Card
     except FileNotFoundError:
         if names_in(folder) in ([], [_DRAFT]):
             return None
-        raise NotOurs.at(str(shown), f"it holds files and no {CARD}: it is kept", _NEXT) from None
+        raise NotOurs.at(str(path), f"it holds files and no {CARD}: it is kept", _NEXT) from None
     except ValueError as error:
-        raise NotOurs.at(str(shown), f"{error}: it is kept", _NEXT) from error
+        raise NotOurs.at(str(path), f"{error}: it is kept", _NEXT) from error
     if study is None or card.tags.get(STUDY_TAG) != study:
-        raise NotOurs.at(str(shown), f"its {CARD} names another study: it is kept", _NEXT)
+        raise NotOurs.at(str(path), f"its {CARD} names another study: it is kept", _NEXT)
     if card.token != token:
-        raise NotOurs.at(str(shown), f"its {CARD} names another lease: it is kept", _NEXT)
+        raise NotOurs.at(str(path), f"its {CARD} names another lease: it is kept", _NEXT)
     return card
 
 
-def check_unused(folder: int, token: str, study: str | None, shown: Path) -> None:
+def check_new_folder(folder: int, token: str, study: str | None, path: Path) -> None:
     """Raises NotOurs if an opened folder holds anything except a card of this lease, complete or not.
 
     Tokens are predictable: the owner of a study's folder can put files where a launch will be. So other users lose
     their access to the folder before its files are listed.
     """
     if os.fstat(folder).st_uid != os.geteuid():
-        raise NotOurs.at(str(shown), "it belongs to another user: nothing is launched in it", _NEXT)
-    proved_card(folder, token, study, shown)
+        raise NotOurs.at(str(path), "it belongs to another user: nothing is launched in it", _NEXT)
+    own_card(folder, token, study, path)
     os.fchmod(folder, 0o700)
     if not {CARD, _DRAFT}.issuperset(names_in(folder)):
-        raise NotOurs.at(str(shown), "it was there and holds files: nothing is launched in it", _NEXT)
+        raise NotOurs.at(str(path), "it was there and holds files: nothing is launched in it", _NEXT)
 
 
 def remove_draft(launches: int, token: str, folder: int) -> None:

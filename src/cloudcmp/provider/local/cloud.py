@@ -16,10 +16,10 @@ from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
 from cloudcmp.provider.common.own_machines import Unbilled
-from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_unused, proved_card, read_card, remove_draft
+from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_new_folder, own_card, read_card, remove_draft
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.local.process import Process
-from cloudcmp.provider.local.processes import VARIABLE, Claim, end_processes_of
+from cloudcmp.provider.local.processes import VARIABLE, ProcessFilter, end_processes_of
 
 REGION = "local"
 SAFEGUARDS = (
@@ -105,17 +105,17 @@ class LocalProvider(Unbilled):
 
         Raises NotOurs for a folder that holds more than a card: commands would use foreign files.
         """
-        token, shown = _checked(request.token), self._shown(request.token)
+        token, path = _check_token(request.token), self._path(request.token)
         card = Card.of(request)
         try:
             with self._launches.folder(make=True) as launches:
                 with suppress(FileExistsError):
                     os.mkdir(token, 0o700, dir_fd=launches)
-                with folder_in(launches, token, shown) as folder:
-                    check_unused(folder, token, card.tags.get(STUDY_TAG), shown)
+                with folder_in(launches, token, path) as folder:
+                    check_new_folder(folder, token, card.tags.get(STUDY_TAG), path)
                     card.write(folder)
         except OSError as error:
-            raise Refused.at(str(shown), error.strerror or str(error), "choose another folder with --out") from error
+            raise Refused.at(str(path), error.strerror or str(error), "choose another folder with --out") from error
         return token
 
     async def find(
@@ -136,34 +136,34 @@ class LocalProvider(Unbilled):
 
     async def destroy(self, handle: Handle) -> None:
         """Kills the processes in the folder and removes it; raises NotOurs for another study's folder."""
-        await asyncio.to_thread(self._destroy, _checked(handle.cloud_id))
+        await asyncio.to_thread(self._destroy, _check_token(handle.cloud_id))
 
     async def gone(self, handle: Handle) -> str | None:
         """Evidence that the folder does not exist; raises NotOurs if a link hides it."""
-        token = _checked(handle.cloud_id)
+        token = _check_token(handle.cloud_id)
         try:
             with self._launches.folder() as launches:
                 os.stat(token, dir_fd=launches, follow_symlinks=False)
         except FileNotFoundError:
             return f"folder {token} is not there"
         except OSError as error:
-            raise ProviderFault.at(str(self._shown(token)), error.strerror or str(error), "see why by hand") from error
+            raise ProviderFault.at(str(self._path(token)), error.strerror or str(error), "see why by hand") from error
         return None
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> LocalInstance:  # noqa: ARG002
         """The launch's folder, with the processors of its instance type, the lowest numbers first."""
         if self._agent is None:
             raise AgentMissing.at("local", "no agent was located", 'build it with "make build"')
-        token = _checked(lease.cloud_id or lease.token)
-        shown = self._shown(token)
+        token = _check_token(lease.cloud_id or lease.token)
+        path = self._path(token)
         try:
-            with self._launches.folder() as launches, folder_in(launches, token, shown) as folder:
-                if proved_card(folder, lease.token, self._study, shown) is None:
-                    raise ProviderFault.at(str(shown), "the folder was never finished", "run the study with --resume")
+            with self._launches.folder() as launches, folder_in(launches, token, path) as folder:
+                if own_card(folder, lease.token, self._study, path) is None:
+                    raise ProviderFault.at(str(path), "the folder was never finished", "run the study with --resume")
                 where = str(Path(f"/proc/self/fd/{folder}").readlink())
         except OSError as error:
             raise ProviderFault.at(
-                str(shown), "the launch's folder is gone", "run the study again with --resume"
+                str(path), "the launch's folder is gone", "run the study again with --resume"
             ) from error
         cpus = self._machine().cpus[: self._size_for(candidate.offering)]
         return LocalInstance(cpus, where, lease.token, self._agent)
@@ -171,27 +171,27 @@ class LocalProvider(Unbilled):
     def _size_for(self, offering: Offering) -> int:
         """The processors of our instance type, or for another cloud's type, of the next larger size."""
         sizes = _sizes(self._machine().usable_cpus)
-        own = {f"{count}cpu": count for count in sizes}
-        wanted = offering.vcpus or 1.0
-        return own.get(offering.name) or next((count for count in sizes if count >= wanted), sizes[-1])
+        ours = {f"{count}cpu": count for count in sizes}
+        vcpus = offering.vcpus or 1.0
+        return ours.get(offering.name) or next((count for count in sizes if count >= vcpus), sizes[-1])
 
     def _destroy(self, token: str) -> None:
-        shown = self._shown(token)
+        path = self._path(token)
         try:
-            with self._launches.folder() as launches, folder_in(launches, token, shown) as folder:
-                card = proved_card(folder, token, self._study, shown)
+            with self._launches.folder() as launches, folder_in(launches, token, path) as folder:
+                card = own_card(folder, token, self._study, path)
                 if card is None:
                     remove_draft(launches, token, folder)
                     return
-                if not end_processes_of(Claim(token, folder, card.boot_id, card.made_s)):
-                    raise ProviderFault.at(str(shown), "a process in it will not end", "see: ls -l /proc/*/cwd")
+                if not end_processes_of(ProcessFilter(token, folder, card.boot_id, card.made_s)):
+                    raise ProviderFault.at(str(path), "a process in it will not end", "see: ls -l /proc/*/cwd")
                 remove_folder(launches, token, folder, CARD)
         except FileNotFoundError:
             return
         except OSError as error:
-            raise ProviderFault.at(str(shown), error.strerror or str(error), "remove it by hand") from error
+            raise ProviderFault.at(str(path), error.strerror or str(error), "remove it by hand") from error
 
-    def _shown(self, token: str) -> Path:
+    def _path(self, token: str) -> Path:
         return self._launches.path / token
 
     def _all(self) -> list[TaggedResource]:
@@ -209,7 +209,7 @@ class LocalProvider(Unbilled):
     def _listed(self, launches: int) -> Iterator[TaggedResource]:
         """The resource of each folder; without a complete card its token is its name."""
         for token in filter(_is_token, folders_in(launches)):
-            with suppress(FileNotFoundError), folder_in(launches, token, self._shown(token)) as folder:
+            with suppress(FileNotFoundError), folder_in(launches, token, self._path(token)) as folder:
                 try:
                     card = read_card(folder)
                     tags = tuple(sorted(card.tags.items()))
@@ -222,7 +222,7 @@ def _is_token(text: str) -> bool:
     return bool(text) and all(char.isascii() and (char.isalnum() or char in "-_") for char in text)
 
 
-def _checked(token: str) -> str:
+def _check_token(token: str) -> str:
     """A token that can name a folder; raises Refused for one that could lead elsewhere."""
     if not _is_token(token):
         raise Refused.at("local", f"{token!r} cannot name a folder", "use letters, digits and -")

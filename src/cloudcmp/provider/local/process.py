@@ -23,7 +23,7 @@ class Process:
     """
 
     def __init__(self, command: Sequence[str], job: bytes, folder: Path, environ: Mapping[str, str]) -> None:
-        self._command = [*_death_wish(), *command]
+        self._command = [*_parent_death_command(), *command]
         self._job = memoryview(job)
         self._folder = folder
         self._environ = dict(environ)
@@ -56,7 +56,7 @@ class Process:
         kill_group(self._popen.pid)
         for pipe in self._pipes():
             pipe.close()
-        await self._reaped()
+        await self._wait_for_exit()
 
     def _pipes(self) -> Iterator[IO[bytes]]:
         """Input, output and error output."""
@@ -64,7 +64,7 @@ class Process:
 
     def stdout(self) -> AsyncIterator[bytes]:
         """The agent's output, in pieces, until every writer has closed it."""
-        return _Pieces(self._out)
+        return _PipeReader(self._out)
 
     async def hang_up(self) -> None:
         """Closes the agent's input, which tells it to stop."""
@@ -79,10 +79,10 @@ class Process:
                 break
             await asyncio.sleep(0.005)
         code = self._popen.returncode
-        how = "still running" if code is None else f"exit {code}" if code >= 0 else f"signal {-code}"
+        state = "still running" if code is None else f"exit {code}" if code >= 0 else f"signal {-code}"
         self._read_error()
-        said = self._errors.decode("utf-8", errors="replace").strip()
-        return f"{how}: {said}" if said else how
+        text = self._errors.decode("utf-8", errors="replace").strip()
+        return f"{state}: {text}" if text else state
 
     def _write(self) -> None:
         """Writes as much of the job as the pipe takes; an agent that does not read it fails later."""
@@ -106,7 +106,7 @@ class Process:
             self._loop.remove_reader(self._err)
         self._errors += piece[: _STDERR_BYTES_MAX - len(self._errors)]
 
-    async def _reaped(self) -> None:
+    async def _wait_for_exit(self) -> None:
         """Waits until the killed process is gone; one stuck in the kernel is left to the lease's end."""
         for pause_s in _pauses(_REAP_S):
             if self._popen.poll() is not None:
@@ -114,13 +114,13 @@ class Process:
             await asyncio.sleep(pause_s)
 
 
-class _Pieces:
+class _PipeReader:
     """Asynchronous reading of a pipe; can be interrupted and resumed."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def __aiter__(self) -> "_Pieces":
+    def __aiter__(self) -> "_PipeReader":
         return self
 
     async def __anext__(self) -> bytes:
@@ -139,15 +139,15 @@ class _Pieces:
 
 async def _readable(descriptor: int) -> None:
     loop = asyncio.get_running_loop()
-    came = loop.create_future()
+    readable = loop.create_future()
 
     def wake() -> None:
-        if not came.done():
-            came.set_result(None)
+        if not readable.done():
+            readable.set_result(None)
 
     loop.add_reader(descriptor, wake)
     try:
-        await came
+        await readable
     finally:
         loop.remove_reader(descriptor)
 
@@ -158,7 +158,7 @@ def kill_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _death_wish() -> list[str]:
+def _parent_death_command() -> list[str]:
     """The command that makes the kernel kill the agent when we die, if it is installed.
 
     Without it an agent still stops when its input closes; a stuck one is killed when its lease ends.

@@ -19,7 +19,7 @@ from cloudcmp.provider.longtail.catalog import OfferingCatalog
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
 from cloudcmp.provider.longtail.preflight import Preflight
-from cloudcmp.provider.longtail.requests import image_of, refuse
+from cloudcmp.provider.longtail.requests import check_options, image_of
 from cloudcmp.provider.longtail.sdk import ApiClient
 from cloudcmp.provider.longtail.table import CLOUDS
 
@@ -66,9 +66,9 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         self._sdk = api or ApiClient(cloud)
         self._catalog = OfferingCatalog(self._sdk)
         self._lifecycle = LongTailLifecycle(self._sdk, Absence(settle_s, "in any complete list", clock))
-        self._made: dict[str, str] = {}  # by token
-        self._lost: set[str] = set()
-        self._walls: dict[str, str] = {}
+        self._ids_by_token: dict[str, str] = {}
+        self._uncertain: set[str] = set()
+        self._firewall_names: dict[str, str] = {}
 
     # -- looking around
 
@@ -95,21 +95,21 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
 
     async def create(self, request: CreateRequest) -> str:
         """Creates a firewall with its rules, or a machine, with everything in one call."""
-        refuse(request)
-        if request.token not in self._made:
-            made = self._made_before(request) if request.token in self._lost else self._made_now(request)
-            self._made[request.token] = await made
-        return self._made[request.token]
+        check_options(request)
+        if request.token not in self._ids_by_token:
+            creation = self._find_earlier(request) if request.token in self._uncertain else self._create_new(request)
+            self._ids_by_token[request.token] = await creation
+        return self._ids_by_token[request.token]
 
-    async def _made_now(self, request: CreateRequest) -> str:
+    async def _create_new(self, request: CreateRequest) -> str:
         """Creates the resource of a new token; remembers the token if the outcome is unknown."""
-        await self._catalog.known(request.region, request.offering)
+        await self._catalog.check_offering(request.region, request.offering)
         try:
             return await CloudDriver.create(self, request)
         except NOTHING_MADE:
             raise
         except BaseException:
-            self._lost.add(request.token)
+            self._uncertain.add(request.token)
             raise
 
     async def _check(self, request: CreateRequest) -> None:
@@ -118,10 +118,10 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
     async def _prefetch(self, request: CreateRequest) -> None:
         await self._catalog.image(image_of(dict(request.options)))
 
-    async def _made_before(self, request: CreateRequest) -> str:
+    async def _find_earlier(self, request: CreateRequest) -> str:
         """Finds the resource of an earlier request with a lost response: a second request would create another."""
-        found = await listing.find(self._sdk, "", request.token, request.region)
-        id = next((item.cloud_id for item in found if item.kind == request.kind), None)
+        resources = await listing.find(self._sdk, "", request.token, request.region)
+        id = next((item.cloud_id for item in resources if item.kind == request.kind), None)
         if id is None:
             raise LostAnswer.at(
                 request.name, "an earlier request had no answer, and nothing is seen of it", SEARCH_NOTICE
@@ -130,25 +130,25 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
 
     async def _create_firewall(self, request: CreateRequest) -> str:
         id = await self._cloud.dialect.create_firewall(self._sdk, request, allowed_nets(request))
-        self._walls[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
+        self._firewall_names[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
         return id
 
     async def _create_machine(self, request: CreateRequest) -> str:
         options = dict(request.options)
         image = await self._catalog.image(image_of(options))
-        wall = await self._wall(options.get(FIREWALL))
+        firewall = await self._firewall_name(options.get(FIREWALL))
         dialect = self._cloud.dialect
         record = labels.Record(request.tags, request.token, request.name if dialect.renames else None)
-        words = labels.write(record, self._cloud.tag_length)
-        answer = await self._sdk.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
-        id = require_id(answer.body, *dialect.machine_key, "id", where=request.name)
-        self._lifecycle.made(id)
+        tags = labels.write(record, self._cloud.tag_length)
+        response = await self._sdk.change("POST", dialect.machines[0], dialect.body(request, image, tags, firewall))
+        id = require_id(response.body, *dialect.machine_key, "id", where=request.name)
+        self._lifecycle.record_new(id)
         return id
 
-    async def _wall(self, id: str | None) -> str | None:
-        if id is not None and id not in self._walls:
-            self._walls[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
-        return self._walls[id] if id is not None else None
+    async def _firewall_name(self, id: str | None) -> str | None:
+        if id is not None and id not in self._firewall_names:
+            self._firewall_names[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
+        return self._firewall_names[id] if id is not None else None
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
         """Machines, firewalls and tags of a study, by record and by token."""

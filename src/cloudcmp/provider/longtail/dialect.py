@@ -11,7 +11,7 @@ from cloudcmp.provider.common.address import Net
 from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.longtail.pages import Json, Paging
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
+NONEXISTENT_ID = "00000000-0000-4000-8000-000000000000"
 """An id that nobody owns."""
 
 
@@ -51,7 +51,7 @@ class Fact:
     """A property of a cloud, and the page that documents it; R if it was only recalled."""
 
     what: str
-    says: str
+    text: str
     source: str
 
 
@@ -64,14 +64,14 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A machine or a firewall in a list. `state` is pending, running, stopped or there; `word` is the cloud's."""
+class ListedResource:
+    """A machine or a firewall in a list. `state` is pending, running, stopped or there; `status` is the cloud's."""
 
     id: str
     name: str
-    words: tuple[str, ...]
+    tags: tuple[str, ...]
     state: str = "there"
-    word: str = "there"
+    status: str = "there"
     region: str = ""
     offering: str | None = None
     public: str | None = None
@@ -100,16 +100,16 @@ class Dialect(Protocol):
     def offering(self, cloud: "Cloud", region: str, response: Json, today: date) -> Offering | None:
         """A type as sold in a region, None if it is not."""
 
-    async def image(self, api: Api, asked: str) -> Image:
+    async def image(self, api: Api, image_name: str) -> Image:
         """The image of a name; raises Refused if there is none, or none that reads our user data."""
 
-    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
-        """The body of the one call that creates a machine; `wall` is its firewall's name there."""
+    def body(self, request: CreateRequest, image: Image, tags: Sequence[str], firewall: str | None) -> Json:
+        """The body of the one call that creates a machine; `firewall` is its firewall's name there."""
 
-    def machine(self, response: Json) -> Seen:
+    def machine(self, response: Json) -> ListedResource:
         """A machine from a list or a response."""
 
-    def firewall(self, response: Json) -> Seen:
+    def firewall(self, response: Json) -> ListedResource:
         """A firewall from a list."""
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
@@ -128,10 +128,10 @@ class Dialect(Protocol):
         """The account in a response, None if there is none."""
 
 
-async def delete_words(api: Api, words: Sequence[str]) -> bool:
+async def delete_tags(api: Api, tags: Sequence[str]) -> bool:
     """Deletes tags that are resources, also from everything that has them; False if there are none."""
     path = api.cloud.dialect.tags
-    return path is not None and any([await api.delete(f"{path[0]}/{word}") for word in words])
+    return path is not None and any([await api.delete(f"{path[0]}/{tag}") for tag in tags])
 
 
 class SingleFirewall:
@@ -174,7 +174,7 @@ class Cloud:
     `smallest` is a region and a cheap type there, for example studies and for tests. `host` is the interface's host;
     `auth` makes a token's headers; `tokens` are the environment variables that may hold one; `currency` is that of its
     prices; `tag_length` is the longest tag; `scopes` are those that a token needs, empty if the cloud has none, and
-    `scope_of` gives the scope of a call (method, path). `nobody` are ids of a machine and of a firewall that nobody
+    `scope_of` gives the scope of a call (method, path). `nonexistent` are ids of a machine and a firewall that nobody
     owns: an allowed delete of one gives 404 (R). `machine_limit` reads the limit from the account; `resize` is None if
     this driver has none; `open_to` is whom a launch's firewall must admit besides the launch.
     """
@@ -190,13 +190,13 @@ class Cloud:
     powered_off: str
     images: Mapping[str, str]
     scopes: tuple[str, ...]
-    scopes_say: str
+    scopes_note: str
     facts: tuple[Fact, ...]
     dialect: Dialect
     currency: str
     auth: Callable[[str], Mapping[str, str]] = bearer
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
-    nobody: tuple[str, str] = (NOBODY, NOBODY)
+    nonexistent: tuple[str, str] = (NONEXISTENT_ID, NONEXISTENT_ID)
     scope_of: Callable[[str, str], str | None] = no_scope
     machine_limit: Callable[[Json], int | None] = no_limit
     resize: Resize | None = None
@@ -223,4 +223,4 @@ class Cloud:
 
 def policy(cloud: Cloud) -> dict[str, Any]:
     """The minimal scopes of a token; `scopes` is empty if the cloud has none, and `note` explains it."""
-    return {"provider": cloud.name, "scopes": sorted(cloud.scopes), "note": cloud.scopes_say}
+    return {"provider": cloud.name, "scopes": sorted(cloud.scopes), "note": cloud.scopes_note}

@@ -14,7 +14,7 @@ from cloudcmp.provider.common.firewall_rules import MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.lifecycle import wait_until
 from cloudcmp.provider.common.responses import none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import NOBODY, Api, Cloud, Fact, Image, Seen, delete_words
+from cloudcmp.provider.longtail.dialect import NONEXISTENT_ID, Api, Cloud, Fact, Image, ListedResource, delete_tags
 from cloudcmp.provider.longtail.pages import Json, by_links
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
@@ -27,11 +27,11 @@ _START_S = 180.0
 
 async def resize(api: Api, id: str, offering: str, stopped: Callable[[], None]) -> None:
     """Changes the size of a droplet; calls `stopped` while it is stopped."""
-    await _Steps(api).run(id, offering, stopped)
+    await _Resizer(api).run(id, offering, stopped)
 
 
 @dataclass(frozen=True, slots=True)
-class _Steps:
+class _Resizer:
     """The resize steps for one cloud; `clock` is in seconds of any origin."""
 
     api: Api
@@ -43,19 +43,19 @@ class _Steps:
         The disk keeps its size, so that the resize can be undone. Raises Refused for an unavailable size, and
         ProviderFault if a step does not end in time; the machine then stays as it is until its launch ends it.
         """
-        await self._act(id, {"type": "power_off"}, _STOP_S)
-        await self._until(id, lambda response: response.get("status") == "off", _STOP_S, "stopped")
+        await self._run_action(id, {"type": "power_off"}, _STOP_S)
+        await self._wait_until(id, lambda response: response.get("status") == "off", _STOP_S, "stopped")
         stopped()
         try:
-            await self._act(id, {"type": "resize", "size": offering, "disk": False}, _RESIZE_S)
+            await self._run_action(id, {"type": "resize", "size": offering, "disk": False}, _RESIZE_S)
         finally:
-            await self._act(id, {"type": "power_on"}, _START_S)
-        await self._until(id, lambda response: response.get("status") == "active", _START_S, "started")
+            await self._run_action(id, {"type": "power_on"}, _START_S)
+        await self._wait_until(id, lambda response: response.get("status") == "active", _START_S, "started")
         size = (await self._droplet(id)).get("size_slug")
         if size != offering:
             raise ProviderFault.at(id, f"it is still of size {size}", "see the provider's console")
 
-    async def _act(self, id: str, body: Json, within_s: float) -> None:
+    async def _run_action(self, id: str, body: Json, within_s: float) -> None:
         """Requests an action and waits for its end."""
         path = f"{self.api.cloud.dialect.machines[0]}/{id}/actions"
         response = (await self.api.change("POST", path, body)).body
@@ -75,7 +75,7 @@ class _Steps:
         response = (await self.api.read(f"{self.api.cloud.dialect.machines[0]}/{id}")).body
         return dict(response.get("droplet") or {})
 
-    async def _until(self, id: str, fits: Callable[[Json], bool], within_s: float, word: str) -> None:
+    async def _wait_until(self, id: str, fits: Callable[[Json], bool], within_s: float, word: str) -> None:
         async def look() -> bool:
             return fits(await self._droplet(id))
 
@@ -83,8 +83,8 @@ class _Steps:
 
 
 _DOCS = "https://docs.digitalocean.com"
-_TAG_MOST = 255
-_USER_DATA_MOST = 64 * 1024
+_TAG_MAX = 255
+_USER_DATA_MAX = 64 * 1024
 _STATES = {"new": "pending", "active": "running", "off": "stopped", "archive": "stopped"}
 _EVERYWHERE = ["0.0.0.0/0", "::/0"]
 # https://docs.digitalocean.com/products/droplets/concepts/choosing-a-plan/
@@ -126,87 +126,88 @@ class Droplets:
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, api: Api, asked: str) -> Image:
+    async def image(self, api: Api, image_name: str) -> Image:
         """The public image of a slug."""
-        slug = api.cloud.images.get(asked, asked)
-        answer = await none_if_missing(api.read(f"/v2/images/{slug}"))
-        if answer is None:
+        slug = api.cloud.images.get(image_name, image_name)
+        reply = await none_if_missing(api.read(f"/v2/images/{slug}"))
+        if reply is None:
             hint = f"write a slug, or one of {', '.join(api.cloud.images)}"
-            raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
-        response = answer.body.get("image") or {}
-        return Image(slug if response.get("slug") == slug else int(response["id"]), str(response.get("name", slug)))
+            raise Refused.at(api.cloud.name, f"there is no image {image_name!r}", hint)
+        fields = reply.body.get("image") or {}
+        return Image(slug if fields.get("slug") == slug else int(fields["id"]), str(fields.get("name", slug)))
 
-    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
+    def body(self, request: CreateRequest, image: Image, tags: Sequence[str], firewall: str | None) -> Json:
         """The body of the creating call; the machine joins the account's own network of the region."""
         return {
             "name": request.name,
             "region": request.region,
             "size": request.offering,
             "image": image.id,
-            "tags": [*words, *([wall] if wall else [])],
-            "user_data": user_data(request, _USER_DATA_MOST),
+            "tags": [*tags, *([firewall] if firewall else [])],
+            "user_data": user_data(request, _USER_DATA_MAX),
             "ipv6": False,
             "monitoring": False,
             "backups": False,
         }
 
-    def machine(self, response: Json) -> Seen:
+    def machine(self, response: Json) -> ListedResource:
         """A droplet; it has addresses once it has networks."""
         nets = (response.get("networks") or {}).get("v4") or []
-        at = {str(one.get("type")): str(one.get("ip_address")) for one in nets}
-        word = str(response.get("status", "unknown"))
+        addresses = {str(one.get("type")): str(one.get("ip_address")) for one in nets}
+        status = str(response.get("status", "unknown"))
         region, size = response.get("region") or {}, response.get("size_slug")
-        return Seen(
-            str(response["id"]), str(response.get("name", "")), _words(response), _STATES.get(word, "pending"), word,
-            str(region.get("slug", "")), str(size) if size else None, at.get("public"), at.get("private"),
+        return ListedResource(
+            str(response["id"]), str(response.get("name", "")), _tags_of(response), _STATES.get(status, "pending"),
+            status, str(region.get("slug", "")), str(size) if size else None, addresses.get("public"),
+            addresses.get("private"),
         )  # fmt: skip
 
-    def firewall(self, response: Json) -> Seen:
+    def firewall(self, response: Json) -> ListedResource:
         """A firewall; its record is in the tag that it applies to."""
-        return Seen(str(response["id"]), str(response.get("name", "")), _words(response))
+        return ListedResource(str(response["id"]), str(response.get("name", "")), _tags_of(response))
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """Creates the tag, which must exist first, then the firewall with all its rules."""
         record = labels.Record(request.tags, request.token, region=request.region)
-        words = labels.write(record, _TAG_MOST, labels.WALL)
-        for word in words:
-            await _make_tag(api, word)
+        tags = labels.write(record, _TAG_MAX, labels.FIREWALL)
+        for tag in tags:
+            await _make_tag(api, tag)
         body = {
             "name": request.name,
-            "tags": list(words),
-            "inbound_rules": _inbound([str(net) for net in nets], words[0]),
+            "tags": list(tags),
+            "inbound_rules": _inbound([str(net) for net in nets], tags[0]),
             "outbound_rules": [_rule(kind, "destinations", {"addresses": _EVERYWHERE}) for kind in _PROTOCOLS],
         }
         try:
             response = (await api.change("POST", self.firewalls[0], body)).body
         except Refused:
-            await delete_words(api, words)
+            await delete_tags(api, tags)
             raise
         return require_id(response, "firewall", "id", where=request.name)
 
     async def firewall_reference(self, api: Api, id: str) -> str:
         """The first tag that a firewall applies to."""
         response = (await api.read(f"{self.firewalls[0]}/{id}")).body.get("firewall") or {}
-        words = [word for word in _words(response) if labels.of(word, labels.WALL)]
-        if not words:
+        tags = [tag for tag in _tags_of(response) if labels.has_prefix(tag, labels.FIREWALL)]
+        if not tags:
             raise ProviderFault.at(id, "its firewall is on no tag of ours", "cloudcmp cleanup")
-        return sorted(words, key=lambda word: "-1of" not in word)[0]
+        return sorted(tags, key=lambda tag: "-1of" not in tag)[0]
 
     async def delete_firewall(self, api: Api, id: str) -> bool:
         """Deletes the firewall, then its tags."""
         path = f"{self.firewalls[0]}/{id}"
-        answer = await none_if_missing(api.read(path))
-        if answer is None or not await api.delete(path):
+        reply = await none_if_missing(api.read(path))
+        if reply is None or not await api.delete(path):
             return False
-        words = _words(answer.body.get("firewall") or {})
-        await delete_words(api, [word for word in words if labels.of(word, labels.WALL)])
+        tags = _tags_of(reply.body.get("firewall") or {})
+        await delete_tags(api, [tag for tag in tags if labels.has_prefix(tag, labels.FIREWALL)])
         return True
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
         """Its inbound rules; machines with the firewall's tag are the launch's own."""
-        answer = await none_if_missing(api.read(f"{self.firewalls[0]}/{id}"))
-        wall = (answer.body.get("firewall") or {}) if answer is not None else {}
-        return [rule for one in wall.get("inbound_rules") or () for rule in _held(one, _words(wall))]
+        reply = await none_if_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        firewall = (reply.body.get("firewall") or {}) if reply is not None else {}
+        return [rule for one in firewall.get("inbound_rules") or () for rule in _to_rules(one, _tags_of(firewall))]
 
     def account_id(self, response: Json) -> str | None:
         """The id of the team, which owns resources, else the user's."""
@@ -220,17 +221,15 @@ _PROTOCOLS = ("tcp", "udp", "icmp")
 
 def _inbound(addresses: list[str], tag: str) -> list[Json]:
     """SSH from the controller, anything from machines of the same launch."""
-    door = {"protocol": "tcp", "ports": str(SSH), "sources": {"addresses": addresses}}
-    return [door, *(_rule(kind, "sources", {"tags": [tag]}) for kind in _PROTOCOLS)]
+    ssh = {"protocol": "tcp", "ports": str(SSH), "sources": {"addresses": addresses}}
+    return [ssh, *(_rule(kind, "sources", {"tags": [tag]}) for kind in _PROTOCOLS)]
 
 
-def _held(rule: Json, own: Sequence[str]) -> Iterator[Rule]:
-    kind, whom = str(rule.get("protocol")), rule.get("sources") or {}
-    named = [MEMBERS if tag in own else str(tag) for tag in whom.get("tags") or ()]
-    others = [
-        f"{key} {one}" for key in ("droplet_ids", "load_balancer_uids", "kubernetes_ids") for one in whom.get(key) or ()
-    ]
-    for source in (*map(str, whom.get("addresses") or ()), *named, *others):
+def _to_rules(rule: Json, own: Sequence[str]) -> Iterator[Rule]:
+    kind, sources = str(rule.get("protocol")), rule.get("sources") or {}
+    members = [MEMBERS if tag in own else str(tag) for tag in sources.get("tags") or ()]
+    others = [f"{key} {one}" for key in _OTHERS for one in sources.get(key) or ()]
+    for source in (*map(str, sources.get("addresses") or ()), *members, *others):
         yield Rule(source, kind, ports_in(str(rule.get("ports") or "")))
 
 
@@ -238,21 +237,21 @@ def _rule(kind: str, end: str, which: Json) -> Json:
     return {"protocol": kind, **({} if kind == "icmp" else {"ports": "all"}), end: which}
 
 
-async def _make_tag(api: Api, word: str) -> None:
+async def _make_tag(api: Api, tag: str) -> None:
     try:
-        await api.change("POST", "/v2/tags", {"name": word}, again=True)
+        await api.change("POST", "/v2/tags", {"name": tag}, again=True)
     except NotAllowed:
         raise
     except Refused:  # it exists, or is refused: then the firewall is refused too
         return
 
 
-def _words(response: Any) -> tuple[str, ...]:
-    return tuple(str(word) for word in response.get("tags") or ())
+def _tags_of(response: Any) -> tuple[str, ...]:
+    return tuple(str(tag) for tag in response.get("tags") or ())
 
 
 _WORDS = {"droplets": "droplet", "firewalls": "firewall", "images": "image", "tags": "tag"}
-_DOES = {"GET": "read", "POST": "create", "DELETE": "delete", "PUT": "update"}
+_VERBS = {"GET": "read", "POST": "create", "DELETE": "delete", "PUT": "update"}
 
 
 def _scope_of(method: str, path: str) -> str:
@@ -260,7 +259,7 @@ def _scope_of(method: str, path: str) -> str:
     parts = path.strip("/").split("/")
     if parts[-1] == "actions" and method == "POST":
         return "droplet:update"
-    return f"{_WORDS.get(parts[1], parts[1])}:{_DOES[method]}"
+    return f"{_WORDS.get(parts[1], parts[1])}:{_VERBS[method]}"
 
 
 def _machine_limit(account: Json) -> int | None:
@@ -274,7 +273,7 @@ CLOUD = Cloud(
     smallest=("fra1", "s-1vcpu-1gb"),
     host="api.digitalocean.com",
     tokens=("DIGITALOCEAN_ACCESS_TOKEN", "DIGITALOCEAN_TOKEN"),
-    tag_length=_TAG_MOST,
+    tag_length=_TAG_MAX,
     currency="USD",
     paging=by_links("per_page", 200),
     # Per second since January 2026, at least 60 s or 0.01 USD, whichever is more:
@@ -311,7 +310,7 @@ CLOUD = Cloud(
         "tag:delete",
         "tag:read",
     ),
-    scopes_say=f"custom scopes of a personal access token, {_DOCS}/reference/api/scopes",
+    scopes_note=f"custom scopes of a personal access token, {_DOCS}/reference/api/scopes",
     facts=(
         Fact(
             "tags",
@@ -336,7 +335,7 @@ CLOUD = Cloud(
         Fact("public address", "in the size's price (R)", f"{_DOCS}/products/droplets/details/pricing/"),
     ),
     dialect=Droplets(),
-    nobody=("0", NOBODY),
+    nonexistent=("0", NONEXISTENT_ID),
     scope_of=_scope_of,
     machine_limit=_machine_limit,
     resize=resize,

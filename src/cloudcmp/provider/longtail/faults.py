@@ -22,13 +22,13 @@ _CAPACITY = re.compile(
     re.I,
 )
 # Names distinguish attempts, so the resource with this name is from an earlier request.
-_TAKEN = re.compile(r"label must be unique|duplicate name", re.I)
+_DUPLICATE = re.compile(r"label must be unique|duplicate name", re.I)
 _SCOPE = re.compile(r"not authorized to use this endpoint|unauthorized ip|insufficient scope", re.I)
 _EXISTS = re.compile(r"already|duplicate", re.I)
 _MISSING = 404
 
 
-def missing(fault: errors.ProviderFault) -> bool:
+def is_missing(fault: errors.ProviderFault) -> bool:
     """True if a refusal says that the resource does not exist."""
     return fault.is_refusal(errors.RefusalKind.MISSING)
 
@@ -41,10 +41,10 @@ def words_of(body: Any) -> str:
         return words_of(body["error"])
     listed = body.get("errors")
     if isinstance(listed, list):
-        named = [one for one in listed if isinstance(one, dict)]
-        return one_line("; ".join(f"{one.get('field', '')} {one.get('reason', '')}".strip() for one in named))
-    found = (body.get(key) for key in ("id", "code", "error_code", "error", "error_message", "message"))
-    return one_line(" ".join(word for word in found if isinstance(word, str)))
+        entries = [one for one in listed if isinstance(one, dict)]
+        return one_line("; ".join(f"{one.get('field', '')} {one.get('reason', '')}".strip() for one in entries))
+    words = (body.get(key) for key in ("id", "code", "error_code", "error", "error_message", "message"))
+    return one_line(" ".join(word for word in words if isinstance(word, str)))
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) -> errors.CloudcmpError:
@@ -63,7 +63,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
         return fault.because(
             errors.Refusal(errors.RefusalKind.MISSING if code == _MISSING else known, cause.code, cause.text)
         )
-    return _unanswered(error, where, changes=changes)
+    return _transport_fault(error, where, changes=changes)
 
 
 def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault | None:
@@ -82,7 +82,7 @@ def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault
 
 _KINDS: tuple[tuple[Callable[[CloudError], Any], type[errors.ProviderFault], str], ...] = (
     (lambda cause: cause.status == 429, errors.Throttled, "wait, and ask less often"),
-    (lambda cause: _TAKEN.search(cause.text), errors.LostAnswer, SEARCH_NOTICE),
+    (lambda cause: _DUPLICATE.search(cause.text), errors.LostAnswer, SEARCH_NOTICE),
     (
         lambda cause: _QUOTA.search(cause.text),
         errors.QuotaReached,
@@ -92,9 +92,9 @@ _KINDS: tuple[tuple[Callable[[CloudError], Any], type[errors.ProviderFault], str
 )
 
 
-def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
+def _transport_fault(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
     """The fault for a missing response. Compares class names, so that libcloud and requests stay unimported."""
-    kinds = _kinds(error)
+    kinds = _class_names(error)
     name = type(error).__name__
     # A proxy that drops the connection after the request raises the same error as an unreachable one.
     if kinds & _UNSENT and not (changes and "ProxyError" in kinds):
@@ -110,17 +110,17 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.Cl
     return lost_response(name, where, changes=changes)
 
 
-def _kinds(error: BaseException) -> set[str]:
+def _class_names(error: BaseException) -> set[str]:
     """The class names of an error, of their base classes, and of all wrapped errors."""
-    found: set[str] = set()
-    left: list[Any] = [error]
-    while left and len(found) < 200:
-        one = left.pop()
+    names: set[str] = set()
+    pending: list[Any] = [error]
+    while pending and len(names) < 200:
+        one = pending.pop()
         if not isinstance(one, BaseException):
             continue
-        names = {kind.__name__ for kind in type(one).__mro__}
-        if names <= found:
+        own = {kind.__name__ for kind in type(one).__mro__}
+        if own <= names:
             continue
-        found |= names
-        left += [*one.args, getattr(one, "reason", None), one.__cause__]
-    return found
+        names |= own
+        pending += [*one.args, getattr(one, "reason", None), one.__cause__]
+    return names

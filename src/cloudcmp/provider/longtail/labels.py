@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-MACHINE, WALL = "cloudcmp", "cloudcmp-fw"
+MACHINE, FIREWALL = "cloudcmp", "cloudcmp-fw"
 """The first word of a machine's record, and of a firewall's: at some clouds a machine has its firewall's as well."""
 _OURS = "cloudcmp:"
 _TOKEN, _NAME, _REGION = "@token", "@name", "@region"
@@ -30,30 +30,30 @@ class Record:
     region: str | None = None
 
 
-def write(record: Record, most: int, mark: str = MACHINE) -> tuple[str, ...]:
-    """The record in words of at most `most` characters; `most` must be 40 or more."""
+def write(record: Record, max_length: int, prefix: str = MACHINE) -> tuple[str, ...]:
+    """The record in words of at most `max_length` characters; `max_length` must be 40 or more."""
     text = _text(record)
-    whole = f"{mark}:{text}"
-    if len(whole) <= most:
+    whole = f"{prefix}:{text}"
+    if len(whole) <= max_length:
         return (whole,)
-    room = most - len(f"{mark}-{'0' * _DIGEST}-00of00:")
+    room = max_length - len(f"{prefix}-{'0' * _DIGEST}-00of00:")
     chunks = [text[at : at + room] for at in range(0, len(text), room)]
     digest, count = _digest(text), len(chunks)
-    return tuple(f"{mark}-{digest}-{number}of{count}:{chunk}" for number, chunk in enumerate(chunks, 1))
+    return tuple(f"{prefix}-{digest}-{number}of{count}:{chunk}" for number, chunk in enumerate(chunks, 1))
 
 
-def of(word: str, mark: str) -> bool:
+def has_prefix(word: str, prefix: str) -> bool:
     """True if a word is a record with a mark, or a piece of one."""
-    return word.startswith(f"{mark}:") or re.match(rf"{mark}-{_PIECE}", word) is not None
+    return word.startswith(f"{prefix}:") or re.match(rf"{prefix}-{_PIECE}", word) is not None
 
 
-def read(words: Iterable[str], mark: str = MACHINE) -> Record | None:
+def read(words: Iterable[str], prefix: str = MACHINE) -> Record | None:
     """The record in a resource's words, None if there is no complete one."""
     pieces: dict[tuple[str, int], dict[int, str]] = {}
     for word in words:
-        if word.startswith(f"{mark}:"):
-            return _record(word.removeprefix(f"{mark}:"))
-        found = re.fullmatch(rf"{mark}-{_PIECE}(.*)", word)
+        if word.startswith(f"{prefix}:"):
+            return _record(word.removeprefix(f"{prefix}:"))
+        found = re.fullmatch(rf"{prefix}-{_PIECE}(.*)", word)
         if found:
             pieces.setdefault((found[1], int(found[3])), {})[int(found[2])] = found[4]
     for (digest, count), parts in pieces.items():

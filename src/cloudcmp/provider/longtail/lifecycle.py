@@ -10,7 +10,7 @@ from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle
 from cloudcmp.provider.common.responses import none_if_missing
 from cloudcmp.provider.longtail import labels, listing
-from cloudcmp.provider.longtail.dialect import Api, Seen, delete_words
+from cloudcmp.provider.longtail.dialect import Api, ListedResource, delete_tags
 
 
 @dataclass(slots=True)
@@ -23,13 +23,13 @@ class LongTailLifecycle(ResourceLifecycle):
 
     api: Api
     absence: Absence
-    _ran: set[str] = field(default_factory=set)
-    _made: set[str] = field(default_factory=set)
-    _borne: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _started: set[str] = field(default_factory=set)
+    _new: set[str] = field(default_factory=set)
+    _machine_tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def made(self, id: str) -> None:
+    def record_new(self, id: str) -> None:
         """Records that a machine is new: until it has run once, being off does not mean that it was stopped."""
-        self._made.add(id)
+        self._new.add(id)
 
     async def request_deletion(self, handle: Handle) -> bool:
         """Requests the deletion of a resource; False if there was none."""
@@ -41,40 +41,40 @@ class LongTailLifecycle(ResourceLifecycle):
 
     async def _end(self, id: str) -> bool:
         """Deletes a machine; remembers its tags first, if they outlive it."""
-        if self.api.cloud.dialect.tags and id not in self._borne:
+        if self.api.cloud.dialect.tags and id not in self._machine_tags:
             response = await self._machine(id)
             if response is not None:
-                self._borne[id] = tuple(word for word in response.words if labels.of(word, labels.MACHINE))
+                self._machine_tags[id] = tuple(tag for tag in response.tags if labels.has_prefix(tag, labels.MACHINE))
         return await self.api.delete(self._path(id))
 
-    async def _delete_tag(self, word: str) -> bool:
+    async def _delete_tag(self, tag: str) -> bool:
         """Deletes an unused tag; raises Refused if a resource has it."""
         path = self.api.cloud.dialect.tags
         if not path:
             return False
         known = {str(response["name"]): response for response in await self.api.all(*path)}
-        if word in known and word not in {item.id for item in await listing.idle_tags(self.api)}:
-            raise Refused.at(word, "something bears this tag", "end that first")
-        return await delete_words(self.api, [word])
+        if tag in known and tag not in {item.id for item in await listing.idle_tags(self.api)}:
+            raise Refused.at(tag, "something bears this tag", "end that first")
+        return await delete_tags(self.api, [tag])
 
     async def gone(self, handle: Handle) -> str | None:
         """Evidence that neither its id nor a complete list shows it, see `Absence`; then deletes its tags."""
         why = await ResourceLifecycle.gone(self, handle)
         if why is not None:
-            await self._tidy(handle)
+            await self._delete_machine_tags(handle)
         return why
 
     async def state(self, handle: Handle) -> str | None:
         """THERE while its id or a list shows it."""
-        return PRESENT if await self._there(handle) else None
+        return PRESENT if await self._exists(handle) else None
 
     def key(self, handle: Handle) -> tuple[str, str]:
         """Its kind and id: lists are of all regions."""
         return handle.kind, handle.cloud_id
 
-    async def _there(self, handle: Handle) -> bool:
+    async def _exists(self, handle: Handle) -> bool:
         if handle.kind == FIREWALL:
-            return any(item.id == handle.cloud_id for item in await listing.walls(self.api))
+            return any(item.id == handle.cloud_id for item in await listing.firewalls(self.api))
         if handle.kind == listing.TAG:
             path = self.api.cloud.dialect.tags
             return path is not None and any(
@@ -84,20 +84,20 @@ class LongTailLifecycle(ResourceLifecycle):
             return True
         return any(item.id == handle.cloud_id for item in await listing.machines(self.api))
 
-    async def _tidy(self, handle: Handle) -> None:
+    async def _delete_machine_tags(self, handle: Handle) -> None:
         """Deletes the tags of a machine that is gone; a failure leaves them as idle tags."""
         if handle.kind == INSTANCE:
             with suppress(ProviderFault):  # the machine is gone even if this fails
-                await delete_words(self.api, self._borne.pop(handle.cloud_id, ()))
+                await delete_tags(self.api, self._machine_tags.pop(handle.cloud_id, ()))
 
-    async def _machine(self, id: str) -> Seen | None:
+    async def _machine(self, id: str) -> ListedResource | None:
         """A machine by its id, None if there is none."""
         dialect = self.api.cloud.dialect
-        answer = await none_if_missing(self.api.read(self._path(id)))
-        if answer is None:
+        reply = await none_if_missing(self.api.read(self._path(id)))
+        if reply is None:
             return None
-        response = answer.body
-        one = response.get(*dialect.machine_key) if dialect.machine_key else response
+        body = reply.body
+        one = body.get(*dialect.machine_key) if dialect.machine_key else body
         return dialect.machine(one) if isinstance(one, dict) and one.get("id") else None
 
     def _path(self, id: str) -> str:
@@ -108,11 +108,11 @@ class LongTailLifecycle(ResourceLifecycle):
         response = await self._machine(handle.cloud_id)
         if response is None:
             return MachineStatus("pending", why="it is not listed yet")
-        state, why = response.state, response.word
+        state, why = response.state, response.status
         if state == "running":
-            self._ran.add(handle.cloud_id)
-        elif state == "stopped" and handle.cloud_id in self._made - self._ran:
-            state, why = "pending", f"{response.word}, and never seen running"
+            self._started.add(handle.cloud_id)
+        elif state == "stopped" and handle.cloud_id in self._new - self._started:
+            state, why = "pending", f"{response.status}, and never seen running"
         # These clouds do not preempt machines.
         return MachineStatus(
             state, response.public or response.inside, peer_address=response.inside or response.public, why=why

@@ -14,7 +14,7 @@ from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
+from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, ListedResource, SingleFirewall
 from cloudcmp.provider.longtail.pages import Json, by_number
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
@@ -23,8 +23,8 @@ _API = "https://techdocs.akamai.com/linode-api/reference"
 _BILLING = (
     "https://www.linode.com/community/questions/23981/how-does-billing-work-for-resources-with-usage-less-than-a-hour"
 )
-_TAG_MOST = 50
-_USER_DATA_MOST = 65535
+_TAG_MAX = 50
+_USER_DATA_MAX = 65535
 _INSIDE = ipaddress.ip_network("192.168.128.0/17")
 """The private addresses within a region, shared by all its customers' machines."""
 _STATES = {"running": "running", "offline": "stopped", "stopped": "stopped", "shutting_down": "stopped"}
@@ -70,53 +70,53 @@ class Linodes(SingleFirewall):
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, api: Api, asked: str) -> Image:
+    async def image(self, api: Api, image_name: str) -> Image:
         """The image of an id, which must run cloud-init, as Linode reports for its images."""
-        id = api.cloud.images.get(asked, asked)
+        id = api.cloud.images.get(image_name, image_name)
         hint = f"write its id, or one of {', '.join(api.cloud.images)}"
-        answer = await none_if_missing(api.read(f"/v4/images/{id}"))
-        if answer is None:
-            raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
-        response = answer.body
-        if "cloud-init" not in (response.get("capabilities") or ()):
-            raise Refused.at(api.cloud.name, f"the image {asked!r} does not read user data", hint)
-        return Image(str(response.get("id", id)), str(response.get("label", id)))
+        reply = await none_if_missing(api.read(f"/v4/images/{id}"))
+        if reply is None:
+            raise Refused.at(api.cloud.name, f"there is no image {image_name!r}", hint)
+        fields = reply.body
+        if "cloud-init" not in (fields.get("capabilities") or ()):
+            raise Refused.at(api.cloud.name, f"the image {image_name!r} does not read user data", hint)
+        return Image(str(fields.get("id", id)), str(fields.get("label", id)))
 
-    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
+    def body(self, request: CreateRequest, image: Image, tags: Sequence[str], firewall: str | None) -> Json:
         """The body of the creating call. Root's password is required; it is random and kept nowhere."""
-        text = user_data(request, _USER_DATA_MOST)
+        text = user_data(request, _USER_DATA_MAX)
         return {
             "label": _label(request.name, 64),
             "region": request.region,
             "type": request.offering,
             "image": image.id,
             "root_pass": secrets.token_urlsafe(48),
-            "tags": list(words),
+            "tags": list(tags),
             "metadata": {"user_data": base64.b64encode(text.encode()).decode()},
             "private_ip": True,
             "backups_enabled": False,
             "booted": True,
-            **({"firewall_id": int(wall)} if wall else {}),
+            **({"firewall_id": int(firewall)} if firewall else {}),
         }
 
-    def machine(self, response: Json) -> Seen:
+    def machine(self, response: Json) -> ListedResource:
         """A linode; one of its addresses is private to its region."""
-        inside: list[str] = []
+        private: list[str] = []
         public: list[str] = []
         for one in response.get("ipv4") or ():
-            (inside if ipaddress.ip_address(one) in _INSIDE else public).append(str(one))
-        word, kind = str(response.get("status", "unknown")), response.get("type")
-        words = tuple(str(tag) for tag in response.get("tags") or ())
-        return Seen(
-            str(response["id"]), _name(response, words, labels.MACHINE), words, _STATES.get(word, "pending"), word,
+            (private if ipaddress.ip_address(one) in _INSIDE else public).append(str(one))
+        status, kind = str(response.get("status", "unknown")), response.get("type")
+        tags = tuple(str(tag) for tag in response.get("tags") or ())
+        return ListedResource(
+            str(response["id"]), _name(response, tags, labels.MACHINE), tags, _STATES.get(status, "pending"), status,
             str(response.get("region", "")), str(kind) if kind else None, next(iter(public), None),
-            next(iter(inside), None),
+            next(iter(private), None),
         )  # fmt: skip
 
-    def firewall(self, response: Json) -> Seen:
+    def firewall(self, response: Json) -> ListedResource:
         """A firewall."""
-        words = tuple(str(tag) for tag in response.get("tags") or ())
-        return Seen(str(response["id"]), _name(response, words, labels.WALL), words)
+        tags = tuple(str(tag) for tag in response.get("tags") or ())
+        return ListedResource(str(response["id"]), _name(response, tags, labels.FIREWALL), tags)
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """Creates a firewall with its rules in one call."""
@@ -130,26 +130,28 @@ class Linodes(SingleFirewall):
         record = labels.Record(request.tags, request.token, request.name, request.region)
         body = {
             "label": _label(f"cloudcmp-{request.token}", 32),
-            "tags": list(labels.write(record, _TAG_MOST, labels.WALL)),
+            "tags": list(labels.write(record, _TAG_MAX, labels.FIREWALL)),
             "rules": {"inbound": rules, "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
         }
         return require_id((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
         """Its inbound rules. The region's network, which it admits entirely, is shared by all customers there."""
-        answer = await none_if_missing(api.read(f"{self.firewalls[0]}/{id}"))
-        rules = (answer.body.get("rules") or {}) if answer is not None else {}
-        held = [rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _held(one)]
-        return held if rules.get("inbound_policy", "DROP") == "DROP" else [*held, Rule("everybody", ANY)]
+        reply = await none_if_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        rules = (reply.body.get("rules") or {}) if reply is not None else {}
+        result = [
+            rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _to_rules(one)
+        ]
+        return result if rules.get("inbound_policy", "DROP") == "DROP" else [*result, Rule("everybody", ANY)]
 
     def account_id(self, response: Json) -> str | None:
         """The account's unique id."""
         return str(response.get("euuid") or "") or None
 
 
-def _held(rule: Json) -> Iterator[Rule]:
-    whom, kind = rule.get("addresses") or {}, str(rule.get("protocol")).lower()
-    for source in (*(whom.get("ipv4") or ()), *(whom.get("ipv6") or ())):
+def _to_rules(rule: Json) -> Iterator[Rule]:
+    addresses, kind = rule.get("addresses") or {}, str(rule.get("protocol")).lower()
+    for source in (*(addresses.get("ipv4") or ()), *(addresses.get("ipv6") or ())):
         ports = ports_in(str(rule.get("ports") or ""))
         if source == str(_INSIDE):  # includes the launch's machines
             yield Rule(MEMBERS, kind, ports)
@@ -161,14 +163,14 @@ def _accept(label: str, kind: str, addresses: Json, ports: str | None = None) ->
     return {**rule, "ports": ports} if ports else rule
 
 
-def _label(name: str, most: int) -> str:
+def _label(name: str, max_length: int) -> str:
     """A name in the label alphabet, without two dashes in a row."""
-    return re.sub(r"-+", "-", name)[:most].rstrip("-")
+    return re.sub(r"-+", "-", name)[:max_length].rstrip("-")
 
 
-def _name(response: Json, words: Sequence[str], mark: str) -> str:
+def _name(response: Json, tags: Sequence[str], mark: str) -> str:
     """The name in the record, else the label."""
-    record = labels.read(words, mark)
+    record = labels.read(tags, mark)
     return (record.name if record else None) or str(response.get("label", ""))
 
 
@@ -187,7 +189,7 @@ CLOUD = Cloud(
     smallest=("eu-central", "g6-nanode-1"),
     host="api.linode.com",
     tokens=("LINODE_CLI_TOKEN", "LINODE_TOKEN"),
-    tag_length=_TAG_MOST,
+    tag_length=_TAG_MAX,
     currency="USD",
     paging=by_number("page_size", 25),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the account's types include",)),
@@ -199,7 +201,7 @@ CLOUD = Cloud(
         "debian-13": "linode/debian13",
     },
     scopes=("account:read_only", "firewall:read_write", "images:read_only", "linodes:read_write"),
-    scopes_say=f"scopes of a personal access token, {_API}/get-started#oauth-reference; tags are only taken from an "
+    scopes_note=f"scopes of a personal access token, {_API}/get-started#oauth-reference; tags are only taken from an "
     f"unrestricted user (R), {_API}/post-linode-instance",
     facts=(
         Fact("tags", "words of 3 to 50 characters (R), deaf to capitals (R)", f"{_API}/post-tag"),
@@ -230,7 +232,7 @@ CLOUD = Cloud(
         Fact("public address", "in the type's price (R)", f"{_API}/get-linode-types"),
     ),
     dialect=Linodes(),
-    nobody=("0", "0"),
+    nonexistent=("0", "0"),
     scope_of=_scope_of,
     open_to="the region's network, which all customers share, because its firewalls name no machines",
 )

@@ -6,7 +6,7 @@ from functools import partial
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Api, Seen
+from cloudcmp.provider.longtail.dialect import Api, ListedResource
 from cloudcmp.provider.longtail.pages import Json
 
 TAG = "tag"
@@ -15,10 +15,10 @@ TAG = "tag"
 
 async def find(api: Api, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
     """Resources with the study's tag or the token, in a region or in all; raises IncompleteListing."""
-    found = [item for kind in KINDS for item in await kind(api)]
+    resources = [item for kind in LISTS for item in await kind(api)]
     mine = [
         item
-        for item in found
+        for item in resources
         if belongs(item, study, token) and (not region or not item.region or item.region == region)
     ]
     return tuple(mine)
@@ -26,26 +26,26 @@ async def find(api: Api, study: str, token: str | None, region: str | None) -> t
 
 async def leftovers(api: Api) -> Listing:
     """All resources with the schema tag, and a line for each kind that cannot be listed."""
-    return await list_leftovers([(f"{api.cloud.name}: {word}", partial(kind, api)) for kind, word in KINDS.items()])
+    return await list_leftovers([(f"{api.cloud.name}: {word}", partial(kind, api)) for kind, word in LISTS.items()])
 
 
-async def machines(api: Api) -> list[Seen]:
+async def machines(api: Api) -> list[ListedResource]:
     """All machines of the account."""
     dialect = api.cloud.dialect
     return [dialect.machine(one) for one in await api.all(*dialect.machines)]
 
 
-async def walls(api: Api) -> list[Seen]:
+async def firewalls(api: Api) -> list[ListedResource]:
     """All firewalls of the account."""
     dialect = api.cloud.dialect
     return [dialect.firewall(one) for one in await api.all(*dialect.firewalls)]
 
 
-async def idle_tags(api: Api) -> list[Seen]:
+async def idle_tags(api: Api) -> list[ListedResource]:
     """Our tags that no resource has, by the cloud's own count; none if tags do not outlive their users."""
     path = api.cloud.dialect.tags
     listed = await api.all(*path) if path else []
-    return [Seen(str(one["name"]), str(one["name"]), (str(one["name"]),)) for one in listed if _idle(one)]
+    return [ListedResource(str(one["name"]), str(one["name"]), (str(one["name"]),)) for one in listed if _idle(one)]
 
 
 def _idle(one: Json) -> bool:
@@ -53,47 +53,47 @@ def _idle(one: Json) -> bool:
 
 
 async def _instances(api: Api) -> list[TaggedResource]:
-    return [found(item, INSTANCE, labels.MACHINE) for item in await machines(api)]
+    return [to_resource(item, INSTANCE, labels.MACHINE) for item in await machines(api)]
 
 
 async def _firewalls(api: Api) -> list[TaggedResource]:
-    return [found(item, FIREWALL, labels.WALL) for item in await walls(api)]
+    return [to_resource(item, FIREWALL, labels.FIREWALL) for item in await firewalls(api)]
 
 
 async def _tags(api: Api) -> list[TaggedResource]:
     """Idle tags to which no firewall applies; a record in pieces only if all its pieces are idle."""
     idle = await idle_tags(api)
-    held = {word for item in await walls(api) for word in item.words} if idle else set[str]()
-    free = [item for item in idle if item.id not in held]
-    words = [item.id for item in free]
-    told: list[TaggedResource] = []
-    for mark in (labels.MACHINE, labels.WALL):
+    in_use = {tag for item in await firewalls(api) for tag in item.tags} if idle else set[str]()
+    free = [item for item in idle if item.id not in in_use]
+    names = [item.id for item in free]
+    resources: list[TaggedResource] = []
+    for prefix in (labels.MACHINE, labels.FIREWALL):
         for item in free:
-            if not labels.of(item.id, mark):
+            if not labels.has_prefix(item.id, prefix):
                 continue
-            record = labels.read([item.id, *_siblings(item.id, words)], mark)
+            record = labels.read([item.id, *_siblings(item.id, names)], prefix)
             if record is not None:
-                told.append(
+                resources.append(
                     TaggedResource(
                         item.id, record.name or item.id, record.token, record.tags, "idle", TAG, record.region or ""
                     )
                 )
-    return list({item.cloud_id: item for item in told}.values())
+    return list({item.cloud_id: item for item in resources}.values())
 
 
-def _siblings(word: str, words: Sequence[str]) -> list[str]:
+def _siblings(tag: str, tags: Sequence[str]) -> list[str]:
     """The other pieces of a record that was cut."""
-    head = word.rpartition(":")[0].rpartition("-")[0]
-    return [other for other in words if head and other != word and other.startswith(f"{head}-")]
+    head = tag.rpartition(":")[0].rpartition("-")[0]
+    return [other for other in tags if head and other != tag and other.startswith(f"{head}-")]
 
 
-def found(item: Seen, kind: str, mark: str) -> TaggedResource:
+def to_resource(item: ListedResource, kind: str, prefix: str) -> TaggedResource:
     """A resource in the ledger's form; without a complete record it has no tags."""
-    record = labels.read(item.words, mark) or labels.Record(())
+    record = labels.read(item.tags, prefix) or labels.Record(())
     name = record.name or item.name
     region = item.region or record.region or ""
-    return TaggedResource(item.id, name, record.token, record.tags, item.word, kind, region, item.offering)
+    return TaggedResource(item.id, name, record.token, record.tags, item.status, kind, region, item.offering)
 
 
-Kind = Callable[[Api], Awaitable[list[TaggedResource]]]
-KINDS: dict[Kind, str] = {_instances: "machines", _firewalls: "firewalls", _tags: "tags"}
+List = Callable[[Api], Awaitable[list[TaggedResource]]]
+LISTS: dict[List, str] = {_instances: "machines", _firewalls: "firewalls", _tags: "tags"}

@@ -27,8 +27,8 @@ class Paging:
 def by_links(parameter: str, size: int, following: Keys = ("links", "pages", "next"), total: Keys = _TOTAL) -> Paging:
     """Numbered pages; all except the last hold the `following` one, as a link or a number."""
 
-    def after(body: Json, asked: Query, _: int) -> dict[str, str] | None:
-        return _page_after(asked) if _value(body, following) else None
+    def after(body: Json, query: Query, _: int) -> dict[str, str] | None:
+        return _page_after(query) if _value(body, following) else None
 
     return Paging({parameter: str(size)}, after, lambda body: _number(_value(body, total)))
 
@@ -46,8 +46,8 @@ def by_cursor(parameter: str, size: int, following: Keys = ("meta", "links", "ne
 def by_number(parameter: str, size: int) -> Paging:
     """Numbered pages, with their count."""
 
-    def after(body: Json, asked: Query, _: int) -> dict[str, str] | None:
-        return _page_after(asked) if int(asked.get("page", "1")) < int(body.get("pages", 1)) else None
+    def after(body: Json, query: Query, _: int) -> dict[str, str] | None:
+        return _page_after(query) if int(query.get("page", "1")) < int(body.get("pages", 1)) else None
 
     return Paging({parameter: str(size)}, after, lambda body: _number(body.get("results")))
 
@@ -55,15 +55,15 @@ def by_number(parameter: str, size: int) -> Paging:
 def by_offset(parameter: str, size: int, total: Keys = _TOTAL) -> Paging:
     """Pages of `parameter` entries from an `offset`; only the `total` tells whether there are more."""
 
-    def after(body: Json, asked: Query, here: int) -> dict[str, str] | None:  # a page may be short
-        following = int(asked.get("offset", "0")) + here
+    def after(body: Json, query: Query, here: int) -> dict[str, str] | None:  # a page may be short
+        following = int(query.get("offset", "0")) + here
         return {"offset": str(following)} if here and following < (_number(_value(body, total)) or 0) else None
 
     return Paging({parameter: str(size)}, after, lambda body: _number(_value(body, total)))
 
 
-def _page_after(asked: Query) -> dict[str, str]:
-    return {"page": str(int(asked.get("page", "1")) + 1)}
+def _page_after(query: Query) -> dict[str, str]:
+    return {"page": str(int(query.get("page", "1")) + 1)}
 
 
 def _value(body: Any, keys: Keys) -> Any:

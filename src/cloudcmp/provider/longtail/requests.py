@@ -4,14 +4,14 @@ from cloudcmp.errors import Refused
 from cloudcmp.model.lease import ZONE, CreateRequest
 
 DEFAULT_IMAGE = "ubuntu-24.04"
-_LACKING = {
+_UNSUPPORTED = {
     "credits": "CPU credits are not sold here",
     "placement": "there are no placement groups that this driver makes",
     ZONE: "its regions have no zones that can be named",
 }
 
 
-def refuse(request: CreateRequest) -> None:
+def check_options(request: CreateRequest) -> None:
     """Raises Refused for options that these clouds do not sell, or that this driver does not support."""
     options, where = dict(request.options), request.name
     if options.get("os", "linux") != "linux":
@@ -20,7 +20,7 @@ def refuse(request: CreateRequest) -> None:
         raise Refused.at(where, "machines that may be taken back are not sold here", "leave market out")
     if options.get("tenancy") == "dedicated":
         raise Refused.at(where, "a host of one's own is not sold here", "leave tenancy out")
-    for key, what in _LACKING.items():
+    for key, what in _UNSUPPORTED.items():
         if options.get(key):
             raise Refused.at(where, what, f"leave {key} out")
     if request.volume is not None:
@@ -28,11 +28,11 @@ def refuse(request: CreateRequest) -> None:
         raise Refused.at(where, what, "leave volume out")
 
 
-def user_data(request: CreateRequest, most: int) -> str:
+def user_data(request: CreateRequest, max_bytes: int) -> str:
     """The user data; raises Refused if it is longer than the cloud takes."""
     text = request.access.user_data if request.access else ""
-    if len(text.encode()) > most:
-        raise Refused.at(request.name, f"its user data is longer than {most} bytes", "shorten the user data")
+    if len(text.encode()) > max_bytes:
+        raise Refused.at(request.name, f"its user data is longer than {max_bytes} bytes", "shorten the user data")
     return text
 
 

@@ -27,7 +27,7 @@ from cloudcmp.provider.longtail.pages import Json
 
 _T = TypeVar("_T")
 _MOST_PAGES = 1000
-_Asked = tuple[tuple[str, str], ...]
+_Query = tuple[tuple[str, str], ...]
 _NOISY = ("libcloud", "paramiko", "requests", "urllib3")
 
 
@@ -45,7 +45,7 @@ class ApiClient(SdkClient):
     pause_s: float = 0.5
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _idle: list[Any] = field(default_factory=list)  # idle connections, each for one call at a time
-    _made_for: tuple[str, str] = ("", "")
+    _settings: tuple[str, str] = ("", "")
     account: str | None = None  # of the current token
     library, extra = "apache-libcloud", "libcloud"
 
@@ -64,7 +64,7 @@ class ApiClient(SdkClient):
 
     def read_blocking(self, path: str, **params: str) -> Response:
         """`read` in this thread: run it in a thread of `blocking_calls`."""
-        return self._repeated(lambda: self._call("GET", path, params, None, changes=False))
+        return self._retry(lambda: self._call("GET", path, params, None, changes=False))
 
     async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Response:
         """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
@@ -72,7 +72,7 @@ class ApiClient(SdkClient):
         def once() -> Response:
             return self._call(method, path, {}, body, changes=True)
 
-        return await self.run_in_thread(lambda: self._repeated(once) if again else once(), changes=True)
+        return await self.run_in_thread(lambda: self._retry(once) if again else once(), changes=True)
 
     async def delete(self, path: str) -> bool:
         """Requests the deletion of a resource; False if it did not exist."""
@@ -84,29 +84,29 @@ class ApiClient(SdkClient):
 
     def all_blocking(self, path: str, key: str) -> list[Json]:
         """`all` in this thread: run it in a thread of `blocking_calls`."""
-        return self._repeated(lambda: self._whole(path, key))
+        return self._retry(lambda: self._fetch_list(path, key))
 
-    def _whole(self, path: str, key: str) -> list[Json]:
+    def _fetch_list(self, path: str, key: str) -> list[Json]:
         last: Json = {}
-        first: _Asked = ()
+        first: _Query = ()
 
-        def fetch(asked: _Asked) -> tuple[list[Json], _Asked]:
+        def fetch(query: _Query) -> tuple[list[Json], _Query]:
             nonlocal last
-            last = self._call("GET", path, dict(asked), None, changes=False).body
+            last = self._call("GET", path, dict(query), None, changes=False).body
             page = last.get(key)
             if not isinstance(page, list):
                 raise IncompleteListing.at(self.name, f"{path} answered without {key}", "ask again")
-            return page, tuple((self.cloud.paging.after(last, dict(asked), len(page)) or {}).items())
+            return page, tuple((self.cloud.paging.after(last, dict(query), len(page)) or {}).items())
 
-        return self._counted(path, fetch_pages(fetch, first, self.name, path, _MOST_PAGES), last)
+        return self._check_total(path, fetch_pages(fetch, first, self.name, path, _MOST_PAGES), last)
 
-    def _counted(self, path: str, found: list[Json], response: Json) -> list[Json]:
+    def _check_total(self, path: str, entries: list[Json], response: Json) -> list[Json]:
         """The list, if its length is the total that the cloud reports; else raises IncompleteListing."""
         total = self.cloud.paging.total(response)
-        if total is None or total != len(found):
-            what = f"{path} gave {len(found)} entries of {'an untold number' if total is None else total}"
+        if total is None or total != len(entries):
+            what = f"{path} gave {len(entries)} entries of {'an untold number' if total is None else total}"
             raise IncompleteListing.at(self.cloud.name, what, "ask again")
-        return found
+        return entries
 
     async def wait(self) -> None:
         """Waits for one poll interval."""
@@ -118,16 +118,16 @@ class ApiClient(SdkClient):
             self._idle.clear()
             self.account = None
 
-    def _repeated(self, work: Callable[[], _T]) -> _T:
+    def _retry(self, work: Callable[[], _T]) -> _T:
         """Runs repeatable work, again after a lost response or throttling."""
-        return retry(work, self.attempts, _AGAIN, lambda tried: self.pause_s * 2 ** (tried - 1))
+        return retry(work, self.attempts, _REPEATABLE, lambda tried: self.pause_s * 2 ** (tried - 1))
 
     def _call(self, method: str, path: str, params: dict[str, str], body: Json | None, *, changes: bool) -> Response:
         data = json.dumps(body) if body is not None else None
         own = partial(fault_of, policy=self.cloud.rights_for(method, path))
 
         def call() -> tuple[Any, Any]:
-            connection = self._take()  # not reused after an error
+            connection = self._idle_connection()  # not reused after an error
             return connection, connection.request(path, params=params, data=data, method=method, retry_failed=False)
 
         connection, response = self.call_library(call, own, changes=changes)
@@ -136,45 +136,45 @@ class ApiClient(SdkClient):
             self._idle.append(connection)
         return Response(response.object if isinstance(response.object, dict) else {}, headers)
 
-    def _take(self) -> Any:
+    def _idle_connection(self) -> Any:
         """An idle connection for the current token and endpoint, or a new one."""
-        wanted = self.renew()
+        settings = self.renew()
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return self._connection(*wanted)
+        return self._connection(*settings)
 
     def renew(self) -> tuple[str, str]:
         """The current token and endpoint of the environment; drops the caches of other ones."""
-        wanted = (self.token(), self.endpoint() or "")
+        settings = (self.token(), self.endpoint() or "")
         with self._lock:
-            if wanted != self._made_for:
+            if settings != self._settings:
                 self._idle.clear()
-                self._made_for, self.account = wanted, None
-        return wanted
+                self._settings, self.account = settings, None
+        return settings
 
     def token(self) -> str:
         """The token in the environment; raises NoCredentials if there is none."""
-        found = next((value for name in self.cloud.tokens if (value := os.environ.get(name))), None)
-        if found is None:
+        value = next((value for name in self.cloud.tokens if (value := os.environ.get(name))), None)
+        if value is None:
             raise NoCredentials.at(self.cloud.name, "there is no token", f"set {self.cloud.tokens[0]}")
-        return found
+        return value
 
     def _connection(self, token: str, endpoint: str) -> Any:
         import_modules("libcloud.http", "libcloud.common.base")
         limit_logging(*_NOISY)
-        host, port, secure = _parts(self.cloud, endpoint) if endpoint else (self.cloud.host, 443, 1)
-        connection: Any = _connections()(secure=secure, host=host, port=port, timeout=self.deadline_s)
+        host, port, secure = _parse_endpoint(self.cloud, endpoint) if endpoint else (self.cloud.host, 443, 1)
+        connection: Any = _connection_class()(secure=secure, host=host, port=port, timeout=self.deadline_s)
         connection.own_headers = {**self.cloud.auth(token), "Content-Type": "application/json"}
         connection.own_params = self.cloud.paging.size
         connection.connect()
         return connection
 
 
-_AGAIN = (LostAnswer, Throttled, IncompleteListing)
+_REPEATABLE = (LostAnswer, Throttled, IncompleteListing)
 
 
-def _parts(cloud: Cloud, endpoint: str) -> tuple[str, int, int]:
+def _parse_endpoint(cloud: Cloud, endpoint: str) -> tuple[str, int, int]:
     """Host, port and whether TLS is used; a token is sent without TLS only to this machine."""
     parts = urlsplit(endpoint)
     try:
@@ -183,12 +183,12 @@ def _parts(cloud: Cloud, endpoint: str) -> tuple[str, int, int]:
         host, port = "", None
     if parts.scheme not in {"http", "https"} or not host or parts.path not in {"", "/"}:
         raise UserMistake.at(cloud.endpoint, f"{endpoint!r} is no address", "write e.g. https://api.example.org")
-    if parts.scheme == "http" and not _here(host):
+    if parts.scheme == "http" and not _is_loopback(host):
         raise UserMistake.at(cloud.endpoint, "a token would be sent in the clear", "write https://")
     return host, port or (443 if parts.scheme == "https" else 80), int(parts.scheme == "https")
 
 
-def _here(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -196,7 +196,7 @@ def _here(host: str) -> bool:
 
 
 @cache
-def _connections() -> Any:
+def _connection_class() -> Any:
     """The class of connections to these clouds: libcloud's own responses lose the status of an error."""
     from libcloud.common.base import Connection, JsonResponse
     from libcloud.http import LibcloudConnection

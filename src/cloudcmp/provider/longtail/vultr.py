@@ -11,21 +11,21 @@ from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import leftover_fault, none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
+from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, ListedResource, SingleFirewall
 from cloudcmp.provider.longtail.pages import Json, by_cursor
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
 
 _API = "https://www.vultr.com/api/"
 _BILLING = "https://docs.vultr.com/support/platform/billing/how-am-i-billed-for-my-servers"
-_TAG_MOST = 128
-_TEXT_MOST = 255
-_USER_DATA_MOST = 16 * 1024
+_TAG_MAX = 128
+_TEXT_MAX = 255
+_USER_DATA_MAX = 16 * 1024
 _MONTH_HOURS = 672
 _PRICES = f"Vultr's own list, {_API}#tag/plans"
 _CATEGORIES = {"vc2": "burstable", "vhf": "burstable", "vhp": "burstable", "vdc": "compute", "voc": "compute"}
 _CATEGORIES |= {"vcg": "accelerated"}
-_TRIES = 5
+_ATTEMPTS = 5
 
 
 class Instances(SingleFirewall):
@@ -64,36 +64,36 @@ class Instances(SingleFirewall):
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, api: Api, asked: str) -> Image:
+    async def image(self, api: Api, image_name: str) -> Image:
         """The system with this number or with this prefix of its name; the first of several by name."""
-        wanted = api.cloud.images.get(asked, asked)
+        name = api.cloud.images.get(image_name, image_name)
         systems = await api.all("/v2/os", "os")
-        found = [one for one in systems if str(one.get("id")) == wanted or str(one.get("name", "")).startswith(wanted)]
-        if not found:
+        matches = [one for one in systems if str(one.get("id")) == name or str(one.get("name", "")).startswith(name)]
+        if not matches:
             hint = f"write its number, or one of {', '.join(api.cloud.images)}"
-            raise Refused.at(api.cloud.name, f"there is no system {asked!r}", hint)
-        first = min(found, key=lambda one: str(one.get("name", "")))
-        return Image(int(first["id"]), str(first.get("name", asked)))
+            raise Refused.at(api.cloud.name, f"there is no system {image_name!r}", hint)
+        first = min(matches, key=lambda one: str(one.get("name", "")))
+        return Image(int(first["id"]), str(first.get("name", image_name)))
 
-    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
+    def body(self, request: CreateRequest, image: Image, tags: Sequence[str], firewall: str | None) -> Json:
         """The body of the creating call; the machine joins the account's own network of the region."""
-        text = user_data(request, _USER_DATA_MOST)
+        text = user_data(request, _USER_DATA_MAX)
         return {
             "label": request.name,
             "hostname": request.name,
             "region": request.region,
             "plan": request.offering,
             "os_id": image.id,
-            "tags": list(words),
+            "tags": list(tags),
             "user_data": base64.b64encode(text.encode()).decode(),
             "enable_ipv6": False,
             "enable_vpc": True,
             "backups": "disabled",
             "activation_email": False,
-            **({"firewall_group_id": wall} if wall else {}),
+            **({"firewall_group_id": firewall} if firewall else {}),
         }
 
-    def machine(self, response: Json) -> Seen:
+    def machine(self, response: Json) -> ListedResource:
         """An instance; its first address is 0.0.0.0 until it has one."""
         status, power = str(response.get("status", "unknown")), str(response.get("power_status", ""))
         if status == "active":
@@ -101,41 +101,43 @@ class Instances(SingleFirewall):
         else:
             state = "stopped" if status in {"halted", "suspended"} else "pending"
         public, plan = str(response.get("main_ip") or ""), response.get("plan")
-        return Seen(
-            str(response["id"]), str(response.get("label", "")), _tags(response), state,
+        return ListedResource(
+            str(response["id"]), str(response.get("label", "")), _tags_of(response), state,
             f"{status}, {power}" if power else status, str(response.get("region", "")), str(plan) if plan else None,
             public if public not in {"", "0.0.0.0"} else None, str(response.get("internal_ip") or "") or None,  # noqa: S104
         )  # fmt: skip
 
-    def firewall(self, response: Json) -> Seen:
+    def firewall(self, response: Json) -> ListedResource:
         """A firewall group."""
         text = str(response.get("description", ""))
-        record = labels.read([text], labels.WALL)
-        return Seen(str(response["id"]), (record.name if record else None) or text, (text,))
+        record = labels.read([text], labels.FIREWALL)
+        return ListedResource(str(response["id"]), (record.name if record else None) or text, (text,))
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
         """Creates the group, then a rule for each address; deletes the group again if its rules fail."""
-        (text,) = labels.write(labels.Record(request.tags, request.token, region=request.region), 10_000, labels.WALL)
-        if len(text) > _TEXT_MOST:
-            raise Refused.at(request.name, f"its record is longer than {_TEXT_MOST}", "give the study a shorter name")
-        group = await self._group(api, request, text)
+        (text,) = labels.write(
+            labels.Record(request.tags, request.token, region=request.region), 10_000, labels.FIREWALL
+        )
+        if len(text) > _TEXT_MAX:
+            raise Refused.at(request.name, f"its record is longer than {_TEXT_MAX}", "give the study a shorter name")
+        group = await self._create_group(api, request, text)
         try:
             for net in nets:
                 rule = {"ip_type": f"v{net.version}", "protocol": "tcp", "port": str(SSH)}
                 rule |= {"subnet": str(net.network_address)}
-                await self._rule(api, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
+                await self._add_rule(api, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
         except BaseException as error:
             await self._undo(api, request, group, error)
             raise
         return group
 
-    async def _group(self, api: Api, request: CreateRequest, text: str) -> str:
+    async def _create_group(self, api: Api, request: CreateRequest, text: str) -> str:
         """Creates the empty group, or finds it if its response was lost."""
         try:
             response = (await api.change("POST", self.firewalls[0], {"description": text})).body
             return require_id(response, "firewall_group", "id", where=request.name)
         except LostAnswer as fault:
-            for _ in range(_TRIES):
+            for _ in range(_ATTEMPTS):
                 listed = await api.all(*self.firewalls)
                 mine = [one for one in listed if one.get("description") == text]
                 if mine:
@@ -144,7 +146,7 @@ class Instances(SingleFirewall):
             # Not LostAnswer: a group found later has no rules.
             raise IncompleteListing.at(request.name, f"its firewall's answer was lost: {fault}", "run again") from None
 
-    async def _rule(self, api: Api, group: str, rule: Json) -> None:
+    async def _add_rule(self, api: Api, group: str, rule: Json) -> None:
         try:
             await api.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
         except Refused as fault:
@@ -164,18 +166,18 @@ class Instances(SingleFirewall):
     async def rules(self, api: Api, id: str) -> list[Rule]:
         """The rules of the group. The account's own network, which connects a launch's machines, is not filtered."""
         listed = await none_if_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
-        return [*map(_held, listed), Rule(MEMBERS, ANY)] if listed is not None else []
+        return [*map(_to_rule, listed), Rule(MEMBERS, ANY)] if listed is not None else []
 
     def account_id(self, response: Json) -> str | None:
         """A digest of the account's mail address: Vultr reports no account id, and the address is personal data."""
         return labels.digest(str((response.get("account") or {}).get("email") or ""))
 
 
-def _tags(response: Json) -> tuple[str, ...]:
+def _tags_of(response: Json) -> tuple[str, ...]:
     return tuple(str(word) for word in response.get("tags") or ())
 
 
-def _held(rule: Json) -> Rule:
+def _to_rule(rule: Json) -> Rule:
     source = f"{rule.get('subnet')}/{rule.get('subnet_size')}"
     return Rule(source, str(rule.get("protocol")), ports_in(str(rule.get("port"))))
 
@@ -186,7 +188,7 @@ CLOUD = Cloud(
     smallest=("ams", "vc2-1c-1gb"),
     host="api.vultr.com",
     tokens=("VULTR_API_KEY",),
-    tag_length=_TAG_MOST,
+    tag_length=_TAG_MAX,
     currency="USD",
     paging=by_cursor("per_page", 500),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the plan includes",)),
@@ -198,7 +200,7 @@ CLOUD = Cloud(
         "debian-13": "Debian 13 x64",
     },
     scopes=(),
-    scopes_say=f"a key has no scopes: it may do what its user may, from the addresses that its user lists, {_API}",
+    scopes_note=f"a key has no scopes: it may do what its user may, from the addresses that its user lists, {_API}",
     facts=(
         Fact("tags", "words; how long and of which letters is not written down, so few and short ones are taken", _API),
         Fact("user data", "in the creating call, in base64", _API),
