@@ -127,7 +127,7 @@ def test_p01_what_has_no_room_is_told_so_whenever_azure_decides_it_and_nothing_h
 
 
 def test_p01_one_that_failed_and_cannot_be_ended_is_told_by_its_id_and_by_its_looks(cloud, monkeypatch):
-    monkeypatch.setattr("cloudcmp.provider.azure.machines._TRIES", 3)
+    monkeypatch.setattr("cloudcmp.provider.azure.machines._ATTEMPTS", 3)
     cloud.faults = Faults(fails=((SIZE, "AllocationFailed"),), terminate="nothing")
     driver = provider()
     _, machine = asyncio.run(launched(driver))

@@ -83,7 +83,7 @@ def _member(number: int, entry: Entry) -> Iterator[bytes]:
     yield entry.data + bytes(-len(entry.data) % 4)
 
 
-def taken(root: Path, paths: Mapping[str, str]) -> Iterator[Entry]:
+def read_files(root: Path, paths: Mapping[str, str]) -> Iterator[Entry]:
     """Files of a folder as entries: maps paths in the archive to paths in the folder; follows links."""
     for path, source in paths.items():
         place = root / source

@@ -27,7 +27,7 @@ class DiskImage:
     initrd: Path | None = None
 
 
-def lay_out(
+def write_disks(
     folder: Path, image: Image | DiskImage, request: CreateRequest, ends_at: float, private_address: str
 ) -> tuple[str, ...]:
     """Writes a guest's disks into its folder; returns the arguments for qemu. A separate volume is the last disk.
@@ -37,17 +37,17 @@ def lay_out(
     if request.access is None:
         raise Refused.at("qemu", "a guest without keys could not be reached", "create it with access")
     if isinstance(image, Image):
-        words = _small(folder, image, request, ends_at, private_address)
+        arguments = _write_small(folder, image, request, ends_at, private_address)
     else:
-        words = _disk_image(folder, image, request, private_address)
+        arguments = _write_full(folder, image, request, private_address)
     volume = request.volume
     if volume is not None and not volume.root:
-        blank(folder / "volume", volume.size_bytes or VOLUME_BYTES)
-        words += drive("volume")
-    return tuple(words)
+        create_blank_disk(folder / "volume", volume.size_bytes or VOLUME_BYTES)
+        arguments += drive_arguments("volume")
+    return tuple(arguments)
 
 
-def _small(folder: Path, image: Image, request: CreateRequest, ends_at: float, private_address: str) -> list[str]:
+def _write_small(folder: Path, image: Image, request: CreateRequest, ends_at: float, private_address: str) -> list[str]:
     if request.volume is not None and request.volume.root:
         raise Refused.at("qemu", "the small image has no disk under its system", "choose another image, or root: false")
     if request.access is None:
@@ -63,11 +63,11 @@ def _small(folder: Path, image: Image, request: CreateRequest, ends_at: float, p
     place.chmod(0o600)
     with place.open("ab") as file:
         file.write(archive.pack(entries))
-    blank(folder / "state", _STATE_BYTES)
-    return ["-kernel", str(image.kernel), "-initrd", "initrd", "-append", _CONSOLE, *drive("state")]
+    create_blank_disk(folder / "state", _STATE_BYTES)
+    return ["-kernel", str(image.kernel), "-initrd", "initrd", "-append", _CONSOLE, *drive_arguments("state")]
 
 
-def _disk_image(folder: Path, image: DiskImage, request: CreateRequest, private_address: str) -> list[str]:
+def _write_full(folder: Path, image: DiskImage, request: CreateRequest, private_address: str) -> list[str]:
     size_bytes = request.volume.size_bytes if request.volume is not None and request.volume.root else None
     overlay(folder / "root", image.disk, size_bytes)
     if request.access is None:
@@ -75,12 +75,12 @@ def _disk_image(folder: Path, image: DiskImage, request: CreateRequest, private_
     seed = folder / "seed"
     seed.touch(0o600)
     seed.write_bytes(nocloud(_nocloud_texts(request, request.access.user_data, private_address)))
-    words = [*drive("root", "qcow2"), *drive("seed", readonly=True)]
+    arguments = [*drive_arguments("root", "qcow2"), *drive_arguments("seed", readonly=True)]
     if image.kernel is not None:
-        words += ["-kernel", str(image.kernel), "-append", f"root=/dev/vda rw {_CONSOLE}"]
+        arguments += ["-kernel", str(image.kernel), "-append", f"root=/dev/vda rw {_CONSOLE}"]
     if image.initrd is not None:
-        words += ["-initrd", str(image.initrd)]
-    return words
+        arguments += ["-initrd", str(image.initrd)]
+    return arguments
 
 
 def _nocloud_texts(request: CreateRequest, user_data: str, private_address: str) -> Mapping[str, str]:
@@ -96,14 +96,14 @@ def _nocloud_texts(request: CreateRequest, user_data: str, private_address: str)
     return {"user-data": user_data, "meta-data": json.dumps(name), "network-config": json.dumps(network)}
 
 
-def blank(place: Path, size_bytes: int) -> None:
+def create_blank_disk(place: Path, size_bytes: int) -> None:
     """Creates a sparse disk of zeros."""
     with place.open("wb") as file:
         file.truncate(size_bytes)
     place.chmod(0o600)
 
 
-def drive(name: str, form: str = "raw", *, readonly: bool = False) -> list[str]:
+def drive_arguments(name: str, form: str = "raw", *, readonly: bool = False) -> list[str]:
     """The arguments for a disk in the guest's folder."""
     mode = "on" if readonly else "off"
     return [

@@ -19,13 +19,13 @@ from cloudcmp.provider.common.blocking_calls import run_to_completion
 from cloudcmp.provider.common.own_machines import Unbilled
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu import preflight
-from cloudcmp.provider.qemu.boot import DiskImage, lay_out
+from cloudcmp.provider.qemu.boot import DiskImage, write_disks
 from cloudcmp.provider.qemu.debian import debian_image
 from cloudcmp.provider.qemu.image import Image, cache_folder, small_image
 from cloudcmp.provider.qemu.inventory import Inventory, state_folder
-from cloudcmp.provider.qemu.machine import STARTED, Card, Size, free_memory_bytes, last_words, port, read_card, start
+from cloudcmp.provider.qemu.machine import STARTED, Card, Size, free_memory_bytes, last_line, read_card, ssh_port, start
 from cloudcmp.provider.qemu.preflight import DEBIAN, SMALL, images_of, own_image
-from cloudcmp.provider.qemu.processes import Identity, Running, ask, end
+from cloudcmp.provider.qemu.processes import Identity, RunningGuest, end_guest, query
 from cloudcmp.provider.qemu.program import Accelerator, Program, accelerator, find_program, known_accelerator
 from cloudcmp.provider.qemu.sizes import OVERHEAD_BYTES, REGION, offerings, size_of
 
@@ -87,7 +87,7 @@ class QemuProvider(Unbilled):
         """
         for what in preflight.to_fetch(self._cache, images_of(candidates)):
             say(what)
-        await asyncio.to_thread(self._means)
+        await asyncio.to_thread(self._program_and_accelerator)
         for name in images_of(candidates):
             await asyncio.to_thread(self._image, name)
 
@@ -98,8 +98,8 @@ class QemuProvider(Unbilled):
         cancelled, it waits until its outcome is known; no guest is created after that.
         """
         # Fetching and building may take minutes; it creates no guest, so it may be cancelled.
-        with_what = await asyncio.to_thread(self._needs, request)
-        return await run_to_completion(lambda: self._create(request, *with_what))
+        prerequisites = await asyncio.to_thread(self._prepare_start, request)
+        return await run_to_completion(lambda: self._create(request, *prerequisites))
 
     async def find(
         self, study: str, token: str | None = None, *, region: str | None = None
@@ -108,14 +108,14 @@ class QemuProvider(Unbilled):
         if region not in {None, REGION}:
             return ()
         by_token = self._inventory.id_of(token) if token else None
-        found = [guest.found() for guest in await asyncio.to_thread(self._inventory.all)]
-        return tuple(one for one in found if ("cloudcmp:study", study) in one.tags or one.cloud_id == by_token)
+        resources = [guest.to_resource() for guest in await asyncio.to_thread(self._inventory.all)]
+        return tuple(one for one in resources if ("cloudcmp:study", study) in one.tags or one.cloud_id == by_token)
 
     async def leftovers(self) -> Listing:
         """This user's guests on this host with the schema tag, also those without a folder."""
         guests = await asyncio.to_thread(self._inventory.all, elsewhere=True)
-        found = (guest.found() for guest in guests)
-        return Listing(tuple(one for one in found if SCHEMA_TAG in dict(one.tags)))
+        resources = (guest.to_resource() for guest in guests)
+        return Listing(tuple(one for one in resources if SCHEMA_TAG in dict(one.tags)))
 
     async def destroy(self, handle: Handle) -> None:
         """Ends the guest, also a hanging one, and removes its folder; raises NotOurs for another study's guest."""
@@ -144,16 +144,16 @@ class QemuProvider(Unbilled):
         """
         await run_to_completion(lambda: self._resize(handle, offering, stopped))
 
-    def _needs(self, request: CreateRequest) -> tuple[Size, Image | DiskImage, Program, Accelerator]:
+    def _prepare_start(self, request: CreateRequest) -> tuple[Size, Image | DiskImage, Program, Accelerator]:
         size = size_of(request.offering, self._machine())
-        return size, self._image(dict(request.options).get("image", SMALL)), *self._means()
+        return size, self._image(dict(request.options).get("image", SMALL)), *self._program_and_accelerator()
 
     def _create(
-        self, request: CreateRequest, size: Size, image: Image | DiskImage, program: Program, speed: Accelerator
+        self, request: CreateRequest, size: Size, image: Image | DiskImage, program: Program, accel: Accelerator
     ) -> str:
         cloud_id = self._inventory.id_of(request.token)
         folder = self._inventory.folder(cloud_id)
-        with self._inventory.alone():
+        with self._inventory.lock():
             guest = self._inventory.one(cloud_id)
             if guest is not None and guest.process is not None:
                 return cloud_id
@@ -161,46 +161,46 @@ class QemuProvider(Unbilled):
                 raise Refused.at(cloud_id, "the guest of this token has ended", "destroy it, and ask with a new token")
             if guest is not None:
                 self._inventory.remove(guest)
-            self._room_for(size)
+            self._check_memory(size)
             folder.mkdir(mode=0o700)
             try:
-                card = self._lay_out(folder, image, request, cloud_id)
-                start(folder, card, size, program, speed)
+                card = self._write_guest(folder, image, request, cloud_id)
+                start(folder, card, size, program, accel)
             except (CloudcmpError, OSError):
-                if half := self._inventory.one(cloud_id):
-                    self._inventory.remove(half)
+                if incomplete := self._inventory.one(cloud_id):
+                    self._inventory.remove(incomplete)
                 raise
         return cloud_id
 
-    def _lay_out(self, folder: Path, image: Image | DiskImage, request: CreateRequest, cloud_id: str) -> Card:
+    def _write_guest(self, folder: Path, image: Image | DiskImage, request: CreateRequest, cloud_id: str) -> Card:
         """Writes a guest's card before anything else, then its disks."""
         identity = Identity(cloud_id, request.name, request.token, request.offering, request.tags)
         now = self._now()
-        link, address = self._place(dict(request.tags).get("cloudcmp:study", request.token))
+        link, address = self._assign_address(dict(request.tags).get("cloudcmp:study", request.token))
         card = Card(identity, now, now + request.ttl_s, link, address, ())
         card.write(folder)
-        card = replace(card, boot=lay_out(folder, image, request, card.ends_at, address))
+        card = replace(card, boot=write_disks(folder, image, request, card.ends_at, address))
         card.write(folder)
         return card
 
-    def _place(self, study: str) -> tuple[str, str]:
+    def _assign_address(self, study: str) -> tuple[str, str]:
         """The multicast address of a study's guests, and a free private address."""
         digest = hashlib.sha256(study.encode()).digest()
         link = f"239.{digest[0]}.{digest[1]}.{digest[2]}:{20000 + int.from_bytes(digest[3:5]) % 10000}"
         cards = (self._inventory.card(guest.cloud_id) for guest in self._inventory.all())
-        taken = {ipaddress.ip_interface(card.private_address).ip for card in cards if card and card.link == link}
+        in_use = {ipaddress.ip_interface(card.private_address).ip for card in cards if card and card.link == link}
         network = ipaddress.ip_network(f"10.77.{digest[5]}.0/24")
-        free = next((address for address in network.hosts() if address not in taken), None)
-        if free is None:
+        address = next((address for address in network.hosts() if address not in in_use), None)
+        if address is None:
             raise NoCapacity.at("qemu", "no private address is left for this study", "destroy some of its guests")
-        return link, f"{free}/{network.prefixlen}"
+        return link, f"{address}/{network.prefixlen}"
 
-    def _room_for(self, size: Size) -> None:
+    def _check_memory(self, size: Size) -> None:
         free_bytes = self._free_bytes()
         needed_bytes = size.memory_bytes + OVERHEAD_BYTES
         if free_bytes is not None and free_bytes < needed_bytes:
-            short = f"{free_bytes // 2**20} MiB of this host's memory are free, {needed_bytes // 2**20} are needed"
-            raise NoCapacity.at("qemu", short, "choose a smaller offering, or free some memory")
+            what = f"{free_bytes // 2**20} MiB of this host's memory are free, {needed_bytes // 2**20} are needed"
+            raise NoCapacity.at("qemu", what, "choose a smaller offering, or free some memory")
 
     def _image(self, name: str) -> Image | DiskImage:
         """The image of a name, built if necessary, or the user's own at a path; raises Refused if there is none."""
@@ -208,7 +208,7 @@ class QemuProvider(Unbilled):
             return small_image(self._cache)
         return debian_image(self._cache) if name == DEBIAN else own_image(name)
 
-    def _means(self) -> tuple[Program, Accelerator]:
+    def _program_and_accelerator(self) -> tuple[Program, Accelerator]:
         program = find_program(self._cache)
         return program, accelerator(program, small_image(self._cache), self._cache)
 
@@ -216,21 +216,21 @@ class QemuProvider(Unbilled):
         guest = self._inventory.one(handle.cloud_id)
         if guest is None:
             return MachineStatus("gone")
-        why = last_words(guest.folder)
+        why = last_line(guest.folder)
         card = read_card(guest.folder)
         if guest.process is None or card is None:
             return MachineStatus("stopped", why=why)
         try:
             peer_address = str(ipaddress.ip_interface(card.private_address).ip)
-            return MachineStatus("running", "127.0.0.1", port(guest.folder), peer_address, why=why)
+            return MachineStatus("running", "127.0.0.1", ssh_port(guest.folder), peer_address, why=why)
         except ProviderFault as error:
             # It has just ended, or it hangs: the next look tells.
             return MachineStatus("pending", why=f"{error}")
 
     def _resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
         size = size_of(offering, self._machine())
-        program, speed = self._means()
-        with self._inventory.alone():
+        program, accel = self._program_and_accelerator()
+        with self._inventory.lock():
             guest = self._inventory.one(handle.cloud_id)
             card = read_card(guest.folder) if guest else None
             if guest is None or card is None:
@@ -238,37 +238,37 @@ class QemuProvider(Unbilled):
             if guest.process is not None:
                 self._stop(guest.process, card)
             stopped()
-            self._room_for(size)
+            self._check_memory(size)
             card = replace(card, identity=replace(card.identity, offering=offering))
             card.write(guest.folder)
-            start(guest.folder, card, size, program, speed)
+            start(guest.folder, card, size, program, accel)
 
-    def _stop(self, process: Running, card: Card) -> None:
+    def _stop(self, process: RunningGuest, card: Card) -> None:
         """Shuts down a system with its own disk properly; the small image has nothing to write back."""
         if any(word.startswith("file=root,") for word in card.boot):
-            ask(process.folder, "system_powerdown")
+            query(process.folder, "system_powerdown")
             deadline = time.monotonic() + _POWER_OFF_S
             while self._alive(process) and time.monotonic() < deadline:
                 time.sleep(0.2)
-        end(process)
+        end_guest(process)
 
-    def _alive(self, process: Running) -> bool:
+    def _alive(self, process: RunningGuest) -> bool:
         guest = self._inventory.one(process.identity.cloud_id)
         return guest is not None and guest.process == process
 
     def _check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         findings = [preflight.host(self._cache)]
         findings += [preflight.image(self._cache, name) for name in images_of(candidates)]
-        findings += self._room(candidates)
+        findings += self._memory_findings(candidates)
         return tuple(findings)
 
-    def _room(self, candidates: Sequence[Candidate]) -> list[Finding]:
+    def _memory_findings(self, candidates: Sequence[Candidate]) -> list[Finding]:
         """Whether there is memory for each candidate's machines; two candidates never run at once."""
         findings = []
         for candidate in candidates:
             try:
                 size = size_of(candidate.offering.name, self._machine())
-                self._room_for(replace(size, memory_bytes=size.memory_bytes * candidate.count))
+                self._check_memory(replace(size, memory_bytes=size.memory_bytes * candidate.count))
             except CloudcmpError as error:
-                findings.append(preflight.refused(error, "quota"))
+                findings.append(preflight.failed_finding(error, "quota"))
         return findings or [Finding("quota", True, "memory and processors are enough")]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cloudcmp.errors import Refused
 from cloudcmp.provider.qemu.boot import DiskImage
-from cloudcmp.provider.qemu.image import once, recipe
+from cloudcmp.provider.qemu.image import cached_build, recipe
 from cloudcmp.provider.qemu.packages import Packages, run_from
 
 _TOOLS = ("mmdebstrap", "e2fsprogs")
@@ -21,18 +21,18 @@ _SYSTEM = (
     "sudo", "iproute2", "netbase", "e2fsprogs", "ifupdown", "isc-dhcp-client", "procps",
 )  # fmt: skip
 _NEEDED = ("perl", "setpriv", "unshare")
-_WITHOUT = ("doc", "man", "locale", "info")
-_SETTLE = 'echo "locale: C.UTF-8" >"$1/etc/cloud/cloud.cfg.d/99_cloudcmp.cfg"'  # the only locale in the image
+_EXCLUDED = ("doc", "man", "locale", "info")
+_SET_LOCALE = 'echo "locale: C.UTF-8" >"$1/etc/cloud/cloud.cfg.d/99_cloudcmp.cfg"'  # the only locale in the image
 # mmdebstrap mounts the host's /dev and more in the new system. Its own namespaces end with it and with us, so no mount
 # or process stays, and removing a draft removes nothing of the host.
-_APART = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--")
+_NAMESPACES = ("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--")
 _DISK = "4G"  # a sparse file
 _MAKE_S = 3600.0
 
 
 def debian_image(cache: Path) -> DiskImage:
     """The Debian image, built if it is missing; raises Refused if it cannot be built."""
-    folder = once(cache, debian_prefix(), lambda draft: _build(draft, cache))
+    folder = cached_build(cache, debian_prefix(), lambda draft: _build(draft, cache))
     return DiskImage(folder / "disk", folder / "vmlinuz", folder / "initrd")
 
 
@@ -54,32 +54,32 @@ def _build(draft: Path, cache: Path) -> str:
     tools, root = draft / "tools", draft / "root"
     tools.mkdir()
     Packages(cache / "apt").unpack(_TOOLS, ("lib",), tools)
-    sources = _tell(
+    sources = _run(
         ["apt-get", "indextargets", "--format", "deb $(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages",
          "Origin: Debian"], tools, "list the package sources",
     )  # fmt: skip
     suite = next((line.split()[2] for line in sources.splitlines()), None)
     if suite is None:
         raise Refused.at("qemu", "this system has no Debian package sources", "use the image `small`")
-    left_out = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _WITHOUT]
+    excludes = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in _EXCLUDED]
     make = [
-        *_APART, "perl", str(tools / "usr/bin/mmdebstrap"), "--mode=root", "--variant=apt", "--quiet", *left_out,
-        '--aptopt=Acquire::Languages "none"', f"--customize-hook={_SETTLE}", f"--include={','.join(_SYSTEM)}",
+        *_NAMESPACES, "perl", str(tools / "usr/bin/mmdebstrap"), "--mode=root", "--variant=apt", "--quiet", *excludes,
+        '--aptopt=Acquire::Languages "none"', f"--customize-hook={_SET_LOCALE}", f"--include={','.join(_SYSTEM)}",
         suite, str(root), "-",
     ]  # fmt: skip
-    _tell(make, tools, "make a Debian system", sources)
+    _run(make, tools, "make a Debian system", sources)
     (kernel,) = sorted(root.glob("boot/vmlinuz-*"))[-1:]
     version = kernel.name.removeprefix("vmlinuz-")
     shutil.copyfile(kernel, draft / "vmlinuz")
     shutil.copyfile(root / "boot" / f"initrd.img-{version}", draft / "initrd")
     mke2fs = run_from(tools, "sbin/mke2fs" if (tools / "sbin/mke2fs").exists() else "usr/sbin/mke2fs")
-    _tell([*mke2fs, "-q", "-t", "ext4", "-d", str(root), str(draft / "disk"), _DISK], tools, "make a disk of it")
+    _run([*mke2fs, "-q", "-t", "ext4", "-d", str(root), str(draft / "disk"), _DISK], tools, "make a disk of it")
     shutil.rmtree(root)
     shutil.rmtree(tools)
     return re.sub(r"[^0-9A-Za-z.]+", "-", f"{suite}-{version}")
 
 
-def _tell(command: list[str], tools: Path, what: str, text: str = "") -> str:
+def _run(command: list[str], tools: Path, what: str, text: str = "") -> str:
     """The output of a command, with its own tools first in PATH; raises Refused with its last error."""
     environ = {"PATH": f"{tools}/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
     try:

@@ -23,8 +23,8 @@ from cloudcmp.provider.qemu import archive
 from cloudcmp.provider.qemu.archive import Entry
 from cloudcmp.provider.qemu.packages import Package, Packages, libraries
 
-_WANTED = ("linux-image-cloud-amd64", "busybox-static", "dropbear-bin", "e2fsprogs")
-_ALSO = ("lib", "zlib", "linux-image-")
+_PACKAGES = ("linux-image-cloud-amd64", "busybox-static", "dropbear-bin", "e2fsprogs")
+_DEPENDENCIES = ("lib", "zlib", "linux-image-")
 _MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio-rng")
 _PROGRAMS = ("dropbear", "dropbearkey", "dropbearconvert", "mke2fs")
 _SCRIPTS = {"init": "init.sh", "usr/local/sbin/cloudcmp-host": "host.sh", "usr/bin/sudo": "sudo.sh"}
@@ -71,7 +71,7 @@ def small_image(cache: Path | None = None) -> Image:
     Raises Refused if packages are unavailable, StorageFault if it cannot be stored.
     """
     cache = cache or cache_folder()
-    return _read(once(cache, small_prefix(), lambda draft: _build(draft, cache)))
+    return _read(cached_build(cache, small_prefix(), lambda draft: _build(draft, cache)))
 
 
 def small_prefix() -> str:
@@ -79,27 +79,27 @@ def small_prefix() -> str:
     return f"small-{recipe('image.py', 'archive.py', 'packages.py', *sorted(_SCRIPTS.values()))}-"
 
 
-def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
+def cached_build(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
     """The cached folder with this name prefix; if missing, `build` fills a draft and returns the rest of the name.
 
     Renames the draft when it is complete; of two processes, one builds and the other waits.
     """
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if found := kept(cache, prefix):
+        if found := find_cached(cache, prefix):
             return found
-        with _alone(cache / f"{prefix}lock"):
-            if found := kept(cache, prefix):
+        with _lock(cache / f"{prefix}lock"):
+            if found := find_cached(cache, prefix):
                 return found
-            for left in cache.glob(f".{prefix}draft-*"):
-                _clear(left)
+            for stale in cache.glob(f".{prefix}draft-*"):
+                _remove_draft(stale)
             draft = Path(tempfile.mkdtemp(prefix=f".{prefix}draft-", dir=cache))
             try:
                 place = cache / f"{prefix}{build(draft)}"
-                _to_disk(draft)
+                _sync(draft)
                 draft.rename(place)
             finally:
-                _clear(draft)
+                _remove_draft(draft)
             return place
     except OSError as error:
         raise StorageFault.at(
@@ -107,28 +107,28 @@ def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
         ) from error
 
 
-def _clear(draft: Path) -> None:
+def _remove_draft(draft: Path) -> None:
     """Removes a draft, except with a mount in it, whose content would be removed too."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     if not any(Path(line.split()[4]).is_relative_to(draft) for line in mounts):
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def kept(cache: Path, prefix: str) -> Path | None:
+def find_cached(cache: Path, prefix: str) -> Path | None:
     """The newest finished folder with a prefix, None if there is none; builds nothing."""
     folders = [folder for folder in cache.glob(f"{prefix}*") if folder.is_dir()]
     return max(folders, key=lambda folder: (folder.stat().st_mtime, folder.name), default=None)
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def _lock(lock: Path) -> Iterator[None]:
     """Admits one process at a time; the lock ends with its holder."""
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _to_disk(folder: Path) -> None:
+def _sync(folder: Path) -> None:
     """Flushes a folder's files to disk, so that no finished name has unfinished files."""
     for path in [*(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()), folder]:
         descriptor = os.open(path, os.O_RDONLY)
@@ -152,7 +152,7 @@ def _build(draft: Path, cache: Path) -> str:
     """Fills a folder with the image; returns the name of its content."""
     tree = draft / "tree"
     tree.mkdir()
-    packages = Packages(cache / "apt").unpack(_WANTED, _ALSO, tree)
+    packages = Packages(cache / "apt").unpack(_PACKAGES, _DEPENDENCIES, tree)
     (kernel,) = sorted(tree.glob("boot/vmlinuz-*"))[-1:]
     shutil.copyfile(kernel, draft / "vmlinuz")
     version = kernel.name.removeprefix("vmlinuz-")
@@ -175,15 +175,15 @@ def _entries(tree: Path, version: str) -> Iterator[Entry]:
     programs = {f"usr/sbin/{name}": _program(tree, name) for name in _PROGRAMS}
     shared = {f"lib/x86_64-linux-gnu/{Path(path).name}": path for path in libraries(tree, programs.values())}
     busybox = _program(tree, "busybox")
-    yield from archive.taken(tree, {**programs, **shared, "bin/busybox": busybox})
+    yield from archive.read_files(tree, {**programs, **shared, "bin/busybox": busybox})
     yield archive.link("lib64", "lib/x86_64-linux-gnu")
     yield archive.link("usr/sbin/mkfs.ext4", "mke2fs")
     yield archive.link("usr/bin/cloudcmp-host", "/usr/local/sbin/cloudcmp-host")
     # Our programs come first in PATH; only applets with exactly the same path are left out.
     listed = subprocess.run([tree / busybox, "--list-full"], capture_output=True, text=True, check=True)
-    taken = {*programs, *_SCRIPTS, "usr/sbin/mkfs.ext4", "bin/busybox"}
-    yield from (archive.link(path, "/bin/busybox") for path in listed.stdout.split() if path not in taken)
-    ordered = _in_order(tree / "lib/modules" / version)
+    used = {*programs, *_SCRIPTS, "usr/sbin/mkfs.ext4", "bin/busybox"}
+    yield from (archive.link(path, "/bin/busybox") for path in listed.stdout.split() if path not in used)
+    ordered = _order_modules(tree / "lib/modules" / version)
     yield archive.file("lib/modules/order", "".join(f"{module.stem}\n" for module in ordered).encode())
     for module in ordered:
         yield archive.file(f"lib/modules/{module.name}", module.read_bytes())
@@ -197,7 +197,7 @@ def _program(tree: Path, name: str) -> str:
     raise Refused.at("qemu", f"{name} is not in the packages of this system", "use Debian 12's package sources")
 
 
-def _in_order(folder: Path) -> list[Path]:
+def _order_modules(folder: Path) -> list[Path]:
     """The necessary kernel modules, each after its dependencies."""
     found = {path.stem: path for path in sorted(folder.rglob("*.ko"))}
     ordered: dict[str, Path] = {}

@@ -13,7 +13,7 @@ from cloudcmp.errors import IncompleteListing, NotOurs, StorageFault
 from cloudcmp.model.lease import INCOMPLETE, INSTANCE, TaggedResource
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, names_in, remove_folder
 from cloudcmp.provider.qemu.machine import CARD, Card, read_card
-from cloudcmp.provider.qemu.processes import Identity, Running, end, running
+from cloudcmp.provider.qemu.processes import Identity, RunningGuest, end_guest, list_running
 from cloudcmp.provider.qemu.sizes import REGION
 
 _ID = re.compile(r"vm-[0-9a-f]{16}")
@@ -32,15 +32,15 @@ class Guest:
     cloud_id: str
     folder: Path
     identity: Identity | None
-    process: Running | None
+    process: RunningGuest | None
 
-    def found(self) -> TaggedResource:
+    def to_resource(self) -> TaggedResource:
         """The guest as a listed resource; without a complete card, its id is its name."""
         state = "running" if self.process else "stopped"
         if self.identity is None:
             return TaggedResource(self.cloud_id, self.cloud_id, None, (), INCOMPLETE, INSTANCE, REGION)
-        who = self.identity
-        return TaggedResource(self.cloud_id, who.name, who.token, who.tags, state, INSTANCE, REGION, who.offering)
+        card = self.identity
+        return TaggedResource(self.cloud_id, card.name, card.token, card.tags, state, INSTANCE, REGION, card.offering)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Inventory:
         return self.root / cloud_id
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Admits one creating process at a time; the lock ends with its holder."""
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class Inventory:
 
         Raises IncompleteListing if the folder cannot be read.
         """
-        live = {one.identity.cloud_id: one for one in running() if elsewhere or one.folder.parent == self.root}
+        live = {one.identity.cloud_id: one for one in list_running() if elsewhere or one.folder.parent == self.root}
         guests = [Guest(one.identity.cloud_id, one.folder, one.identity, one) for one in live.values()]
         for cloud_id in self._folders():
             if cloud_id not in live:
@@ -99,8 +99,8 @@ class Inventory:
         it cannot be removed.
         """
         if guest.process is not None:
-            end(guest.process)
-        own = _is_of(guest, read_card(guest.folder))
+            end_guest(guest.process)
+        own = _is_card_of(guest, read_card(guest.folder))
         if guest.folder != self.folder(guest.cloud_id) and not own:
             return
         name = guest.folder.name
@@ -115,8 +115,8 @@ class Inventory:
         except OSError as error:
             raise StorageFault.at(str(guest.folder), error.strerror or str(error), "remove it by hand") from error
         # A creator that was just killed may have been starting qemu; without a folder no other can start.
-        for late in [one for one in running() if one.identity.cloud_id == guest.cloud_id]:
-            end(late)
+        for late in [one for one in list_running() if one.identity.cloud_id == guest.cloud_id]:
+            end_guest(late)
 
     def _folders(self) -> list[str]:
         try:
@@ -130,6 +130,6 @@ class Inventory:
             ) from error
 
 
-def _is_of(guest: Guest, card: Card | None) -> bool:
+def _is_card_of(guest: Guest, card: Card | None) -> bool:
     """True if a card is a guest's own."""
     return card is not None and card.identity.cloud_id == guest.cloud_id

@@ -12,7 +12,7 @@ from pathlib import Path
 from cloudcmp.errors import NoCapacity, NotOurs, ProviderFault, Refused, StorageFault
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.owned_folder import OwnedPath, read_small, write_whole
-from cloudcmp.provider.qemu.processes import Identity, Running, ask, identity_of, running
+from cloudcmp.provider.qemu.processes import Identity, RunningGuest, identity_of, list_running, query
 from cloudcmp.provider.qemu.program import Accelerator, Program
 
 CARD = "card.json"
@@ -22,7 +22,7 @@ OUT_MAC = "52:54:00:63:6d:70"  # each guest's first network is private to it
 GRACE_S = 60.0  # a guest that has not powered off this long after its lease is killed
 _LOG = "qemu.log"
 _OURS = "cloudcmp:"
-_ANSWER_S = 15.0
+_RESPONSE_S = 15.0
 _START = 'ulimit -c 0; "$@" >>qemu.log 2>&1 </dev/null & echo $!'
 _PORT = re.compile(r"HOST_FORWARD\]\s+\d+\s+127\.0\.0\.1\s+(\d+)\s+10\.0\.2\.15\s+22")
 
@@ -69,14 +69,14 @@ def read_card(folder: Path) -> Card | None:
         return None
 
 
-def start(folder: Path, card: Card, size: Size, program: Program, speed: Accelerator) -> int:
+def start(folder: Path, card: Card, size: Size, program: Program, accel: Accelerator) -> int:
     """Starts a guest and waits until its qemu responds; returns the port on 127.0.0.1 of its SSH server.
 
     qemu has its own session and outlives us, but at most by a minute the lease. Raises NoCapacity if the host lacks
     memory, Refused with qemu's own words for anything else.
     """
     limit_s = max(1.0, card.ends_at - time.time() + GRACE_S)
-    command = ["timeout", "-s", "KILL", f"{limit_s:.0f}", *program.words, *_words(card, size, speed)]
+    command = ["timeout", "-s", "KILL", f"{limit_s:.0f}", *program.arguments, *_arguments(card, size, accel)]
     environ = {"PATH": os.defpath, "LC_ALL": "C", **program.environ}
     for stale in ("qmp", _LOG):
         (folder / stale).unlink(missing_ok=True)
@@ -84,23 +84,23 @@ def start(folder: Path, card: Card, size: Size, program: Program, speed: Acceler
     try:
         subprocess.run(
             ["sh", "-c", _START, "sh", *command], cwd=folder, env=environ, stdin=subprocess.DEVNULL,
-            capture_output=True, start_new_session=True, timeout=_ANSWER_S, check=True,
+            capture_output=True, start_new_session=True, timeout=_RESPONSE_S, check=True,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         raise Refused.at(
             str(folder), f"qemu could not be started: {error}", "see whether sh and timeout run"
         ) from error
-    return _answering(folder, card.identity)
+    return _wait_for_response(folder, card.identity)
 
 
-def _answering(folder: Path, identity: Identity) -> int:
+def _wait_for_response(folder: Path, identity: Identity) -> int:
     """Waits for qemu's first response; raises its fault."""
-    deadline = time.monotonic() + _ANSWER_S
+    deadline = time.monotonic() + _RESPONSE_S
     while True:
         try:
-            return port(folder)
+            return ssh_port(folder)
         except ProviderFault:
-            alive = find(identity.cloud_id, folder) is not None
+            alive = find_guest(identity.cloud_id, folder) is not None
             if time.monotonic() > deadline:
                 raise
         # qemu exists a moment after its shell, and its log says why it does not.
@@ -125,24 +125,24 @@ def _log(folder: Path) -> str:
     return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "")
 
 
-def port(folder: Path) -> int:
+def ssh_port(folder: Path) -> int:
     """The port on 127.0.0.1 of the guest's SSH server; qemu itself chose a free one."""
-    said = ask(folder, "human-monitor-command", {"command-line": "info usernet"})
-    found = _PORT.search(str(said))
-    if found is None:
+    response = query(folder, "human-monitor-command", {"command-line": "info usernet"})
+    match = _PORT.search(str(response))
+    if match is None:
         raise ProviderFault.at(str(folder), "no port leads to the guest", "see qemu.log there")
-    return int(found[1])
+    return int(match[1])
 
 
-def find(cloud_id: str, folder: Path) -> Running | None:
+def find_guest(cloud_id: str, folder: Path) -> RunningGuest | None:
     """The live guest of an id that works in this folder."""
-    return next((one for one in running() if one.identity.cloud_id == cloud_id and one.folder == folder), None)
+    return next((one for one in list_running() if one.identity.cloud_id == cloud_id and one.folder == folder), None)
 
 
-def _words(card: Card, size: Size, speed: Accelerator) -> list[str]:
+def _arguments(card: Card, size: Size, accel: Accelerator) -> list[str]:
     """The arguments of qemu; paths are relative to the guest's folder, its working directory."""
     return [
-        "-name", card.identity.name.replace(",", ",,"), *card.identity.words(), "-M", "pc", *speed.words,
+        "-name", card.identity.name.replace(",", ",,"), *card.identity.arguments(), "-M", "pc", *accel.arguments,
         "-smp", str(size.vcpus), "-m", f"{size.memory_bytes // 2**20}", "-nodefaults", "-no-user-config",
         "-display", "none", "-qmp", "unix:qmp,server=on,wait=off",
         "-chardev", f"file,id=serial,path={SERIAL},append=on", "-serial", "chardev:serial",
@@ -160,7 +160,7 @@ def mac_of(private_address: str) -> str:
     return ":".join(f"{byte:02x}" for byte in b"\x52\x54" + ipaddress.ip_interface(private_address).ip.packed)
 
 
-def last_words(folder: Path, most: int = 200) -> str:
+def last_line(folder: Path, most: int = 200) -> str:
     """The last line on the guest's console, or a panic before it; without control characters, untrusted."""
     try:
         with (folder / SERIAL).open("rb") as file:
@@ -169,11 +169,11 @@ def last_words(folder: Path, most: int = 200) -> str:
     except OSError:
         return ""
     lines = [one_line(line, most) for line in text.splitlines()]
-    told = [line for line in lines if line] or [""]
-    panic = next((number for number, line in enumerate(reversed(told)) if "Kernel panic" in line), None)
+    texts = [line for line in lines if line] or [""]
+    panic = next((number for number, line in enumerate(reversed(texts)) if "Kernel panic" in line), None)
     # Lines after a panic are less informative, unless the guest has rebooted.
-    after = told[-(panic or 0) :] if panic else []
-    return told[-1] if panic is None or any(line.startswith(_OURS) for line in after) else told[-1 - panic]
+    after = texts[-(panic or 0) :] if panic else []
+    return texts[-1] if panic is None or any(line.startswith(_OURS) for line in after) else texts[-1 - panic]
 
 
 def free_memory_bytes(root: Path = Path("/")) -> int | None:
@@ -182,5 +182,5 @@ def free_memory_bytes(root: Path = Path("/")) -> int | None:
         text = (root / "proc/meminfo").read_text()
     except OSError as error:
         raise StorageFault.at("/proc/meminfo", error.strerror or str(error), "mount /proc") from error
-    found = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)
+    return int(match[1]) * 1024 if match else None

@@ -10,7 +10,7 @@ from pathlib import Path
 from cloudcmp.errors import Refused
 
 _APT_S = 600.0
-_PLANNED = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) ")
+_INSTALL_LINE = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) ")
 _LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib", "usr/lib")
 _LOADER = "ld-linux-x86-64.so.2"
 
@@ -31,44 +31,44 @@ class Packages:
         self._options: list[str] = ["-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]
         self._refreshed = False
 
-    def unpack(self, wanted: Sequence[str], also: Sequence[str], into: Path) -> tuple[Package, ...]:
-        """Fetches and unpacks packages, and those of their dependencies whose names begin with one of `also`.
+    def unpack(self, names: Sequence[str], prefixes: Sequence[str], into: Path) -> tuple[Package, ...]:
+        """Fetches and unpacks packages, and those of their dependencies whose names begin with one of `prefixes`.
 
         Returns the unpacked packages, sorted. Raises Refused without apt, or if the packages are unavailable.
         """
-        check_fetchable(wanted)
+        check_fetchable(names)
         store = into / ".packages"
         store.mkdir(parents=True)
-        chosen = self._fetch(wanted, also, store)
+        chosen = self._fetch(names, prefixes, store)
         for file in sorted(store.glob("*.deb")):
-            _said(["dpkg-deb", "-x", str(file), str(into)], store, "unpack a package")
+            _run(["dpkg-deb", "-x", str(file), str(into)], store, "unpack a package")
         shutil.rmtree(store)
         return chosen
 
-    def _fetch(self, wanted: Sequence[str], also: Sequence[str], store: Path) -> tuple[Package, ...]:
+    def _fetch(self, names: Sequence[str], prefixes: Sequence[str], store: Path) -> tuple[Package, ...]:
         """Downloads packages; if the system's lists are empty or too old, once more with our own lists."""
         try:
-            chosen = self._plan(wanted, also)
+            chosen = self._plan(names, prefixes)
             exact = [f"{package.name}={package.version}" for package in chosen]
-            self._apt(["download", "-q", *exact], store, f"fetch {', '.join(wanted)}")
+            self._apt(["download", "-q", *exact], store, f"fetch {', '.join(names)}")
         except Refused:
             if self._refreshed:
                 raise
             self._refresh()
-            return self._fetch(wanted, also, store)
+            return self._fetch(names, prefixes, store)
         return chosen
 
-    def _plan(self, wanted: Sequence[str], also: Sequence[str]) -> tuple[Package, ...]:
+    def _plan(self, names: Sequence[str], prefixes: Sequence[str]) -> tuple[Package, ...]:
         """The packages that apt would install on an empty system, limited to those that we need."""
         empty = ["-o", "Dir::State::status=/dev/null", "--no-install-recommends"]
-        said = self._apt(["-s", *empty, "install", *wanted], Path("/"), f"resolve {', '.join(wanted)}")
-        planned = (match for line in said.splitlines() if (match := _PLANNED.match(line)))
+        output = self._apt(["-s", *empty, "install", *names], Path("/"), f"resolve {', '.join(names)}")
+        planned = (match for line in output.splitlines() if (match := _INSTALL_LINE.match(line)))
         return tuple(
             sorted(
                 (
                     Package(match["name"].removesuffix(":amd64"), match["version"])
                     for match in planned
-                    if match["name"] in wanted or match["name"].startswith(tuple(also))
+                    if match["name"] in names or match["name"].startswith(tuple(prefixes))
                 ),
                 key=lambda package: package.name,
             )
@@ -83,15 +83,15 @@ class Packages:
         self._apt(["update", "-q"], Path("/"), "renew the package lists")
 
     def _apt(self, words: Sequence[str], folder: Path, what: str) -> str:
-        return _said(["apt-get", *self._options, *words], folder, what)
+        return _run(["apt-get", *self._options, *words], folder, what)
 
 
-def check_fetchable(wanted: Sequence[str]) -> None:
+def check_fetchable(names: Sequence[str]) -> None:
     """Raises Refused if the tools to fetch and unpack packages are missing; opens no connection."""
     for tool in ("apt-get", "dpkg-deb"):
         if shutil.which(tool) is None:
             raise Refused.at(
-                "qemu", f"{tool} is not there to fetch {', '.join(wanted)}",
+                "qemu", f"{tool} is not there to fetch {', '.join(names)}",
                 "use a Debian or Ubuntu system, or install qemu-system-x86_64 and give an image of your own",
             )  # fmt: skip
 
@@ -102,11 +102,11 @@ def libraries(root: Path, programs: Iterable[str]) -> tuple[str, ...]:
     needed = {str(loader.relative_to(root))}
     for program in programs:
         command = [*run_from(root, "--list"), str(root / program)]
-        for line in _said(command, root, f"find the libraries of {program}").splitlines():
-            name, _, found = (word.strip() for word in line.split("(")[0].partition("=>"))
-            if found.startswith(str(root)):
-                needed.add(str(Path(found).relative_to(root)))
-            elif found:
+        for line in _run(command, root, f"find the libraries of {program}").splitlines():
+            name, _, path = (word.strip() for word in line.split("(")[0].partition("=>"))
+            if path.startswith(str(root)):
+                needed.add(str(Path(path).relative_to(root)))
+            elif path:
                 raise Refused.at(
                     "qemu",
                     f"{program} needs {name}, which is in none of its packages",
@@ -129,7 +129,7 @@ def _loader(root: Path) -> Path:
     raise Refused.at("qemu", f"{_LOADER} is not in the packages", "see whether apt-get download libc6 works here")
 
 
-def _said(command: Sequence[str], folder: Path, what: str) -> str:
+def _run(command: Sequence[str], folder: Path, what: str) -> str:
     """The output of a command; raises Refused with the last line of its errors."""
     environ = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
     try:

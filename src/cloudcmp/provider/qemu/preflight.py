@@ -8,7 +8,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.qemu.boot import DiskImage
 from cloudcmp.provider.qemu.debian import check_buildable, debian_prefix
-from cloudcmp.provider.qemu.image import kept, small_prefix
+from cloudcmp.provider.qemu.image import find_cached, small_prefix
 from cloudcmp.provider.qemu.media import image_format
 from cloudcmp.provider.qemu.packages import check_fetchable
 from cloudcmp.provider.qemu.program import check_program_fetchable, known_accelerator, known_program
@@ -42,11 +42,11 @@ def host(cache: Path) -> Finding:
             check_program_fetchable()
             return Finding("host", True, f"qemu is not there: {_FETCHING_PROGRAM}")
     except CloudcmpError as error:
-        return refused(error, "host")
-    speed = known_accelerator(cache)
+        return failed_finding(error, "host")
+    accel = known_accelerator(cache)
     how = (
-        f"processors by {speed.name.upper()} ({speed.why})"
-        if speed
+        f"processors by {accel.name.upper()} ({accel.why})"
+        if accel
         else "whether KVM boots a guest is tried by a study"
     )
     return Finding("host", True, f"qemu {program.version}, {how}")
@@ -55,13 +55,13 @@ def host(cache: Path) -> Finding:
 def image(cache: Path, name: str) -> Finding:
     """Whether an image exists or can be built."""
     try:
-        missing = _missing(cache, name)
+        missing = _how_to_get(cache, name)
         if missing and name == DEBIAN:
             check_buildable()
         if missing:
             check_fetchable([f"the image `{name}`"])
     except CloudcmpError as error:
-        return refused(error, "image")
+        return failed_finding(error, "image")
     return Finding("image", True, f"{name} is not there: {missing}" if missing else f"{name} is there")
 
 
@@ -70,17 +70,17 @@ def to_fetch(cache: Path, images: Sequence[str]) -> Iterator[str]:
     if known_program(cache) is None:
         yield f"qemu: {_FETCHING_PROGRAM}"
     for name in images:
-        if missing := _missing(cache, name):
+        if missing := _how_to_get(cache, name):
             yield f"{name}: {missing}"
 
 
-def refused(error: CloudcmpError, what: str) -> Finding:
+def failed_finding(error: CloudcmpError, what: str) -> Finding:
     """A fault as a finding."""
     fault = error.faults[0]
     return Finding(what, False, fault.what, fault.next)
 
 
-def _missing(cache: Path, name: str) -> str:
+def _how_to_get(cache: Path, name: str) -> str:
     """What a study would do to get an image, empty if it exists; raises as `own_image`."""
     if name not in {SMALL, DEBIAN}:
         own_image(name)
@@ -88,6 +88,6 @@ def _missing(cache: Path, name: str) -> str:
     prefix, size_mb, time = (
         (small_prefix(), _SMALL_MB, "seconds") if name == SMALL else (debian_prefix(), _DEBIAN_MB, "minutes")
     )
-    if kept(cache, prefix):
+    if find_cached(cache, prefix):
         return ""
     return f"a study builds it in some {time}, of about {size_mb} MB that it fetches {_SOURCES}"

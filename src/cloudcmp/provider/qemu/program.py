@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cloudcmp.errors import Refused
-from cloudcmp.provider.qemu.image import Image, kept, once
+from cloudcmp.provider.qemu.image import Image, cached_build, find_cached
 from cloudcmp.provider.qemu.packages import Packages, check_fetchable, run_from
 
 PROGRAM = "qemu-system-x86_64"
-_WANTED = ("qemu-system-x86",)
-_ALSO = ("lib", "zlib", "qemu-system", "seabios", "ipxe-qemu")
+_PACKAGES = ("qemu-system-x86",)
+_DEPENDENCIES = ("lib", "zlib", "qemu-system", "seabios", "ipxe-qemu")
 _DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
-_KEPT = "program-"
+_CACHE_PREFIX = "program-"
 _INSTALL = "install it: apt install qemu-system-x86"
 _MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 _PROBE_S = 20.0
@@ -32,7 +32,7 @@ _ACCELERATORS = {"kvm": ("-accel", "kvm", "-cpu", "host"), "tcg": ("-accel", "tc
 class Program:
     """How to run qemu here: its first arguments, their environment, and its version."""
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     version: str
     environ: Mapping[str, str] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ def find_program(cache: Path, path: str | None = None) -> Program:
     if known := known_program(cache, path):
         return known
     try:
-        return _kept_program(once(cache, _KEPT, lambda draft: _fetch(draft, cache)))
+        return _cached_program(cached_build(cache, _CACHE_PREFIX, lambda draft: _fetch(draft, cache)))
     except Refused as error:
         raise Refused.at("qemu", f"{PROGRAM} is not there, and could not be fetched ({error})", _INSTALL) from error
 
@@ -60,41 +60,41 @@ def known_program(cache: Path, path: str | None = None) -> Program | None:
                          "use another provider here")  # fmt: skip
     if found := shutil.which(PROGRAM, path=path):
         return Program((found,), _version([found], {}))
-    folder = kept(cache, _KEPT)
-    return _kept_program(folder) if folder else None
+    folder = find_cached(cache, _CACHE_PREFIX)
+    return _cached_program(folder) if folder else None
 
 
 def check_program_fetchable() -> None:
     """Raises Refused if the tools to fetch qemu are missing."""
     try:
-        check_fetchable(_WANTED)
+        check_fetchable(_PACKAGES)
     except Refused as error:
         raise Refused.at("qemu", f"{PROGRAM} is not there, and cannot be fetched ({error})", _INSTALL) from error
 
 
-def _kept_program(folder: Path) -> Program:
-    words = run_from(folder, f"usr/bin/{PROGRAM}")
-    words += [word for data in _DATA if (folder / data).is_dir() for word in ("-L", str(folder / data))]
+def _cached_program(folder: Path) -> Program:
+    arguments = run_from(folder, f"usr/bin/{PROGRAM}")
+    arguments += [word for data in _DATA if (folder / data).is_dir() for word in ("-L", str(folder / data))]
     environ = {"QEMU_MODULE_DIR": str(folder / _MODULES)}
-    return Program(tuple(words), _version(words, environ), environ)
+    return Program(tuple(arguments), _version(arguments, environ), environ)
 
 
 def _fetch(draft: Path, cache: Path) -> str:
     """Unpacks qemu and its dependencies into a folder; returns the version's name."""
-    packages = Packages(cache / "apt").unpack(_WANTED, _ALSO, draft)
+    packages = Packages(cache / "apt").unpack(_PACKAGES, _DEPENDENCIES, draft)
     versions = {package.name: package.version for package in packages}
-    return re.sub(r"[^0-9A-Za-z.]+", "-", versions[_WANTED[0]])
+    return re.sub(r"[^0-9A-Za-z.]+", "-", versions[_PACKAGES[0]])
 
 
-def _version(words: list[str], environ: Mapping[str, str]) -> str:
+def _version(arguments: list[str], environ: Mapping[str, str]) -> str:
     """The version that qemu reports; raises Refused for a program that does not run."""
     try:
         done = subprocess.run(
-            [*words, "--version"], env={"PATH": os.defpath, **environ}, capture_output=True, text=True, timeout=60,
+            [*arguments, "--version"], env={"PATH": os.defpath, **environ}, capture_output=True, text=True, timeout=60,
             check=True,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        raise Refused.at("qemu", f"{words[-1]} does not run: {error}", "see what it says with --version") from error
+        raise Refused.at("qemu", f"{arguments[-1]} does not run: {error}", "see what it says with --version") from error
     return done.stdout.split("\n")[0].removeprefix("QEMU emulator version ").strip()
 
 
@@ -106,7 +106,7 @@ class Accelerator:
     why: str
 
     @property
-    def words(self) -> tuple[str, ...]:
+    def arguments(self) -> tuple[str, ...]:
         """The arguments for qemu."""
         return _ACCELERATORS[self.name]
 
@@ -116,7 +116,7 @@ def known_accelerator(cache: Path, device: Path = Path("/dev/kvm")) -> Accelerat
     if not os.access(device, os.R_OK | os.W_OK):
         return Accelerator("tcg", f"{device} cannot be used")
     for file in sorted(cache.glob(f"accelerator-*-{_kernel()}.json"), key=lambda file: file.stat().st_mtime)[-1:]:
-        return _told(file)
+        return _read_accelerator(file)
     return None
 
 
@@ -126,7 +126,7 @@ def accelerator(program: Program, image: Image, cache: Path, device: Path = Path
         return Accelerator("tcg", f"{device} cannot be used")
     version = re.sub(r"[^0-9A-Za-z.]+", "-", program.version)
     file = cache / f"accelerator-{version}-{_kernel()}.json"
-    if (known := _told(file)) is not None:
+    if (known := _read_accelerator(file)) is not None:
         return known
     fault = _boot_fault(program, image)
     found = Accelerator("kvm", "it boots") if fault is None else Accelerator("tcg", f"KVM boots no guest: {fault}")
@@ -140,7 +140,7 @@ def _kernel() -> str:
     return re.sub(r"[^0-9A-Za-z.]+", "-", platform.release())
 
 
-def _told(file: Path) -> Accelerator | None:
+def _read_accelerator(file: Path) -> Accelerator | None:
     try:
         card = json.loads(file.read_text(encoding="utf-8"))
         return Accelerator(card["name"], card["why"]) if card["name"] in _ACCELERATORS else None
@@ -151,25 +151,25 @@ def _told(file: Path) -> Accelerator | None:
 def _boot_fault(program: Program, image: Image) -> str | None:
     """Why the small image does not boot with KVM, None if it does. Boots it once, without network and disks."""
     command = [
-        *program.words, "-M", "pc", *_ACCELERATORS["kvm"], "-m", "128", "-nodefaults", "-no-user-config",
+        *program.arguments, "-M", "pc", *_ACCELERATORS["kvm"], "-m", "128", "-nodefaults", "-no-user-config",
         "-display", "none", "-no-reboot", "-serial", "stdio", "-kernel", str(image.kernel), "-initrd",
         str(image.initrd), "-append", "console=ttyS0 quiet panic=-1 cloudcmp.probe",
     ]  # fmt: skip
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         try:
             done = subprocess.run(
-                command, env={"PATH": os.defpath, **program.environ}, stdin=subprocess.DEVNULL, stdout=said,
+                command, env={"PATH": os.defpath, **program.environ}, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, timeout=_PROBE_S, check=False, preexec_fn=_no_core,
             )  # fmt: skip
             how = f"qemu ended with {done.returncode}"
         except subprocess.TimeoutExpired:
             how = f"nothing within {_PROBE_S:.0f} s"
-        said.seek(0)
-        text = said.read(65536).decode("utf-8", errors="replace")
+        output.seek(0)
+        text = output.read(65536).decode("utf-8", errors="replace")
     if "cloudcmp: alive" in text:
         return None
-    words = [line.strip() for line in text.splitlines() if "error" in line or "panic" in line]
-    return (words or [how])[0][:200]
+    lines = [line.strip() for line in text.splitlines() if "error" in line or "panic" in line]
+    return (lines or [how])[0][:200]
 
 
 def _no_core() -> None:

@@ -32,9 +32,9 @@ def size_of(offering: str, machine: Machine) -> Size:
     return known[offering]
 
 
-def offerings(provider: str, machine: Machine, speed: Accelerator | None) -> tuple[Offering, ...]:
+def offerings(provider: str, machine: Machine, accel: Accelerator | None) -> tuple[Offering, ...]:
     """All types, without a price, which only the owner knows; with their accelerator, if known."""
-    facts = {"cpu": machine.cpu_model, "accel": speed.name if speed else None}
+    facts = {"cpu": machine.cpu_model, "accel": accel.name if accel else None}
     attributes = tuple(sorted((key, value) for key, value in facts.items() if value))
     return tuple(
         Offering(provider, REGION, name, float(size.vcpus), size.memory_bytes / 2**30, "general", None, attributes)

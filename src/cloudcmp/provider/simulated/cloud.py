@@ -27,7 +27,7 @@ PROVIDER = "simulated"
 _AS_OF = date(2026, 1, 1)
 
 # region: (name, vCPUs, memory in GiB, USD per hour); equal sizes differ slightly, as in real clouds.
-_SOLD: dict[str, tuple[tuple[str, float, float, str], ...]] = {
+_TYPES: dict[str, tuple[tuple[str, float, float, str], ...]] = {
     "nimbus": (("small", 1, 2, "0.0210"), ("medium", 2, 8, "0.0960"), ("large", 4, 16, "0.1920")),
     "stratus": (("small", 1, 2, "0.0190"), ("medium", 2, 8, "0.1010"), ("large", 4, 15, "0.1890")),
     "cumulus": (("small", 1, 1.75, "0.0180"), ("medium", 2, 7.5, "0.0880"), ("large", 4, 16, "0.2010")),
@@ -38,8 +38,8 @@ def offerings(region: str | None = None) -> tuple[Offering, ...]:
     """The instance types of one simulated cloud, or of all, with planted prices."""
     return tuple(
         Offering(PROVIDER, cloud, name, vcpus, memory, "general", Price(Decimal(price), "USD", "planted", _AS_OF), ())
-        for cloud, sold in _SOLD.items()
-        for name, vcpus, memory, price in sold
+        for cloud, types in _TYPES.items()
+        for name, vcpus, memory, price in types
         if region in {None, cloud}
     )
 
@@ -71,14 +71,14 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedInstance:
-    """A simulated machine, whose agents report the planted truth at once. `taken` reports a preemption."""
+    """A simulated machine, whose agents report the planted truth at once; calls `on_preemption` at a preemption."""
 
     world: World
     candidate: Candidate
     launch: Launch
     truth: Mapping[str, CellTruth]
     faults: Faults
-    taken: Callable[[], None]
+    on_preemption: Callable[[], None]
     address: str = _ADDRESS
     folder: str | None = None
 
@@ -91,19 +91,21 @@ class SimulatedInstance:
         """Runs a simulated agent on the job; faults affect only the agent that reports samples."""
         offering = self.candidate.offering
         greeting = hello(offering.vcpus, offering.memory_gib)
-        asked = json.loads(job)
-        frames = [greeting, ready(_SERVER)] if asked.get("listen") else [greeting]
-        reports = asked["role"] != Role.SERVER and (asked["role"] != Role.PEER or asked.get("listen"))
+        job_fields = json.loads(job)
+        frames = [greeting, ready(_SERVER)] if job_fields.get("listen") else [greeting]
+        reports = job_fields["role"] != Role.SERVER and (job_fields["role"] != Role.PEER or job_fields.get("listen"))
         if not reports:
-            return SimulatedChannel(encode(frames, 0), Fate.ENDS, 0.0, self.taken)
+            return SimulatedChannel(encode(frames, 0), Fate.ENDS, 0.0, self.on_preemption)
         from cloudcmp.provider.simulated.values import Moment, readings
 
         moment = Moment(self.world.time.at(trial.start_s), trial.start_s)
-        found = readings(
+        results = readings(
             trial, self.launch.seed, earlier, moment, self.truth, self.world.metrics, self.world.encode_histogram
         )
-        fate, spoil = _fate(self.faults, trial.seed, earlier)
-        return SimulatedChannel(encode([*frames, *map(frame_of, found)], len(found)), fate, spoil, self.taken)
+        fate, fault_at = _fate(self.faults, trial.seed, earlier)
+        return SimulatedChannel(
+            encode([*frames, *map(frame_of, results)], len(results)), fate, fault_at, self.on_preemption
+        )
 
 
 class SimulatedProvider(Unbilled):
@@ -152,24 +154,24 @@ class SimulatedProvider(Unbilled):
         machine has ended.
         """
         faults = self._faults(request.candidate)
-        no_room, lost = _draws(request.seed, _CREATION)[:2]
+        capacity_draw, lost_draw = _draws(request.seed, _CREATION)[:2]
         where = f"{request.region}/{request.offering}"
         cloud_id = f"sim-{hashlib.sha256(request.token.encode()).hexdigest()[:16]}"
-        known = self._inventory.get(cloud_id)
-        if known is not None:
-            if known.end is not None:
+        existing = self._inventory.get(cloud_id)
+        if existing is not None:
+            if existing.end is not None:
                 raise Refused.at(where, "the machine of this token has ended", "ask with a new token")
             return cloud_id
-        if no_room < faults.capacity:
+        if capacity_draw < faults.capacity:
             raise NoCapacity.at(where, "the simulated cloud has none left", "it is planted: see faults.capacity")
         self._world.time.reach(request.at)
         made_at, visible_at = float(request.at), float(request.at + faults.stale_list_s)
         tags = tuple(sorted(request.tags))
-        made = Resource(
+        resource = Resource(
             cloud_id, request.name, request.token, tags, made_at, visible_at, request.region, kind=request.kind
         )
-        self._inventory.add(made)
-        if lost < faults.lost_answer:
+        self._inventory.add(resource)
+        if lost_draw < faults.lost_answer:
             raise LostAnswer.at(where, "the answer to the request was lost", "look for the machine by its token")
         return cloud_id
 
@@ -178,15 +180,15 @@ class SimulatedProvider(Unbilled):
     ) -> tuple[TaggedResource, ...]:
         """Running machines with the study's tag or the token; new ones may not be listed yet."""
         return tuple(
-            found
-            for found in self._listed()
-            if (("cloudcmp:study", study) in found.tags or (token is not None and token == found.token))
-            and region in {None, found.region}
+            resource
+            for resource in self._listed()
+            if (("cloudcmp:study", study) in resource.tags or (token is not None and token == resource.token))
+            and region in {None, resource.region}
         )
 
     async def leftovers(self) -> Listing:
         """Running machines with the schema tag, of any study."""
-        return Listing(tuple(found for found in self._listed() if "cloudcmp:schema" in dict(found.tags)))
+        return Listing(tuple(resource for resource in self._listed() if "cloudcmp:schema" in dict(resource.tags)))
 
     async def destroy(self, handle: Handle) -> None:
         """Ends the machine at once."""
@@ -246,9 +248,9 @@ def _draws(*seeds: int) -> list[float]:
 
 def _fate(faults: Faults, seed: int, earlier: int) -> tuple[Fate, float]:
     """The planted fault of one run, and the share of its output before it."""
-    hang, garbage, preemption, spoil = _draws(seed, earlier, _RUNNING)
+    hang, garbage, preemption, fault_at = _draws(seed, earlier, _RUNNING)
     if preemption < faults.preemption:
-        return Fate.TAKEN, spoil
+        return Fate.PREEMPTED, fault_at
     if hang < faults.hang:
-        return Fate.HANGS, spoil
-    return (Fate.GARBAGE if garbage < faults.garbage else Fate.ENDS), spoil
+        return Fate.HANGS, fault_at
+    return (Fate.GARBAGE if garbage < faults.garbage else Fate.ENDS), fault_at

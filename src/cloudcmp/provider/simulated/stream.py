@@ -19,7 +19,7 @@ class Fate(StrEnum):
     ENDS = "ends"
     HANGS = "hangs"
     GARBAGE = "garbage"
-    TAKEN = "taken"
+    PREEMPTED = "taken"
 
 
 def hello(vcpus: float | None, memory_gib: float | None) -> dict[str, object]:
@@ -59,15 +59,15 @@ def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
 
 @dataclass(slots=True)
 class SimulatedChannel:
-    """A channel to a simulated agent, also an async context. `spoil` is the share of the output before the fault.
+    """A channel to a simulated agent, also an async context. `fault_at` is the share of the output before the fault.
 
     A hang raises TimeoutError after the output before it: the virtual deadline has passed by then.
     """
 
     data: bytes
     fate: Fate
-    spoil: float
-    taken: Callable[[], None]
+    fault_at: float
+    on_preemption: Callable[[], None]
 
     async def __aenter__(self) -> "SimulatedChannel":
         return self
@@ -78,15 +78,15 @@ class SimulatedChannel:
     def stdout(self) -> AsyncIterator[bytes]:
         """The agent's bytes."""
         first_line = self.data.index(b"\n") + 1
-        cut = first_line + int(self.spoil * (len(self.data) - first_line))
+        cut = first_line + int(self.fault_at * (len(self.data) - first_line))
         match self.fate:
             case Fate.ENDS:
                 pieces = [self.data]
             case Fate.GARBAGE:
                 pieces = [self.data[:cut], _BROKEN, self.data[cut + len(_BROKEN) :]]
-            case Fate.HANGS | Fate.TAKEN:
+            case Fate.HANGS | Fate.PREEMPTED:
                 pieces = [self.data[:cut]]
-        return _Pieces(pieces, self.fate, self.taken)
+        return _Pieces(pieces, self.fate, self.on_preemption)
 
     async def hang_up(self) -> None:
         """Does nothing: a simulated agent has ended by itself."""
@@ -97,10 +97,10 @@ class SimulatedChannel:
 
 
 class _Pieces:
-    def __init__(self, pieces: Sequence[bytes], fate: Fate, taken: Callable[[], None]) -> None:
+    def __init__(self, pieces: Sequence[bytes], fate: Fate, on_preemption: Callable[[], None]) -> None:
         self._pieces = iter(pieces)
         self._fate = fate
-        self._taken = taken
+        self._on_preemption = on_preemption
 
     def __aiter__(self) -> "_Pieces":
         return self
@@ -110,6 +110,6 @@ class _Pieces:
             return piece
         if self._fate is Fate.HANGS:
             raise TimeoutError
-        if self._fate is Fate.TAKEN:
-            self._taken()
+        if self._fate is Fate.PREEMPTED:
+            self._on_preemption()
         raise StopAsyncIteration

@@ -82,27 +82,26 @@ def readings(
     for text in sorted(trial.cells):
         cell = Cell.parse(text)
         percentile = cell.get("percentile") if metrics[cell.metric].reduce is Reduce.PERCENTILE else None
-        sent = Cell(cell.metric, tuple(item for item in cell.params if percentile is None or item[0] != "percentile"))
+        key = Cell(cell.metric, tuple(item for item in cell.params if percentile is None or item[0] != "percentile"))
         planted = _at_time(_planted(truth, cell), moment)
-        series.setdefault(sent, []).append((None if percentile is None else float(percentile), planted))
+        series.setdefault(key, []).append((None if percentile is None else float(percentile), planted))
     noise = np.random.Generator(np.random.PCG64(np.random.SeedSequence([trial.seed, earlier, _VALUES])))
-    found: list[Reading] = []
+    results: list[Reading] = []
     if trial.probe in _WAITS:
         draw = _Draw(_launch_effect(launch_seed, Cell(trial.probe)), noise.standard_normal(), noise)
         return tuple(
-            Reading(cell.metric, cell.params, 0.0, _scaled(planted_ones[0][1], draw), None)
-            for cell, planted_ones in series.items()
+            Reading(cell.metric, cell.params, 0.0, _scaled(truths[0][1], draw), None) for cell, truths in series.items()
         )
-    for cell, planted_ones in series.items():
+    for cell, truths in series.items():
         metric = metrics[cell.metric]
         draw = _Draw(_launch_effect(launch_seed, cell), noise.standard_normal(), noise)
         if metric.reduce is Reduce.PERCENTILE:
-            anchors = [(percentile, _scaled(planted, draw)) for percentile, planted in planted_ones if percentile]
+            anchors = [(percentile, _scaled(planted, draw)) for percentile, planted in truths if percentile]
             hist = encode_histogram(_latencies_ns(anchors))
-            found.append(Reading(cell.metric, cell.params, _duration_s(trial), None, hist))
+            results.append(Reading(cell.metric, cell.params, _duration_s(trial), None, hist))
         else:
-            found.extend(_samples(trial, metric, cell, planted_ones[0][1], draw))
-    return tuple(found)
+            results.extend(_samples(trial, metric, cell, truths[0][1], draw))
+    return tuple(results)
 
 
 def _planted(truth: Mapping[str, CellTruth], cell: Cell) -> CellTruth:
