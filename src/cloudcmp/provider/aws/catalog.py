@@ -50,9 +50,9 @@ class OfferingCatalog:
             self._regions = self._names(await self._sdk.read("ec2", self._sdk.default_region(), "describe_regions"))
         return self._regions
 
-    def _names(self, answer: dict[str, Any]) -> tuple[str, ...]:
+    def _names(self, response: dict[str, Any]) -> tuple[str, ...]:
         """The region names in a response; an empty list is incomplete, since the endpoint itself is in a region."""
-        names = tuple(sorted(str(one["RegionName"]) for one in answer.get("Regions") or ()))
+        names = tuple(sorted(str(one["RegionName"]) for one in response.get("Regions") or ()))
         if not names:
             raise IncompleteListing.at(self._name, "describe_regions answered without regions", "ask again")
         return names

@@ -130,8 +130,8 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         image = await self._catalog.image_for(request.region, request.offering, dict(request.options))
         has_credits = await self._catalog.has_credits(request.region, request.offering)
         params = run_params(request, image, compatible=self._compatible, has_credits=has_credits)
-        answer = await self._run_instances(request, params)
-        id = require_id(answer, "Instances", 0, "InstanceId", where=request.name)
+        response = await self._run_instances(request, params)
+        id = require_id(response, "Instances", 0, "InstanceId", where=request.name)
         if "TagSpecifications" in self._traits.unsupported:
             await self._tag_or_terminate(request, id)
         return id

@@ -81,8 +81,8 @@ async def _placements(sdk: Sdk, region: str, filters: Filters) -> list[TaggedRes
         if fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
             return []
         raise
-    there = [one for one in listed if one.get("State") != "deleted"]
-    return [_resource(region, one, FIREWALL, "GroupId", one["GroupName"], state=one.get("State", "")) for one in there]
+    alive = [one for one in listed if one.get("State") != "deleted"]
+    return [_resource(region, one, FIREWALL, "GroupId", one["GroupName"], state=one.get("State", "")) for one in alive]
 
 
 List = Callable[[Sdk, str, Filters], Awaitable[list[TaggedResource]]]

@@ -13,7 +13,7 @@ from cloudcmp.provider.aws.faults import POLICY
 from cloudcmp.provider.aws.firewalls import Traits, description_of
 from cloudcmp.provider.aws.images import Image
 from cloudcmp.provider.aws.policy import NONEXISTENT_GROUP, NONEXISTENT_INSTANCE, TAG, TAG_VALUE
-from cloudcmp.provider.aws.sdk import Answer, Sdk
+from cloudcmp.provider.aws.sdk import Response, Sdk
 from cloudcmp.provider.common.findings import (
     account_finding,
     clock_finding,
@@ -31,9 +31,9 @@ _MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
 ImageFor = Callable[[str, str, dict[str, str]], Awaitable[Image]]
 
 
-def date_of(answer: Answer) -> float | None:
+def date_of(response: Response) -> float | None:
     """The time of a response by the cloud's own clock (Unix s)."""
-    return parse_http_date(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
+    return parse_http_date(response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
 
 
 async def account_of(sdk: Sdk, *, compatible: bool) -> str:
@@ -42,8 +42,8 @@ async def account_of(sdk: Sdk, *, compatible: bool) -> str:
         if compatible:
             sdk.account = await _default_group_owner(sdk)
         else:
-            answer = await sdk.read("sts", sdk.default_region(), "get_caller_identity")
-            sdk.account = str(answer.get("Account", UNKNOWN_ACCOUNT))
+            response = await sdk.read("sts", sdk.default_region(), "get_caller_identity")
+            sdk.account = str(response.get("Account", UNKNOWN_ACCOUNT))
     return sdk.with_endpoint(sdk.account)
 
 
@@ -79,11 +79,11 @@ class Preflight:
     async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """All findings; only the first if the credentials are refused."""
         try:
-            answer = await self._whoami()
+            response = await self._whoami()
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
-        findings = [self._credentials(answer), self._account(answer, candidates)]
-        findings.append(clock_finding(date_of(answer), self._now()))
+        findings = [self._credentials(response), self._account(response, candidates)]
+        findings.append(clock_finding(date_of(response), self._now()))
         regions = tuple(await self._regions())
         accepted: list[tuple[Candidate, Image]] = []
         for candidate in candidates:
@@ -102,17 +102,17 @@ class Preflight:
             findings.append(await self._capability())
         return tuple(findings)
 
-    async def _whoami(self) -> Answer:
+    async def _whoami(self) -> Response:
         if self._compatible:
             return await self._sdk.read("ec2", self._sdk.default_region(), "describe_regions")
         return await self._sdk.read("sts", self._sdk.default_region(), "get_caller_identity")
 
-    def _credentials(self, answer: Answer) -> Finding:
-        return Finding("credentials", True, self._sdk.with_endpoint(str(answer.get("Arn", "they are taken"))))
+    def _credentials(self, response: Response) -> Finding:
+        return Finding("credentials", True, self._sdk.with_endpoint(str(response.get("Arn", "they are taken"))))
 
     @staticmethod
-    def _account(answer: Answer, candidates: Sequence[Candidate]) -> Finding:
-        account = answer.get("Account")
+    def _account(response: Response, candidates: Sequence[Candidate]) -> Finding:
+        account = response.get("Account")
         mismatch_hint = "use the other account's credentials"
         return account_finding(account, f"account {account}", candidates, mismatch_hint=mismatch_hint)
 
@@ -134,10 +134,10 @@ class Preflight:
             if (await self._dry_run("describe_regions", region)).kind is not RefusalKind.ALLOWED:
                 findings.append(Finding("rights", None, f"{region}: this cloud knows no dry run; nothing was tried"))
                 continue
-            answers = {
+            outcomes = {
                 name: await self._dry_run(action, region, **more) for name, action, more in _dry_runs(by_region, region)
             }
-            findings.append(_rights_finding(region, answers))
+            findings.append(_rights_finding(region, outcomes))
         return findings
 
     async def _dry_run(self, action: str, region: str, **params: Any) -> Refusal:
@@ -184,12 +184,12 @@ def _dry_runs(by_region: dict[str, Any], region: str) -> Iterable[tuple[str, str
         yield "ec2:RunInstances", "run_instances", {**what, "TagSpecifications": specs}
 
 
-def _rights_finding(region: str, answers: dict[str, Refusal]) -> Finding:
-    denied = [name for name, answer in answers.items() if answer.kind is RefusalKind.DENIED]
+def _rights_finding(region: str, outcomes: dict[str, Refusal]) -> Finding:
+    denied = [name for name, one in outcomes.items() if one.kind is RefusalKind.DENIED]
     if denied:
         return Finding("rights", False, f"{region}: not allowed: {', '.join(denied)}", POLICY)
     fine = {RefusalKind.ALLOWED, RefusalKind.MISSING}
-    unclear = [f"{name} ({answer.code or 'no answer'})" for name, answer in answers.items() if answer.kind not in fine]
+    unclear = [f"{name} ({one.code or 'no answer'})" for name, one in outcomes.items() if one.kind not in fine]
     if unclear:
         return Finding("rights", None, f"{region}: not told: {', '.join(unclear)}")
     return Finding("rights", True, f"{region}: {_RIGHTS_OK}")
@@ -218,8 +218,8 @@ async def _quota_of(sdk: Sdk, region: str, market: str, quota_class: str, need: 
     if code is None:
         return Finding("quota", None, f"{where}: which quota counts is not known here")
     try:
-        answer = await sdk.read("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)
-        most = float(answer["Quota"]["Value"])
+        response = await sdk.read("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)
+        most = float(response["Quota"]["Value"])
         used = await _running_vcpus(sdk, region, market, quota_class)
     except (ProviderFault, KeyError, ValueError) as fault:
         return Finding("quota", None, f"{where}: it cannot be read ({fault})")

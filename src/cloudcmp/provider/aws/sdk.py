@@ -13,7 +13,7 @@ from cloudcmp.provider.common.sdk_client import SdkClient, fetch_pages
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
 _NOISY = ("botocore", "urllib3")
@@ -38,9 +38,9 @@ class Sdk(SdkClient):
 
     def default_region(self) -> str:
         """Default region: the environment's, the profile's, else us-east-1."""
-        named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-        if named:
-            return named
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        if region:
+            return region
 
         def read() -> str:  # raises for an unreadable settings file or a missing profile
             with self._lock:
@@ -48,15 +48,15 @@ class Sdk(SdkClient):
 
         return self.call_library(read, fault_of)
 
-    async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
+    async def read(self, service: str, region: str, action: str, **params: Any) -> Response:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
         return await self.run_in_thread(lambda: self.read_blocking(service, region, action, **params), region)
 
-    def read_blocking(self, service: str, region: str, action: str, **params: Any) -> Answer:
+    def read_blocking(self, service: str, region: str, action: str, **params: Any) -> Response:
         """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(service, region, action, params, self.attempts, changes=False)
 
-    async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Answer:
+    async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Response:
         """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
         attempts = self.attempts if again else 1
         return await self.run_in_thread(
@@ -88,8 +88,8 @@ class Sdk(SdkClient):
 
     def _call(
         self, service: str, region: str, action: str, params: Mapping[str, Any], attempts: int, *, changes: bool
-    ) -> Answer:
-        def call() -> Answer:
+    ) -> Response:
+        def call() -> Response:
             return dict(getattr(self._client(service, region, attempts), action)(**params))
 
         return self.call_library(call, fault_of, region, changes=changes)

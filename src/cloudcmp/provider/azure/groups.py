@@ -7,7 +7,7 @@ docs/adr/0038-a-resource-group-for-each-launch.md.
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
@@ -36,7 +36,6 @@ class Groups:
     sdk: Sdk
     pause_s: float = 1.0
     within_s: float = 120.0
-    _made: set[str] = field(default_factory=set)
 
     async def create(self, request: CreateRequest) -> str:
         """Creates a group with its firewall and network, and returns its id; idempotent. Nothing in it is billed.

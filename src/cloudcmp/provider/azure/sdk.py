@@ -69,11 +69,11 @@ class Sdk(SdkClient):
 
     def subscription(self) -> str:
         """The subscription in AZURE_SUBSCRIPTION_ID; raises NoCredentials if it is not set."""
-        named = os.environ.get("AZURE_SUBSCRIPTION_ID", "").strip()
-        if not named:
+        id = os.environ.get("AZURE_SUBSCRIPTION_ID", "").strip()
+        if not id:
             what = "no subscription is named"
             raise NoCredentials.at(_NAME, what, "set AZURE_SUBSCRIPTION_ID, and sign in (az login, or AZURE_CLIENT_ID)")
-        return named
+        return id
 
     def default_region(self) -> str:
         """Default region: CLOUDCMP_AZURE_REGION, else eastus."""
@@ -245,14 +245,14 @@ def _retry_policy() -> Any:
 
     class Retries(RetryPolicy[Any, Any]):
         def send(self, request: Any) -> Any:
-            answer = super().send(request)
-            if answer.http_response.status_code == 409:
+            response = super().send(request)
+            if response.http_response.status_code == 409:
                 text = ""
                 with suppress(Exception):  # the client reads no code of an incomplete response either
-                    text = answer.http_response.text()
+                    text = response.http_response.text()
                 if UNREGISTERED in text:
-                    raise HttpResponseError(response=answer.http_response)
-            return answer
+                    raise HttpResponseError(response=response.http_response)
+            return response
 
         def is_retry(self, settings: Any, response: Any) -> bool:
             most_s = min(_WAIT_S, settings["timeout"] / 4)

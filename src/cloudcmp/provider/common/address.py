@@ -69,8 +69,8 @@ def _public_address() -> str:
     import urllib.request  # slow to import, and rarely used
 
     try:
-        with urllib.request.urlopen(_ADDRESS_SERVICE, timeout=_WAIT_S) as answer:
-            return _cidr(ipaddress.ip_address(answer.read(64).decode("ascii", errors="replace").strip()))
+        with urllib.request.urlopen(_ADDRESS_SERVICE, timeout=_WAIT_S) as response:
+            return _cidr(ipaddress.ip_address(response.read(64).decode("ascii", errors="replace").strip()))
     except OSError as error:
         raise Unreached.at("firewall", f"our own address could not be asked for: {error}", _HINT) from error
     except ValueError as error:

@@ -7,9 +7,9 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.safety import Safeguard
 
 
-def qualify_death(safeguards: tuple[Safeguard, ...], *beside: str) -> tuple[Safeguard, ...]:
+def qualify_death(safeguards: tuple[Safeguard, ...], *also: str) -> tuple[Safeguard, ...]:
     """The safeguards, with further conditions on `death`."""
-    return tuple(replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in safeguards)
+    return tuple(replace(one, how="; ".join((one.how, *also))) if one.name == "death" else one for one in safeguards)
 
 
 def resize_caveats(plan: Plan, runner: str, what: str) -> Iterator[str]:

@@ -160,12 +160,12 @@ def _names(name: str) -> tuple[str, ...]:
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """The rules of a launch; raises Refused without a narrow address of the controller."""
-    inside, door, nobody = _names(request.name)
+    inside, controller, nobody = _names(request.name)
     nets = [str(net) for net in allowed_v4_nets(request)]
-    ports = [str(door) for door in login_ports(request)]
+    ports = [str(port) for port in login_ports(request)]
     allowed = {"source_ranges": nets, "allowed": [{"I_p_protocol": "tcp", "ports": ports}]}
     yield _rule(request, nobody, _LAST, {"source_ranges": ["0.0.0.0/0"], "denied": [_ALL]})
-    yield _rule(request, door, _FIRST, allowed)
+    yield _rule(request, controller, _FIRST, allowed)
     yield _rule(request, inside, _FIRST, {"source_tags": [request.name], "allowed": [_ALL]})
 
 

@@ -62,12 +62,12 @@ class _Resizer:
         action = require_id(response, "action", "id", where=id)
         status, what = "", f"{body['type']} of {id}"
 
-        async def ended() -> bool:
+        async def has_ended() -> bool:
             nonlocal status
             status = str((await self.api.read(f"/v2/actions/{action}")).body.get("action", {}).get("status", ""))
             return status in {"completed", "errored"}
 
-        await wait_until(ended, what, "it has not ended", within_s, self.api.wait, self.clock)
+        await wait_until(has_ended, what, "it has not ended", within_s, self.api.wait, self.clock)
         if status == "errored":
             raise Refused.at(id, f"{body['type']} came to nothing", "take another size")
 

@@ -53,9 +53,9 @@ def read(words: Iterable[str], prefix: str = MACHINE) -> Record | None:
     for word in words:
         if word.startswith(f"{prefix}:"):
             return _record(word.removeprefix(f"{prefix}:"))
-        found = re.fullmatch(rf"{prefix}-{_PIECE}(.*)", word)
-        if found:
-            pieces.setdefault((found[1], int(found[3])), {})[int(found[2])] = found[4]
+        match = re.fullmatch(rf"{prefix}-{_PIECE}(.*)", word)
+        if match:
+            pieces.setdefault((match[1], int(match[3])), {})[int(match[2])] = match[4]
     for (digest, count), parts in pieces.items():
         text = "".join(parts.get(number, "?") for number in range(1, count + 1))
         if _digest(text) == digest:
@@ -113,7 +113,7 @@ def _escape(text: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    return re.sub(rb"_([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), text.encode()).decode()
+    return re.sub(rb"_([0-9a-f]{2})", lambda match: bytes([int(match[1], 16)]), text.encode()).decode()
 
 
 def _digest(text: str) -> str:

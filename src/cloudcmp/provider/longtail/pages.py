@@ -73,5 +73,5 @@ def _value(body: Any, keys: Keys) -> Any:
     return body
 
 
-def _number(found: Any) -> int | None:
-    return int(found) if isinstance(found, int) else None
+def _number(value: Any) -> int | None:
+    return int(value) if isinstance(value, int) else None

@@ -158,5 +158,5 @@ def _to_rule(rule: dict[str, Any], group: str) -> Rule:
 def _ssh_rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """One rule for each address of the controller; raises Refused if there is none or one is wide."""
     for net in allowed_nets(request):
-        door = {"protocol": "tcp", "port_range_min": SSH, "port_range_max": SSH, "remote_ip_prefix": str(net)}
-        yield {"ethertype": f"IPv{net.version}", **door}
+        ssh = {"protocol": "tcp", "port_range_min": SSH, "port_range_max": SSH, "remote_ip_prefix": str(net)}
+        yield {"ethertype": f"IPv{net.version}", **ssh}

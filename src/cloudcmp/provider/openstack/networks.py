@@ -77,12 +77,12 @@ async def _find_default(sdk: Sdk, region: str, networks: Sequence[Any], where: s
 async def _gateways_of(sdk: Sdk, region: str, networks: Sequence[Any]) -> dict[str, str]:
     """The external network behind each network's router, as far as the credentials may list it."""
     routers = await sdk.pages(region, NETWORK, "/routers", "routers")
-    outside = {str(one["id"]): (one.get("external_gateway_info") or {}).get("network_id") for one in routers}
+    external_networks = {str(one["id"]): (one.get("external_gateway_info") or {}).get("network_id") for one in routers}
     gateways: dict[str, str] = {}
     for network in networks:
         ports = await sdk.pages(region, NETWORK, "/ports", "ports", network_id=str(network["id"]))
         for port in ports:
-            gateway = outside.get(str(port.get("device_id")))
+            gateway = external_networks.get(str(port.get("device_id")))
             if gateway and str(port.get("device_owner", "")).startswith(_ROUTED):
                 gateways[str(network["id"])] = str(gateway)
     return gateways

@@ -284,8 +284,8 @@ class Sdk(SdkClient):
 def _next_link(response: Response, key: str) -> str:
     """The link of the next page in a response of Nova, Neutron and Cinder (`servers_links`), or Glance (`next`)."""
     links = response.get(f"{key}_links") or ()
-    named = next((str(one.get("href", "")) for one in links if one.get("rel") == "next"), "")
-    return named or str(response.get("next") or "")
+    link = next((str(one.get("href", "")) for one in links if one.get("rel") == "next"), "")
+    return link or str(response.get("next") or "")
 
 
 def _settings(name: str, region: str) -> Any:

@@ -42,8 +42,8 @@ def find_program(cache: Path, path: str | None = None) -> Program:
 
     Raises Refused with what to install if both fail.
     """
-    if known := known_program(cache, path):
-        return known
+    if program := known_program(cache, path):
+        return program
     try:
         return _cached_program(cached_build(cache, _CACHE_PREFIX, lambda draft: _fetch(draft, cache)))
     except Refused as error:
@@ -58,8 +58,8 @@ def known_program(cache: Path, path: str | None = None) -> Program | None:
     if platform.machine() != "x86_64" or platform.system() != "Linux":
         raise Refused.at("qemu", f"guests are for x86-64 Linux hosts, not {platform.system()} {platform.machine()}",
                          "use another provider here")  # fmt: skip
-    if found := shutil.which(PROGRAM, path=path):
-        return Program((found,), _version([found], {}))
+    if executable := shutil.which(PROGRAM, path=path):
+        return Program((executable,), _version([executable], {}))
     folder = find_cached(cache, _CACHE_PREFIX)
     return _cached_program(folder) if folder else None
 
@@ -129,11 +129,11 @@ def accelerator(program: Program, image: Image, cache: Path, device: Path = Path
     if (known := _read_accelerator(file)) is not None:
         return known
     fault = _boot_fault(program, image)
-    found = Accelerator("kvm", "it boots") if fault is None else Accelerator("tcg", f"KVM boots no guest: {fault}")
+    result = Accelerator("kvm", "it boots") if fault is None else Accelerator("tcg", f"KVM boots no guest: {fault}")
     draft = file.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps({"name": found.name, "why": found.why}), encoding="utf-8")
+    draft.write_text(json.dumps({"name": result.name, "why": result.why}), encoding="utf-8")
     draft.replace(file)
-    return found
+    return result
 
 
 def _kernel() -> str:
