@@ -178,7 +178,7 @@ def test_windows_has_its_own_door(cloud):
     [
         ({"region": "us-esat-1"}, "did you mean us-east-1"),
         ({"offering": "t3.mirco"}, "did you mean t3.micro"),
-        ({"kind": VOLUME}, "not made alone"),
+        ({"kind": VOLUME}, "cannot be created alone"),
     ],
 )
 def test_unknown_names_are_answered_by_the_nearest(cloud, change, match):

@@ -154,7 +154,7 @@ def test_p24_neither_does_a_list_that_nobody_awaits_with_all_its_repetitions(mon
         nowhere(monkeypatch, hole.getsockname()[1])
         driver = Ec2Provider(sdk=Sdk("aws", attempts=3, deadline_s=1.5))
         began = time.monotonic()
-        with pytest.raises(IncompleteListing, match="no whole answer within"):
+        with pytest.raises(IncompleteListing, match="no complete answer within"):
             driver.offerings("us-east-1")
         assert time.monotonic() - began < 4.0
 

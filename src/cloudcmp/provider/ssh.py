@@ -70,7 +70,7 @@ rm -rf -- "$here"
 
 SAFEGUARDS = (
     Safeguard("teardown", True, "a launch's folder on the machine goes with all that runs in it"),
-    Safeguard("cleanup", True, "the study's folder names the machines, and they are asked"),
+    Safeguard("cleanup", True, "by the study's folder, which names the machines"),
     Safeguard("death", True, "an agent ends with its lease; the machine is the user's own and stays on"),
     Safeguard("sweep", False, "machines are only contacted when a study names them; a folder costs nothing but disk"),
 )
@@ -178,7 +178,7 @@ class SshProvider(Unbilled):
         stopped: Callable[[], None] = do_nothing,  # noqa: ARG002
     ) -> None:
         """Raises Refused: the machine is the user's own."""
-        raise Refused.at(handle.cloud_id, "a machine of one's own has no other size", "leave resize out")
+        raise Refused.at(handle.cloud_id, "the user's own machine has no other size", "leave resize out")
 
     async def _list_folders(self, alias: str) -> list[TaggedResource]:
         try:
@@ -201,7 +201,7 @@ class SshProvider(Unbilled):
     @asynccontextmanager
     async def _shell(self, alias: str) -> "AsyncIterator[Shell]":
         if self._dial is None:
-            raise Refused.at(alias, "nothing was given that opens connections", "make the provider with one")
+            raise Refused.at(alias, "no SSH connector was given", "make the provider with one")
         shell = await self._dial(Endpoint(alias=alias), _DIAL_S)
         try:
             yield shell

@@ -42,8 +42,8 @@ ROOT = Volume("gp2", 8 * 2**30, root=True)
 FREE = ("zone",)
 """Paths without traffic charges: private addresses in one zone (https://aws.amazon.com/ec2/pricing/on-demand/)."""
 UNCOUNTED = (
-    "further disks that an image brings, and what its own is larger than 8 GiB",
-    "traffic to and from where cloudcmp runs",
+    "further disks of an image, and the part of its own above 8 GiB",
+    "traffic between the cloud and cloudcmp",
     "CPU time beyond the credits under credits: unlimited",
 )
 """Billed items that a study file does not determine; the plan lists them."""

@@ -68,7 +68,7 @@ def _max_price(request: CreateRequest) -> dict[str, str]:
     if price is None:
         return {}
     if price.currency != "USD":
-        what = f"its price is in {price.currency}, and the most for a spot machine is told in USD"
+        what = f"its price is in {price.currency}, and a maximum spot price must be in USD"
         raise Refused.at(request.name, what, "give its price in USD, or take market: on-demand")
     return {"MaxPrice": f"{price.amount_per_hour:f}"}
 

@@ -24,7 +24,7 @@ from cloudcmp.provider.common.findings import (
 from cloudcmp.provider.common.suggestions import nearest
 
 _RIGHTS_OK = (
-    "machines and firewall groups may be made, and no delete of what is nobody's is forbidden; "
+    "machines and firewall groups may be created, and no delete of a foreign id is refused; "
     "whether ours may be deleted is tried on a study's first firewall group"
 )
 _MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
@@ -108,7 +108,7 @@ class Preflight:
         return await self._sdk.read("sts", self._sdk.default_region(), "get_caller_identity")
 
     def _credentials(self, response: Response) -> Finding:
-        return Finding("credentials", True, self._sdk.with_endpoint(str(response.get("Arn", "they are taken"))))
+        return Finding("credentials", True, self._sdk.with_endpoint(str(response.get("Arn", "they are accepted"))))
 
     @staticmethod
     def _account(response: Response, candidates: Sequence[Candidate]) -> Finding:
@@ -158,7 +158,7 @@ class Preflight:
         except Refused as fault:
             self._traits.token = False
             what = f"machines cannot be found by their client token ({fault.faults[0].what})"
-            return Finding("capability", None, f"{what}; whether tags hold is seen with the first firewall group")
+            return Finding("capability", None, f"{what}; the first firewall group shows whether tags are kept")
         self._traits.token = True
         return Finding("capability", True, "machines can be found by their client token")
 
@@ -191,7 +191,7 @@ def _rights_finding(region: str, outcomes: dict[str, Refusal]) -> Finding:
     fine = {RefusalKind.ALLOWED, RefusalKind.MISSING}
     unclear = [f"{name} ({one.code or 'no answer'})" for name, one in outcomes.items() if one.kind not in fine]
     if unclear:
-        return Finding("rights", None, f"{region}: not told: {', '.join(unclear)}")
+        return Finding("rights", None, f"{region}: unclear: {', '.join(unclear)}")
     return Finding("rights", True, f"{region}: {_RIGHTS_OK}")
 
 
@@ -203,7 +203,7 @@ _CODES = {"on-demand": {"standard": "L-1216C47A", "x": "L-7295265B"}, "spot": {"
 async def quota(sdk: Sdk, candidates: Sequence[Candidate], *, compatible: bool) -> list[Finding]:
     """Whether all candidates of a region may run at once, beside running machines; None if it cannot be read."""
     if compatible:
-        return [Finding("quota", None, "this cloud tells no quota")] if candidates else []
+        return [Finding("quota", None, "this cloud reports no quota")] if candidates else []
     needs: dict[tuple[str, str, str], float] = {}
     for one in candidates:
         market = dict(one.options).get("market", "on-demand")
@@ -216,7 +216,7 @@ async def _quota_of(sdk: Sdk, region: str, market: str, quota_class: str, need: 
     where = f"{region}: {quota_class} {market} vCPUs"
     code = _CODES.get(market, {}).get(quota_class)
     if code is None:
-        return Finding("quota", None, f"{where}: which quota counts is not known here")
+        return Finding("quota", None, f"{where}: which quota applies is unknown")
     try:
         response = await sdk.read("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)
         most = float(response["Quota"]["Value"])

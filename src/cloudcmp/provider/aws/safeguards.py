@@ -30,7 +30,7 @@ SAFEGUARDS = {
             "the machine powers itself off at its time to live; whether this cloud then ends it or keeps it stopped, "
             "disks billed, is not known",
         ),
-        Safeguard("sweep", True, "where this cloud keeps tags, which is seen with the first firewall group"),
+        Safeguard("sweep", True, "if this cloud keeps tags, which the first firewall group shows"),
     ),
 }
 

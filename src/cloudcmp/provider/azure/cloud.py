@@ -39,7 +39,7 @@ _UNCOUNTED = (
     "the disk under the system unless it is written as a volume (StandardSSD_LRS, some 0.003 USD/h for 32 GiB)",
     "operations on disks of the types Standard_LRS and StandardSSD_LRS",
     "traffic",
-    "the licence of Windows, where the price that is written is without it",
+    "the licence of Windows, if the study's price is without it",
 )
 """Billed items that a study file does not determine; the plan lists them."""
 
@@ -51,7 +51,11 @@ SAFEGUARDS = (
     Safeguard(
         "teardown", True, "each machine is deleted after its trials with its disks, card and address, and its group"
     ),
-    Safeguard("cleanup", True, "by the study's ledger: id, token, tags; a launch's resource group goes with all in it"),
+    Safeguard(
+        "cleanup",
+        True,
+        "by the study's ledger: id, token, tags; a launch's resource group is deleted with its contents",
+    ),
     Safeguard(
         "death",
         False,
@@ -125,7 +129,7 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
     async def _create_machine(self, request: CreateRequest) -> str:
         options = dict(request.options)
         if not options.get(FIREWALL):
-            raise Refused.at(request.name, "a machine stands in its launch's resource group", "make its firewall first")
+            raise Refused.at(request.name, "a machine needs its launch's resource group", "create its firewall first")
         image = await self._catalog.image_for(request.region, request.offering, options)
         zones = await self._catalog.zones(request.region, request.offering)
         body = machine_body(request, options[FIREWALL], image, zones)

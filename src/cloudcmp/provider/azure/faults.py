@@ -23,9 +23,9 @@ _QUOTA = ("LimitReached", "QuotaExceeded")  # suffixes: addresses alone have Pub
 _DENIED = {"AuthorizationFailed", "LinkedAuthorizationFailed", "RequestDisallowedByPolicy", "ScopeLocked"}
 _THROTTLED = {"OperationNotAllowedOnThrottledResource", "SubscriptionRequestsThrottled", "TooManyRequests"}
 _CREDENTIALS = {
-    "AuthenticationFailed": "they are not taken",
+    "AuthenticationFailed": "they are not accepted",
     "ExpiredAuthenticationToken": "the token has expired, or this machine's clock is wrong",
-    "InvalidAuthenticationToken": "the token is not taken",
+    "InvalidAuthenticationToken": "the token is not accepted",
     "InvalidAuthenticationTokenTenant": "the token is of another tenant than the subscription",
     "InvalidSubscriptionId": "AZURE_SUBSCRIPTION_ID is no subscription's id",
     "SubscriptionNotFound": "there is no such subscription, or it may not be seen with these credentials",
@@ -130,9 +130,9 @@ def _login_fault(error: BaseException, name: str, where: str) -> errors.Provider
         return errors.NoCredentials.at(where, "there are no credentials", _LOGIN_HINT)
     if "AADSTS" in why:
         code = why[why.find("AADSTS") :].partition(":")[0]
-        return errors.BadCredentials.at(where, f"the credentials are not taken ({one_line(code)})", RENEW)
+        return errors.BadCredentials.at(where, f"the credentials are not accepted ({one_line(code)})", RENEW)
     if "authority configuration" in why:
-        return errors.BadCredentials.at(where, "the credentials are not taken (there is no such tenant)", RENEW)
+        return errors.BadCredentials.at(where, "the credentials are not accepted (there is no such tenant)", RENEW)
     if "CERTIFICATE_VERIFY_FAILED" in why:
         return _untrusted_certificate(where)
     what = f"no token can be had, the login cannot be reached ({one_line(why)[:80]})"

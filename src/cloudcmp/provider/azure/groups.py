@@ -46,13 +46,15 @@ class Groups:
         name, rules = names.group_of(request), _controller_rules(request)
         existing = await self._describe(name)
         if existing is not None and (existing.get("tags") or {}).get(TOKEN_TAG) != request.token:
-            what = f"there is a resource group {name!r} that does not bear our tags"
+            what = f"there is a resource group {name!r} without our tags"
             raise Refused.at(request.name, what, "it is left alone; give the study another name")
         body = {"location": request.region, "tags": names.tags_of(request)}
         reply = await self._put("resource_groups", "resource", "create_or_update", name, body=body)
         id = reply.body.get("id")
         if not id:
-            raise LostAnswer.at(request.name, "the answer does not say what was made", "it is looked for by its tags")
+            raise LostAnswer.at(
+                request.name, "the answer does not name the new resource", "cloudcmp looks for it by its tags"
+            )
         try:
             await self._create_contents(request, name, str(id), rules)
         except ProviderFault as fault:
@@ -142,7 +144,7 @@ class Groups:
         if response is None:
             return False
         if not names.has_our_tag(response):
-            raise Refused.at(name, "the resource group bears no tag of ours", "it is left alone")
+            raise Refused.at(name, "the resource group has none of our tags", "it is left alone")
         if (response.get("properties") or {}).get("provisioningState") == _DELETING:
             return True
         await self._check_no_foreign_resources(name)
@@ -163,7 +165,7 @@ class Groups:
         resources = await none_if_missing(self.sdk.pages("resource", "resources", "list_by_resource_group", name))
         foreign = [str(one.get("name")) for one in resources or () if not _is_ours(one)]
         if foreign:
-            what = f"it holds what we did not make: {', '.join(sorted(foreign)[:3])}"
+            what = f"it holds foreign resources: {', '.join(sorted(foreign)[:3])}"
             raise Refused.at(name, what, "move or delete that by hand, then cloudcmp cleanup")
 
 

@@ -49,16 +49,16 @@ def _check_options(request: CreateRequest, options: Mapping[str, str]) -> None:
     """Raises Refused for options that Azure lacks, or that have another meaning there."""
     where, placement, spot = request.name, options.get("placement"), options.get("market") == "spot"
     if options.get("tenancy") == "dedicated":
-        what = "a dedicated host is rented whole on Azure, apart from its machines: none is made here"
+        what = "Azure rents dedicated hosts separately, as a whole: cloudcmp creates none"
         raise Refused.at(where, what, "leave tenancy out")
     if options.get("credits"):
-        raise Refused.at(where, "how a burstable size spends its credits cannot be chosen on Azure", "leave it out")
+        raise Refused.at(where, "Azure has no setting for the credits of burstable sizes", "leave it out")
     if placement not in {None, "", CLUSTER, SPREAD}:
         raise Refused.at(where, f"Azure has no placement {placement!r}", f"write {CLUSTER} or {SPREAD}")
     if placement == SPREAD and spot:
-        raise Refused.at(where, "spot machines cannot be spread: they go into no availability set", "leave one out")
+        raise Refused.at(where, "spot machines cannot be spread: no availability set takes them", "leave one out")
     if placement == SPREAD and options.get(ZONE):
-        raise Refused.at(where, "machines that are spread by an availability set stand in no zone", "leave one out")
+        raise Refused.at(where, "machines in an availability set have no zone", "leave one out")
 
 
 def _zone(request: CreateRequest, options: Mapping[str, str], zones: tuple[str, ...]) -> str | None:
@@ -83,7 +83,7 @@ def _disks(request: CreateRequest, name: str) -> dict[str, Any]:
         return {"osDisk": root}
     if volume.root:
         if volume.type in _NEVER_ROOT:
-            what = f"{volume.type} cannot be under the system"
+            what = f"{volume.type} cannot be the system disk"
             raise Refused.at(request.name, what, "write it without root: true, or take Premium_LRS")
         if volume.iops is not None:
             raise Refused.at(request.name, f"the rate of {volume.type} follows from its size", "leave iops out")
@@ -110,7 +110,7 @@ def _data_disk(request: CreateRequest, volume: Volume, name: str) -> dict[str, A
     # The machine's call can set the rate of an Ultra disk; that of a Premium SSD v2 only the disk's own call. The rate
     # of other disks follows from their size.
     if volume.type != "UltraSSD_LRS":
-        what = f"the rate of {volume.type} cannot be said in the call that makes its machine"
+        what = f"the rate of {volume.type} cannot be set in its machine's creating call"
         raise Refused.at(request.name, what, "leave iops out, or take UltraSSD_LRS")
     return disk | {"diskIOPSReadWrite": volume.iops}
 
@@ -185,7 +185,7 @@ def _market(request: CreateRequest, options: Mapping[str, str]) -> dict[str, Any
         return {}
     price = request.price
     if price is not None and price.currency != "USD":
-        what = f"its price is in {price.currency}, and the most for a spot machine is told in USD"
+        what = f"its price is in {price.currency}, and a maximum spot price must be in USD"
         raise Refused.at(request.name, what, "give its price in USD, or take market: on-demand")
     most = -1.0 if price is None else float(price.amount_per_hour)
     return {"priority": "Spot", "evictionPolicy": "Delete", "billingProfile": {"maxPrice": most}}

@@ -59,7 +59,7 @@ class Machines:
         id = str(reply.body.get("id") or "")
         if not id:
             raise errors.LostAnswer.at(
-                request.name, "the answer does not say what was made", "it is looked for by its tags"
+                request.name, "the answer does not name the new resource", "cloudcmp looks for it by its tags"
             )
         failure = await self._wait_for_decision(place, reply)
         if failure is not None:
@@ -108,7 +108,7 @@ class Machines:
         """The refusal, after a failed machine that it may have left is deleted."""
         if not isinstance(fault, errors.NoCapacity | errors.QuotaReached) or await self._delete_failed(place):
             return fault
-        what = f"{fault}; whether something was made cannot be told"
+        what = f"{fault}; whether something was created is unknown"
         return errors.ProviderFault.at(place.name, what, "cloudcmp cleanup")
 
     async def _wait_for_decision(self, place: Place, reply: Reply) -> CloudError | None:
@@ -174,7 +174,7 @@ class Machines:
         if reply is None:
             return None
         if not reply.body.get("id"):
-            raise errors.IncompleteListing.at(place.name, "the answer does not say what it is about", "ask again")
+            raise errors.IncompleteListing.at(place.name, "the answer does not name its resource", "ask again")
         return reply.body
 
     # -- looking
@@ -204,7 +204,7 @@ class Machines:
         address, private = await self._find_addresses(handle, properties) if state == "running" else (None, None)
         system = ((properties.get("storageProfile") or {}).get("osDisk") or {}).get("osType")
         if state == "running" and address is None:
-            return MachineStatus("pending", why="its address is not told yet")
+            return MachineStatus("pending", why="it has no address yet")
         port = 3389 if system == "Windows" else 22
         return MachineStatus(state, address, port, peer_address=private, why=_why(response, state))
 

@@ -135,5 +135,5 @@ def _quota_finding(region: str, name: str, need: float, usage: dict[str, Any] | 
     try:
         used, most = float(usage["currentValue"]), float(usage["limit"])  # type: ignore[index]
     except (KeyError, TypeError, ValueError):
-        return Finding("quota", None, f"{where}: Azure does not tell it")
+        return Finding("quota", None, f"{where}: Azure does not report it")
     return quota_finding(where, need, used, most, "Azure portal, Quotas")

@@ -16,7 +16,7 @@ _WIDEST = {4: 24, 6: 64}  # prefix lengths, docs/adr/0033-whom-the-firewall-lets
 _ADDRESS_SERVICE = "https://checkip.amazonaws.com"
 """Amazon's service that returns the caller's address."""
 _WAIT_S = 5.0
-_HINT = "say it in the study, e.g. allow: 203.0.113.7/32"
+_HINT = "write it in the study, e.g. allow: 203.0.113.7/32"
 
 
 def login_ports(request: CreateRequest) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ def allowed_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
     for net in nets:
         if net.version != 4:
             what = f"allow: {net}: machines have IPv4 addresses only here"
-            raise Refused.at(request.name, what, "say the controller's IPv4 address, e.g. allow: 203.0.113.7/32")
+            raise Refused.at(request.name, what, "write the controller's IPv4 address, e.g. allow: 203.0.113.7/32")
     return nets
 
 
@@ -48,7 +48,7 @@ def _parse_net(text: str, where: str) -> Net:
     except ValueError:
         raise Refused.at(where, f"{text!r} is no address in CIDR form", "write e.g. 192.0.2.7/32") from None
     if net.prefixlen < _WIDEST[net.version]:
-        raise Refused.at(where, f"{net} lets in too many", "firewalls are opened for the controller's own address")
+        raise Refused.at(where, f"{net} is too wide", "firewalls are opened for the controller's own address")
     first = net.network_address
     inner = first.version == 6 and (first.ipv4_mapped is not None or first.scope_id is not None)
     if inner or first.is_unspecified or first.is_multicast:
@@ -72,9 +72,9 @@ def _public_address() -> str:
         with urllib.request.urlopen(_ADDRESS_SERVICE, timeout=_WAIT_S) as response:
             return _cidr(ipaddress.ip_address(response.read(64).decode("ascii", errors="replace").strip()))
     except OSError as error:
-        raise Unreached.at("firewall", f"our own address could not be asked for: {error}", _HINT) from error
+        raise Unreached.at("firewall", f"our own address cannot be determined: {error}", _HINT) from error
     except ValueError as error:
-        raise Refused.at("firewall", f"our own address could not be asked for: {error}", _HINT) from error
+        raise Refused.at("firewall", f"our own address cannot be determined: {error}", _HINT) from error
 
 
 def local_address(endpoint: str) -> str:
@@ -91,7 +91,7 @@ def local_address(endpoint: str) -> str:
             connection.connect(target[4])
             local, remote = ipaddress.ip_address(connection.getsockname()[0]), ipaddress.ip_address(target[4][0])
     except (OSError, ValueError) as error:
-        raise Refused.at("firewall", f"there is no way to {endpoint}: {error}", _HINT) from error
+        raise Refused.at("firewall", f"there is no route to {endpoint}: {error}", _HINT) from error
     if remote.is_global and not local.is_global:
         what = f"this machine's address {local} is a private one, and the cloud sees another"
         raise Refused.at("firewall", what, _HINT)

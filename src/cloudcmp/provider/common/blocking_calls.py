@@ -26,7 +26,7 @@ def run_blocking(work: Callable[[], _T], where: str, deadline_s: float) -> _T:
     try:
         return done.result(deadline_s)
     except TimeoutError:
-        raise IncompleteListing.at(where, f"no whole answer within {deadline_s:g} s", "check the network") from None
+        raise IncompleteListing.at(where, f"no complete answer within {deadline_s:g} s", "check the network") from None
 
 
 async def run_in_thread(work: Callable[[], _T], where: str, deadline_s: float, *, changes: bool = False) -> _T:

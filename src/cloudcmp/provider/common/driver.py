@@ -63,7 +63,7 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
         if request.kind == FIREWALL:
             return await self._firewall(request)
         if request.kind != INSTANCE:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", self._part_hint)
+            raise Refused.at(request.name, f"a {request.kind} cannot be created alone", self._part_hint)
         return await self._create_machine(request)
 
     async def _firewall(self, request: CreateRequest) -> str:

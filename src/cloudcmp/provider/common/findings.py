@@ -26,11 +26,11 @@ def parse_http_date(header: str) -> float | None:
 def clock_finding(at: float | None, now: float) -> Finding:
     """Compares this machine's clock (`now`) with the cloud's (`at`), in Unix s; fails above a minute of difference."""
     if at is None:
-        return Finding("clock", None, "the answer bears no date")
+        return Finding("clock", None, "the answer has no date")
     ahead_s = now - at
     what = f"this machine's clock is {abs(ahead_s):.0f} s {'ahead of' if ahead_s > 0 else 'behind'} the provider's"
     if abs(ahead_s) > _SKEW_S:
-        return Finding("clock", False, what, "set the clock: times to live rest on it")
+        return Finding("clock", False, what, "set the clock: times to live depend on it")
     return Finding("clock", True, what)
 
 
@@ -40,7 +40,7 @@ def account_finding(
     candidates: Sequence[Candidate],
     *,
     mismatch_hint: str,
-    unknown_text: str = "this cloud tells no account",
+    unknown_text: str = "this cloud reports no account",
     normalize: Callable[[str], str] = str,
 ) -> Finding:
     """Compares the account in use with the option `account` of the study.

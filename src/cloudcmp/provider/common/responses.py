@@ -8,7 +8,7 @@ from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refusa
 
 _T = TypeVar("_T")
 
-SEARCH_NOTICE = "it is looked for by token, tag and name"
+SEARCH_NOTICE = "cloudcmp looks for it by token, tag and name"
 """The next step for a resource that may exist: cloudcmp looks for it, and the user need not act."""
 
 
@@ -38,7 +38,7 @@ def lost_response(kind: str, where: str, *, changes: bool) -> ProviderFault:
 
 def missing_id_fault(where: str) -> LostAnswer:
     """The fault of a response without the id of the new resource."""
-    return LostAnswer.at(where, "the answer does not say what was made", SEARCH_NOTICE)
+    return LostAnswer.at(where, "the answer does not name the new resource", SEARCH_NOTICE)
 
 
 def require_id(response: Mapping[str, Any], *path: str | int, where: str) -> str:

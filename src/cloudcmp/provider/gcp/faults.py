@@ -101,7 +101,7 @@ def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
     if cause.status == 401:
-        return errors.BadCredentials.at(where, f"{cause.code}: the credentials are not taken", RENEW)
+        return errors.BadCredentials.at(where, f"{cause.code}: the credentials are not accepted", RENEW)
     if cause.status == 429:
         return errors.Throttled.at(where, cause.line, "wait, and ask less often")
     if cause.status == 403:
@@ -125,7 +125,7 @@ def _transport_fault(error: BaseException, where: str, *, changes: bool) -> erro
         unusable = errors.BadCredentials.at(where, "the file of GOOGLE_APPLICATION_CREDENTIALS cannot be used", RENEW)
         return unusable if variable else errors.NoCredentials.at(where, "there are no credentials", _CREDENTIALS_HINT)
     if "RefreshError" in kinds and not getattr(error, "retryable", False):
-        return errors.BadCredentials.at(where, f"no token is given for the credentials: {_token_error(error)}", RENEW)
+        return errors.BadCredentials.at(where, f"the credentials give no token: {_token_error(error)}", RENEW)
     # Without a token or a connection nothing was sent.
     unsent = "GoogleAuthError" in kinds or _is_unsent(error, kinds)
     if unsent or "SSLError" in kinds:

@@ -64,7 +64,7 @@ class Firewalls:
         except LostAnswer as fault:
             if not await self._is_ours(request, name, _ATTEMPTS):
                 # Not LostAnswer: a rule found later is no complete firewall, and the candidate is not at fault.
-                raise IncompleteListing.at(name, fault.faults[0].what, "it is looked for by name") from None
+                raise IncompleteListing.at(name, fault.faults[0].what, "cloudcmp looks for it by name") from None
         except Refused as fault:
             if not fault.is_refusal(RefusalKind.EXISTS) or not await self._is_ours(request, name, 1):
                 raise

@@ -75,7 +75,7 @@ async def find_image(sdk: Sdk, image_name: str, architecture: str) -> Image:
             )
         return _image(await sdk.read("images", "get_from_family", project=line.project, family=family), architecture)
     if image_name.startswith(_NO_CLOUD_INIT):
-        what = f"{image_name}: Google's own image of it brings no cloud-init, so no machine of it could be logged in to"
+        what = f"{image_name}: Google's own image of it has no cloud-init, so its machines would allow no login"
         raise Refused.at(sdk.name, what, f"take one of {', '.join(LINES)}, or an image of your own with cloud-init")
     response = await _find_by_name(sdk, image_name)
     if response is None:

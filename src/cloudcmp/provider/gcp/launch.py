@@ -77,8 +77,8 @@ def end_of(request: CreateRequest, ahead_s: float | None = None) -> float:
 
 def _check_options(request: CreateRequest, options: Mapping[str, str]) -> None:
     unsupported = {
-        "placement": "placement policies are not built here",
-        "credits": "its shared-core types have no CPU credits that can be chosen",
+        "placement": "placement policies are not supported",
+        "credits": "its shared-core types have no CPU credit setting",
         "accept_untracked": "it keeps labels and request ids: nothing is untracked",
     }
     for option, why in unsupported.items():
@@ -151,7 +151,7 @@ def _disk_params(request: CreateRequest, zone: str, volume: Volume | None) -> di
     if volume.iops is not None:
         # https://cloud.google.com/compute/docs/disks/hyperdisks and .../disks/extreme-persistent-disk
         if not volume.type.startswith("hyperdisk-") and volume.type != "pd-extreme":
-            what = f"{volume.type} takes no IOPS: what it does follows from its size"
+            what = f"{volume.type} takes no IOPS: its rate follows from its size"
             raise Refused.at(request.name, what, "leave iops out, or take hyperdisk-balanced or pd-extreme")
         params["provisioned_iops"] = volume.iops
     return params

@@ -30,7 +30,7 @@ class Preflight:
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
         label = self._sdk.with_endpoint(str(project.name))
-        findings = [Finding("credentials", True, f"they are taken for the project {label}")]
+        findings = [Finding("credentials", True, f"they are accepted for the project {label}")]
         findings += [self._account(str(project.name), candidates), clock_finding(at, self._now())]
         accepted = []
         for candidate in candidates:
@@ -79,10 +79,8 @@ class Preflight:
             for first in range(0, len(needed), _PER_REQUEST):
                 granted |= await self._sdk.granted_permissions(needed[first : first + _PER_REQUEST])
         except ProviderFault as fault:
-            what = f"which permissions are granted cannot be asked ({fault.faults[0].what})"
-            return Finding(
-                "rights", None, what, "enable the Cloud Resource Manager API of the project to have them told"
-            )
+            what = f"the granted permissions cannot be read ({fault.faults[0].what})"
+            return Finding("rights", None, what, "enable the Cloud Resource Manager API of the project to see them")
         missing = [one for one in needed if one not in granted]
         if missing:
             return Finding("rights", False, f"not allowed: {', '.join(missing)}", POLICY)
@@ -134,11 +132,11 @@ def _quota_finding(key: tuple[str, str], need: float, quotas: dict[tuple[str, st
     if metric == "PREEMPTIBLE_CPUS" and not quotas.get(key, (0.0, 0.0))[0]:
         # Without such a quota, spot machines use the standard one: .../compute/resource-usage#cpu_quota
         return Finding(
-            "quota", None, f"{region}: {need:g} CPUS of spot machines needed; which quota counts is not told"
+            "quota", None, f"{region}: {need:g} CPUS of spot machines needed; which quota applies is unknown"
         )
     where = f"{region or 'all regions'}: {metric}"
     if key not in quotas:
-        return Finding("quota", None, f"{where}: {need:g} needed; no such quota is told")
+        return Finding("quota", None, f"{where}: {need:g} needed; no such quota is reported")
     most, used = quotas[key]
     return quota_finding(where, need, used, most, "IAM & Admin, Quotas")
 

@@ -76,7 +76,7 @@ class Sdk(SdkClient):
         """A call that creates or deletes something, sent once; raises LostAnswer if it may have been executed."""
         response = await self.run_in_thread(lambda: self._call(service, method, fields, changes=True), changes=True)
         if not response.name:
-            raise LostAnswer.at(self.name, f"{service}.{method} answered without an operation", "it is looked for")
+            raise LostAnswer.at(self.name, f"{service}.{method} answered without an operation", "cloudcmp looks for it")
         return response
 
     async def pages(self, service: str, method: str = "list", **fields: Any) -> list[Any]:

@@ -56,7 +56,7 @@ class OfferingCatalog:
             self._regions = dict(dialect.region(response) for response in regions)
         if not self._regions.get(region):
             hint = nearest(region, [name for name, takes in self._regions.items() if takes])
-            why = "takes no machines that are made as they must be" if region in self._regions else "is not there"
+            why = "offers no machines with the required features" if region in self._regions else "is not there"
             raise Refused.at(where, f"region {region!r} {why}", hint)
         names = [one.name for one in self._offerings_in(region)]
         if offering not in names:

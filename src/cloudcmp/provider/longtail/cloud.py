@@ -124,7 +124,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         id = next((item.cloud_id for item in resources if item.kind == request.kind), None)
         if id is None:
             raise LostAnswer.at(
-                request.name, "an earlier request had no answer, and nothing is seen of it", SEARCH_NOTICE
+                request.name, "an earlier request had no answer, and its resource is not found", SEARCH_NOTICE
             )
         return id
 

@@ -314,7 +314,7 @@ CLOUD = Cloud(
     facts=(
         Fact(
             "tags",
-            "words of letters, digits, colons, dashes and underscores, 255 at most, deaf to capitals",
+            "words of letters, digits, colons, dashes and underscores, 255 at most, case-insensitive",
             f"{_DOCS}/reference/api/reference/tags/",
         ),
         Fact("user data", "in the creating call, 64 KiB at most", f"{_DOCS}/reference/api/reference/droplets/"),
@@ -329,7 +329,7 @@ CLOUD = Cloud(
         ),
         Fact(
             "billing",
-            "by the second, at least 60 s or 0.01 USD; the price of 672 hours is the most for a month",
+            "by the second, at least 60 s or 0.01 USD, at most the price of 672 hours a month",
             "https://www.digitalocean.com/community/questions/how-billing-works-for-1-hour",
         ),
         Fact("public address", "in the size's price (R)", f"{_DOCS}/products/droplets/details/pricing/"),

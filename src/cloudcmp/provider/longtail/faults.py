@@ -71,7 +71,7 @@ def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault
     if cause.status == 403 or (cause.status == 401 and _SCOPE.search(cause.text)):
         return errors.NotAllowed.at(where, cause.line, policy)
     if cause.status == 401:
-        return errors.BadCredentials.at(where, "HTTP 401: the token is not taken", RENEW)
+        return errors.BadCredentials.at(where, "HTTP 401: the token is not accepted", RENEW)
     if not 400 <= cause.status < 500 or cause.status == 408:
         return None
     kind, hint = next(

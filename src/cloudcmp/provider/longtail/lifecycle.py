@@ -54,7 +54,7 @@ class LongTailLifecycle(ResourceLifecycle):
             return False
         known = {str(response["name"]): response for response in await self.api.all(*path)}
         if tag in known and tag not in {item.id for item in await listing.idle_tags(self.api)}:
-            raise Refused.at(tag, "something bears this tag", "end that first")
+            raise Refused.at(tag, "a resource has this tag", "delete it first")
         return await delete_tags(self.api, [tag])
 
     async def gone(self, handle: Handle) -> str | None:

@@ -204,7 +204,7 @@ CLOUD = Cloud(
     scopes_note=f"scopes of a personal access token, {_API}/get-started#oauth-reference; tags are only taken from an "
     f"unrestricted user (R), {_API}/post-linode-instance",
     facts=(
-        Fact("tags", "words of 3 to 50 characters (R), deaf to capitals (R)", f"{_API}/post-tag"),
+        Fact("tags", "words of 3 to 50 characters (R), case-insensitive (R)", f"{_API}/post-tag"),
         Fact(
             "user data",
             "in the creating call, in base64, in regions with Metadata, for images with cloud-init",
@@ -217,7 +217,7 @@ CLOUD = Cloud(
         ),
         Fact(
             "root password",
-            "must be given with an image: it is made up and kept nowhere (R)",
+            "required with an image: it is random and kept nowhere (R)",
             f"{_API}/post-linode-instance",
         ),
         Fact("idempotency token", "none; labels are unique in an account", f"{_API}/post-linode-instance"),
@@ -228,7 +228,7 @@ CLOUD = Cloud(
             f"{_API}/post-firewalls",
         ),
         Fact("powered off", "billed as if it ran", _BILLING),
-        Fact("billing", "by the hour begun; a month has a most", _BILLING),
+        Fact("billing", "per started hour, with a monthly maximum", _BILLING),
         Fact("public address", "in the type's price (R)", f"{_API}/get-linode-types"),
     ),
     dialect=Linodes(),

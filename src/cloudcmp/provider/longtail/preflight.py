@@ -30,7 +30,7 @@ class Preflight:
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
         endpoint = self._api.endpoint()
-        findings = [Finding("credentials", True, f"the token is taken{f' at {endpoint}' if endpoint else ''}")]
+        findings = [Finding("credentials", True, f"the token is accepted{f' at {endpoint}' if endpoint else ''}")]
         response = await self._read_account()
         findings.append(self._account_finding(response, candidates))
         findings.append(clock_finding(parse_http_date(reply.headers.get("date", "")), self._now()))
@@ -91,13 +91,15 @@ class Preflight:
         if denied:
             return [Finding("rights", False, f"the token may not {', '.join(denied)}", self._cloud.rights)]
         if unclear:
-            return [Finding("rights", None, f"whether the token may {', '.join(unclear)} was not told")]
-        return [Finding("rights", True, "machines may be made, and no delete of what is nobody's is forbidden")]
+            return [Finding("rights", None, f"whether the token may {', '.join(unclear)} is unknown")]
+        return [Finding("rights", True, "machines may be created, and no delete of a foreign id is refused")]
 
     def _quota(self, response: Json, reply: Response, candidates: Sequence[Candidate]) -> list[Finding]:
         most = self._cloud.machine_limit(response)
         if most is None:
-            return [Finding("quota", None, f"{self._cloud.title} does not tell how many machines an account may have")]
+            return [
+                Finding("quota", None, f"{self._cloud.title} does not report how many machines an account may have")
+            ]
         running = self._cloud.paging.total(reply.body) or 0
         need = sum(one.count for one in candidates)
         text = f"{running} machines are there, {need} more are needed at once, {most} are allowed"

@@ -6,7 +6,7 @@ from cloudcmp.model.lease import ZONE, CreateRequest
 DEFAULT_IMAGE = "ubuntu-24.04"
 _UNSUPPORTED = {
     "credits": "CPU credits are not sold here",
-    "placement": "there are no placement groups that this driver makes",
+    "placement": "this driver creates no placement groups",
     ZONE: "its regions have no zones that can be named",
 }
 
@@ -17,14 +17,14 @@ def check_options(request: CreateRequest) -> None:
     if options.get("os", "linux") != "linux":
         raise Refused.at(where, "only Linux is started here", "leave os out")
     if options.get("market") == "spot":
-        raise Refused.at(where, "machines that may be taken back are not sold here", "leave market out")
+        raise Refused.at(where, "spot machines are not sold here", "leave market out")
     if options.get("tenancy") == "dedicated":
-        raise Refused.at(where, "a host of one's own is not sold here", "leave tenancy out")
+        raise Refused.at(where, "dedicated hosts are not sold here", "leave tenancy out")
     for key, what in _UNSUPPORTED.items():
         if options.get(key):
             raise Refused.at(where, what, f"leave {key} out")
     if request.volume is not None:
-        what = "a volume is not made in a machine's own call here: it would stay when the machine goes"
+        what = "a volume cannot be created with its machine here: it would outlive it"
         raise Refused.at(where, what, "leave volume out")
 
 

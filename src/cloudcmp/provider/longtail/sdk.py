@@ -104,7 +104,7 @@ class ApiClient(SdkClient):
         """The list, if its length is the total that the cloud reports; else raises IncompleteListing."""
         total = self.cloud.paging.total(response)
         if total is None or total != len(entries):
-            what = f"{path} gave {len(entries)} entries of {'an untold number' if total is None else total}"
+            what = f"{path} gave {len(entries)} entries of {'an unknown number' if total is None else total}"
             raise IncompleteListing.at(self.cloud.name, what, "ask again")
         return entries
 

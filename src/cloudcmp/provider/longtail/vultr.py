@@ -202,7 +202,7 @@ CLOUD = Cloud(
     scopes=(),
     scopes_note=f"a key has no scopes: it may do what its user may, from the addresses that its user lists, {_API}",
     facts=(
-        Fact("tags", "words; how long and of which letters is not written down, so few and short ones are taken", _API),
+        Fact("tags", "words; length and letters are undocumented, so they are few and short", _API),
         Fact("user data", "in the creating call, in base64", _API),
         Fact("idempotency token", "none", _API),
         Fact(
@@ -230,7 +230,7 @@ CLOUD = Cloud(
             f"{_API}#tag/plans",
         ),
         Fact("account", "no id is shown: `account:` pins a digest of its mail address (R)", f"{_API}#tag/account"),
-        Fact("billing", "by the hour begun; the price of 672 hours is the most for a month", _BILLING),
+        Fact("billing", "per started hour, at most the price of 672 hours a month", _BILLING),
         Fact("public address", "in the plan's price (R)", _API),
     ),
     dialect=Instances(),

@@ -129,7 +129,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
             resources = await self._lists.find(request.region, study, request.token)
             id = next((one.cloud_id for one in resources if one.token == request.token), None)
         if id is None:
-            what = "this token was sent before, and what came of it is not known"
+            what = "this token was sent before, with an unknown outcome"
             raise LostAnswer.at(request.name, what, SEARCH_NOTICE)
         return id
 

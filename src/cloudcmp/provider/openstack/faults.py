@@ -105,9 +105,9 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
     statuses = {int(getattr(one, "http_status", 0) or 0) for one in chain}
     fault: errors.CloudcmpError | None = None
     if kind in _UNSET or kind.startswith("Missing"):
-        fault = errors.NoCredentials.at(where, f"the settings do not say enough ({one_line(str(error))})", SET)
+        fault = errors.NoCredentials.at(where, f"the settings are incomplete ({one_line(str(error))})", SET)
     elif statuses & {401, 403}:
-        fault = errors.BadCredentials.at(where, "Keystone does not take the credentials", RENEW)
+        fault = errors.BadCredentials.at(where, "Keystone does not accept the credentials", RENEW)
     elif 429 in statuses:
         fault = errors.Throttled.at(where, "HTTP 429 from Keystone", "wait, and ask less often")
     elif kind in {"SSLFailure", "SSLError"}:

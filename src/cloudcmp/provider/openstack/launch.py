@@ -24,7 +24,7 @@ _USER_DATA_MAX = 65535
 _WITH_VOLUME_TYPE = (2, 67)  # the server's call accepts a volume type from this microversion
 _UNSUPPORTED = {
     "market": ("on-demand", "OpenStack has no spot market"),
-    "tenancy": ("shared", "a host of one's own is a flavor of its own, where a cloud has any"),
+    "tenancy": ("shared", "dedicated hosts are separate flavors, if a cloud has any"),
     "credits": (None, "flavors have no CPU credits"),
     "os": ("linux", "machines with Windows are not supported on OpenStack"),
 }
@@ -44,12 +44,12 @@ def check_options(options: Mapping[str, str], where: str) -> None:
 def check_disk(flavor: Flavor, volume: Volume | None, image: Image, where: str) -> None:
     """Raises Refused if the system has no suitable disk; most clouds refuse it too, with a less clear message."""
     if volume is not None and volume.iops is not None:
-        raise Refused.at(where, "the speed of a volume is its type's", "leave iops out")
+        raise Refused.at(where, "the speed of a volume depends on its type", "leave iops out")
     if volume is not None and not volume.root and volume.size_bytes is None:
         raise Refused.at(where, "a separate volume needs a size", "write volume: {type: ssd, size: 20 GiB}")
     if volume is not None and volume.root:
         if not _root_gib(volume, flavor, image):
-            raise Refused.at(where, "how large its root volume is to be is not known", "write its size")
+            raise Refused.at(where, "the size of its root volume is unknown", "write its size")
     elif not flavor.disk_gib:
         what = f"{flavor.name} comes without a disk"
         raise Refused.at(where, what, "write volume: {type: ssd, size: 20 GiB, root: true}")

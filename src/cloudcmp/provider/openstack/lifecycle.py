@@ -132,7 +132,7 @@ class NovaLifecycle(ResourceLifecycle):
         region, id = handle.region, handle.cloud_id
         response = await self.describe(region, id)
         if response is None:
-            return MachineStatus("pending", why="it is not told of yet")
+            return MachineStatus("pending", why="it is not listed yet")
         status, why = (
             str(response.get("status") or ""),
             one_line(str((response.get("fault") or {}).get("message") or "")),

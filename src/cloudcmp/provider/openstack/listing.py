@@ -60,7 +60,7 @@ class Lists:
         listed = await self.sdk.pages(region, COMPUTE, "/servers/detail", "servers", limit=_PAGE)
         incomplete = [one for one in listed if not isinstance(one.get("metadata"), dict)]
         if incomplete:
-            what = f"{len(incomplete)} servers are listed without what they bear: a part of this Nova does not answer"
+            what = f"{len(incomplete)} servers are listed without metadata: a part of this Nova does not answer"
             raise IncompleteListing.at(f"{self.sdk.name}/{region}", what, "ask again")
         return [item for item in (_server(region, response) for response in listed) if item.state not in _DELETED]
 

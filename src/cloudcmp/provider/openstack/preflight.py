@@ -40,7 +40,7 @@ class Preflight:
             return (refusal_finding("credentials", fault),)
         except Refused as fault:
             return (refusal_finding("capability", fault),)
-        findings = [Finding("credentials", True, f"they are taken at {self._sdk.endpoint()}")]
+        findings = [Finding("credentials", True, f"they are accepted at {self._sdk.endpoint()}")]
         findings.append(self._account(id, name, candidates))
         findings += self._check_rackspace()
         accepted: list[Candidate] = []
@@ -102,9 +102,11 @@ class Preflight:
         try:
             listed = await self._sdk.pages(region, NETWORK, "/extensions", "extensions")
         except ProviderFault as fault:
-            return Finding("capability", None, f"{summary}; what its Neutron has is not told ({fault.faults[0].what})")
+            return Finding(
+                "capability", None, f"{summary}; its Neutron's extensions cannot be read ({fault.faults[0].what})"
+            )
         if _DESCRIPTION_EXTENSION not in {one.get("alias") for one in listed}:
-            what = f"{summary}; its Neutron keeps no descriptions: a floating address of ours would be nobody's"
+            what = f"{summary}; its Neutron keeps no descriptions: our floating addresses could not be found again"
             return Finding("capability", False, what, "write address: fixed, or ask the operator")
         return Finding("capability", True, f"{summary}; descriptions are kept ({MOST} characters)")
 
@@ -112,7 +114,7 @@ class Preflight:
         """The roles, and whether the credential allows deletions; an operator's own policy is not visible."""
         roles = await self._sdk.run_in_thread(self._sdk.roles, "")
         if roles and not set(roles) - {"reader"}:
-            return Finding("rights", False, f"the user is only {', '.join(roles)}", "have the role member given to it")
+            return Finding("rights", False, f"the user is only {', '.join(roles)}", "give it the role member")
         denied: list[str] = []
         for service, path in _DELETIONS:
             if not await self._sdk.has(region, service):
@@ -123,11 +125,11 @@ class Preflight:
                 denied.append(f"DELETE {path}{{id}}")
             except ProviderFault as fault:
                 if not is_missing(fault):
-                    return Finding("rights", None, f"{region}: not told: {fault.faults[0].what}")
+                    return Finding("rights", None, f"{region}: unclear: {fault.faults[0].what}")
         if denied:
-            return Finding("rights", False, f"{region}: not opened: {', '.join(denied)}", POLICY)
-        what = f"{region}: as {', '.join(sorted(roles)) or 'no role that is told'}; the calls that end things are open"
-        return Finding("rights", True, f"{what}, and what the operator's own policy forbids is not told before")
+            return Finding("rights", False, f"{region}: not allowed: {', '.join(denied)}", POLICY)
+        what = f"{region}: as {', '.join(sorted(roles)) or 'no known role'}; deletions are allowed"
+        return Finding("rights", True, f"{what}; the operator's own policy is not visible")
 
 
 # https://docs.openstack.org/api-ref/compute/#limits-limits, https://docs.openstack.org/api-ref/network/v2/#quotas-details,

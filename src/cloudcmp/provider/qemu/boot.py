@@ -49,7 +49,7 @@ def write_disks(
 
 def _write_small(folder: Path, image: Image, request: CreateRequest, ends_at: float, private_address: str) -> list[str]:
     if request.volume is not None and request.volume.root:
-        raise Refused.at("qemu", "the small image has no disk under its system", "choose another image, or root: false")
+        raise Refused.at("qemu", "the small image has no system disk", "choose another image, or root: false")
     if request.access is None:
         raise ValueError(request.slot)
     texts = {

@@ -33,7 +33,7 @@ SAFEGUARDS = (
     Safeguard("teardown", True, "the guest's qemu is ended and its folder removed"),
     Safeguard("cleanup", True, "by the study's ledger; a guest lives in a folder of its own, not in the study's"),
     Safeguard("death", True, "the guest powers itself off at the end of its lease, and a minute later it is killed"),
-    Safeguard("sweep", True, "every running guest bears its tags in its process, also where all folders were wiped"),
+    Safeguard("sweep", True, "every running guest has its tags in its process, even without a folder"),
 )
 SCHEMA_TAG = "cloudcmp:schema"
 _POWER_OFF_S = 60.0
@@ -124,7 +124,7 @@ class QemuProvider(Unbilled):
             return
         tags = dict(guest.identity.tags) if guest.identity else None
         if tags is not None and self._study not in {None, tags.get("cloudcmp:study")}:
-            what = "it bears the tags of another study: it is kept"
+            what = "it has the tags of another study: it is kept"
             raise NotOurs.at(handle.cloud_id, what, "see whose it is with: cloudcmp sweep qemu")
         await asyncio.to_thread(self._inventory.remove, guest)
 

@@ -29,7 +29,7 @@ def image_format(image: Path) -> tuple[str, int]:
             raise Refused.at(str(image), f"{size_bytes} bytes are no disk image", "name a qcow2 or raw image")
         return "raw", size_bytes
     if len(head) < 72 or struct.unpack_from(">Q", head, 8)[0]:
-        raise Refused.at(str(image), "the image is cut short, or stands on another one", "flatten it: qemu-img convert")
+        raise Refused.at(str(image), "the image is truncated, or has a backing file", "flatten it: qemu-img convert")
     return "qcow2", struct.unpack_from(">Q", head, 24)[0]
 
 

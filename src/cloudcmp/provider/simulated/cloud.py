@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
 SAFEGUARDS = (
     Safeguard("teardown", True, "a launch's machine ends with it, in virtual time"),
-    Safeguard("cleanup", True, "by the study's folder, which holds what the simulated clouds hold"),
-    Safeguard("death", False, "nothing is planted that ends a machine; nothing of it costs money"),
+    Safeguard("cleanup", True, "by the study's folder, which holds the state of the simulated clouds"),
+    Safeguard("death", False, "no machine ends by itself; none costs money"),
     Safeguard("sweep", False, "simulated clouds lie within their study's folder and go with it"),
 )
 
