@@ -289,8 +289,8 @@ def long_tail_page() -> Iterator[str]:
     for cloud in longtail.CLOUDS.values():
         yield f"\n## {cloud.name}\n"
         for fact in cloud.facts:
-            yield from wrapped(f"- **{fact.what}**: {fact.says} (<{fact.source}>)")
-        yield from wrapped(f"- **rights of a token**: {cloud.scopes_say}")
+            yield from wrapped(f"- **{fact.what}**: {fact.text} (<{fact.source}>)")
+        yield from wrapped(f"- **rights of a token**: {cloud.scopes_note}")
         yield from wrapped(
             f"- **images**: {', '.join(f'`{ours}` is `{theirs}`' for ours, theirs in cloud.images.items())}"
         )

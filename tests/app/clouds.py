@@ -23,7 +23,7 @@ from cloudcmp.errors import AgentMissing
 from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Inventory
-from cloudcmp.provider.qemu.processes import running
+from cloudcmp.provider.qemu.processes import list_running
 from tests.app.warm import SHORT, warmth
 from tests.cli.command import Said
 from tests.emulated.boot import Boot, SshServer, why_not
@@ -119,7 +119,7 @@ class Sky:
         found = {f"{name} {one.kind} {one.id}" for name, cloud in self.clouds.items() for one in cloud.alive()}
         found |= {f"ssh folder {one.name}" for one in (self.box.home / ".cloudcmp").iterdir()}
         found |= {f"qemu folder {one.cloud_id}" for one in Inventory(state).all()}
-        return found | {f"qemu process {one.identity.cloud_id}" for one in running() if one.folder.parent == state}
+        return found | {f"qemu process {one.identity.cloud_id}" for one in list_running() if one.folder.parent == state}
 
     def left(self) -> list[str]:
         """Whatever exists that was not there before."""

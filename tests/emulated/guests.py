@@ -35,7 +35,7 @@ from cloudcmp.provider.qemu.debian import debian_image
 from cloudcmp.provider.qemu.image import cache_folder
 from cloudcmp.provider.qemu.inventory import Guest, Inventory
 from cloudcmp.provider.qemu.machine import SERIAL
-from cloudcmp.provider.qemu.processes import ask, running
+from cloudcmp.provider.qemu.processes import list_running, query
 
 SMALLEST = "1cpu-128mb"
 LARGER = "1cpu-512mb"  # what a whole Debian needs
@@ -240,7 +240,7 @@ def _left_alone(state: Path, tokens: list[str], ttl_s: float, image: str | None)
 def _cut_off(folder: Path) -> None:
     """Pull the cables of both networks of a guest; raises ProviderFault where one has none to pull."""
     for name in _NETWORKS:
-        ask(folder, "set_link", {"name": name, "up": False})
+        query(folder, "set_link", {"name": name, "up": False})
 
 
 def _serial(guest: Guest | None) -> str:
@@ -269,7 +269,7 @@ def killed_makers(kills: int, state: Path, seed: int) -> list[str]:
                 asyncio.run(provider.destroy(found.handle()))
             cloud_id = Inventory(state.resolve()).id_of(token)
             time.sleep(0.05)
-            left += [f"{token}: process {one.pid}" for one in running() if one.identity.cloud_id == cloud_id]
+            left += [f"{token}: process {one.pid}" for one in list_running() if one.identity.cloud_id == cloud_id]
             left += [f"{token}: {path}" for path in state.glob(f"{cloud_id}*")]
     return left
 

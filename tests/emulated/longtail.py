@@ -228,13 +228,13 @@ class LongTail(Standing[Faults]):
                 for one in self.lives.there()
             ]
             there += [
-                Thing("firewall", "", one.id, "there", _tags(one.words, labels.WALL)) for one in self.walls.values()
+                Thing("firewall", "", one.id, "there", _tags(one.words, labels.FIREWALL)) for one in self.walls.values()
             ]
             return there + [Thing("tag", "", word, "there") for word in self.words]
 
     def plant(self, kind: str, region: str, name: str, tags: Mapping[str, str]) -> str:
         """Make a machine or a firewall behind the product's back; it bears the tags as the product writes them."""
-        mark = labels.WALL if kind == "firewall" else labels.MACHINE
+        mark = labels.FIREWALL if kind == "firewall" else labels.MACHINE
         words = labels.write(labels.Record(tuple(sorted(tags.items()))), self.word_most, mark) if tags else ()
         with self._lock:
             for word in words if self.words_stay else ():

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from cloudcmp.provider.openstack.tags import Mark, mark_in
+from cloudcmp.provider.openstack.tags import Mark, parse_mark
 from tests.emulated import nova_told as told
 from tests.emulated import nova_wire as wire
 from tests.emulated.boot import Boot
@@ -183,7 +183,7 @@ def _tags(metadata: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 
 
 def _marked(text: str) -> tuple[tuple[str, str], ...]:
-    mark = mark_in(text)
+    mark = parse_mark(text)
     return mark.tags if mark else ()
 
 

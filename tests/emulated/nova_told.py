@@ -4,7 +4,7 @@ import base64
 import json
 from typing import Any
 
-from cloudcmp.provider.openstack.tags import mark_in
+from cloudcmp.provider.openstack.tags import parse_mark
 from tests.emulated.cloud import Call
 from tests.emulated.standing import Standing
 
@@ -26,7 +26,7 @@ def made_by(call: Call) -> str | None:
         return None if server is None else str(server.get("metadata", {}).get("cloudcmp:token", ""))
     if call.action in _MARKED:
         of, key = _MARKED[call.action]
-        mark = mark_in(str(_body(call).get(of, {}).get(key, "")))
+        mark = parse_mark(str(_body(call).get(of, {}).get(key, "")))
         return mark.token if mark else ""
     return None
 
@@ -64,6 +64,6 @@ def bodies(cloud: Standing[Any]) -> list[str]:
         wrong += [f"{disk} stays" for disk in disks if disk.get("delete_on_termination") is not True]
     for action, (of, key) in _MARKED.items():
         for call in cloud.calls(action):
-            mark = mark_in(str(_body(call).get(of, {}).get(key, "")))
+            mark = parse_mark(str(_body(call).get(of, {}).get(key, "")))
             wrong += [] if mark is not None and {name for name, _ in mark.tags} >= _TAGS else [f"{action} without tags"]
     return wrong

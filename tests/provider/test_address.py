@@ -39,7 +39,7 @@ def _asked(allow: str, **more: str) -> CreateRequest:
 
 @pytest.mark.parametrize(
     ("some", "says"),
-    [(NOBODY, "nobody could log in"), (WIDE, "too many"), (UNREAD, "CIDR"), (NOWHERE, "is no address")],
+    [(NOBODY, "nobody could log in"), (WIDE, "is too wide"), (UNREAD, "CIDR"), (NOWHERE, "is no address")],
 )
 def test_whom_no_firewall_lets_in(some: tuple[str, ...], says: str) -> None:
     for allow in some:

@@ -47,11 +47,11 @@ def test_the_region_at_hand_is_the_environments_or_the_profiles(tmp_path, monkey
     settings = tmp_path / "config"
     settings.write_text("[profile mine]\nregion = eu-west-3\n")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(settings))
-    assert provider()._sdk.home() == "us-east-1"
+    assert provider()._sdk.default_region() == "us-east-1"
     monkeypatch.setenv("AWS_PROFILE", "mine")
-    assert provider()._sdk.home() == "eu-west-3"
+    assert provider()._sdk.default_region() == "eu-west-3"
     monkeypatch.setenv("AWS_REGION", "sa-east-1")
-    assert provider()._sdk.home() == "sa-east-1"
+    assert provider()._sdk.default_region() == "sa-east-1"
 
 
 def test_offerings_are_what_the_region_sells(cloud):
@@ -178,7 +178,7 @@ def test_windows_has_its_own_door(cloud):
     [
         ({"region": "us-esat-1"}, "did you mean us-east-1"),
         ({"offering": "t3.mirco"}, "did you mean t3.micro"),
-        ({"kind": VOLUME}, "not made alone"),
+        ({"kind": VOLUME}, "cannot be created alone"),
     ],
 )
 def test_unknown_names_are_answered_by_the_nearest(cloud, change, match):

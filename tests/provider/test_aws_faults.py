@@ -27,7 +27,7 @@ from cloudcmp.errors import (
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.aws.catalog import category_of
 from cloudcmp.provider.aws.faults import cloud_error, fault_of
-from cloudcmp.provider.aws.preflight import _class
+from cloudcmp.provider.aws.preflight import _quota_class
 from cloudcmp.provider.aws.sdk import Sdk
 
 
@@ -141,7 +141,7 @@ def test_quota_classes():
         "trn1.2xlarge": "trn",
         "p5.48xlarge": "p",
     }
-    assert {name: _class(name) for name in kinds} == kinds
+    assert {name: _quota_class(name) for name in kinds} == kinds
 
 
 def test_p24_no_call_outlives_its_deadline():
@@ -154,7 +154,7 @@ def test_p24_neither_does_a_list_that_nobody_awaits_with_all_its_repetitions(mon
         nowhere(monkeypatch, hole.getsockname()[1])
         driver = Ec2Provider(sdk=Sdk("aws", attempts=3, deadline_s=1.5))
         began = time.monotonic()
-        with pytest.raises(IncompleteListing, match="no whole answer within"):
+        with pytest.raises(IncompleteListing, match="no complete answer within"):
             driver.offerings("us-east-1")
         assert time.monotonic() - began < 4.0
 

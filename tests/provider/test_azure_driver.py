@@ -127,7 +127,7 @@ def test_p01_what_has_no_room_is_told_so_whenever_azure_decides_it_and_nothing_h
 
 
 def test_p01_one_that_failed_and_cannot_be_ended_is_told_by_its_id_and_by_its_looks(cloud, monkeypatch):
-    monkeypatch.setattr("cloudcmp.provider.azure.machines._TRIES", 3)
+    monkeypatch.setattr("cloudcmp.provider.azure.machines._ATTEMPTS", 3)
     cloud.faults = Faults(fails=((SIZE, "AllocationFailed"),), terminate="nothing")
     driver = provider()
     _, machine = asyncio.run(launched(driver))
@@ -186,9 +186,9 @@ def test_p11_a_resource_group_of_the_same_name_that_is_not_ours_is_never_touched
     asked = request(FIREWALL, "f")
     theirs = cloud.plant("firewall", REGION, f"{asked.name}-f", {"owner": "somebody"})
     driver = provider()
-    with pytest.raises(Refused, match="does not bear our tags"):
+    with pytest.raises(Refused, match="without our tags"):
         asyncio.run(driver.create(asked))
-    with pytest.raises(Refused, match="bears no tag of ours"):
+    with pytest.raises(Refused, match="has none of our tags"):
         asyncio.run(driver.destroy(firewall(theirs)))
     assert [one.id for one in cloud.alive()] == [theirs]
     assert [call.name for call in cloud.journal if cloud.changed_by(call) or cloud.made_by(call)] == []
@@ -280,9 +280,9 @@ def test_the_firewall_lets_in_who_is_named_and_nobody_else(cloud):
         ({"placement": "partition"}, {}, "partition"),
         ({"placement": "spread", "market": "spot"}, {}, "availability set"),
         ({"zone": "9"}, {}, "there are 1, 2, 3"),
-        ({"market": "spot"}, {"price": Price(Decimal(1), "EUR", "test")}, "told in USD"),
-        ({}, {"volume": Volume("PremiumV2_LRS", GIB, 4000)}, "cannot be said in the call"),
-        ({}, {"volume": Volume("UltraSSD_LRS", GIB, root=True)}, "under the system"),
+        ({"market": "spot"}, {"price": Price(Decimal(1), "EUR", "test")}, "must be in USD"),
+        ({}, {"volume": Volume("PremiumV2_LRS", GIB, 4000)}, "cannot be set in its machine"),
+        ({}, {"volume": Volume("UltraSSD_LRS", GIB, root=True)}, "the system disk"),
         ({}, {"volume": Volume("Premium_LRS")}, "needs a size"),
         ({"image": "ubuntu-24.4"}, {}, "did you mean ubuntu-24.04"),
         ({"image": "paid:appliance:by-the-hour"}, {}, "publisher's own terms"),

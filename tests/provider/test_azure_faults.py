@@ -28,7 +28,7 @@ from cloudcmp.errors import (
     Unreached,
 )
 from cloudcmp.model.lease import FIREWALL
-from cloudcmp.provider.azure.faults import error_in, fault_of, missing, refusal
+from cloudcmp.provider.azure.faults import error_in, fault_of, is_missing, refusal
 from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.common.responses import CloudError
 
@@ -291,7 +291,7 @@ class _NotFound(Exception):
 def test_p04_only_the_resource_manager_itself_can_say_that_something_is_not_there(body, kind):
     fault = fault_of(_NotFound(body), "azure", changes=False)
     assert type(fault) is kind
-    assert missing(fault) is (kind is Refused)
+    assert is_missing(fault) is (kind is Refused)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.emulated.pointed import pointed
 from cloudcmp.errors import NotAllowed
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 from cloudcmp.provider.azure import policy
-from cloudcmp.provider.azure.policy import WITHIN, actions, allows
+from cloudcmp.provider.azure.policy import IMPLICIT_ACTIONS, actions, allows
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_the_role_is_enough_and_nothing_in_it_is_idle(cloud):
     called = {f"{call.service}/{call.action}" for call in cloud.journal}
     assert called - set(actions()) == set()
     # What goes on within the call of a machine or of a network: the rights are needed, the calls are not made.
-    assert set(actions()) - called == set(WITHIN)
+    assert set(actions()) - called == set(IMPLICIT_ACTIONS)
     assert cloud.alive() == []
 
 

@@ -107,15 +107,17 @@ def _for(*accounts: str | None) -> tuple[Candidate, ...]:
 def test_a_study_is_for_one_account_and_that_is_the_one_that_is_used(
     id: str | None, pinned: tuple[str | None, ...], ok: bool | None
 ) -> None:
-    found = findings.account_finding(id, f"account {id}", _for(*pinned), other="use the other one", untold="not told")
+    found = findings.account_finding(
+        id, f"account {id}", _for(*pinned), mismatch_hint="use the other one", unknown_text="not told"
+    )
     assert found.ok is ok
     assert (found.next == "use the other one") is (ok is False)
     assert (found.text == "not told") is (not id)
 
 
 def test_what_means_the_same_account_is_the_same() -> None:
-    assert findings.account_finding("ab", "it", _for("AB"), other="", same=str.lower).ok is True
-    assert findings.account_finding("ab", "it", _for("AB"), other="").ok is False
+    assert findings.account_finding("ab", "it", _for("AB"), mismatch_hint="", normalize=str.lower).ok is True
+    assert findings.account_finding("ab", "it", _for("AB"), mismatch_hint="").ok is False
 
 
 def test_a_refusal_is_told_with_its_candidate_and_what_to_do() -> None:

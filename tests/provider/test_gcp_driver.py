@@ -183,7 +183,7 @@ def test_what_is_not_had_is_refused_with_a_line(gce_cloud, options):
         ({"options": {"image": "ubuntu-24.4"}}, r"did you mean ubuntu-24\.04"),
         ({"options": {"image": "debian-12"}}, "no cloud-init"),
         ({"options": {"image": "windows-2022"}, "offering": "c4a-standard-2"}, "for aarch64"),
-        ({"kind": VOLUME}, "not made alone"),
+        ({"kind": VOLUME}, "cannot be created alone"),
     ],
 )
 def test_names_that_are_unknown_are_refused(gce_cloud, change, match):

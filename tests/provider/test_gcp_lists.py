@@ -12,7 +12,7 @@ from tests.emulated.gce_requests import REGION, firewall, instance, launched, pr
 from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
 from cloudcmp.provider.gcp import tags as gcp_tags
-from cloudcmp.provider.gcp.launch import beside
+from cloudcmp.provider.gcp.launch import derived_name
 
 WORDS = st.text(min_size=0, max_size=80)
 
@@ -148,7 +148,7 @@ def test_other_texts_are_not_ours(text):
 
 @given(st.from_regex(r"[a-z][a-z0-9-]{0,62}", fullmatch=True), st.sampled_from(["inside", "nobody", "data"]))
 def test_names_beside_a_name_are_names_and_keep_its_end(name, suffix):
-    made = beside(name, suffix)
+    made = derived_name(name, suffix)
     assert len(made) <= 63
     assert made[0].isalpha()
     assert made.endswith(f"-{suffix}")

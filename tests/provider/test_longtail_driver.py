@@ -140,7 +140,7 @@ def test_a_region_where_machines_cannot_be_made_as_they_must_be_is_refused(monke
         point(cloud, monkeypatch)
         driver = provider(cloud.name)
         assert driver.offerings(region) == ()
-        with pytest.raises(Refused, match="takes no machines that are made as they must be"):
+        with pytest.raises(Refused, match="offers no machines with the required features"):
             run(driver.create(request(cloud.name, region=region)))
         assert cloud.calls("machines.create") == []
 
@@ -151,14 +151,14 @@ def test_a_region_where_machines_cannot_be_made_as_they_must_be_is_refused(monke
         ({"region": "nowhere"}, "is not there"),
         ({"offering": "no-such-type"}, "there is no type"),
         ({"options": {"image": "no-such-image"}}, "there is no (image|system)"),
-        ({"options": {"market": "spot"}}, "may be taken back"),
+        ({"options": {"market": "spot"}}, "spot machines"),
         ({"options": {"os": "windows"}}, "only Linux"),
-        ({"options": {"tenancy": "dedicated"}}, "host of one's own"),
+        ({"options": {"tenancy": "dedicated"}}, "dedicated hosts"),
         ({"options": {"placement": "cluster"}}, "no placement groups"),
         ({"options": {"credits": "standard"}}, "CPU credits"),
         ({"options": {"zone": "a"}}, "no zones"),
-        ({"volume": Volume("ssd", 2**30)}, "a volume is not made"),
-        ({"kind": "volume"}, "not made alone"),
+        ({"volume": Volume("ssd", 2**30)}, "a volume cannot be created"),
+        ({"kind": "volume"}, "cannot be created alone"),
     ],
 )
 def test_what_is_not_sold_is_refused_with_a_line_and_nothing_is_made(cloud, changes, why):
@@ -215,7 +215,7 @@ def test_death_is_told_truthfully(cloud):
 
 def test_no_token_and_a_wrong_one_are_told_apart(cloud, monkeypatch):
     monkeypatch.setenv(cloud.token_variable, "another")
-    with pytest.raises(BadCredentials, match="the token is not taken"):
+    with pytest.raises(BadCredentials, match="the token is not accepted"):
         run(provider(cloud.name).find("study-a"))
     for name in CLOUDS[cloud.name].tokens:
         monkeypatch.delenv(name, raising=False)
@@ -296,6 +296,6 @@ def test_a_tag_that_something_bears_is_not_deleted(monkeypatch):
         run(launched("digitalocean", provider("digitalocean")))
         (word, *_) = cloud.words
         machine = next(one for one in cloud.lives.there())
-        with pytest.raises(Refused, match="something bears this tag"):
+        with pytest.raises(Refused, match="a resource has this tag"):
             run(provider("digitalocean").destroy(Handle(TAG, "", machine.words[0])))
         assert word in cloud.words

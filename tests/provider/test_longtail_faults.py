@@ -55,7 +55,7 @@ def test_p02_the_same_token_makes_no_second_machine_after_a_lost_answer(cloud):
     cloud.faults = Faults(read_lag_s=0.3, at=tuple(cloud._chooser._at))
     with pytest.raises(LostAnswer):
         run(driver.create(request(cloud.name)))
-    with pytest.raises(LostAnswer, match="nothing is seen of it"):
+    with pytest.raises(LostAnswer, match="its resource is not found"):
         run(driver.create(request(cloud.name)))
     time.sleep(0.35)
     again = run(driver.create(request(cloud.name)))
@@ -191,7 +191,7 @@ def test_p02_a_cloud_that_is_not_there_is_unreached_and_nothing_was_sent(cloud):
 
 def test_p24_no_call_lasts_longer_than_its_deadline(cloud):
     driver = provider(cloud.name, deadline_s=0.5)
-    run(driver._catalog.known(*[getattr(request(cloud.name), key) for key in ("region", "offering")]))
+    run(driver._catalog.check_offering(*[getattr(request(cloud.name), key) for key in ("region", "offering")]))
     cloud.inject("machines.create", "late", seconds=3.0)
     cloud.inject("machines.list", "late", seconds=3.0)
     began = time.monotonic()

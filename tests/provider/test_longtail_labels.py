@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.provider.longtail.labels import MACHINE, WALL, Record, from_pairs, read, to_pairs, write
+from cloudcmp.provider.longtail.labels import FIREWALL, MACHINE, Record, from_pairs, read, to_pairs, write
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=40)
 TAGS = st.dictionaries(TEXTS | TEXTS.map("cloudcmp:{}".format), TEXTS, max_size=7).map(
@@ -16,11 +16,11 @@ RECORDS = st.builds(Record, TAGS, *[st.none() | TEXTS] * 3)
 OURS = Record((("cloudcmp:schema", "1"), ("cloudcmp:study", "Study_A")), "t-1", "n--1")
 
 
-@given(RECORDS, st.sampled_from([50, 128, 255]), st.sampled_from([MACHINE, WALL]), st.randoms())
+@given(RECORDS, st.sampled_from([50, 128, 255]), st.sampled_from([MACHINE, FIREWALL]), st.randoms())
 def test_a_record_comes_back_as_it_was_whatever_it_holds(record, most, mark, random):
     words = list(write(record, most, mark))
     assert all(len(word) <= most and re.fullmatch(r"[a-z0-9_:-]+", word) for word in words)
-    strangers = ["cloudcmp", f"{mark}-", "env:prod", *write(OURS, most, WALL if mark == MACHINE else MACHINE)]
+    strangers = ["cloudcmp", f"{mark}-", "env:prod", *write(OURS, most, FIREWALL if mark == MACHINE else MACHINE)]
     mixed = words + strangers
     random.shuffle(mixed)
     assert read(mixed, mark) == record
@@ -38,7 +38,7 @@ def test_a_record_that_lacks_a_piece_or_has_another_one_is_none(record, data):
 
 @given(st.lists(TEXTS | st.from_regex(r"cloudcmp(-fw)?(:|-[0-9a-f]{6}-[0-9]of[0-9]:)[a-z0-9_:~@-]*", fullmatch=True)))
 def test_whatever_words_a_resource_bears_nothing_breaks(words):
-    for mark in (MACHINE, WALL):
+    for mark in (MACHINE, FIREWALL):
         found = read(words, mark)
         assert found is None or isinstance(found, Record)
 

@@ -166,7 +166,7 @@ def test_servers_of_a_cell_that_is_down_make_a_list_incomplete(newest):
 
 def test_wrong_and_missing_credentials_are_told_apart(cloud, monkeypatch):
     monkeypatch.setenv("OS_PASSWORD", "wrong")
-    with pytest.raises(BadCredentials, match="does not take"):
+    with pytest.raises(BadCredentials, match="does not accept"):
         asyncio.run(provider().find(STUDY))
     for name in cloud.environ:
         monkeypatch.delenv(name)

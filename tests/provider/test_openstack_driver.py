@@ -157,7 +157,7 @@ def test_images_are_the_operators_own_or_the_projects(cloud):
     ("options", "why"),
     [
         ({"market": "spot"}, "no spot market"),
-        ({"tenancy": "dedicated"}, "flavor of its own"),
+        ({"tenancy": "dedicated"}, "separate flavors"),
         ({"credits": "unlimited"}, "no CPU credits"),
         ({"os": "windows"}, "Windows"),
         ({"image": "Windows Server 2022"}, "Windows"),

@@ -28,7 +28,7 @@ from cloudcmp.errors import (
 from cloudcmp.model.lease import FIREWALL
 from cloudcmp.provider.openstack.faults import fault_of, refusal, text_of
 from cloudcmp.provider.openstack.policy import policy
-from cloudcmp.provider.openstack.tags import MOST, Mark, mark_in
+from cloudcmp.provider.openstack.tags import MOST, Mark, parse_mark
 
 
 @pytest.mark.parametrize(
@@ -100,12 +100,12 @@ def test_a_mark_comes_back_exactly_as_it_was_or_is_refused(token, said, on):
         return
     assert len(text) <= MOST
     assert text.isascii()
-    assert mark_in(text) == mark
+    assert parse_mark(text) == mark
 
 
 @given(st.text(max_size=300))
 def test_any_other_text_is_no_mark_of_ours(text):
-    found = mark_in(text)
+    found = parse_mark(text)
     assert found is None or text.startswith("cloudcmp ")
 
 

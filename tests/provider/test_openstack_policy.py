@@ -13,7 +13,7 @@ from tests.provider.openstacks import pointed
 from cloudcmp.errors import NotAllowed
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.openstack import policy
-from cloudcmp.provider.openstack.policy import CHANGES, LOOKS
+from cloudcmp.provider.openstack.policy import CHANGE_CALLS, READ_CALLS
 
 VOLUME = Volume("ssd", 2**30)
 
@@ -50,7 +50,7 @@ def test_everything_that_is_called_is_in_the_policy_and_nothing_in_it_is_never_c
             for call in cloud.journal
             if call.service != "identity"
         }
-    allowed = {(service, "GET", path) for service, path in LOOKS} | set(CHANGES)
+    allowed = {(service, "GET", path) for service, path in READ_CALLS} | set(CHANGE_CALLS)
     assert called == allowed
 
 
@@ -70,7 +70,7 @@ def test_a_credential_that_opens_just_that_does_all_of_it():
 MARKING = ("block-storage", "POST", "/volumes/{id}/metadata")
 
 
-@pytest.mark.parametrize("rule", [rule for rule in CHANGES if rule != MARKING])
+@pytest.mark.parametrize("rule", [rule for rule in CHANGE_CALLS if rule != MARKING])
 def test_what_a_credential_does_not_open_is_told_as_not_allowed(rule):
     less = [one for one in policy() if not (one["method"] == rule[1] and one["path"].endswith(rule[2]))]
     with pointed(policy=less) as cloud, pytest.raises(NotAllowed):
@@ -103,6 +103,6 @@ def test_a_rule_names_whole_paths():
 def test_the_rules_are_of_calls_that_the_emulation_knows():
     known = {(service, method, path.partition("/")[2].partition("/")[2]) for service, method, path, _ in ROUTES}
     services = {theirs: ours for ours, theirs in SERVICES.items()}
-    rules = {(service, "GET", path) for service, path in LOOKS} | set(CHANGES)
+    rules = {(service, "GET", path) for service, path in READ_CALLS} | set(CHANGE_CALLS)
     wanted = {(services[service], method, path.lstrip("/").replace("{id}", "ID")) for service, method, path in rules}
     assert wanted <= known

@@ -20,12 +20,12 @@ from cloudcmp.model.lease import Handle
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.local import Machine
 from cloudcmp.provider.qemu import QemuProvider, archive, preflight
-from cloudcmp.provider.qemu.image import cache_folder, once, small_image, small_prefix
+from cloudcmp.provider.qemu.image import cache_folder, cached_build, small_image, small_prefix
 from cloudcmp.provider.qemu.inventory import Inventory
-from cloudcmp.provider.qemu.machine import CARD, Card, last_words, mac_of, read_card
+from cloudcmp.provider.qemu.machine import CARD, Card, last_line, mac_of, read_card
 from cloudcmp.provider.qemu.media import image_format, nocloud, overlay
 from cloudcmp.provider.qemu.packages import Packages
-from cloudcmp.provider.qemu.processes import Identity, running
+from cloudcmp.provider.qemu.processes import Identity, list_running
 from cloudcmp.provider.qemu.program import accelerator, find_program, known_accelerator
 
 needs_guests = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -84,7 +84,7 @@ IDENTITIES = st.builds(
 
 @given(IDENTITIES)
 def test_an_identity_is_read_from_the_words_that_it_wrote(identity):
-    assert Identity.of(["qemu", "-m", "128", *identity.words(), "-smp", "1"]) == identity
+    assert Identity.of(["qemu", "-m", "128", *identity.arguments(), "-smp", "1"]) == identity
 
 
 @given(st.lists(st.text(max_size=30), max_size=5), st.text(max_size=30))
@@ -100,8 +100,8 @@ def test_p06_processes_that_only_look_like_guests_are_none():
     started = [subprocess.Popen([sys.executable, "-c", script, "-fw_cfg", word]) for word in decoys]
     try:
         pids = {process.pid for process in started}
-        assert not [one for one in running() if one.pid in pids]
-        assert not pids & {one.pid for one in running()}
+        assert not [one for one in list_running() if one.pid in pids]
+        assert not pids & {one.pid for one in list_running()}
     finally:
         for process in started:
             process.kill()
@@ -151,7 +151,7 @@ def test_an_overlay_is_as_large_as_asked_and_never_smaller_than_its_image(tmp_pa
         assert struct.unpack_from(">Q", head, 24) == (size_bytes,)
         at, length = struct.unpack_from(">QI", head, 8)
         assert head[at : at + length].decode() == str(base)
-    with pytest.raises(Refused, match="stands on another one"):
+    with pytest.raises(Refused, match="has a backing file"):
         image_format(tmp_path / "over")
 
 
@@ -183,11 +183,11 @@ def test_one_of_many_builders_builds_and_a_failed_one_leaves_nothing(tmp_path):
         return "done"
 
     with pytest.raises(Refused):
-        once(tmp_path, "thing-", lambda draft: (_ for _ in ()).throw(Refused.at("a", "b")))
+        cached_build(tmp_path, "thing-", lambda draft: (_ for _ in ()).throw(Refused.at("a", "b")))
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
     (tmp_path / ".thing-draft-of-the-dead").mkdir()
     with ThreadPoolExecutor(4) as pool:
-        folders = set(pool.map(lambda _: once(tmp_path, "thing-", build), range(4)))
+        folders = set(pool.map(lambda _: cached_build(tmp_path, "thing-", build), range(4)))
     assert folders == {tmp_path / "thing-done"}
     assert len(built) == 1
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["thing-done"]
@@ -196,7 +196,7 @@ def test_one_of_many_builders_builds_and_a_failed_one_leaves_nothing(tmp_path):
 def test_a_cache_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageFault, match="XDG_CACHE_HOME"):
-        once(tmp_path / "file", "thing-", lambda draft: "done")
+        cached_build(tmp_path / "file", "thing-", lambda draft: "done")
 
 
 def test_what_to_install_is_told_in_one_line_where_neither_qemu_nor_apt_is_there(tmp_path, monkeypatch):
@@ -234,9 +234,9 @@ def test_a_check_only_looks_it_writes_nothing_and_fetches_nothing(tmp_path, imag
     )
     home = tmp_path / "home"
     home.mkdir()
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
+    find_cached = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
     said = subprocess.run(
-        [sys.executable, "-c", LISTENING, "check", str(study)], cwd=tmp_path, env=kept | {"HOME": str(home)},
+        [sys.executable, "-c", LISTENING, "check", str(study)], cwd=tmp_path, env=find_cached | {"HOME": str(home)},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert "small is not there" in " ".join(said.stdout.split()), said.stderr
@@ -264,11 +264,11 @@ def test_what_is_not_there_is_told_with_its_size_and_is_no_reason_to_refuse(tmp_
 
 @needs_guests
 def test_the_same_packages_give_the_same_image(tmp_path):
-    kept, built = small_image(), small_image(tmp_path)
-    if kept.packages != built.packages:
+    find_cached, built = small_image(), small_image(tmp_path)
+    if find_cached.packages != built.packages:
         pytest.skip("the system's package sources have moved on since the image was built")
-    assert built.digest == kept.digest
-    assert built.initrd.read_bytes() == kept.initrd.read_bytes()
+    assert built.digest == find_cached.digest
+    assert built.initrd.read_bytes() == find_cached.initrd.read_bytes()
     held = unpacked(built.initrd.read_bytes())
     assert held["etc/shadow"][0] == 0o100600
     order = held["lib/modules/order"][2].decode().split()
@@ -306,7 +306,7 @@ def test_types_are_those_that_the_host_can_carry(tmp_path):
         ({"offering": "1cpu-128m"}, Refused, "did you mean 1cpu-128mb"),
         ({"image": "smalle"}, Refused, "no image 'smalle'"),
         ({"image": "/nowhere/disk.qcow2"}, Refused, "/nowhere/disk.qcow2: No such file"),
-        ({"volume": Volume("disk", 2**20, root=True)}, Refused, "no disk under its system"),
+        ({"volume": Volume("disk", 2**20, root=True)}, Refused, "no system disk"),
     ],
 )
 def test_what_cannot_be_had_is_refused_in_one_line_and_leaves_nothing(tmp_path, asked, kind, words):
@@ -366,7 +366,7 @@ def test_an_id_that_is_none_leads_nowhere(tmp_path, cloud_id):
 )
 def test_last_words_are_the_lines_that_tell_most_without_control_characters(tmp_path, log, told):
     (tmp_path / "serial.log").write_bytes(log.encode())
-    assert last_words(tmp_path) == told
+    assert last_line(tmp_path) == told
 
 
 def test_hardware_addresses_are_of_their_own_and_local():

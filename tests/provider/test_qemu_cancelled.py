@@ -17,9 +17,9 @@ LATE_S = 0.3
 def provider(tmp_path, monkeypatch):
     """Makes folders and cards as always, and no process."""
     monkeypatch.setattr(QemuProvider, "_image", lambda *_: None)
-    monkeypatch.setattr(QemuProvider, "_means", lambda *_: (None, None))
-    monkeypatch.setattr(QemuProvider, "_room_for", lambda *_: None)
-    monkeypatch.setattr(cloud, "lay_out", lambda *_: ())
+    monkeypatch.setattr(QemuProvider, "_program_and_accelerator", lambda *_: (None, None))
+    monkeypatch.setattr(QemuProvider, "_check_memory", lambda *_: None)
+    monkeypatch.setattr(cloud, "write_disks", lambda *_: ())
     monkeypatch.setattr(cloud, "start", lambda *_: time.sleep(LATE_S))
     return QemuProvider(tmp_path)
 
@@ -40,7 +40,7 @@ async def cancelled(provider, after_s, times=1):
 @pytest.mark.parametrize("times", [1, 3])
 def test_p1_no_guest_comes_after_its_request_was_cancelled_while_it_waits_for_another_maker(provider, tmp_path, times):
     def hold():
-        with Inventory(tmp_path).alone():
+        with Inventory(tmp_path).lock():
             held.set()
             time.sleep(3 * LATE_S)
 

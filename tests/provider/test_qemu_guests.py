@@ -17,7 +17,7 @@ from cloudcmp.errors import ProviderFault, Refused, WrongHost
 from cloudcmp.model.offering import Volume
 from cloudcmp.provider.qemu import QemuProvider
 from cloudcmp.provider.qemu.image import cache_folder, small_image
-from cloudcmp.provider.qemu.processes import running
+from cloudcmp.provider.qemu.processes import list_running
 from cloudcmp.provider.qemu.sizes import OVERHEAD_BYTES
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
@@ -97,7 +97,7 @@ async def bounded(guest, shell):
     """The guest has the memory that was asked for, and its process takes little more."""
     total_kb = int((await said(shell, "grep", "MemTotal", "/proc/meminfo")).split()[1])
     assert 80 * 1024 < total_kb <= 128 * 1024
-    (process,) = [one for one in running() if one.identity.cloud_id == guest.handle.cloud_id]
+    (process,) = [one for one in list_running() if one.identity.cloud_id == guest.handle.cloud_id]
     status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     (peak_bytes,) = [int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM")]
     assert peak_bytes < 128 * 2**20 + OVERHEAD_BYTES
@@ -163,7 +163,7 @@ def test_p06_guests_are_found_and_ended_from_an_empty_home(tmp_path):
         assert dict(found[0].tags)["cloudcmp:study"] == "study-a"
         asyncio.run(stranger.destroy(found[0].handle()))
         assert asyncio.run(stranger.gone(found[0].handle()))
-        assert not [one for one in running() if one.identity.cloud_id == cloud_id]
+        assert not [one for one in list_running() if one.identity.cloud_id == cloud_id]
 
 
 def test_a_guest_that_hangs_is_ended_and_nothing_else(tmp_path):
@@ -171,7 +171,7 @@ def test_a_guest_that_hangs_is_ended_and_nothing_else(tmp_path):
         async with guests(tmp_path) as made:
             hung, other = await made.start("token-1"), await made.start("token-2")
             assert await made.provider.create(request("token-1")) == hung.handle.cloud_id
-            pids = {one.identity.token: one.pid for one in running() if one.folder.parent == tmp_path}
+            pids = {one.identity.token: one.pid for one in list_running() if one.folder.parent == tmp_path}
             os.kill(pids["token-1"], signal.SIGSTOP)
             began = time.monotonic()
             await made.provider.destroy(hung.handle)
@@ -219,7 +219,7 @@ def test_qemu_is_fetched_where_there_is_none(tmp_path, monkeypatch):
         async with guests(tmp_path / "state") as made:
             shell = await (await made.start("token-1")).shell()
             assert await said(shell, "uname", "-m") == "x86_64"
-            (process,) = [one for one in running() if one.folder.parent == tmp_path / "state"]
+            (process,) = [one for one in list_running() if one.folder.parent == tmp_path / "state"]
             assert Path(f"/proc/{process.pid}/exe").readlink().is_relative_to(cache_folder().resolve())
 
     asyncio.run(asyncio.wait_for(walk(), LONGEST_S))

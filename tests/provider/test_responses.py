@@ -3,7 +3,7 @@
 import pytest
 
 from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer
-from cloudcmp.provider.common.responses import CloudError, lost_response, unclear_response, unnamed_resource
+from cloudcmp.provider.common.responses import CloudError, lost_response, missing_id_fault, unclear_response
 
 
 @pytest.mark.parametrize("tell", [unclear_response, lost_response])
@@ -17,8 +17,8 @@ def test_p1_what_may_have_been_done_is_never_told_as_if_nothing_was(tell) -> Non
 
 
 def test_p1_an_answer_that_names_nothing_leaves_open_what_was_made() -> None:
-    assert not isinstance(unnamed_resource("aws"), NOTHING_MADE)
-    assert "does not say what was made" in str(unnamed_resource("aws"))
+    assert not isinstance(missing_id_fault("aws"), NOTHING_MADE)
+    assert "does not name the new resource" in str(missing_id_fault("aws"))
 
 
 def test_a_code_is_shown_with_its_text_where_it_has_one() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.needs import CLOUD_SETTINGS
 
-from cloudcmp.provider.openstack.sdk import may_be_there
+from cloudcmp.provider.openstack.sdk import may_have_settings
 
 _ASKS = """
 import asyncio, json, sys
@@ -160,9 +160,9 @@ def test_whatever_openstacks_library_finds_is_seen_before(tmp_path: Path) -> Non
 def test_where_it_cannot_be_known_the_library_looks(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert not may_be_there({}, (), "linux")
-    assert may_be_there({key: "x"}, (), "linux")
-    assert may_be_there({}, (), "darwin")
+    assert not may_have_settings({}, (), "linux")
+    assert may_have_settings({key: "x"}, (), "linux")
+    assert may_have_settings({}, (), "darwin")
     (tmp_path / "secure.json").write_text("{}")
-    assert may_be_there({}, (), "linux")
-    assert may_be_there({}, (str(tmp_path),), "linux")
+    assert may_have_settings({}, (), "linux")
+    assert may_have_settings({}, (str(tmp_path),), "linux")

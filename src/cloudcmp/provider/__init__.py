@@ -1,4 +1,4 @@
-"""Clouds behind one protocol: this machine, and simulated ones."""
+"""Providers of machines behind one protocol."""
 
 from cloudcmp.provider.registry import ProviderOptions, make, names
 from cloudcmp.provider.time import Time, VirtualTime, WallTime

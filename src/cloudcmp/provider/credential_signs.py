@@ -7,14 +7,14 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Where credentials of a cloud may be: prefixes of variables, files under home, or the firmware of its machines.
+    """Signs of a cloud's credentials: prefixes of variables, files under home, or the firmware of its machines.
 
-    `maker` names a firmware file and the text that it holds on the cloud's own machines.
+    `vendor` names a firmware file and the text in it on the cloud's own machines.
     """
 
     variables: tuple[str, ...]
     files: tuple[str, ...]
-    maker: tuple[str, str] | None = None
+    vendor: tuple[str, str] | None = None
 
 
 SIGNS = {
@@ -30,23 +30,23 @@ SIGNS = {
     **dict.fromkeys(("openstack", "rackspace"), Signs(("OS_", "XDG_CONFIG"), (".config/openstack", "/etc/openstack",
                                                       "/etc/xdg/openstack", "./clouds.yaml", "./clouds.yml",
                                                       "./clouds.json"))),
-    "ec2": Signs(("AWS_ENDPOINT_URL",), ()),  # its address is in the environment
+    "ec2": Signs(("AWS_ENDPOINT_URL",), ()),  # its endpoint must be in the environment
 }  # fmt: skip
-"""Clouds whose libraries need many seconds to find that there are no credentials."""
+"""Clouds whose libraries need many seconds to find out that there are no credentials."""
 _FIRMWARE = Path("/sys/class/dmi/id")
 
 
 def signs_of(name: str, environ: Mapping[str, str], home: Path, firmware: Path = _FIRMWARE) -> bool:
-    """True if there may be credentials of a cloud here, also if only the cloud's library could tell."""
+    """True if a cloud's credentials may be here, or if only its library could tell."""
     signs = SIGNS.get(name)
     if signs is None or any(key.startswith(signs.variables) for key in environ):
         return True
     if any((Path(file) if file.startswith("./") else home / file).exists() for file in signs.files):
         return True
-    if signs.maker is None:
+    if signs.vendor is None:
         return False
-    file, maker = signs.maker
+    file, firmware_text = signs.vendor
     try:
-        return maker in (firmware / file).read_text(encoding="utf-8", errors="replace")
+        return firmware_text in (firmware / file).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False

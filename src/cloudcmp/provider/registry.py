@@ -1,4 +1,4 @@
-"""The table of providers. Each is imported only when it is made: some bring libraries that take long to load."""
+"""The table of providers; each is imported on first use, because some load large libraries."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProviderOptions:
-    """What providers are made with; each takes what it needs. The defaults are enough to list offerings.
+    """The options of all providers; each uses those that it needs. The defaults suffice to list offerings.
 
-    `work` is a folder of the study's own for launches and simulated state; `agent` the located binary; `dial`
-    opens SSH connections. `study` is the study's tag: what does not bear it is not destroyed.
+    `work` is the study's folder for launches and simulated state; `agent` the located binary; `dial` opens SSH
+    connections. `study` is the study's tag: resources without it are not destroyed.
     """
 
     work: OwnedPath | None = None
@@ -71,17 +71,17 @@ def _qemu(options: ProviderOptions) -> Provider:
     return QemuProvider(study=options.study)
 
 
-def _cloud(room: str, maker: str, *names: str) -> Callable[[ProviderOptions], Provider]:
-    """A rented cloud, by the package and the class of its driver."""
+def _cloud(package: str, class_name: str, *names: str) -> Callable[[ProviderOptions], Provider]:
+    """The maker of a rented cloud's provider, by package and class."""
 
     def make_cloud(_: ProviderOptions) -> Provider:
-        provider: Provider = getattr(import_module(f"cloudcmp.provider.{room}"), maker)(*names)
+        provider: Provider = getattr(import_module(f"cloudcmp.provider.{package}"), class_name)(*names)
         return provider
 
     return make_cloud
 
 
-_MAKERS: dict[str, Callable[[ProviderOptions], Provider]] = {
+_FACTORIES: dict[str, Callable[[ProviderOptions], Provider]] = {
     "aws": _cloud("aws", "Ec2Provider", "aws"),
     "azure": _cloud("azure", "AzureProvider"),
     "ec2": _cloud("aws", "Ec2Provider", "ec2"),
@@ -96,7 +96,7 @@ _MAKERS: dict[str, Callable[[ProviderOptions], Provider]] = {
 
 
 def _long_tail() -> tuple[str, ...]:
-    """The clouds of the long tail: one provider for each row of their table."""
+    """The names of the long-tail clouds: one provider for each row of their table."""
     with IMPORT_LOCK:
         from cloudcmp.provider.longtail.table import CLOUDS
 
@@ -104,19 +104,19 @@ def _long_tail() -> tuple[str, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """The providers that can be used, sorted."""
-    return tuple(sorted((*_MAKERS, *_long_tail())))
+    """The names of all providers, sorted."""
+    return tuple(sorted((*_FACTORIES, *_long_tail())))
 
 
 def make(name: str, options: ProviderOptions | None = None) -> Provider:
-    """The provider of a name; raises UserMistake for an unknown one, naming the nearest."""
-    maker = _MAKERS.get(name)
-    if maker is None and name not in _long_tail():
+    """The provider of a name; raises UserMistake with the nearest name for an unknown one."""
+    factory = _FACTORIES.get(name)
+    if factory is None and name not in _long_tail():
         hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)
-    with IMPORT_LOCK:  # what a provider is made of is imported then
-        if maker is not None:
-            return maker(options or ProviderOptions())
+    with IMPORT_LOCK:  # making a provider imports its modules
+        if factory is not None:
+            return factory(options or ProviderOptions())
         from cloudcmp.provider.longtail.cloud import LongTailProvider
 
         return LongTailProvider(name)

@@ -1,7 +1,7 @@
-"""Machines that the user already has, by the names of their own OpenSSH configuration.
+"""Machines that the user already has, named in their OpenSSH configuration.
 
-A lease is a folder on the machine, `~/.cloudcmp/<token>`, with its tags in it; nothing else is made, and it goes with
-all that runs in it. A machine whose host key the user's known hosts do not hold is refused.
+A lease is a folder on the machine, `~/.cloudcmp/<token>`, with its tags in it. Its deletion also kills the processes in
+it. A machine whose host key is not in the user's known hosts is refused.
 """
 
 import json
@@ -36,7 +36,7 @@ _FOLDERS_MAX = 1000
 
 _MAKE = """if [ -L "${1%/*}" ] || [ -L "$1" ]; then echo "it is a symbolic link" >&2; exit 1; fi
 umask 077 && mkdir -p "$1" && cat > "$1/card.new" || exit 1
-# A line that breaks ends the card early: it gets its name only when it is whole.
+# A lost connection truncates the card, so it gets its name only when it is complete.
 grep -qF "\\"token\\": \\"$2\\"" "$1/card.new" && [ -z "$(tail -c 1 "$1/card.new")" ] || exit 1
 mv -f "$1/card.new" "$1/card.json"
 """
@@ -48,7 +48,7 @@ for d in */; do
   { [ ! -L "${d}card.json" ] && cat "${d}card.json" 2>/dev/null; } || echo
 done
 """
-# A card names the lease; a folder with nothing in it but a card that was never finished goes as well.
+# A card names the lease; a folder with only an incomplete card is removed too.
 _END = """base=${1%/*}
 if [ -L "$base" ] || [ -L "$1" ]; then echo "it is a symbolic link: it is kept" >&2; exit 1; fi
 [ -d "$1" ] || exit 0
@@ -70,17 +70,17 @@ rm -rf -- "$here"
 
 SAFEGUARDS = (
     Safeguard("teardown", True, "a launch's folder on the machine goes with all that runs in it"),
-    Safeguard("cleanup", True, "the study's folder names the machines, and they are asked"),
+    Safeguard("cleanup", True, "by the study's folder, which names the machines"),
     Safeguard("death", True, "an agent ends with its lease; the machine is the user's own and stays on"),
     Safeguard("sweep", False, "machines are only contacted when a study names them; a folder costs nothing but disk"),
 )
 
 
 class SshProvider(Unbilled):
-    """Machines of the user's own. Nothing is made but a folder; what they cost is for the study to say.
+    """The user's own machines. Creates nothing except folders; the study gives their cost.
 
-    `candidates` are the plan's: no other machine is contacted. `dial` opens connections; without it only the list of
-    names can be had. `config` is the OpenSSH configuration that names the machines.
+    `candidates` are the plan's: no other machine is contacted. `dial` opens connections; without it only names can be
+    listed. `config` is the OpenSSH configuration that names the machines.
     """
 
     name = "ssh"
@@ -94,37 +94,37 @@ class SshProvider(Unbilled):
         self._config = config or configuration(os.environ)
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The machines that the configuration names; what they are is told by themselves, once they are visited."""
+        """The machines in the configuration; their properties are unknown until a launch."""
         if region not in {None, REGION}:
             return ()
         return tuple(Offering(self.name, REGION, alias) for alias in aliases(self._config))
 
     def host(self, candidate: Candidate) -> str:
-        """Each machine is its own host: two candidates on one never run at once."""
+        """The alias: two candidates on one machine never run at once."""
         return f"ssh {candidate.offering.name}"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Whether each machine lets us in, shows a known host key, and has room and the commands that are needed."""
-        found = []
+        """Checks that each machine admits us, has a known host key, disk space and the necessary commands."""
+        findings = []
         for alias in dict.fromkeys(one.offering.name for one in candidates):
             try:
-                said = await self._sh(alias, "uname -sm && df -Pk . | tail -1 && command -v sha256sum >/dev/null")
+                output = await self._run(alias, "uname -sm && df -Pk . | tail -1 && command -v sha256sum >/dev/null")
             except ProviderFault as fault:
-                found.append(Finding("host", False, str(fault)))
+                findings.append(Finding("host", False, str(fault)))
                 continue
-            text = said.out.decode("utf-8", errors="replace").split("\n")[0]
-            good = said.exit_code == 0
-            found.append(Finding("host", good, f"{alias}: {text if good else 'sha256sum or df is missing there'}"))
-        return tuple(found)
+            text = output.out.decode("utf-8", errors="replace").split("\n")[0]
+            ok = output.exit_code == 0
+            findings.append(Finding("host", ok, f"{alias}: {text if ok else 'sha256sum or df is missing there'}"))
+        return tuple(findings)
 
     async def create(self, request: CreateRequest) -> str:
-        """A folder named by the token, with the tags in it; the same token gives the same folder again."""
-        alias, folder = self._own(request.offering), self._path(request.token)
+        """Creates a folder named after the token, with the tags in it; idempotent."""
+        alias, folder = self._check_alias(request.offering), self._path(request.token)
         tags = dict(request.tags)
         card = json.dumps({"name": request.name, "token": request.token, "tags": tags}, sort_keys=True)
-        said = await self._sh(alias, _MAKE, folder, request.token, input=card.encode() + b"\n")
-        if said.exit_code != 0:
-            raise Refused.at(alias, f"no folder can be made there: {_words(said)}", "see the disk and permissions")
+        output = await self._run(alias, _MAKE, folder, request.token, input=card.encode() + b"\n")
+        if output.exit_code != 0:
+            raise Refused.at(alias, f"no folder can be made there: {_error(output)}", "see the disk and permissions")
         return f"{alias}/{request.token}"
 
     async def find(
@@ -134,44 +134,41 @@ class SshProvider(Unbilled):
         *,
         region: str | None = None,  # noqa: ARG002
     ) -> tuple[TaggedResource, ...]:
-        """The folders on the plan's machines whose tags name the study, or whose name is the token.
-
-        Machines of one's own are in no region, whatever a study calls it.
-        """
-        found = [item for alias in self._aliases for item in await self._listed(alias)]
+        """The folders on the plan's machines with the study's tag or the token; ignores `region`."""
+        folders = [item for alias in self._aliases for item in await self._list_folders(alias)]
         return tuple(
-            item for item in found if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
+            item for item in folders if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
         )
 
     async def leftovers(self) -> Listing:
-        """The folders on the plan's machines that bear our tags; without a plan no machine is asked."""
-        found: list[TaggedResource] = []
+        """The folders on the plan's machines with our tags; without a plan, contacts no machine."""
+        folders: list[TaggedResource] = []
         unlisted: list[str] = []
         for alias in self._aliases:
             try:
-                found.extend(item for item in await self._listed(alias) if "cloudcmp:schema" in dict(item.tags))
+                folders.extend(item for item in await self._list_folders(alias) if "cloudcmp:schema" in dict(item.tags))
             except ProviderFault as fault:
                 unlisted.append(str(fault))
-        return Listing(tuple(found), tuple(unlisted))
+        return Listing(tuple(folders), tuple(unlisted))
 
     async def destroy(self, handle: Handle) -> None:
-        """Kill what runs in the folder, and remove the folder: one of this lease's own card, behind no link."""
-        alias, token = self._parts(handle)
-        said = await self._sh(alias, _END, self._path(token), token)
-        if said.exit_code != 0:
-            raise ProviderFault.at(handle.cloud_id, f"it cannot be removed: {_words(said)}", "remove it by hand")
+        """Kills the processes in the folder and removes it, if it holds this lease's card and is no link."""
+        alias, token = self._split_id(handle)
+        output = await self._run(alias, _END, self._path(token), token)
+        if output.exit_code != 0:
+            raise ProviderFault.at(handle.cloud_id, f"it cannot be removed: {_error(output)}", "remove it by hand")
 
     async def gone(self, handle: Handle) -> str | None:
-        """The folder's absence, as the machine tells it."""
-        alias, token = self._parts(handle)
-        said = await self._sh(
+        """Evidence that the folder does not exist."""
+        alias, token = self._split_id(handle)
+        output = await self._run(
             alias, '{ test -e "$1" || test -L "$1"; } && echo there || echo absent', self._path(token)
         )
-        return f"folder {handle.cloud_id} is not there" if said.out.strip() == b"absent" else None
+        return f"folder {handle.cloud_id} is not there" if output.out.strip() == b"absent" else None
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """The machine runs, as far as anybody knows; its name is looked up where it is dialled."""
-        alias, token = self._parts(handle)
+        """Always running; the alias is resolved when it is dialled."""
+        alias, token = self._split_id(handle)
         return MachineStatus("running", alias=alias, folder=self._path(token))
 
     async def resize(
@@ -181,19 +178,21 @@ class SshProvider(Unbilled):
         stopped: Callable[[], None] = do_nothing,  # noqa: ARG002
     ) -> None:
         """Raises Refused: the machine is the user's own."""
-        raise Refused.at(handle.cloud_id, "a machine of one's own has no other size", "leave resize out")
+        raise Refused.at(handle.cloud_id, "the user's own machine has no other size", "leave resize out")
 
-    async def _listed(self, alias: str) -> list[TaggedResource]:
+    async def _list_folders(self, alias: str) -> list[TaggedResource]:
         try:
-            said = await self._sh(alias, _LIST, _FOLDER, most_bytes=_FOLDERS_MAX * _CARD_BYTES)
+            output = await self._run(alias, _LIST, _FOLDER, most_bytes=_FOLDERS_MAX * _CARD_BYTES)
         except ProviderFault as fault:
             raise IncompleteListing(*fault.faults) from fault
-        if said.exit_code != 0:
-            raise IncompleteListing.at(alias, f"its folders cannot be listed: {_words(said)}", "see ~/.cloudcmp there")
-        lines = said.out.decode("utf-8", errors="replace").splitlines()
-        return [item for line in lines if (item := _found(alias, line)) is not None]
+        if output.exit_code != 0:
+            raise IncompleteListing.at(
+                alias, f"its folders cannot be listed: {_error(output)}", "see ~/.cloudcmp there"
+            )
+        lines = output.out.decode("utf-8", errors="replace").splitlines()
+        return [item for line in lines if (item := _parse_folder(alias, line)) is not None]
 
-    async def _sh(
+    async def _run(
         self, alias: str, script: str, *words: str, input: bytes = b"", most_bytes: int = 65536
     ) -> CommandOutput:
         async with self._shell(alias) as shell:
@@ -202,19 +201,19 @@ class SshProvider(Unbilled):
     @asynccontextmanager
     async def _shell(self, alias: str) -> "AsyncIterator[Shell]":
         if self._dial is None:
-            raise Refused.at(alias, "nothing was given that opens connections", "make the provider with one")
+            raise Refused.at(alias, "no SSH connector was given", "make the provider with one")
         shell = await self._dial(Endpoint(alias=alias), _DIAL_S)
         try:
             yield shell
         finally:
             await shell.close()
 
-    def _parts(self, handle: Handle) -> tuple[str, str]:
+    def _split_id(self, handle: Handle) -> tuple[str, str]:
         alias, _, token = handle.cloud_id.rpartition("/")
-        return self._own(alias), token
+        return self._check_alias(alias), token
 
-    def _own(self, alias: str) -> str:
-        """The name of a machine of the study's; no other one is ever contacted."""
+    def _check_alias(self, alias: str) -> str:
+        """The alias, if the study names it; no other machine is ever contacted."""
         if alias not in self._aliases:
             raise Refused.at(alias, "this machine is not one of the study's", "name it in the study")
         return alias
@@ -231,7 +230,7 @@ def configuration(environ: Mapping[str, str]) -> Path:
 
 
 def aliases(config: Path) -> tuple[str, ...]:
-    """The names that follow `Host` in a configuration, without patterns, each once; none where it cannot be read."""
+    """The names after `Host` in a configuration, without patterns, each once; none if it cannot be read."""
     return tuple(dict.fromkeys(_names(config)))
 
 
@@ -249,21 +248,21 @@ def _names(config: Path) -> Iterator[str]:
             yield from (word for word in words[1:] if not re.search(r"[*?!]", word))
 
 
-def _found(alias: str, line: str) -> TaggedResource | None:
-    """What a line of the list says: the folder's name, and its card where it has one; None for another's folder."""
+def _parse_folder(alias: str, line: str) -> TaggedResource | None:
+    """The resource in a listing line: folder name, and card if it has one; None for a foreign folder."""
     token, _, card = line.partition(" ")
     if not _TOKEN.fullmatch(token):
         return None
     cloud_id = f"{alias}/{token}"
     try:
-        read = json.loads(card)
-        tags = tuple(sorted((str(key), str(value)) for key, value in read["tags"].items()))
+        content = json.loads(card)
+        tags = tuple(sorted((str(key), str(value)) for key, value in content["tags"].items()))
         return TaggedResource(
-            cloud_id, str(read["name"]), str(read["token"]), tags, "there", region=REGION, offering=alias
+            cloud_id, str(content["name"]), str(content["token"]), tags, "there", region=REGION, offering=alias
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return TaggedResource(cloud_id, token, token, (), INCOMPLETE, region=REGION, offering=alias)
 
 
-def _words(said: CommandOutput) -> str:
-    return one_line(said.err.decode("utf-8", errors="replace"), 120) or f"exit {said.exit_code}"
+def _error(output: CommandOutput) -> str:
+    return one_line(output.err.decode("utf-8", errors="replace"), 120) or f"exit {output.exit_code}"

@@ -1,4 +1,4 @@
-"""EC2: Amazon's own, and EC2-compatible clouds."""
+"""EC2 of Amazon and EC2-compatible clouds."""
 
 from cloudcmp.provider.aws.cloud import Ec2Provider
 from cloudcmp.provider.aws.policy import policy

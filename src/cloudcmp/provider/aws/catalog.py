@@ -1,4 +1,4 @@
-"""What an EC2 API has on its shelves: regions, instance types, images; unknown names are answered by the nearest."""
+"""Regions, instance types and images of an EC2 API, with hints for unknown names."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,35 +13,32 @@ from cloudcmp.provider.common.suggestions import check_name, check_system, neare
 
 
 class OfferingCatalog:
-    """Each list is fetched once. `compatible`: another cloud than AWS, which may not tell its types."""
+    """Fetches each list once. `compatible`: the cloud is not AWS and may not describe its instance types."""
 
     def __init__(self, name: str, sdk: Sdk, *, compatible: bool) -> None:
         self._name, self._sdk, self._compatible = name, sdk, compatible
         self._regions: tuple[str, ...] = ()
-        self._sold: dict[str, tuple[Offering, ...]] = {}
+        self._offerings: dict[str, tuple[Offering, ...]] = {}
         self._types: dict[tuple[str, str], dict[str, str]] = {}
         self._images: dict[tuple[str, str, str], Image] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The instance types of a region (without one: of the environment's), none for a region that is not enabled.
-
-        Prices are unknown: the study or a catalogue gives them.
-        """
-        where = region or self._sdk.home()
-        if where not in self._sold:
-            types = self._sdk.run_blocking(lambda: self._types_now(where), where)
+        """The instance types of a region (default: the environment's), without prices; none if it is not enabled."""
+        place = region or self._sdk.default_region()
+        if place not in self._offerings:
+            types = self._sdk.run_blocking(lambda: self._fetch_types(place), place)
             if types is None:
                 return ()
-            sold = (offering_of(self._name, where, response) for response in types)
-            self._sold[where] = tuple(sorted(sold, key=lambda one: one.name))
-        return self._sold[where]
+            offerings = (offering_of(self._name, place, response) for response in types)
+            self._offerings[place] = tuple(sorted(offerings, key=lambda one: one.name))
+        return self._offerings[place]
 
-    def _types_now(self, region: str) -> list[Any] | None:
-        """What the cloud tells of its instance types, None where it tells none or the region is not enabled."""
-        if region not in self._names(self._sdk.read_now("ec2", self._sdk.home(), "describe_regions")):
+    def _fetch_types(self, region: str) -> list[Any] | None:
+        """Descriptions of the instance types; None if the region is not enabled or the cloud has none."""
+        if region not in self._names(self._sdk.read_blocking("ec2", self._sdk.default_region(), "describe_regions")):
             return None
         try:
-            return self._sdk.pages_now(region, "describe_instance_types", "InstanceTypes")
+            return self._sdk.pages_blocking(region, "describe_instance_types", "InstanceTypes")
         except Refused as fault:
             if self._compatible and fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
                 return None
@@ -50,26 +47,26 @@ class OfferingCatalog:
     async def regions(self) -> tuple[str, ...]:
         """The regions that are enabled for the account."""
         if not self._regions:
-            self._regions = self._names(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
+            self._regions = self._names(await self._sdk.read("ec2", self._sdk.default_region(), "describe_regions"))
         return self._regions
 
-    def _names(self, answer: dict[str, Any]) -> tuple[str, ...]:
-        """The regions that an answer names; one that names none was cut short, for whoever answers is in one."""
-        names = tuple(sorted(str(one["RegionName"]) for one in answer.get("Regions") or ()))
+    def _names(self, response: dict[str, Any]) -> tuple[str, ...]:
+        """The region names in a response; an empty list is incomplete, since the endpoint itself is in a region."""
+        names = tuple(sorted(str(one["RegionName"]) for one in response.get("Regions") or ()))
         if not names:
             raise IncompleteListing.at(self._name, "describe_regions answered without regions", "ask again")
         return names
 
-    async def named(self, fault: Refused, region: str, offering: str) -> Refused:
-        """The refusal, with the nearest name where the instance type is unknown."""
+    async def with_suggestion(self, fault: Refused, region: str, offering: str) -> Refused:
+        """The refusal; if the instance type is unknown, with the nearest name as hint."""
         if not fault.is_refusal(RefusalKind.UNKNOWN_OFFERING):
             return fault
         known = await self._sdk.run_in_thread(lambda: self.offerings(region), region)
         hint = nearest(offering, [one.name for one in known])
         return Refused.at(f"{self._name}/{region}", fault.faults[0].what, hint)
 
-    async def known_region(self, region: str) -> None:
-        """Raises Refused for a region that is not enabled, naming the nearest."""
+    async def check_region(self, region: str) -> None:
+        """Raises Refused with the nearest name if a region is not enabled."""
         check_name(
             self._name,
             f"there is no region {region!r}, or it is not enabled",
@@ -78,11 +75,8 @@ class OfferingCatalog:
             "enabled are",
         )
 
-    async def _facts(self, region: str, offering: str) -> dict[str, str]:
-        """What is advertised of an instance type, nothing by a cloud that does not tell its types.
-
-        An unknown type is refused, naming the nearest.
-        """
+    async def _describe_type(self, region: str, offering: str) -> dict[str, str]:
+        """Attributes of a type, empty if the cloud describes none; raises Refused with the nearest name."""
         key = (region, offering)
         if key not in self._types:
             kind = "describe_instance_types"
@@ -90,39 +84,33 @@ class OfferingCatalog:
                 listed = await self._sdk.pages(region, kind, "InstanceTypes", InstanceTypes=[offering])
             except Refused as fault:
                 if not self._compatible or not fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
-                    raise await self.named(fault, region, offering) from None
+                    raise await self.with_suggestion(fault, region, offering) from None
                 listed = []
             self._types[key] = dict(offering_of(self._name, region, listed[0]).attributes) if listed else {}
         return self._types[key]
 
-    async def bursts(self, region: str, offering: str) -> bool | None:
-        """Whether an instance type has CPU credits, None where that is not told."""
-        facts = await self._facts(region, offering)
-        return facts.get("burstable") == "yes" if facts else None
+    async def has_credits(self, region: str, offering: str) -> bool | None:
+        """True if an instance type has CPU credits, None if unknown."""
+        attributes = await self._describe_type(region, offering)
+        return attributes.get("burstable") == "yes" if attributes else None
 
-    async def warm(self, region: str, offering: str, options: dict[str, str]) -> None:
-        """Look up now what a machine will need, so that nothing is asked between its request and RunInstances.
-
-        What fails is looked up again by the machine's own request, which tells why.
-        """
+    async def prefetch(self, region: str, offering: str, options: dict[str, str]) -> None:
+        """Fetches in advance what RunInstances needs; ignores failures, which the machine's own request reports."""
         with suppress(ProviderFault):
             await self.image_for(region, offering, options)
 
     async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
-        """The image of a machine: the study's, or the newest Debian for the type's processor.
-
-        Raises Refused where its machines are billed as something else than what the study's prices are for.
-        """
+        """The study's image, else the newest Debian; raises Refused if its billing differs from the study's prices."""
         system = options.get("os", "linux")
-        asked = options.get("image") or default_image(system)
-        facts = await self._facts(region, offering)
-        key = (region, asked, facts.get("architecture", "x86_64"))
+        image_name = options.get("image") or default_image(system)
+        attributes = await self._describe_type(region, offering)
+        key = (region, image_name, attributes.get("architecture", "x86_64"))
         if key not in self._images:
             self._images[key] = await find_image(self._sdk, *key)
         image = self._images[key]
-        check_system(f"{self._name}/{region}", asked, windows=image.windows, system=system)
+        check_system(f"{self._name}/{region}", image_name, windows=image.windows, system=system)
         if image.billed:
-            what = f"the image {asked} is billed as {image.billed}, which no price here counts"
+            what = f"the image {image_name} is billed as {image.billed}, which no price here counts"
             raise Refused.at(f"{self._name}/{region}", what, f"take another image, such as {default_image(system)}")
         return image
 
@@ -141,13 +129,13 @@ _ARCHITECTURES = {"arm64": "aarch64", "x86_64": "x86_64", "i386": "i386"}
 
 
 def category_of(name: str) -> str | None:
-    """The category that an instance type's family letters stand for, None for families that are not known here."""
+    """The category of an instance type by its family letters, None for an unknown family."""
     letters = re.match(r"[a-z]+", name)
     return _CATEGORIES.get(letters.group()) if letters else None
 
 
 def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offering:
-    """An instance type as DescribeInstanceTypes tells it; MiB become GiB, Gbit/s bytes a second."""
+    """An offering from a DescribeInstanceTypes entry; converts MiB to GiB and Gbit/s to bytes per second."""
     memory_mib = response.get("MemoryInfo", {}).get("SizeInMiB")
     vcpus = response.get("VCpuInfo", {}).get("DefaultVCpus")
     return Offering(

@@ -1,4 +1,4 @@
-"""EC2: Amazon's own, and other clouds that speak its language."""
+"""The driver for EC2 and EC2-compatible clouds."""
 
 import asyncio
 import time
@@ -15,40 +15,38 @@ from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.aws import listing
 from cloudcmp.provider.aws.catalog import OfferingCatalog
-from cloudcmp.provider.aws.firewalls import Firewalls, Traits, probe, tag_after, unknown
+from cloudcmp.provider.aws.firewalls import Firewalls, Traits, add_tags, detect_traits, rejects
 from cloudcmp.provider.aws.images import LINES
 from cloudcmp.provider.aws.launch import run_params, tags_of
 from cloudcmp.provider.aws.lifecycle import Ec2Lifecycle
 from cloudcmp.provider.aws.preflight import Preflight, account_of, date_of
-from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends, safeguards_of
+from cloudcmp.provider.aws.safeguards import AWS, COMPATIBLE, SAFEGUARDS, ends_itself, safeguards_of
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.firewall_rules import Rule
-from cloudcmp.provider.common.responses import id_in
+from cloudcmp.provider.common.responses import require_id
 
 ADDRESS = Price(
     Decimal("0.005"), "USD", "its public IPv4 address, https://aws.amazon.com/vpc/pricing/", date(2024, 2, 1)
 )
-"""What each public address costs, in every region, from this day on."""
+"""The price of each public address, in every region, from this date."""
 DEDICATED = Price(
     Decimal("2"),
     "USD",
     "for each region and hour with machines of tenancy: dedicated, https://aws.amazon.com/ec2/pricing/dedicated-instances/",
 )
-"""What a region costs beside its dedicated machines, for each hour of the clock in which one runs."""
+"""The extra price of a region for each clock hour in which a dedicated machine runs."""
 ROOT = Volume("gp2", 8 * 2**30, root=True)
-"""The disk that is counted under the system where the study writes none: the size of most public images, of the dearer
-one of the two types that they have (R)."""
+"""The root disk assumed if the study writes none: the size of most public images, of their more expensive type (R)."""
 FREE = ("zone",)
-"""Paths over which traffic is not billed: private addresses in one zone (https://aws.amazon.com/ec2/pricing/on-demand/).
-"""
+"""Paths without traffic charges: private addresses in one zone (https://aws.amazon.com/ec2/pricing/on-demand/)."""
 UNCOUNTED = (
-    "further disks that an image brings, and what its own is larger than 8 GiB",
-    "traffic to and from where cloudcmp runs",
+    "further disks of an image, and the part of its own above 8 GiB",
+    "traffic between the cloud and cloudcmp",
     "CPU time beyond the credits under credits: unlimited",
 )
-"""What is billed and cannot be told from what a study says: in words, for its plan."""
+"""Billed items that a study file does not determine; the plan lists them."""
 
 
 _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownBehavior")
@@ -57,15 +55,15 @@ _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownB
 BILLING = Billing(
     60.0, 1.0, ADDRESS, UNCOUNTED, images=tuple(LINES), dedicated=DEDICATED, root=ROOT, free=FREE, spot_capped=True
 )
-"""How Amazon bills what cloudcmp makes there."""
+"""How Amazon bills the resources of a study."""
 
 
 class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
-    """Machines of EC2 or of an EC2-compatible cloud, whose endpoint the environment names (AWS_ENDPOINT_URL_EC2).
+    """Machines of EC2 or of an EC2-compatible cloud, whose endpoint is in AWS_ENDPOINT_URL_EC2.
 
-    It was tested against an emulator (moto behind a fault proxy), never on a real account. It makes no key pairs, no
-    elastic addresses and no networks: the account needs a default VPC. `settle_s` and `clock` are as in `Absence`,
-    `pause_s` is between looks.
+    Tested against an emulator (moto behind a fault proxy), never on a real account. Creates no key pairs, elastic
+    addresses or networks: the account needs a default VPC. `settle_s` and `clock` are as in `Absence`; `pause_s` is the
+    poll interval.
     """
 
     def __init__(
@@ -78,8 +76,8 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name = name
-        # Amazon bills seconds after the first minute, but the hour begun of some publishers' systems, such as SUSE's:
-        # https://aws.amazon.com/ec2/pricing/on-demand/. Of other clouds nothing is known, so whole hours are counted.
+        # Amazon bills per second after the first minute, but some publishers' systems, such as SUSE, per started hour:
+        # https://aws.amazon.com/ec2/pricing/on-demand/. Other clouds' terms are unknown, so whole hours are counted.
         self.billing = BILLING if name == AWS else Billing()
         self.safeguards: tuple[Safeguard, ...] = SAFEGUARDS[name]
         self._sdk = sdk or Sdk(name)
@@ -95,15 +93,15 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
     # -- looking around
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
-        """The safeguards as they are for a plan's own candidates and trials."""
+        """The safeguards for a plan's candidates and trials."""
         return safeguards_of(self.name, plan)
 
     def ends(self, request: CreateRequest) -> bool:
-        """Whether a machine is known to end itself: not where its image is the user's own, or Windows."""
-        return ends(dict(request.options))
+        """True if a machine is known to end itself: not if its image is the user's own, or Windows."""
+        return ends_itself(dict(request.options))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Credentials, account, clock, names, rights, quota, and capabilities where it is not AWS; creates nothing."""
+        """Checks credentials, account, clock, names, rights, quota and capabilities; creates nothing."""
         self._ready()
         preflight = Preflight(
             self._sdk, self._traits, self._catalog.regions, self._catalog.image_for, compatible=self._compatible
@@ -111,79 +109,79 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         return await preflight.run(candidates)
 
     async def account(self) -> str:
-        """The account of the credentials, and the endpoint where one is named."""
+        """The account of the credentials, and the endpoint if one is set."""
         self._ready()
         return await account_of(self._sdk, compatible=self._compatible)
 
     async def date(self) -> float | None:
-        """The time by this cloud's own clock (Unix s), from the head of an answer."""
+        """The time by this cloud's clock (Unix s), from a response header."""
         self._ready()
-        return date_of(await self._sdk.read("ec2", self._sdk.home(), "describe_regions"))
+        return date_of(await self._sdk.read("ec2", self._sdk.default_region(), "describe_regions"))
 
     # -- leases
 
     async def _check(self, request: CreateRequest) -> None:
-        await self._catalog.known_region(request.region)
+        await self._catalog.check_region(request.region)
 
-    async def _warm(self, request: CreateRequest) -> None:
-        await self._catalog.warm(request.region, request.offering, dict(request.options))
+    async def _prefetch(self, request: CreateRequest) -> None:
+        await self._catalog.prefetch(request.region, request.offering, dict(request.options))
 
     async def _create_machine(self, request: CreateRequest) -> str:
         image = await self._catalog.image_for(request.region, request.offering, dict(request.options))
-        bursts = await self._catalog.bursts(request.region, request.offering)
-        params = run_params(request, image, compatible=self._compatible, bursts=bursts)
-        answer = await self._run(request, params)
-        id = id_in(answer, "Instances", 0, "InstanceId", where=request.name)
-        if "TagSpecifications" in self._traits.lacks:
-            await self._tag_or_end(request, id)
+        has_credits = await self._catalog.has_credits(request.region, request.offering)
+        params = run_params(request, image, compatible=self._compatible, has_credits=has_credits)
+        response = await self._run_instances(request, params)
+        id = require_id(response, "Instances", 0, "InstanceId", where=request.name)
+        if "TagSpecifications" in self._traits.unsupported:
+            await self._tag_or_terminate(request, id)
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
         group = await self._firewalls.create(request)
         if not self._compatible:
-            return await self._firewalls.prove(request, group)
+            return await self._firewalls.check_deletable(request, group)
         try:
-            await self._tracked(request, group)
+            await self._check_tracking(request, group)
         except BaseException as error:
             await self._firewalls.undo(request, group, error)
             raise
         return group
 
-    async def _tracked(self, request: CreateRequest, group: str) -> None:
-        """Raises Refused where what is made could not be found again, and the study does not take that risk."""
-        await probe(self._sdk, self._traits, request.region, group, request.token)
-        untracked = not (self._traits.tags or self._traits.token)
-        if untracked and dict(request.options).get("accept_untracked") != "yes":
+    async def _check_tracking(self, request: CreateRequest, group: str) -> None:
+        """Raises Refused if lost resources could not be found again and the study does not accept that risk."""
+        await detect_traits(self._sdk, self._traits, request.region, group, request.token)
+        unknown = not (self._traits.tags or self._traits.token)
+        if unknown and dict(request.options).get("accept_untracked") != "yes":
             what = (
                 "this cloud keeps neither tags nor client tokens: a machine whose answer is lost is never found again"
             )
             raise Refused.at(f"{self.name}/{request.region}", what, "accept_untracked: true takes the risk")
 
-    async def _run(self, request: CreateRequest, params: dict[str, Any]) -> dict[str, Any]:
-        """RunInstances; again only where surely nothing was made: a group not seen yet, an unknown parameter."""
-        tries = 10
+    async def _run_instances(self, request: CreateRequest, params: dict[str, Any]) -> dict[str, Any]:
+        """Calls RunInstances; repeats it only if surely nothing was created: a new group, or an unknown parameter."""
+        attempts = 10
         while True:
-            kept = {key: value for key, value in params.items() if key not in self._traits.lacks}
+            known = {key: value for key, value in params.items() if key not in self._traits.unsupported}
             try:
-                return await self._sdk.change(request.region, "run_instances", **kept)
+                return await self._sdk.change(request.region, "run_instances", **known)
             except Refused as fault:
-                tries -= 1
-                lacking = next((key for key in _OPTIONAL if key in kept and unknown(fault, key.rstrip("s"))), None)
-                if self._compatible and lacking:
-                    self._traits.lacks.add(lacking)
-                elif fault.is_refusal(RefusalKind.MISSING) and tries:  # what was just made is not seen everywhere yet
+                attempts -= 1
+                rejected = next((key for key in _OPTIONAL if key in known and rejects(fault, key.rstrip("s"))), None)
+                if self._compatible and rejected:
+                    self._traits.unsupported.add(rejected)
+                elif fault.is_refusal(RefusalKind.MISSING) and attempts:  # the group may not be visible yet
                     await asyncio.sleep(self._pause_s)
                 else:
-                    raise await self._catalog.named(fault, request.region, request.offering) from None
+                    raise await self._catalog.with_suggestion(fault, request.region, request.offering) from None
 
-    async def _tag_or_end(self, request: CreateRequest, id: str) -> None:
-        """Tag a machine where the call itself cannot; one that can be neither tagged nor found is asked to end.
+    async def _tag_or_terminate(self, request: CreateRequest, id: str) -> None:
+        """Tags a machine after its creation; terminates it if it can be neither tagged nor found by token.
 
-        Raises only where it is seen gone. Else its id must be told, for nothing else leads to it, and whoever looks for
-        it is told that it ends, whatever the cloud says: so it is not used, and ended with its launch.
+        Raises only if the machine is seen gone. Otherwise the caller needs its id, the only way to find it: `look`
+        reports the machine as gone from then on, so its launch ends it without using it.
         """
         try:
-            await tag_after(self._sdk, request.region, id, tags_of(request))
+            await add_tags(self._sdk, request.region, id, tags_of(request))
         except ProviderFault as fault:
             if self._traits.token:
                 return
@@ -192,13 +190,13 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
                 raise ProviderFault.at(request.name, why, "it was ended again") from fault
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-        """Machines, volumes that would stay, and groups of a study, by tag and by token."""
-        where = (region,) if region else await self._catalog.regions()
-        found = [await listing.find(self._sdk, self._traits, one, study, token) for one in where]
-        return tuple(item for some in found for item in some)
+        """Machines, detached volumes and groups of a study, by tag and by token."""
+        regions = (region,) if region else await self._catalog.regions()
+        resources = [await listing.find(self._sdk, self._traits, one, study, token) for one in regions]
+        return tuple(item for items in resources for item in items)
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our schema's tag in all enabled regions."""
+        """All resources with the schema tag in all enabled regions."""
         self._ready()
         return await listing.leftovers(self._sdk, self._catalog.regions)
 
@@ -213,7 +211,7 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
         return await self._lifecycle.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Stop, change the type, start; raises Refused where the type or the market does not allow it."""
+        """Stops, changes the type, starts; raises Refused if the type or the market does not allow it."""
         self._ready()
         await self._lifecycle.resize(handle, offering, stopped)
 

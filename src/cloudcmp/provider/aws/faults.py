@@ -1,4 +1,4 @@
-"""What an error of an EC2 API, or of the way there, means: told apart, with the provider's own code in the line.
+"""Converts errors of an EC2 API or of the connection, keeping the provider's own code.
 
 Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
 """
@@ -8,7 +8,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -20,10 +20,10 @@ _CAPACITY = {
     "SpotMaxPriceTooLow",
     "UnfulfillableCapacity",
 }
-_UNUSABLE = {"CredentialRetrievalError", "PartialCredentialsError", "ProfileNotFound"}
-_NO_WAY = {"EndpointConnectionError", "ConnectTimeoutError"}
-_BY_PROXY = "ProxyConnectionError"
-_SET = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+_CREDENTIAL_ERRORS = {"CredentialRetrievalError", "PartialCredentialsError", "ProfileNotFound"}
+_UNREACHED = {"EndpointConnectionError", "ConnectTimeoutError"}
+_PROXY_ERROR = "ProxyConnectionError"
+_CREDENTIALS_HINT = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 _CREDENTIALS = {
     "AuthFailure": "the key or its secret is wrong",
     "ExpiredToken": "the credentials have expired",
@@ -49,12 +49,12 @@ _THROTTLED = {
     "TooManyRequestsException",
 }
 DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
-"""What is answered where the user may not do it."""
-# The request arrived before, in this form or another: what came of it is to be looked for, never made again.
+"""Codes for a missing right."""
+# The request arrived before, in this form or another: look for its result, and never repeat it.
 _DONE_BEFORE = {"IdempotentParameterMismatch", "InvalidGroup.Duplicate"}
 _TRUNCATED_LIST = {"InvalidNextToken", "InvalidPaginationToken"}
 
-_NO_TYPE = "Invalid instance type"
+_UNKNOWN_TYPE_TEXT = "Invalid instance type"
 _REASONS = (
     (("InvalidAction", "UnsupportedOperation"), errors.RefusalKind.UNKNOWN_ACTION),
     (("UnknownParameter", "InvalidParameterCombination"), errors.RefusalKind.UNKNOWN_PARAMETER),
@@ -64,53 +64,53 @@ _REASONS = (
     (("InvalidGroup.NotFound", "InvalidInstanceID.NotFound"), errors.RefusalKind.MISSING),
     (("InvalidPlacementGroup.Unknown", "InvalidVolume.NotFound"), errors.RefusalKind.MISSING),
 )
-"""How codes begin, and what the driver takes them for."""
+"""Prefixes of codes, and their meaning for the driver."""
 RENEW = "renew them (aws sso login, or new keys), then run again"
 POLICY = "give the user the policy of docs/reference/aws-policy.json"
-_KINDS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
+_FAULTS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
     (_CAPACITY, errors.NoCapacity, "try later, another type or another region"),
     (_THROTTLED, errors.Throttled, "wait, and ask less often"),
     (DENIED, errors.NotAllowed, POLICY),
-    (_DONE_BEFORE, errors.LostAnswer, LOOKED_FOR),
+    (_DONE_BEFORE, errors.LostAnswer, SEARCH_NOTICE),
 )
 
 
 def cloud_error(error: BaseException) -> CloudError | None:
-    """The provider's own error in one of botocore's, None for anything that never came to an answer."""
+    """The cloud's error inside a botocore error, None if there was no response."""
     response: Any = getattr(error, "response", None)
     if not isinstance(response, dict) or "Error" not in response:
         return None
     cause = response["Error"]
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     return CloudError(
-        one_line(str(cause.get("Code", "unknown"))), one_line(_bare(str(cause.get("Message", "")))), int(status)
+        one_line(str(cause.get("Code", "unknown"))), one_line(_without_blob(str(cause.get("Message", "")))), int(status)
     )
 
 
-def _bare(text: str) -> str:
-    """A message without the encoded blob that may end it."""
+def _without_blob(text: str) -> str:
+    """The message without the encoded blob at its end."""
     return text.partition("Encoded authorization failure message")[0]
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Our error for one of botocore's. `changes`: the call makes or ends something, so that a lost answer matters."""
+    """Converts a botocore error. `changes`: the call creates or deletes something, so a lost response matters."""
     cause = cloud_error(error)
     if cause is None:
-        return _unanswered(error, where, changes=changes)
-    return (_refusal(cause, where) or _unclear(cause, where, changes=changes)).because(reason_of(cause))
+        return _transport_fault(error, where, changes=changes)
+    return (_refusal(cause, where) or _other_fault(cause, where, changes=changes)).because(reason_of(cause))
 
 
 def reason_of(cause: CloudError) -> errors.Refusal:
-    """What an error means, where the driver acts on it."""
-    if cause.code == "InvalidParameterValue" and cause.text.startswith(_NO_TYPE):
+    """The meaning of an error, if the driver acts on it."""
+    if cause.code == "InvalidParameterValue" and cause.text.startswith(_UNKNOWN_TYPE_TEXT):
         return errors.Refusal(errors.RefusalKind.UNKNOWN_OFFERING, cause.code, cause.text)
     kind = next((kind for begins, kind in _REASONS if cause.code.startswith(begins)), errors.RefusalKind.OTHER)
     return errors.Refusal(errors.RefusalKind.DENIED if cause.code in DENIED else kind, cause.code, cause.text)
 
 
 def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
-    """What the provider surely did not do, None for other errors."""
-    for codes, kind, hint in _KINDS:
+    """The fault for an error after which surely nothing was done, None for other errors."""
+    for codes, kind, hint in _FAULTS:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
     if cause.code.endswith("LimitExceeded") or cause.code in {"MaxSpotInstanceCountExceeded", "ResourceCountExceeded"}:
@@ -122,7 +122,7 @@ def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
     return None
 
 
-def _unclear(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
+def _other_fault(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
     if cause.code in _TRUNCATED_LIST:
         return errors.IncompleteListing.at(where, cause.line, "ask again")
     if cause.status >= 500:
@@ -131,19 +131,19 @@ def _unclear(cause: CloudError, where: str, *, changes: bool) -> errors.Provider
     return errors.Refused.at(where, cause.line, "change what is asked for")
 
 
-def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """No answer that could be read. The names are botocore's exception classes, told by name to keep it unimported."""
+def _transport_fault(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
+    """The fault for a missing or unreadable response. Compares class names, so that botocore stays unimported."""
     kind = type(error).__name__
     if kind == "NoCredentialsError":
-        return errors.NoCredentials.at(where, "there are no credentials", _SET)
+        return errors.NoCredentials.at(where, "there are no credentials", _CREDENTIALS_HINT)
     if kind == "ConfigParseError":
         return errors.BadCredentials.at(
-            where, _misread(error), "mend that file, or name another: AWS_SHARED_CREDENTIALS_FILE"
+            where, _unreadable_settings(error), "mend that file, or name another: AWS_SHARED_CREDENTIALS_FILE"
         )
-    if "Token" in kind or "SSO" in kind or kind in _UNUSABLE:
+    if "Token" in kind or "SSO" in kind or kind in _CREDENTIAL_ERRORS:
         return errors.BadCredentials.at(where, f"the credentials cannot be had ({kind})", RENEW)
-    # A proxy that drops the connection after the whole request is told like one that was never reached.
-    unsent = kind in _NO_WAY or (kind == _BY_PROXY and not changes)
+    # A proxy that drops the connection after the request raises the same error as an unreachable one.
+    unsent = kind in _UNREACHED or (kind == _PROXY_ERROR and not changes)
     if unsent or kind == "SSLError":
         silent = errors.Unreached if unsent else errors.ProviderFault
         return silent.at(where, f"it cannot be reached ({kind})", "check the network and the region's name")
@@ -152,10 +152,10 @@ def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.Cl
     return lost_response(kind, where, changes=changes)
 
 
-def _misread(error: BaseException) -> str:
-    """Which settings file cannot be read, and where; never what the line holds, which may be a secret."""
-    kept: Mapping[str, Any] = getattr(error, "kwargs", {})
-    why = kept.get("error")
-    number = getattr(why, "lineno", None) or next((line for line, _ in getattr(why, "errors", ())), None)
-    place = f"{kept.get('path', 'a settings file')}{f', line {number}' if number else ''}"
-    return f"{one_line(place)} cannot be read as AWS settings ({type(why).__name__})"
+def _unreadable_settings(error: BaseException) -> str:
+    """Which settings file cannot be read, and at which line; never the line's text, which may be a secret."""
+    details: Mapping[str, Any] = getattr(error, "kwargs", {})
+    cause = details.get("error")
+    line = getattr(cause, "lineno", None) or next((line for line, _ in getattr(cause, "errors", ())), None)
+    place = f"{details.get('path', 'a settings file')}{f', line {line}' if line else ''}"
+    return f"{one_line(place)} cannot be read as AWS settings ({type(cause).__name__})"

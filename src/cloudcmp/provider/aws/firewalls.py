@@ -1,7 +1,4 @@
-"""What a launch stands on: a security group that lets in the controller and the launch's own machines, nobody else.
-
-Beside it, where the study asks for one, a placement group. Both cost nothing.
-"""
+"""The security and placement group of a launch; the group admits only the controller and the launch's machines."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,138 +13,134 @@ from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.address import allowed_nets, login_ports
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule
 from cloudcmp.provider.common.inventory import SCHEMA_TAG
-from cloudcmp.provider.common.responses import LOOKED_FOR, id_in, left_behind, unless_missing
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, leftover_fault, none_if_missing, require_id
 
-_TRIES = 10
-_PROOFS = 3
+_ATTEMPTS = 10
+_DRY_RUNS = 3
 _DELETE = "ec2:DeleteSecurityGroup"
-_ENDING = ("deleting", "deleted")
+_DELETED_STATES = ("deleting", "deleted")
 
 
 @dataclass(slots=True)
 class Traits:
-    """What an EC2-compatible cloud was seen to do; `lacks` are parameters that it does not know.
+    """What an EC2-compatible cloud supports, as far as observed. `unsupported` are parameters that it does not know.
 
-    `tags`: whether tags hold; `token`: whether machines are found by their token. None where it was not seen yet.
-    `deletes`: for each region whether a group of ours may be deleted, as far as it was tried.
+    `tags`: it keeps tags; `token`: it finds machines by their token; None if not yet observed. `deletable`: for each
+    region, whether our groups may be deleted, as far as tried.
     """
 
     tags: bool | None = None
     token: bool | None = None
-    lacks: set[str] = field(default_factory=set)
-    deletes: dict[str, bool] = field(default_factory=dict)
+    unsupported: set[str] = field(default_factory=set)
+    deletable: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Firewalls:
-    """The groups of one cloud; `pause_s` between tries, while a new group is not seen everywhere yet."""
+    """The security groups of one cloud; `pause_s` is the wait between attempts while a new group is not yet visible."""
 
     sdk: Sdk
     traits: Traits
     pause_s: float = 2.0
 
     async def create(self, request: CreateRequest) -> str:
-        """A group with its rules, or none: one whose rules fail is deleted again. Asking again gives the same group.
-
-        Raises Refused and the kinds of ProviderFault.
-        """
-        rules = _rules(request)
-        if self.traits.deletes.get(request.region) is False:
+        """Creates a group with its rules, or none: deletes it again if its rules fail. Idempotent."""
+        rules = _login_rules(request)
+        if self.traits.deletable.get(request.region) is False:
             raise NotAllowed.at(request.name, "the last group that was made here may not be deleted", POLICY)
-        group = await self._group(request)
+        group = await self._create_group(request)
         try:
-            if "TagSpecifications" in self.traits.lacks:
-                await tag_after(self.sdk, request.region, group, tags_of(request))
-            await self._open(request.region, group, rules)
-            await self._place(request, group)
+            if "TagSpecifications" in self.traits.unsupported:
+                await add_tags(self.sdk, request.region, group, tags_of(request))
+            await self._add_rules(request.region, group, rules)
+            await self._create_placement_group(request, group)
         except BaseException as error:
             await self.undo(request, group, error)
             raise
         return group
 
-    async def prove(self, request: CreateRequest, group: str) -> str:
-        """Try by a dry run, once a region, whether a group of ours may be deleted, before any machine stands on it.
+    async def check_deletable(self, request: CreateRequest, group: str) -> str:
+        """Tries once per region, by a dry run, if our groups may be deleted; returns the group that exists afterwards.
 
-        The group that is there afterwards. Raises Refused where it may not be deleted, or the base fault that says that
-        it stays. What comes else tells nothing, and the next group is tried. Only for AWS: other clouds may take a dry
-        run for a real one.
+        Raises Refused if deletion is denied, or the base fault if the group stays as well. An inconclusive dry run is
+        repeated on the next group. For AWS only: other clouds may execute a dry run.
         """
-        if request.region in self.traits.deletes:
+        if request.region in self.traits.deletable:
             return group
-        for left in reversed(range(_PROOFS)):
+        for left in reversed(range(_DRY_RUNS)):
             verdict = await self._may_delete(request.region, group)
             if verdict.kind is not RefusalKind.DENIED:
                 if verdict.kind is RefusalKind.ALLOWED:
-                    self.traits.deletes[request.region] = True
+                    self.traits.deletable[request.region] = True
                 return group
             if left:
-                await asyncio.sleep(self.pause_s)  # the tag that the right rests on may not be seen yet
+                await asyncio.sleep(self.pause_s)  # the tag that grants the right may not be visible yet
         refusal = NotAllowed.at(
             request.name, f"{verdict.code}: what was just made may not be deleted ({_DELETE})", POLICY
         )
-        self.traits.deletes[request.region] = False
+        self.traits.deletable[request.region] = False
         await self.undo(request, group, refusal)
-        # It could be deleted after all: another one stands in for it.
-        self.traits.deletes[request.region] = True
+        # The deletion succeeded after all: create another group.
+        self.traits.deletable[request.region] = True
         return await self.create(request)
 
     async def _may_delete(self, region: str, group: str) -> Refusal:
-        """The answer to a dry run of deleting a group; one of no kind where it tells nothing."""
+        """The outcome of a dry run of deleting a group; OTHER if inconclusive."""
         try:
             await self.sdk.read("ec2", region, "delete_security_group", DryRun=True, GroupId=group)
         except Refused as fault:
             return fault.reason or Refusal(RefusalKind.OTHER)
         except ProviderFault:
-            pass  # the group is there and its id must be told: the next call raises what is wrong
+            pass  # the caller needs the group's id; the next call raises the fault
         return Refusal(RefusalKind.OTHER)
 
     async def undo(self, request: CreateRequest, group: str, error: BaseException) -> None:
-        """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
+        """Deletes a useless group. If it stays, raises no Refused, so that the lease stays open."""
         try:
             stays = "" if await self._delete_new(request.region, group) else "it cannot be deleted yet"
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
-            raise left_behind(request.name, error, f"its group {group} is still there: {stays}") from error
+            raise leftover_fault(request.name, error, f"its group {group} is still there: {stays}") from error
 
     async def _delete_new(self, region: str, group: str) -> bool:
-        """Delete what was just made, which may not be seen everywhere yet; whether that was accepted."""
-        for left in reversed(range(_TRIES)):
+        """Deletes a new group, which may not be visible yet; True if that was accepted."""
+        for left in reversed(range(_ATTEMPTS)):
             if await self.destroy(region, group):
                 return True
             if left:
                 await asyncio.sleep(self.pause_s)
         return False
 
-    async def _group(self, request: CreateRequest) -> str:
-        """The empty group, found again where the answer was lost or an earlier try made it."""
-        params: dict[str, Any] = {"GroupName": request.name, "Description": described(request.token)}
+    async def _create_group(self, request: CreateRequest) -> str:
+        """Creates the empty group, or finds it if its response was lost or an earlier attempt made it."""
+        params: dict[str, Any] = {"GroupName": request.name, "Description": description_of(request.token)}
         tags = tags_of(request)
-        if "TagSpecifications" not in self.traits.lacks:
+        if "TagSpecifications" not in self.traits.unsupported:
             params["TagSpecifications"] = [{"ResourceType": "security-group", "Tags": tags}]
         try:
-            made = await self.sdk.change(request.region, "create_security_group", **params)
-            return id_in(made, "GroupId", where=request.name)
+            response = await self.sdk.change(request.region, "create_security_group", **params)
+            return require_id(response, "GroupId", where=request.name)
         except LostAnswer as fault:
-            return await self._again(request, fault)
+            return await self._find_lost_group(request, fault)
         except Refused as fault:
-            if not unknown(fault, "TagSpecification") or "TagSpecifications" not in params:
+            if not rejects(fault, "TagSpecification") or "TagSpecifications" not in params:
                 raise
-            self.traits.lacks.add("TagSpecifications")
-            return await self._group(request)
+            self.traits.unsupported.add("TagSpecifications")
+            return await self._create_group(request)
 
-    async def _again(self, request: CreateRequest, fault: LostAnswer) -> str:
-        """The group whose answer was lost; a base fault where it is not found, for it has no rules yet."""
-        for _ in range(_TRIES):
-            found = await groups_by_token(self.sdk, request.region, request.token)
-            if found:
-                return str(found[0]["GroupId"])
+    async def _find_lost_group(self, request: CreateRequest, fault: LostAnswer) -> str:
+        """The group whose response was lost; raises the base fault if not found, since it has no rules yet."""
+        for _ in range(_ATTEMPTS):
+            groups = await groups_by_token(self.sdk, request.region, request.token)
+            if groups:
+                return str(groups[0]["GroupId"])
             await asyncio.sleep(self.pause_s)
-        raise ProviderFault.at(request.name, fault.faults[0].what, LOOKED_FOR)
+        raise ProviderFault.at(request.name, fault.faults[0].what, SEARCH_NOTICE)
 
-    async def _open(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
+    async def _add_rules(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
         own = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(_ATTEMPTS)):
             try:
                 await self.sdk.change(
                     region, "authorize_security_group_ingress", again=True, GroupId=group, IpPermissions=[*rules, own]
@@ -160,7 +153,7 @@ class Firewalls:
                     raise
             await asyncio.sleep(self.pause_s)
 
-    async def _place(self, request: CreateRequest, group: str) -> None:
+    async def _create_placement_group(self, request: CreateRequest, group: str) -> None:
         strategy = dict(request.options).get("placement")
         if strategy not in STRATEGIES:
             return
@@ -174,58 +167,58 @@ class Firewalls:
         )
 
     async def destroy(self, region: str, id: str) -> bool:
-        """Ask for a group to be deleted, and for the placement group beside it; False where there was none."""
+        """Requests the deletion of a group and of its placement group; False if there was none."""
         if id.startswith("pg-"):
             return await self._delete_placements(region, "GroupId", id)
         await self._delete_placements(region, "GroupName", placement_of(id))
-        return await self._unless_gone(region, "delete_security_group", GroupId=id)
+        return await self._delete_if_present(region, "delete_security_group", GroupId=id)
 
     async def _delete_placements(self, region: str, key: str, value: str) -> bool:
-        """Delete the placement group that is listed with a name or an id; False where there was none.
+        """Deletes the listed placement group with this name or id; False if there was none.
 
-        One that was never made is not asked to be deleted: it bears no tag, so that a user whose rights rest on tags is
-        refused, and the firewall group would stay.
+        Never requests the deletion of an unlisted one: it has no tag, so a user whose rights depend on tags would be
+        refused.
         """
-        names = [str(one["GroupName"]) for one in await self._placements(region, key, value)]
-        return any([await self._unless_gone(region, "delete_placement_group", GroupName=name) for name in names])
+        names = [str(one["GroupName"]) for one in await self._list_placements(region, key, value)]
+        return any([await self._delete_if_present(region, "delete_placement_group", GroupName=name) for name in names])
 
-    async def _placements(self, region: str, key: str, value: str) -> list[Any]:
-        """The placement groups of ours that are listed with a name or an id, for which there is no filter."""
-        if "placement" in self.traits.lacks:
+    async def _list_placements(self, region: str, key: str, value: str) -> list[Any]:
+        """Our placement groups with this name or id; the API has no filter for either."""
+        if "placement" in self.traits.unsupported:
             return []
-        ask = [{"Name": "tag-key", "Values": [SCHEMA_TAG]}]
+        filters = [{"Name": "tag-key", "Values": [SCHEMA_TAG]}]
         try:
-            found = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=ask)
+            groups = await self.sdk.pages(region, "describe_placement_groups", "PlacementGroups", Filters=filters)
         except Refused as fault:
             if not fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
                 raise
-            self.traits.lacks.add("placement")
+            self.traits.unsupported.add("placement")
             return []
-        return [one for one in found if one.get(key) == value and one.get("State") not in _ENDING]
+        return [one for one in groups if one.get(key) == value and one.get("State") not in _DELETED_STATES]
 
-    async def _unless_gone(self, region: str, action: str, **params: Any) -> bool:
-        return await unless_missing(self.sdk.change(region, action, again=True, **params)) is not None
+    async def _delete_if_present(self, region: str, action: str, **params: Any) -> bool:
+        return await none_if_missing(self.sdk.change(region, action, again=True, **params)) is not None
 
     async def rules(self, region: str, id: str) -> list[Rule]:
-        """The rules that the cloud holds for a group."""
+        """The rules of a group, as the cloud lists them."""
         groups = await self.sdk.pages(
             region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", id)]
         )
-        return [rule for group in groups for one in group.get("IpPermissions") or () for rule in _held(one, id)]
+        return [rule for group in groups for one in group.get("IpPermissions") or () for rule in _to_rules(one, id)]
 
-    async def there(self, region: str, id: str) -> bool:
-        """Whether a list still shows a group; raises IncompleteListing where the list does not come whole."""
+    async def exists(self, region: str, id: str) -> bool:
+        """True if a group is listed; raises IncompleteListing."""
         if id.startswith("pg-"):
-            return bool(await self._placements(region, "GroupId", id))
-        ask = [_by("group-id", id)]
-        return bool(await self.sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=ask))
+            return bool(await self._list_placements(region, "GroupId", id))
+        filters = [_by("group-id", id)]
+        return bool(await self.sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=filters))
 
 
 def _by(name: str, *values: str) -> dict[str, Any]:
     return {"Name": name, "Values": list(values)}
 
 
-def _held(permission: dict[str, Any], group: str) -> Iterator[Rule]:
+def _to_rules(permission: dict[str, Any], group: str) -> Iterator[Rule]:
     """The rules in one permission of a group."""
     kind = str(permission.get("IpProtocol"))
     first, last = permission.get("FromPort", -1), permission.get("ToPort", -1)
@@ -238,49 +231,49 @@ def _held(permission: dict[str, Any], group: str) -> Iterator[Rule]:
     return (Rule(source, ANY if kind == "-1" else kind, ports) for source in sources)
 
 
-def described(token: str) -> str:
-    """The description that a group of ours has, for groups take no idempotency token."""
+def description_of(token: str) -> str:
+    """The description of our groups: it holds the token, since groups take no idempotency token."""
     return f"cloudcmp {token}"
 
 
 def token_in(description: str) -> str | None:
-    """The token in a group's description, None for a group that is not described by us."""
+    """The token in a group's description, None if the group is not ours."""
     head, _, token = description.partition(" ")
     return token if head == "cloudcmp" and token else None
 
 
 async def groups_by_token(sdk: Sdk, region: str, token: str) -> list[Any]:
-    """The groups that were made with a token."""
-    wanted = [_by("description", described(token))]
-    return await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=wanted)
+    """The groups that were created with a token."""
+    filters = [_by("description", description_of(token))]
+    return await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=filters)
 
 
-async def tag_after(sdk: Sdk, region: str, id: str, tags: list[dict[str, str]]) -> None:
-    """Tag what was just made, for clouds that cannot do it in the same call."""
+async def add_tags(sdk: Sdk, region: str, id: str, tags: list[dict[str, str]]) -> None:
+    """Tags a new resource, for clouds that cannot tag it in the creating call."""
     await sdk.change(region, "create_tags", again=True, Resources=[id], Tags=tags)
 
 
-def unknown(fault: Refused, parameter: str) -> bool:
-    """Whether a cloud refused because it does not know a parameter."""
+def rejects(fault: Refused, parameter: str) -> bool:
+    """True if a cloud refused because it does not know a parameter."""
     why = fault.reason
     return why is not None and why.kind is RefusalKind.UNKNOWN_PARAMETER and parameter in why.text
 
 
-def _rules(request: CreateRequest) -> list[dict[str, Any]]:
-    """One rule a door, for the controller's addresses only; raises Refused without any, or for a wide one."""
+def _login_rules(request: CreateRequest) -> list[dict[str, Any]]:
+    """A rule for each login port that admits the controller only; raises Refused without a narrow address."""
     nets = allowed_nets(request)
     v4 = [{"CidrIp": str(net)} for net in nets if net.version == 4]
     v6 = [{"CidrIpv6": str(net)} for net in nets if net.version == 6]
     ranges = ({"IpRanges": v4} if v4 else {}) | ({"Ipv6Ranges": v6} if v6 else {})
-    return [{"IpProtocol": "tcp", "FromPort": door, "ToPort": door, **ranges} for door in login_ports(request)]
+    return [{"IpProtocol": "tcp", "FromPort": port, "ToPort": port, **ranges} for port in login_ports(request)]
 
 
-async def probe(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:
-    """See what an EC2-compatible cloud does, on a free group that was just made, and by a filter."""
+async def detect_traits(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:
+    """Observes the traits of an EC2-compatible cloud on a new, free group and by a filter."""
     if traits.tags is None:
-        found = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", group)])
-        held = {tag["Key"] for one in found for tag in one.get("Tags", ())}
-        traits.tags = SCHEMA_TAG in held
+        groups = await sdk.pages(region, "describe_security_groups", "SecurityGroups", Filters=[_by("group-id", group)])
+        tags = {tag["Key"] for one in groups for tag in one.get("Tags", ())}
+        traits.tags = SCHEMA_TAG in tags
     if traits.token is None:
         try:
             await sdk.pages(region, "describe_instances", "Reservations", Filters=[_by("client-token", token)])

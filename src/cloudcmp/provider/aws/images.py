@@ -16,7 +16,7 @@ _ARCHITECTURES = {"x86_64": ("x86_64", "amd64"), "aarch64": ("arm64", "arm64")}
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Images of one publisher: its account, and their names; `{arch}` and `{other}` are the processor's."""
+    """A publisher's image line: account and name pattern; `{arch}` and `{other}` are two names of the processor."""
 
     owner: str
     pattern: str
@@ -37,10 +37,10 @@ LINES = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its id and name, its processor, the name of its root device, and whether it is Windows.
+    """An image: id, name, processor, root device name, and whether it is Windows.
 
-    `disks` are the device names of the volumes that it brings beside the root. `billed` says as what its machines are
-    billed where that is neither Linux nor Windows of Amazon's own.
+    `disks` are the device names of its volumes besides the root. `billed` is the billing product, if that is neither
+    Linux nor Amazon's own Windows.
     """
 
     id: str
@@ -52,27 +52,26 @@ class Image:
     billed: str = ""
 
 
-async def find_image(sdk: Sdk, region: str, asked: str, architecture: str) -> Image:
-    """The image of an id, of a line's name (its newest), or of a name among the account's own (the newest of several).
+async def find_image(sdk: Sdk, region: str, image_name: str, architecture: str) -> Image:
+    """The image with this id, the newest of this line, or the newest of the account's own images with this name.
 
-    Anybody may publish an image of any name: those of other publishers are taken by their ids only.
-
-    `architecture` is x86_64 or aarch64. Raises Refused where there is none, naming the nearest line.
+    Anybody may publish an image under any name, so other publishers' images are found by id only. `architecture` is
+    x86_64 or aarch64. Raises Refused with the nearest line if there is none.
     """
-    theirs, other = _ARCHITECTURES.get(architecture, ("x86_64", "amd64"))
-    if asked.startswith(("ami-", "emi-")):
-        found = await sdk.pages(region, "describe_images", "Images", ImageIds=[asked])
+    architecture_name, other = _ARCHITECTURES.get(architecture, ("x86_64", "amd64"))
+    if image_name.startswith(("ami-", "emi-")):
+        images = await sdk.pages(region, "describe_images", "Images", ImageIds=[image_name])
     else:
-        line = LINES.get(asked)
-        pattern = line.pattern.format(arch=theirs, other=other) if line else asked
-        named = {"name": [pattern], "architecture": [theirs], "state": ["available"]}
+        line = LINES.get(image_name)
+        pattern = line.pattern.format(arch=architecture_name, other=other) if line else image_name
+        named = {"name": [pattern], "architecture": [architecture_name], "state": ["available"]}
         filters = [{"Name": key, "Values": values} for key, values in named.items()]
         owners = [line.owner if line else "self"]
-        found = await sdk.pages(region, "describe_images", "Images", Filters=filters, Owners=owners)
-    if not found:
-        hint = nearest(asked, LINES, f"{_OTHERS}, or one of {', '.join(LINES)}")
-        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {asked!r} for {theirs}", hint)
-    return _image(max(found, key=lambda image: str(image.get("CreationDate", ""))))
+        images = await sdk.pages(region, "describe_images", "Images", Filters=filters, Owners=owners)
+    if not images:
+        hint = nearest(image_name, LINES, f"{_OTHERS}, or one of {', '.join(LINES)}")
+        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {image_name!r} for {architecture_name}", hint)
+    return _image(max(images, key=lambda image: str(image.get("CreationDate", ""))))
 
 
 def _image(response: dict[str, Any]) -> Image:
@@ -93,7 +92,7 @@ def _image(response: dict[str, Any]) -> Image:
 
 
 def _billed(response: dict[str, Any], *, windows: bool) -> str:
-    """As what an image is billed, empty where that is plain Linux or Windows, or where the cloud does not tell.
+    """The billing product of an image; empty for plain Linux or Windows, or if the cloud does not report it.
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
     """
@@ -107,5 +106,5 @@ def _billed(response: dict[str, Any], *, windows: bool) -> str:
 
 
 def default_image(system: str) -> str:
-    """The image of a machine for which the study names none."""
+    """The image of a machine whose study names none."""
     return DEFAULT_WINDOWS if system == "windows" else DEFAULT_LINUX

@@ -1,4 +1,4 @@
-"""The one call that makes a machine: its tags, token, disks and death are all in it."""
+"""Builds the one call that creates a machine, including tags, token, disks and automatic shutdown."""
 
 import math
 from collections.abc import Mapping
@@ -25,15 +25,14 @@ def tags_of(request: CreateRequest) -> list[dict[str, str]]:
 
 
 def placement_of(firewall: str) -> str:
-    """The name of the placement group that stands beside a firewall group."""
+    """The name of the placement group that belongs to a security group."""
     return f"cloudcmp-{firewall}"
 
 
-def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts: bool | None = None) -> dict[str, Any]:
-    """The parameters of RunInstances. `compatible`: another cloud than AWS, whose networks may be unlike AWS's.
-
-    `bursts`: whether the type has CPU credits, None where that is not known. Raises Refused for what cannot be had.
-    """
+def run_params(
+    request: CreateRequest, image: Image, *, compatible: bool, has_credits: bool | None = None
+) -> dict[str, Any]:
+    """The parameters of RunInstances; raises Refused for unavailable options. `compatible`: the cloud is not AWS."""
     options = dict(request.options)
     spot = options.get("market") == "spot"
     tagged = (*_TAGGED, *(("spot-instances-request",) if spot else ()))
@@ -48,7 +47,7 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts
         "MetadataOptions": {"HttpEndpoint": "enabled", "HttpTokens": "required", "HttpPutResponseHopLimit": 1},
         "BlockDeviceMappings": _disks(request.volume, image, request.name),
         **_network(options.get(FIREWALL), compatible=compatible),
-        **_credits(request, options.get("credits"), bursts, compatible=compatible),
+        **_credits(request, options.get("credits"), has_credits, compatible=compatible),
     }
     if image.windows:
         params["UserData"] = windows_shutdown(request.at, request.ttl_s)
@@ -59,26 +58,23 @@ def run_params(request: CreateRequest, image: Image, *, compatible: bool, bursts
         params["Placement"] = placement
     if spot:
         once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
-        params["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once | _at_most(request)}
+        params["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once | _max_price(request)}
     return params
 
 
-def _at_most(request: CreateRequest) -> dict[str, str]:
-    """The price that the budget counts, as the most that is paid: a spot price moves, and none is no limit.
-
-    Raises Refused for one in another currency than a maximum is told in.
-    """
+def _max_price(request: CreateRequest) -> dict[str, str]:
+    """The maximum spot price: the price in the budget. Raises Refused if it is not in USD."""
     price = request.price
     if price is None:
         return {}
     if price.currency != "USD":
-        what = f"its price is in {price.currency}, and the most for a spot machine is told in USD"
+        what = f"its price is in {price.currency}, and a maximum spot price must be in USD"
         raise Refused.at(request.name, what, "give its price in USD, or take market: on-demand")
     return {"MaxPrice": f"{price.amount_per_hour:f}"}
 
 
 def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
-    """A public address that ends with the machine (its price is in `prices`), behind the launch's own firewall."""
+    """A public address that ends with the machine (BILLING counts it), behind the launch's own security group."""
     groups = [firewall] if firewall else []
     if compatible:
         return {"SecurityGroupIds": groups} if groups else {}
@@ -86,20 +82,17 @@ def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
     return {"NetworkInterfaces": [card | ({"Groups": groups} if groups else {})]}
 
 
-def _credits(request: CreateRequest, asked: str | None, bursts: bool | None, *, compatible: bool) -> dict[str, Any]:
-    """What becomes of CPU credits: AWS's own default bills what goes beyond them, which no price counts.
-
-    Raises Refused where they are asked for and the type has none.
-    """
-    if asked and bursts is False:
+def _credits(request: CreateRequest, mode: str | None, has_credits: bool | None, *, compatible: bool) -> dict[str, Any]:
+    """The CPU credit mode, `standard` by default: no price counts the extra CPU time that AWS's default bills."""
+    if mode and has_credits is False:
         raise Refused.at(request.name, f"{request.offering} has no CPU credits", "leave credits out")
-    kind = asked or ("standard" if bursts and not compatible else None)
-    return {"CreditSpecification": {"CpuCredits": kind}} if kind else {}
+    chosen = mode or ("standard" if has_credits and not compatible else None)
+    return {"CreditSpecification": {"CpuCredits": chosen}} if chosen else {}
 
 
 def _placement(options: Mapping[str, str]) -> dict[str, str]:
     placement: dict[str, str] = {}
-    if options.get("tenancy") == "dedicated":  # a shared host is what there is without a word; EC2 has no such word
+    if options.get("tenancy") == "dedicated":  # shared is the default, for which EC2 has no word
         placement["Tenancy"] = "dedicated"
     if options.get(ZONE):
         placement["AvailabilityZone"] = options[ZONE]
@@ -112,10 +105,7 @@ def _placement(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _disks(volume: Volume | None, image: Image, where: str) -> list[dict[str, Any]]:
-    """The root disk always, so that it surely ends with the machine; a separate volume beside it if asked for.
-
-    An image may say of the disks that it brings that they stay: each is told to end with the machine as well.
-    """
+    """All disks, each set to end with the machine: root, the study's separate volume, and those of the image."""
     root: dict[str, Any] = {"DeleteOnTermination": True}
     if volume is not None and volume.root:
         root |= _ebs(volume)
@@ -131,12 +121,12 @@ def _disks(volume: Volume | None, image: Image, where: str) -> list[dict[str, An
 
 
 def _ebs(volume: Volume) -> dict[str, Any]:
-    asked: dict[str, Any] = {"VolumeType": volume.type}
+    params: dict[str, Any] = {"VolumeType": volume.type}
     if volume.size_bytes is not None:
-        asked["VolumeSize"] = math.ceil(volume.size_bytes / _GIB)
+        params["VolumeSize"] = math.ceil(volume.size_bytes / _GIB)
     if volume.iops is not None:
-        asked["Iops"] = volume.iops
-    return asked
+        params["Iops"] = volume.iops
+    return params
 
 
 def _user_data(request: CreateRequest) -> str:
@@ -146,10 +136,9 @@ def _user_data(request: CreateRequest) -> str:
     return text
 
 
-# EC2Launch (2016 and later) and EC2Config run what stands in `powershell`; `persist` has it run at every boot, so that
-# the task is there again even where somebody removed it. The task's time is absolute: a restart does not put it off,
-# and one that was missed is made up for. A clock that is ahead makes it sooner; one that stays behind makes it later,
-# by at most its lag after restarts.
+# EC2Launch (2016 and later) and EC2Config run the text in `powershell`; `persist` repeats it at every boot, so a
+# removed task returns. The task's time is absolute: a restart does not postpone it, and a missed task runs late. A fast
+# clock makes it early; a slow one makes it late by at most its lag after restarts.
 # https://docs.aws.amazon.com/AWSEC2/latest/WindowsGuide/ec2-windows-user-data.html
 _SCRIPT = """<powershell>
 $now = (Get-Date).ToUniversalTime()
@@ -172,10 +161,7 @@ try {{
 
 
 def windows_shutdown(asked_at: float, ttl_s: float) -> str:
-    """User data that shuts a Windows machine down `ttl_s` seconds after it was asked for (Unix s), whatever boots.
-
-    Nothing of a study is in the text but that time. The cloud tells our clock to be right before it takes a request.
-    """
+    """User data, without study data, that shuts Windows down `ttl_s` after `asked_at` (Unix s), across restarts."""
     seconds = math.ceil(ttl_s)
     end = datetime.fromtimestamp(math.ceil(asked_at) + seconds, UTC)
     return _SCRIPT.format(end=end.strftime("%Y-%m-%dT%H:%M:%S"), ttl_s=seconds)

@@ -1,4 +1,4 @@
-"""Machines, volumes and groups that exist: looked at, resized, ended, and seen gone."""
+"""The life of EC2 machines, volumes and groups: status, resize, deletion, evidence of absence."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,17 +11,17 @@ from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.aws.firewalls import Firewalls
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle, sleeper, wait_until
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle, sleeper, wait_until
+from cloudcmp.provider.common.responses import none_if_missing
 
 _STATES = {"shutting-down": "gone", "terminated": "gone", "stopping": "stopped", "stopped": "stopped"}
 _STATES |= {"pending": "pending", "running": "running"}
 _STOP_S = 600.0
-_TRIES = 10
-_START_S = 60.0  # how long a list may still tell of a machine as it was before it was started
-_ENDINGS = {INSTANCE: ("terminate_instances", "InstanceIds"), VOLUME: ("delete_volume", "VolumeId")}
-_TAKEN = {"Server.SpotInstanceTermination", "Server.SpotInstanceShutdown"}
-_LISTS = {
+_ATTEMPTS = 10
+_START_S = 60.0  # how long a list may show the state before a start
+_DELETE_ACTIONS = {INSTANCE: ("terminate_instances", "InstanceIds"), VOLUME: ("delete_volume", "VolumeId")}
+_PREEMPTED = {"Server.SpotInstanceTermination", "Server.SpotInstanceShutdown"}
+_LIST_ACTIONS = {
     INSTANCE: ("describe_instances", "Reservations", "InstanceIds"),
     VOLUME: ("describe_volumes", "Volumes", "VolumeIds"),
 }
@@ -29,40 +29,38 @@ _LISTS = {
 
 @dataclass(slots=True)
 class Ec2Lifecycle(ResourceLifecycle):
-    """What becomes of the resources of one cloud.
+    """The life of one cloud's resources; `pause_s` is the poll interval.
 
-    What is new is not seen at first (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html): that
-    no list shows a machine is not believed at once, also where its end was asked for. `pause_s` is between looks.
+    New resources may be missing at first: https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html
     """
 
     sdk: Sdk
     firewalls: Firewalls
     absence: Absence
     pause_s: float = 2.0
-    _unwanted: dict[tuple[str, str], str] = field(default_factory=dict)
+    _failed: dict[tuple[str, str], str] = field(default_factory=dict)
     ended_states = frozenset({"terminated"})
 
     async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine, a volume or a group to be deleted; what has gone is no error."""
+        """Requests the deletion of a machine, a volume or a group; deleting one that is gone is no error."""
         if await self.request_deletion(handle) and handle.kind != INSTANCE:
-            self.absence.accepted(self.key(handle))
+            self.absence.record_deletion(self.key(handle))
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for a machine, a volume or a group to be deleted; False where there is none."""
+        """Requests the deletion of a machine, a volume or a group; False if there is none."""
         if handle.kind == FIREWALL:
             return await self.firewalls.destroy(handle.region, handle.cloud_id)
-        action, key = _ENDINGS[handle.kind]
+        action, key = _DELETE_ACTIONS[handle.kind]
         id: Any = [handle.cloud_id] if handle.kind == INSTANCE else handle.cloud_id
-        return await unless_missing(self.sdk.change(handle.region, action, again=True, **{key: id})) is not None
+        return await none_if_missing(self.sdk.change(handle.region, action, again=True, **{key: id})) is not None
 
     async def undo(self, handle: Handle, why: str) -> bool:
-        """End a machine that was just made, which may not be seen everywhere yet; whether two looks show it gone.
-
-        Whatever comes of that, from now on every look at it says that it ends, and why.
+        """Terminates a new machine; True if two looks show it gone. `look` reports it as gone from now on, with this
+        reason.
         """
-        self._unwanted[handle.region, handle.cloud_id] = why
+        self._failed[handle.region, handle.cloud_id] = why
         try:
-            for left in reversed(range(_TRIES)):
+            for left in reversed(range(_ATTEMPTS)):
                 if await self.request_deletion(handle) or not left:
                     break
                 await asyncio.sleep(self.pause_s)
@@ -71,70 +69,67 @@ class Ec2Lifecycle(ResourceLifecycle):
             return False
 
     async def state(self, handle: Handle) -> str | None:
-        """The state by a complete list; of a machine that ended a list shows `terminated` for a while."""
+        """The listed state; a list shows an ended machine as `terminated` for a while."""
         if handle.kind == FIREWALL:
-            return THERE if await self.firewalls.there(handle.region, handle.cloud_id) else None
-        response = await self._seen(handle)
-        return None if response is None else _state(response) or THERE
+            return PRESENT if await self.firewalls.exists(handle.region, handle.cloud_id) else None
+        response = await self._describe(handle)
+        return None if response is None else _state(response) or PRESENT
 
-    async def _seen(self, handle: Handle) -> dict[str, Any] | None:
-        """What a complete list shows of a machine or a volume, None where it shows nothing."""
-        action, key, ids = _LISTS[handle.kind]
-        found = await unless_missing(self.sdk.pages(handle.region, action, key, **{ids: [handle.cloud_id]})) or []
-        items = [one for each in found for one in each.get("Instances", ())] if handle.kind == INSTANCE else found
+    async def _describe(self, handle: Handle) -> dict[str, Any] | None:
+        """The listed description of a machine or a volume, None if there is none."""
+        action, key, ids = _LIST_ACTIONS[handle.kind]
+        entries = await none_if_missing(self.sdk.pages(handle.region, action, key, **{ids: [handle.cloud_id]})) or []
+        items = [one for each in entries for one in each.get("Instances", ())] if handle.kind == INSTANCE else entries
         return next((dict(one) for one in items if handle.cloud_id in one.values()), None)
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not listed yet is pending."""
-        unwanted = self._unwanted.get((handle.region, handle.cloud_id))
-        if unwanted is not None:
-            return MachineStatus("gone", why=unwanted, taken=False)
-        response = await self._seen(handle)
+        """The status of a machine; pending if it is not listed yet."""
+        failure = self._failed.get((handle.region, handle.cloud_id))
+        if failure is not None:
+            return MachineStatus("gone", why=failure, taken=False)
+        response = await self._describe(handle)
         if response is None:
             return MachineStatus("pending", why="it is not listed yet")
         reason = response.get("StateReason", {}).get("Message") or response.get("StateTransitionReason") or ""
-        inside = response.get("PrivateIpAddress")
+        private_address = response.get("PrivateIpAddress")
         windows = str(response.get("Platform", "")).lower() == "windows"
         return MachineStatus(
             _STATES.get(_state(response), "pending"),
-            response.get("PublicIpAddress") or inside,
+            response.get("PublicIpAddress") or private_address,
             3389 if windows else 22,
-            peer_address=inside,
+            peer_address=private_address,
             why=" ".join(str(reason).split())[:200],
-            taken=_taken(response),
+            taken=_is_preempted(response),
         )
 
     async def zone(self, handle: Handle) -> str | None:
         """The zone of a machine, None while it is not listed."""
-        response = await self._seen(handle) or {}
+        response = await self._describe(handle) or {}
         return response.get("Placement", {}).get("AvailabilityZone") or None
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
-        """Stop, change the type, start, until no list says any more that it is stopped; `stopped` is called in between.
-
-        Raises Refused where the type or the market does not allow it.
-        """
+        """Stops, calls `stopped`, changes the type, starts; raises Refused if type or market do not allow it."""
         region, id = handle.region, handle.cloud_id
         await self.sdk.change(region, "stop_instances", again=True, InstanceIds=[id])
-        await self._until(handle, stopped=True, within_s=_STOP_S)
+        await self._wait_for_state(handle, stopped=True, within_s=_STOP_S)
         stopped()
         kind = {"Value": offering}
         await self.sdk.change(region, "modify_instance_attribute", again=True, InstanceId=id, InstanceType=kind)
         await self.sdk.change(region, "start_instances", again=True, InstanceIds=[id])
-        await self._until(handle, stopped=False, within_s=_START_S)
+        await self._wait_for_state(handle, stopped=False, within_s=_START_S)
 
-    async def _until(self, handle: Handle, *, stopped: bool, within_s: float) -> None:
+    async def _wait_for_state(self, handle: Handle, *, stopped: bool, within_s: float) -> None:
         async def look() -> bool:
-            return (_state(await self._seen(handle)) == "stopped") is stopped
+            return (_state(await self._describe(handle)) == "stopped") is stopped
 
         what = f"it has not {'stopped' if stopped else 'started'}"
         await wait_until(look, handle.cloud_id, what, within_s, sleeper(self.pause_s), self.absence.clock)
 
 
-def _taken(response: dict[str, Any]) -> bool | None:
-    """Whether the reason of its state is that it was taken back; None where there is none."""
+def _is_preempted(response: dict[str, Any]) -> bool | None:
+    """True if the state reason is a spot interruption, None if there is no reason."""
     code = str(response.get("StateReason", {}).get("Code") or "")
-    return code in _TAKEN if code else None
+    return code in _PREEMPTED if code else None
 
 
 def _state(response: dict[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""The least that a user must be allowed for cloudcmp to work: generated from what the driver calls.
+"""The minimal IAM policy for cloudcmp, generated from the driver's calls.
 
 Condition keys: https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html
 """
@@ -6,11 +6,11 @@ Condition keys: https://docs.aws.amazon.com/service-authorization/latest/referen
 from typing import Any
 
 TAG, TAG_VALUE = "cloudcmp:schema", "1"
-NOBODY_INSTANCE = "i-00000000000000000"
-NOBODY_GROUP = "sg-00000000000000000"
-"""Ids that belong to nobody, on which the right to delete is tried by a dry run before anything is made."""
+NONEXISTENT_INSTANCE = "i-00000000000000000"
+NONEXISTENT_GROUP = "sg-00000000000000000"
+"""Ids that nobody owns: a dry run on them tests the right to delete before anything is created."""
 
-LOOKS = (
+READ_ACTIONS = (
     "ec2:DescribeImages",
     "ec2:DescribeInstances",
     "ec2:DescribeInstanceTypes",
@@ -21,17 +21,17 @@ LOOKS = (
     "servicequotas:GetServiceQuota",
     "sts:GetCallerIdentity",
 )
-MAKES = {
+CREATE_ACTIONS = {
     "ec2:RunInstances": ("instance", "network-interface", "spot-instances-request", "volume"),
     "ec2:CreateSecurityGroup": ("security-group",),
     "ec2:CreatePlacementGroup": ("placement-group",),
 }
-"""What is made, only with our tag in the very call; what it stands on is in STANDS_ON."""
-STANDS_ON = {
+"""Resources created, only with our tag in the creating call; STANDS_ON has the resources that this needs."""
+USES = {
     "ec2:RunInstances": ("image", "placement-group", "security-group", "subnet"),
     "ec2:CreateSecurityGroup": ("vpc",),
 }
-CHANGES = {
+CHANGE_ACTIONS = {
     "ec2:AuthorizeSecurityGroupIngress": "security-group",
     "ec2:DeletePlacementGroup": "placement-group",
     "ec2:DeleteSecurityGroup": "security-group",
@@ -41,22 +41,22 @@ CHANGES = {
     "ec2:StopInstances": "instance",
     "ec2:TerminateInstances": "instance",
 }
-"""What is changed or ended, only where it bears our tag."""
+"""Actions allowed only on resources with our tag."""
 
 
 def policy() -> dict[str, Any]:
-    """An IAM policy document for a user of `aws`; what it does not name, cloudcmp does not do.
+    """An IAM policy document for `aws` users; cloudcmp calls nothing else.
 
-    An account that never ran a spot machine lacks the role AWSServiceRoleForEC2Spot: somebody with more rights makes it
-    once. A placement group of the user's own, named in a study, needs no right beyond these. For the
-    partitions of China and of the US government `arn:aws` is to be written as theirs.
+    An account that never ran a spot machine lacks the role AWSServiceRoleForEC2Spot, which somebody with more rights
+    must create once. A placement group of the user's own needs no further right. In the partitions of China and of the
+    US government, replace `arn:aws`.
     """
-    return {"Version": "2012-10-17", "Statement": [_look(), *_make(), *_stand(), _tag(), *_change(), *_try()]}
+    return {"Version": "2012-10-17", "Statement": [_read(), *_create(), *_refer(), _tag(), *_change(), *_dry_run()]}
 
 
 def actions() -> frozenset[str]:
     """Every action that the policy allows."""
-    return frozenset({*LOOKS, *MAKES, *CHANGES, "ec2:CreateTags"})
+    return frozenset({*READ_ACTIONS, *CREATE_ACTIONS, *CHANGE_ACTIONS, "ec2:CreateTags"})
 
 
 def _arn(kind: str, id: str = "*") -> str:
@@ -64,41 +64,39 @@ def _arn(kind: str, id: str = "*") -> str:
 
 
 def _allow(sid: str, action: Any, resource: Any, **condition: Any) -> dict[str, Any]:
-    response = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
-    return {**response, "Condition": condition} if condition else response
+    statement = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
+    return {**statement, "Condition": condition} if condition else statement
 
 
-def _look() -> dict[str, Any]:
-    return _allow("Look", list(LOOKS), "*")
+def _read() -> dict[str, Any]:
+    return _allow("Look", list(READ_ACTIONS), "*")
 
 
-def _make() -> list[dict[str, Any]]:
+def _create() -> list[dict[str, Any]]:
     ours = {f"aws:RequestTag/{TAG}": TAG_VALUE}
     return [
-        _allow(f"Make{_word(action)}", action, [_arn(kind) for kind in kinds], StringEquals=ours)
-        for action, kinds in MAKES.items()
+        _allow(f"Make{_name(action)}", action, [_arn(kind) for kind in kinds], StringEquals=ours)
+        for action, kinds in CREATE_ACTIONS.items()
     ]
 
 
-def _stand() -> list[dict[str, Any]]:
-    return [
-        _allow(f"StandOn{_word(action)}", action, [_arn(kind) for kind in kinds]) for action, kinds in STANDS_ON.items()
-    ]
+def _refer() -> list[dict[str, Any]]:
+    return [_allow(f"StandOn{_name(action)}", action, [_arn(kind) for kind in kinds]) for action, kinds in USES.items()]
 
 
 def _tag() -> dict[str, Any]:
-    kinds = sorted({kind for kinds in MAKES.values() for kind in kinds})
-    while_making = {"ec2:CreateAction": [_word(action) for action in MAKES]}
+    kinds = sorted({kind for kinds in CREATE_ACTIONS.values() for kind in kinds})
+    while_making = {"ec2:CreateAction": [_name(action) for action in CREATE_ACTIONS]}
     return _allow("TagWhileMaking", "ec2:CreateTags", [_arn(kind) for kind in kinds], StringEquals=while_making)
 
 
 def _change() -> list[dict[str, Any]]:
     ours = {f"aws:ResourceTag/{TAG}": TAG_VALUE}
-    kinds = sorted(set(CHANGES.values()))
+    kinds = sorted(set(CHANGE_ACTIONS.values()))
     return [
         _allow(
             f"Change{kind.title().replace('-', '')}",
-            sorted(action for action, of in CHANGES.items() if of == kind),
+            sorted(action for action, of in CHANGE_ACTIONS.items() if of == kind),
             _arn(kind),
             StringEquals=ours,
         )
@@ -106,12 +104,12 @@ def _change() -> list[dict[str, Any]]:
     ]
 
 
-def _try() -> list[dict[str, Any]]:
+def _dry_run() -> list[dict[str, Any]]:
     return [
-        _allow("TryToTerminate", "ec2:TerminateInstances", _arn("instance", NOBODY_INSTANCE)),
-        _allow("TryToDelete", "ec2:DeleteSecurityGroup", _arn("security-group", NOBODY_GROUP)),
+        _allow("TryToTerminate", "ec2:TerminateInstances", _arn("instance", NONEXISTENT_INSTANCE)),
+        _allow("TryToDelete", "ec2:DeleteSecurityGroup", _arn("security-group", NONEXISTENT_GROUP)),
     ]
 
 
-def _word(action: str) -> str:
+def _name(action: str) -> str:
     return action.partition(":")[2]

@@ -1,4 +1,4 @@
-"""What must hold before anything is created, looked at without creating anything."""
+"""Checks that run before anything is created, and create nothing."""
 
 import re
 import time
@@ -10,10 +10,10 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNKNOWN_ACCOUNT
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.aws.faults import POLICY
-from cloudcmp.provider.aws.firewalls import Traits, described
+from cloudcmp.provider.aws.firewalls import Traits, description_of
 from cloudcmp.provider.aws.images import Image
-from cloudcmp.provider.aws.policy import NOBODY_GROUP, NOBODY_INSTANCE, TAG, TAG_VALUE
-from cloudcmp.provider.aws.sdk import Answer, Sdk
+from cloudcmp.provider.aws.policy import NONEXISTENT_GROUP, NONEXISTENT_INSTANCE, TAG, TAG_VALUE
+from cloudcmp.provider.aws.sdk import Response, Sdk
 from cloudcmp.provider.common.findings import (
     account_finding,
     clock_finding,
@@ -23,35 +23,35 @@ from cloudcmp.provider.common.findings import (
 )
 from cloudcmp.provider.common.suggestions import nearest
 
-_PROVED = (
-    "machines and firewall groups may be made, and no delete of what is nobody's is forbidden; "
+_RIGHTS_OK = (
+    "machines and firewall groups may be created, and no delete of a foreign id is refused; "
     "whether ours may be deleted is tried on a study's first firewall group"
 )
 _MINIMAL = {"Key": TAG, "Value": TAG_VALUE}
 ImageFor = Callable[[str, str, dict[str, str]], Awaitable[Image]]
 
 
-def date_of(answer: Answer) -> float | None:
-    """When an answer says that it was given, by the cloud's own clock (Unix s)."""
-    return parse_http_date(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
+def date_of(response: Response) -> float | None:
+    """The time of a response by the cloud's own clock (Unix s)."""
+    return parse_http_date(response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
 
 
 async def account_of(sdk: Sdk, *, compatible: bool) -> str:
-    """The account, and the endpoint where one is named; asked once for as long as the same credentials are used."""
+    """The account, and the endpoint if one is set; fetched once for the same credentials."""
     if sdk.account is None:
         if compatible:
-            sdk.account = await _owner(sdk)
+            sdk.account = await _default_group_owner(sdk)
         else:
-            answer = await sdk.read("sts", sdk.home(), "get_caller_identity")
-            sdk.account = str(answer.get("Account", UNKNOWN_ACCOUNT))
-    return sdk.at_endpoint(sdk.account)
+            response = await sdk.read("sts", sdk.default_region(), "get_caller_identity")
+            sdk.account = str(response.get("Account", UNKNOWN_ACCOUNT))
+    return sdk.with_endpoint(sdk.account)
 
 
-async def _owner(sdk: Sdk) -> str:
-    """Whose the default group is: a cloud that is not Amazon's need not have its service that tells the account."""
-    asked = [{"Name": "group-name", "Values": ["default"]}]
+async def _default_group_owner(sdk: Sdk) -> str:
+    """The owner of the default security group: other clouds may lack the service that reports the account."""
+    filters = [{"Name": "group-name", "Values": ["default"]}]
     try:
-        groups = await sdk.pages(sdk.home(), "describe_security_groups", "SecurityGroups", Filters=asked)
+        groups = await sdk.pages(sdk.default_region(), "describe_security_groups", "SecurityGroups", Filters=filters)
     except NoCredentials:
         raise
     except Refused:
@@ -61,7 +61,7 @@ async def _owner(sdk: Sdk) -> str:
 
 
 class Preflight:
-    """One look before a study; `compatible`: another cloud than AWS. `now` is this machine's Unix time (s)."""
+    """The checks before a study; `compatible`: the cloud is not AWS. `now` is this machine's Unix time (s)."""
 
     def __init__(
         self,
@@ -77,71 +77,71 @@ class Preflight:
         self._compatible, self._now = compatible, now
 
     async def run(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Everything that can be told; nothing more where the credentials do not hold."""
+        """All findings; only the first if the credentials are refused."""
         try:
-            answer = await self._whoami()
+            response = await self._whoami()
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
-        findings = [self._credentials(answer), self._account(answer, candidates)]
-        findings.append(clock_finding(date_of(answer), self._now()))
-        known = tuple(await self._regions())
-        good: list[tuple[Candidate, Image]] = []
+        findings = [self._credentials(response), self._account(response, candidates)]
+        findings.append(clock_finding(date_of(response), self._now()))
+        regions = tuple(await self._regions())
+        accepted: list[tuple[Candidate, Image]] = []
         for candidate in candidates:
             region = candidate.offering.region
-            if region not in known:
+            if region not in regions:
                 what = f"{candidate.id}: there is no region {region!r}, or it is not enabled"
-                hint = nearest(region, known, f"enabled are {', '.join(known)}")
+                hint = nearest(region, regions, f"enabled are {', '.join(regions)}")
                 findings.append(Finding("capability", False, what, hint))
                 continue
-            found, image = await self._image(candidate)
-            findings.append(found)
-            good += [(candidate, image)] if image else []
-        findings += await self._rights(good)
-        findings += await quota(self._sdk, [one for one, _ in good], compatible=self._compatible)
+            finding, image = await self._image(candidate)
+            findings.append(finding)
+            accepted += [(candidate, image)] if image else []
+        findings += await self._rights(accepted)
+        findings += await quota(self._sdk, [one for one, _ in accepted], compatible=self._compatible)
         if self._compatible:
             findings.append(await self._capability())
         return tuple(findings)
 
-    async def _whoami(self) -> Answer:
+    async def _whoami(self) -> Response:
         if self._compatible:
-            return await self._sdk.read("ec2", self._sdk.home(), "describe_regions")
-        return await self._sdk.read("sts", self._sdk.home(), "get_caller_identity")
+            return await self._sdk.read("ec2", self._sdk.default_region(), "describe_regions")
+        return await self._sdk.read("sts", self._sdk.default_region(), "get_caller_identity")
 
-    def _credentials(self, answer: Answer) -> Finding:
-        return Finding("credentials", True, self._sdk.at_endpoint(str(answer.get("Arn", "they are taken"))))
+    def _credentials(self, response: Response) -> Finding:
+        return Finding("credentials", True, self._sdk.with_endpoint(str(response.get("Arn", "they are accepted"))))
 
     @staticmethod
-    def _account(answer: Answer, candidates: Sequence[Candidate]) -> Finding:
-        account = answer.get("Account")
-        other = "use the other account's credentials"
-        return account_finding(account, f"account {account}", candidates, other=other)
+    def _account(response: Response, candidates: Sequence[Candidate]) -> Finding:
+        account = response.get("Account")
+        mismatch_hint = "use the other account's credentials"
+        return account_finding(account, f"account {account}", candidates, mismatch_hint=mismatch_hint)
 
     async def _image(self, candidate: Candidate) -> tuple[Finding, Image | None]:
-        sold = candidate.offering
+        offering = candidate.offering
         try:
-            image = await self._image_for(sold.region, sold.name, dict(candidate.options))
+            image = await self._image_for(offering.region, offering.name, dict(candidate.options))
         except Refused as fault:
             return refusal_finding("image", fault, candidate.id), None
         return Finding("image", True, f"{candidate.id}: {image.name or image.id} ({image.id})"), image
 
     # -- rights, by dry runs: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonParameters.html
 
-    async def _rights(self, good: Sequence[tuple[Candidate, Image]]) -> list[Finding]:
-        """Dry runs in each region; the right to delete is tried on ids that belong to nobody."""
-        by_region = {one.offering.region: (one, image) for one, image in reversed(good)}
+    async def _rights(self, accepted: Sequence[tuple[Candidate, Image]]) -> list[Finding]:
+        """Dry runs in each region; the right to delete is tried on ids that nobody owns."""
+        by_region = {one.offering.region: (one, image) for one, image in reversed(accepted)}
         findings = []
-        for region in list(by_region) or [self._sdk.home()]:
-            if (await self._dry("describe_regions", region)).kind is not RefusalKind.ALLOWED:
+        for region in list(by_region) or [self._sdk.default_region()]:
+            if (await self._dry_run("describe_regions", region)).kind is not RefusalKind.ALLOWED:
                 findings.append(Finding("rights", None, f"{region}: this cloud knows no dry run; nothing was tried"))
                 continue
-            answers = {
-                name: await self._dry(action, region, **more) for name, action, more in _dry_runs(by_region, region)
+            outcomes = {
+                name: await self._dry_run(action, region, **more) for name, action, more in _dry_runs(by_region, region)
             }
-            findings.append(_verdict(region, answers))
+            findings.append(_rights_finding(region, outcomes))
         return findings
 
-    async def _dry(self, action: str, region: str, **params: Any) -> Refusal:
-        """What a dry run is answered with; without a code where the cloud took it for a real call."""
+    async def _dry_run(self, action: str, region: str, **params: Any) -> Refusal:
+        """The outcome of a dry run; without a code if the cloud executed it."""
         try:
             await self._sdk.read("ec2", region, action, DryRun=True, **params)
         except NoCredentials:
@@ -151,27 +151,27 @@ class Preflight:
         return Refusal(RefusalKind.OTHER)
 
     async def _capability(self) -> Finding:
-        """Whether machines can be found again by their token; whether tags hold is only seen on something made."""
-        asked = [{"Name": "client-token", "Values": ["cloudcmp-none"]}]
+        """Whether the cloud finds machines by token; whether it keeps tags can only be seen on a created resource."""
+        filters = [{"Name": "client-token", "Values": ["cloudcmp-none"]}]
         try:
-            await self._sdk.pages(self._sdk.home(), "describe_instances", "Reservations", Filters=asked)
+            await self._sdk.pages(self._sdk.default_region(), "describe_instances", "Reservations", Filters=filters)
         except Refused as fault:
             self._traits.token = False
             what = f"machines cannot be found by their client token ({fault.faults[0].what})"
-            return Finding("capability", None, f"{what}; whether tags hold is seen with the first firewall group")
+            return Finding("capability", None, f"{what}; the first firewall group shows whether tags are kept")
         self._traits.token = True
         return Finding("capability", True, "machines can be found by their client token")
 
 
 def _dry_runs(by_region: dict[str, Any], region: str) -> Iterable[tuple[str, str, dict[str, Any]]]:
-    """The calls that a study will make, as (right, action, parameters)."""
+    """The calls of a study, as (right, action, parameters)."""
 
     def tagged(*kinds: str) -> list[dict[str, Any]]:
         return [{"ResourceType": kind, "Tags": [_MINIMAL]} for kind in kinds]
 
-    yield "ec2:TerminateInstances", "terminate_instances", {"InstanceIds": [NOBODY_INSTANCE]}
-    yield "ec2:DeleteSecurityGroup", "delete_security_group", {"GroupId": NOBODY_GROUP}
-    group = {"GroupName": "cloudcmp-check", "Description": described("check")}
+    yield "ec2:TerminateInstances", "terminate_instances", {"InstanceIds": [NONEXISTENT_INSTANCE]}
+    yield "ec2:DeleteSecurityGroup", "delete_security_group", {"GroupId": NONEXISTENT_GROUP}
+    group = {"GroupName": "cloudcmp-check", "Description": description_of("check")}
     yield (
         "ec2:CreateSecurityGroup",
         "create_security_group",
@@ -184,15 +184,15 @@ def _dry_runs(by_region: dict[str, Any], region: str) -> Iterable[tuple[str, str
         yield "ec2:RunInstances", "run_instances", {**what, "TagSpecifications": specs}
 
 
-def _verdict(region: str, answers: dict[str, Refusal]) -> Finding:
-    denied = [name for name, answer in answers.items() if answer.kind is RefusalKind.DENIED]
+def _rights_finding(region: str, outcomes: dict[str, Refusal]) -> Finding:
+    denied = [name for name, one in outcomes.items() if one.kind is RefusalKind.DENIED]
     if denied:
         return Finding("rights", False, f"{region}: not allowed: {', '.join(denied)}", POLICY)
     fine = {RefusalKind.ALLOWED, RefusalKind.MISSING}
-    unclear = [f"{name} ({answer.code or 'no answer'})" for name, answer in answers.items() if answer.kind not in fine]
+    unclear = [f"{name} ({one.code or 'no answer'})" for name, one in outcomes.items() if one.kind not in fine]
     if unclear:
-        return Finding("rights", None, f"{region}: not told: {', '.join(unclear)}")
-    return Finding("rights", True, f"{region}: {_PROVED}")
+        return Finding("rights", None, f"{region}: unclear: {', '.join(unclear)}")
+    return Finding("rights", True, f"{region}: {_RIGHTS_OK}")
 
 
 # https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html: the limits count vCPUs.
@@ -201,47 +201,44 @@ _CODES = {"on-demand": {"standard": "L-1216C47A", "x": "L-7295265B"}, "spot": {"
 
 
 async def quota(sdk: Sdk, candidates: Sequence[Candidate], *, compatible: bool) -> list[Finding]:
-    """Whether all candidates of a region may run at once; None where no quota can be read.
-
-    What already runs is counted by its cores; what other people start meanwhile is not known.
-    """
+    """Whether all candidates of a region may run at once, beside running machines; None if it cannot be read."""
     if compatible:
-        return [Finding("quota", None, "this cloud tells no quota")] if candidates else []
+        return [Finding("quota", None, "this cloud reports no quota")] if candidates else []
     needs: dict[tuple[str, str, str], float] = {}
     for one in candidates:
         market = dict(one.options).get("market", "on-demand")
-        key = (one.offering.region, market, _class(one.offering.name))
+        key = (one.offering.region, market, _quota_class(one.offering.name))
         needs[key] = needs.get(key, 0.0) + (one.offering.vcpus or 0.0) * one.count
-    return [await _one(sdk, *key, need) for key, need in sorted(needs.items())]
+    return [await _quota_of(sdk, *key, need) for key, need in sorted(needs.items())]
 
 
-async def _one(sdk: Sdk, region: str, market: str, of_class: str, need: float) -> Finding:
-    where = f"{region}: {of_class} {market} vCPUs"
-    code = _CODES.get(market, {}).get(of_class)
+async def _quota_of(sdk: Sdk, region: str, market: str, quota_class: str, need: float) -> Finding:
+    where = f"{region}: {quota_class} {market} vCPUs"
+    code = _CODES.get(market, {}).get(quota_class)
     if code is None:
-        return Finding("quota", None, f"{where}: which quota counts is not known here")
+        return Finding("quota", None, f"{where}: which quota applies is unknown")
     try:
-        answer = await sdk.read("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)
-        most = float(answer["Quota"]["Value"])
-        used = await _running(sdk, region, market, of_class)
+        response = await sdk.read("service-quotas", region, "get_service_quota", ServiceCode="ec2", QuotaCode=code)
+        most = float(response["Quota"]["Value"])
+        used = await _running_vcpus(sdk, region, market, quota_class)
     except (ProviderFault, KeyError, ValueError) as fault:
         return Finding("quota", None, f"{where}: it cannot be read ({fault})")
     return quota_finding(where, need, used, most, "Service Quotas", word="running")
 
 
-async def _running(sdk: Sdk, region: str, market: str, of_class: str) -> float:
+async def _running_vcpus(sdk: Sdk, region: str, market: str, quota_class: str) -> float:
     states = [{"Name": "instance-state-name", "Values": ["pending", "running"]}]
     pages = await sdk.pages(region, "describe_instances", "Reservations", Filters=states)
     total = 0.0
     for one in (instance for page in pages for instance in page.get("Instances", ())):
-        theirs = "spot" if one.get("InstanceLifecycle") == "spot" else "on-demand"
-        if theirs == market and _class(str(one.get("InstanceType", ""))) == of_class:
+        instance_market = "spot" if one.get("InstanceLifecycle") == "spot" else "on-demand"
+        if instance_market == market and _quota_class(str(one.get("InstanceType", ""))) == quota_class:
             cores = one.get("CpuOptions", {})
             total += cores.get("CoreCount", 1) * cores.get("ThreadsPerCore", 1)
     return total
 
 
-def _class(name: str) -> str:
+def _quota_class(name: str) -> str:
     letters = re.match(r"[a-z]+", name)
     family = letters.group() if letters else ""
     return "standard" if len(family) <= 2 and family[:1].upper() in _STANDARD and family not in {"dl"} else family

@@ -1,11 +1,11 @@
-"""What keeps machines of EC2 from being left behind, and on what that rests for a plan's own candidates."""
+"""The safeguards against leftover EC2 machines, and what they depend on for a plan's candidates."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.provider.aws.images import LINES
-from cloudcmp.provider.common.safeguards import death_with, while_stopped
+from cloudcmp.provider.common.safeguards import qualify_death, resize_caveats
 
 AWS, COMPATIBLE = "aws", "ec2"
 
@@ -30,26 +30,26 @@ SAFEGUARDS = {
             "the machine powers itself off at its time to live; whether this cloud then ends it or keeps it stopped, "
             "disks billed, is not known",
         ),
-        Safeguard("sweep", True, "where this cloud keeps tags, which is seen with the first firewall group"),
+        Safeguard("sweep", True, "if this cloud keeps tags, which the first firewall group shows"),
     ),
 }
 
 
 def safeguards_of(name: str, plan: Plan) -> tuple[Safeguard, ...]:
-    """The safeguards with what a plan's candidates of this provider rest on, and what its trials take away."""
-    own = [one for one in plan.candidates if one.runner == name]
-    return death_with(SAFEGUARDS[name], *_images(own), *while_stopped(plan, name, "no timer runs"))
+    """The safeguards, qualified by a plan's candidates of this provider and by its trials."""
+    candidates = [one for one in plan.candidates if one.runner == name]
+    return qualify_death(SAFEGUARDS[name], *_image_conditions(candidates), *resize_caveats(plan, name, "no timer runs"))
 
 
-def ends(options: Mapping[str, str]) -> bool:
-    """Whether a machine is known to have its timer armed: by cloud-init, of an image that we choose."""
+def ends_itself(options: Mapping[str, str]) -> bool:
+    """True if cloud-init arms a machine's timer for certain: only in images that we choose."""
     image = options.get("image", "")
     windows = options.get("os") == "windows" or image.startswith("windows-")
     return not windows and (not image or image in LINES)
 
 
-def _images(candidates: Iterable[Candidate]) -> Iterator[str]:
-    """What the timer is armed by: cloud-init of the images that we choose; of others we know nothing."""
+def _image_conditions(candidates: Iterable[Candidate]) -> Iterator[str]:
+    """What arms the timer: cloud-init in the images that we choose, unknown in others."""
     for one in candidates:
         options = dict(one.options)
         agent = "EC2Launch" if options.get("os") == "windows" else "cloud-init"

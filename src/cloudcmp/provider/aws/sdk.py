@@ -1,4 +1,4 @@
-"""botocore behind a fence: imported at the first call, every call with a deadline, every error one of ours."""
+"""The botocore client: imported at the first call, with deadlines, and with its errors converted to ours."""
 
 import os
 import threading
@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from cloudcmp.errors import IncompleteListing
 from cloudcmp.provider.aws.faults import fault_of
-from cloudcmp.provider.common.sdk_client import SdkClient, all_pages
+from cloudcmp.provider.common.sdk_client import SdkClient, fetch_pages
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 _T = TypeVar("_T")
 _CONNECT_S = 10.0
 _NOISY = ("botocore", "urllib3")
@@ -21,9 +21,7 @@ _NOISY = ("botocore", "urllib3")
 
 @dataclass(slots=True)
 class Sdk(SdkClient):
-    """The calls to one EC2 API. `name` is the provider's; `attempts` are those of a call that changes nothing, or that
-    may be repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
-    """
+    """The client of one EC2 API. `deadline_s` bounds every call; `attempts` applies to repeatable calls."""
 
     name: str
     attempts: int = 3
@@ -31,61 +29,58 @@ class Sdk(SdkClient):
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _session: Any = None
     _clients: dict[tuple[str, str, int], Any] = field(default_factory=dict)
-    account: str | None = None  # of the credentials that are in use now
+    account: str | None = None  # of the current credentials
     library, extra = "botocore", "aws"
 
     def endpoint(self) -> str | None:
-        """The endpoint that the environment names instead of AWS's own."""
+        """The endpoint set by the environment, instead of AWS's own."""
         return os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL") or None
 
-    def home(self) -> str:
-        """The region that is asked where none is named: the environment's, the profile's, else us-east-1."""
-        named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-        if named:
-            return named
+    def default_region(self) -> str:
+        """Default region: the environment's, the profile's, else us-east-1."""
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        if region:
+            return region
 
-        def read() -> str:  # a settings file may be unreadable, a profile missing
+        def read() -> str:  # raises for an unreadable settings file or a missing profile
             with self._lock:
                 return str(self._open_session().get_config_variable("region") or "us-east-1")
 
-        return self.guarded(read, fault_of)
+        return self.call_library(read, fault_of)
 
-    async def read(self, service: str, region: str, action: str, **params: Any) -> Answer:
+    async def read(self, service: str, region: str, action: str, **params: Any) -> Response:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.run_in_thread(lambda: self.read_now(service, region, action, **params), region)
+        return await self.run_in_thread(lambda: self.read_blocking(service, region, action, **params), region)
 
-    def read_now(self, service: str, region: str, action: str, **params: Any) -> Answer:
-        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
+    def read_blocking(self, service: str, region: str, action: str, **params: Any) -> Response:
+        """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(service, region, action, params, self.attempts, changes=False)
 
-    async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Answer:
-        """A call that makes or ends something; `again`: doing it twice is doing it once.
-
-        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
-        """
+    async def change(self, region: str, action: str, *, again: bool = False, **params: Any) -> Response:
+        """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
         attempts = self.attempts if again else 1
         return await self.run_in_thread(
             lambda: self._call("ec2", region, action, params, attempts, changes=True), region, changes=True
         )
 
     async def pages(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.run_in_thread(lambda: self.pages_now(region, action, key, **params), region)
+        """A complete list, all of its pages; raises IncompleteListing."""
+        return await self.run_in_thread(lambda: self.pages_blocking(region, action, key, **params), region)
 
-    def pages_now(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
-        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
+    def pages_blocking(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
+        """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
 
         def fetch(token: str) -> tuple[list[Any], str]:
             more = {"NextToken": token} if token else {}
-            response = self.read_now("ec2", region, action, **params, **more)
+            response = self.read_blocking("ec2", region, action, **params, **more)
             if key not in response:
-                raise IncompleteListing.at(self.place(region), f"{action} answered without {key}", "ask again")
+                raise IncompleteListing.at(self.location(region), f"{action} answered without {key}", "ask again")
             return response[key], response.get("NextToken") or ""
 
-        return all_pages(fetch, "", self.place(region), action)
+        return fetch_pages(fetch, "", self.location(region), action)
 
     def forget(self) -> None:
-        """Read the credentials anew at the next call."""
+        """Drops the cached credentials; the next call reads them again."""
         with self._lock:
             self._session = None
             self._clients.clear()
@@ -93,11 +88,11 @@ class Sdk(SdkClient):
 
     def _call(
         self, service: str, region: str, action: str, params: Mapping[str, Any], attempts: int, *, changes: bool
-    ) -> Answer:
-        def call() -> Answer:
+    ) -> Response:
+        def call() -> Response:
             return dict(getattr(self._client(service, region, attempts), action)(**params))
 
-        return self.guarded(call, fault_of, region, changes=changes)
+        return self.call_library(call, fault_of, region, changes=changes)
 
     def _client(self, service: str, region: str, attempts: int) -> Any:
         with self._lock:
@@ -124,15 +119,12 @@ class Sdk(SdkClient):
 
 
 def new_session() -> Any:
-    """A botocore session that logs only warnings: its debug log holds requests, and those hold secrets.
-
-    boto3 would be the same client behind a module for S3, which takes a tenth of a second to import.
-    """
+    """A botocore session that logs only warnings: its debug log holds requests with secrets."""
     import_modules("botocore.session", "botocore.loaders", "botocore.config")
     limit_logging(*_NOISY)
     import botocore.session
 
-    # The descriptions of the services are large: they are read once, however often credentials are renewed.
+    # The service descriptions are large: load them once, even if credentials are renewed.
     session = botocore.session.Session()
     session.register_component("data_loader", _descriptions())
     return session

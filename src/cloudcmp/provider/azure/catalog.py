@@ -1,4 +1,4 @@
-"""What Azure has on its shelves: regions, sizes, images; unknown names are answered by the nearest."""
+"""Regions, sizes and images of Azure, with hints for unknown names."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from cloudcmp.provider.common.suggestions import check_name, check_system, neare
 
 
 class OfferingCatalog:
-    """Each list is fetched once."""
+    """Fetches each list once."""
 
     def __init__(self, sdk: Sdk) -> None:
         self._sdk = sdk
@@ -21,33 +21,30 @@ class OfferingCatalog:
         self._images: dict[tuple[str, str, str, str], Image] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The sizes that the subscription may have in a region, none for a region that is not known.
+        """The sizes that the subscription may use in a region, without prices; none for an unknown region."""
+        place = region or self._sdk.default_region()
+        skus = self._sdk.run_blocking(lambda: self._fetch_skus(place))
+        return tuple(sorted((offering_of(place, response) for response in skus), key=lambda one: one.name))
 
-        Prices are unknown: the study or a catalogue gives them.
-        """
-        where = region or self._sdk.home()
-        sold = self._sdk.run_blocking(lambda: self._sold_now(where))
-        return tuple(sorted((offering_of(where, response) for response in sold), key=lambda one: one.name))
-
-    def _sold_now(self, region: str) -> tuple[dict[str, Any], ...]:
+    def _fetch_skus(self, region: str) -> tuple[dict[str, Any], ...]:
         if region in self._skus:
             return self._skus[region]
-        if region not in (self._regions or self._names(self._sdk.locations_now())):
+        if region not in (self._regions or self._region_names(self._sdk.locations_blocking())):
             return ()
-        listed = self._sdk.pages_now("compute", "resource_skus", "list", filter=f"location eq '{region}'")
-        by_name = {str(response["name"]): response for response in listed if is_sold(response, region)}
+        entries = self._sdk.pages_blocking("compute", "resource_skus", "list", filter=f"location eq '{region}'")
+        by_name = {str(response["name"]): response for response in entries if is_sold(response, region)}
         self._skus[region] = tuple(by_name.values())
         return self._skus[region]
 
     async def regions(self) -> tuple[str, ...]:
         """The regions that the subscription may use."""
         if not self._regions:
-            self._regions = self._names(await self._sdk.subscribed("locations"))
+            self._regions = self._region_names(await self._sdk.subscribed("locations"))
         return self._regions
 
     @staticmethod
-    def _names(reply: Reply) -> tuple[str, ...]:
-        """The regions that an answer names; one that names none was cut short, for whoever answers is in one."""
+    def _region_names(reply: Reply) -> tuple[str, ...]:
+        """The region names in a response; an empty list is incomplete, since the endpoint itself is in a region."""
         physical = [
             str(one["name"])
             for one in reply.body.get("value") or ()
@@ -57,43 +54,41 @@ class OfferingCatalog:
             raise IncompleteListing.at("azure", "locations answered without regions", "ask again")
         return tuple(sorted(physical))
 
-    async def known_region(self, region: str) -> None:
-        """Raises Refused for a region that is not there, naming the nearest."""
+    async def check_region(self, region: str) -> None:
+        """Raises Refused with the nearest name for an unknown region."""
         check_name("azure", f"there is no region {region!r} for this subscription", region, await self.regions())
 
     async def size(self, region: str, offering: str) -> dict[str, Any]:
-        """What is said of a size; one that is not sold here is refused, naming the nearest."""
-        sold = await self._sdk.run_in_thread(lambda: self._sold_now(region))
-        response = next((one for one in sold if str(one["name"]).lower() == offering.lower()), None)
+        """The description of a size; raises Refused with the nearest name if it is not sold here."""
+        skus = await self._sdk.run_in_thread(lambda: self._fetch_skus(region))
+        response = next((one for one in skus if str(one["name"]).lower() == offering.lower()), None)
         if response is None:
-            hint = nearest(offering, [str(one["name"]) for one in sold], "cloudcmp list offerings azure")
+            hint = nearest(offering, [str(one["name"]) for one in skus], "cloudcmp list offerings azure")
             what = f"there is no size {offering!r}, or this subscription may not have it here"
             raise Refused.at(f"azure/{region}", what, hint)
         return response
 
     async def facts(self, region: str, offering: str) -> dict[str, str]:
-        """What is said of a size, by the names of its capabilities."""
+        """The capabilities of a size."""
         return facts_of(await self.size(region, offering))
 
     async def zones(self, region: str, offering: str) -> tuple[str, ...]:
-        """The zones in which a size is to be had."""
+        """The zones that sell a size."""
         return zones_of(await self.size(region, offering), region)
 
     async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
-        """The image that a machine boots, found once for each kind of machine."""
+        """The image that a machine boots, looked up once for each kind of machine."""
         facts, system = await self.facts(region, offering), options.get("os", "linux")
-        asked = options.get("image") or default_image(system)
-        kind = f"{facts.get('CpuArchitectureType')} {facts.get('HyperVGenerations')}"
-        key = (region, asked, kind, system)
+        image_name = options.get("image") or default_image(system)
+        machine_kind = f"{facts.get('CpuArchitectureType')} {facts.get('HyperVGenerations')}"
+        key = (region, image_name, machine_kind, system)
         if key not in self._images:
-            self._images[key] = await find_image(self._sdk, region, asked, facts, windows=system == "windows")
+            self._images[key] = await find_image(self._sdk, region, image_name, facts, windows=system == "windows")
         image = self._images[key]
-        check_system(f"azure/{region}", asked, windows=image.windows, system=system)
+        check_system(f"azure/{region}", image_name, windows=image.windows, system=system)
         return image
 
 
-# What Azure sells: virtual machine sizes with what is advertised of them. No price is known here.
-#
 # Fields: https://learn.microsoft.com/rest/api/compute/resource-skus/list
 # https://learn.microsoft.com/azure/virtual-machines/sizes/overview and .../vm-naming-conventions
 _CATEGORIES = {
@@ -109,7 +104,7 @@ _MIB = 2**20
 
 
 def category_of(size: str) -> str | None:
-    """The category that a size's family letters stand for, None for families that are not known here."""
+    """The category of a size by its family letters, None for an unknown family."""
     letters = re.match(r"(?:Standard|Basic)_([A-Z]+)", size)
     if letters is None:
         return None
@@ -118,12 +113,12 @@ def category_of(size: str) -> str | None:
 
 
 def facts_of(response: Mapping[str, Any]) -> dict[str, str]:
-    """What is said of a size, by the names of its capabilities."""
+    """The capabilities of a size, by name."""
     return {str(one.get("name")): str(one.get("value")) for one in response.get("capabilities") or ()}
 
 
 def is_sold(response: Mapping[str, Any], region: str) -> bool:
-    """Whether an entry of the list is a size of virtual machines that this subscription may have in a region."""
+    """True for a virtual machine size that this subscription may use in a region."""
     here = [str(one).lower() for one in response.get("locations") or ()]
     if response.get("resourceType") != "virtualMachines" or region not in here:
         return False
@@ -131,8 +126,8 @@ def is_sold(response: Mapping[str, Any], region: str) -> bool:
 
 
 def zones_of(response: Mapping[str, Any], region: str) -> tuple[str, ...]:
-    """The zones of a region in which a size is to be had, sorted; none where the region has no zones."""
-    offered = {
+    """The zones of a region that sell a size, sorted; none if the region has no zones."""
+    zones = {
         str(zone)
         for one in response.get("locationInfo") or ()
         if str(one.get("location", "")).lower() == region
@@ -140,12 +135,12 @@ def zones_of(response: Mapping[str, Any], region: str) -> tuple[str, ...]:
     }
     for one in response.get("restrictions") or ():
         if one.get("type") == "Zone":
-            offered -= {str(zone) for zone in (one.get("restrictionInfo") or {}).get("zones") or ()}
-    return tuple(sorted(offered))
+            zones -= {str(zone) for zone in (one.get("restrictionInfo") or {}).get("zones") or ()}
+    return tuple(sorted(zones))
 
 
 def offering_of(region: str, response: Mapping[str, Any]) -> Offering:
-    """A size as the list of resource SKUs tells it; GB of memory are GiB there, MB of local disks MiB."""
+    """An offering from a resource SKU, whose memory in GB means GiB and whose local disks in MB mean MiB."""
     facts = facts_of(response)
     name = str(response["name"])
     vcpus = _number(facts.get("vCPUsAvailable") or facts.get("vCPUs"))

@@ -1,4 +1,4 @@
-"""Azure, through its Resource Manager."""
+"""The driver for Azure's Resource Manager."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -27,31 +27,35 @@ from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
 from cloudcmp.provider.common.firewall_rules import Rule
 
-# R: the page fills its figures in as it is shown; estimators of others' tell this one, looked at on that day.
+# R: the page loads its figures by script; third-party calculators agree on this one on that day.
 _ADDRESS = Price(
     Decimal("0.005"),
     "USD",
     "its public IPv4 address, https://azure.microsoft.com/pricing/details/ip-addresses/",
     date(2026, 11, 22),
 )
-"""What each public address costs; in a few regions it may be more."""
+"""The price of each public address; in a few regions it may be higher."""
 _UNCOUNTED = (
     "the disk under the system unless it is written as a volume (StandardSSD_LRS, some 0.003 USD/h for 32 GiB)",
     "operations on disks of the types Standard_LRS and StandardSSD_LRS",
     "traffic",
-    "the licence of Windows, where the price that is written is without it",
+    "the licence of Windows, if the study's price is without it",
 )
-"""What is billed and cannot be told from what a study says: in words, for its plan."""
+"""Billed items that a study file does not determine; the plan lists them."""
 
-# By the second; since June 2025 no machine for less than five minutes:
+# Per second; since June 2025 at least five minutes:
 # https://learn.microsoft.com/answers/questions/2259765/clarification-on-azure-vm-billing-for-short-runtim
 BILLING = Billing(300.0, 1.0, _ADDRESS, _UNCOUNTED, spot_capped=True)
-"""Machines do not end what they cost by themselves: see `safeguards`."""
+"""How Azure bills the resources of a study. A machine that powers off stays billed: see SAFEGUARDS."""
 SAFEGUARDS = (
     Safeguard(
         "teardown", True, "each machine is deleted after its trials with its disks, card and address, and its group"
     ),
-    Safeguard("cleanup", True, "by the study's ledger: id, token, tags; a launch's resource group goes with all in it"),
+    Safeguard(
+        "cleanup",
+        True,
+        "by the study's ledger: id, token, tags; a launch's resource group is deleted with its contents",
+    ),
     Safeguard(
         "death",
         False,
@@ -60,20 +64,20 @@ SAFEGUARDS = (
     ),
     Safeguard("sweep", True, "tags in the creating calls; machines, disks and groups of all regions are listed"),
 )
-"""Power states and what each costs: https://learn.microsoft.com/azure/virtual-machines/states-billing.
+"""Power states and their cost: https://learn.microsoft.com/azure/virtual-machines/states-billing.
 
-Azure has no time to live for a machine. Its auto-shutdown (a schedule of DevTest Labs) deallocates, and leaves disks
-and the address billed: https://learn.microsoft.com/azure/virtual-machines/auto-shutdown-vm. A machine that could delete
-itself would need rights in the subscription: whatever runs on a measured machine would have them too, so it has none.
+Azure has no time to live for machines. Its auto-shutdown (a DevTest Labs schedule) deallocates, but disks and the
+address stay billed: https://learn.microsoft.com/azure/virtual-machines/auto-shutdown-vm. A machine that deletes itself
+would need rights in the subscription, which every program on it would have too; so it has none.
 """
 
 
 class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
-    """Machines of one subscription of Azure.
+    """Machines of one Azure subscription.
 
-    It was tested against an emulator of the tests' own, driven through Azure's official clients, never on a real
-    account. Each launch has a resource group of its own, with a network and a firewall in it. `settle_s` and `clock`
-    are as in `Absence`, `pause_s` and `decide_s` as in `Machines`.
+    Tested against our own emulator through Azure's official clients, never on a real account. Each launch has its own
+    resource group with a network and a firewall. `settle_s` and `clock` are as in `Absence`, `pause_s` and `decide_s`
+    as in `Machines`.
     """
 
     name = "azure"
@@ -98,24 +102,24 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
     # -- looking around
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Credentials, subscription, clock, names, rights and quota; creates nothing."""
+        """Checks credentials, subscription, clock, names, rights and quota; creates nothing."""
         return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
-        """The subscription, once it is seen with these credentials, and the endpoint where one is named."""
+        """The subscription, after a call with these credentials, and the endpoint if one is set."""
         response = (await self._sdk.subscribed()).body
-        return self._sdk.at_endpoint(str(response.get("subscriptionId") or self._sdk.subscription()))
+        return self._sdk.with_endpoint(str(response.get("subscriptionId") or self._sdk.subscription()))
 
     async def date(self) -> float | None:
-        """The time by Azure's own clock (Unix s), from the head of an answer."""
+        """The time by Azure's own clock (Unix s), from a response header."""
         return parse_http_date((await self._sdk.subscribed()).headers.get("date", ""))
 
     # -- leases
 
     async def _check(self, request: CreateRequest) -> None:
-        await self._catalog.known_region(request.region)
+        await self._catalog.check_region(request.region)
 
-    async def _warm(self, request: CreateRequest) -> None:
+    async def _prefetch(self, request: CreateRequest) -> None:
         with suppress(ProviderFault):
             await self._catalog.image_for(request.region, request.offering, dict(request.options))
 
@@ -125,7 +129,7 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
     async def _create_machine(self, request: CreateRequest) -> str:
         options = dict(request.options)
         if not options.get(FIREWALL):
-            raise Refused.at(request.name, "a machine stands in its launch's resource group", "make its firewall first")
+            raise Refused.at(request.name, "a machine needs its launch's resource group", "create its firewall first")
         image = await self._catalog.image_for(request.region, request.offering, options)
         zones = await self._catalog.zones(request.region, request.offering)
         body = machine_body(request, options[FIREWALL], image, zones)
@@ -133,11 +137,11 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
         return await self._machines.create(request, replace(group, name=machine_of(request)), body)
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-        """All that bears the study's tag, and what was made with the token; raises IncompleteListing."""
+        """Resources with the study's tag or the token; raises IncompleteListing."""
         return await listing.find(self._sdk, study, token, region)
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our schema's tag: machines, disks that no machine holds, resource groups."""
+        """Machines, unattached disks and resource groups with the schema tag."""
         return await listing.leftovers(self._sdk)
 
     async def _rules(self, firewall: Handle) -> list[Rule]:
@@ -146,9 +150,9 @@ class AzureProvider(CloudDriver[Sdk, OfferingCatalog, AzureLifecycle]):
     # -- machines
 
     async def zone(self, handle: Handle) -> str | None:
-        """The zone of a machine, None while it is not there and where its region has none."""
+        """The zone of a machine; None while it does not exist, or if its region has no zones."""
         return await self._machines.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Deallocate, change the size, start; raises Refused where the size or the market does not allow it."""
+        """Deallocates, changes the size, starts; raises Refused if the size or the market does not allow it."""
         await self._machines.resize(handle, offering, stopped)

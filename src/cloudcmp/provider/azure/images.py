@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
-from cloudcmp.provider.azure.faults import missing
+from cloudcmp.provider.azure.faults import is_missing
 from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.common.suggestions import nearest
 
 DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"
 _URN = re.compile(r"([\w.-]+):([\w.-]+):([\w.-]+)(?::([\w.-]+))?")
-_HOW = "write PUBLISHER:OFFER:SKU, PUBLISHER:OFFER:SKU:VERSION, or the id of an image of your own"
+_HINT = "write PUBLISHER:OFFER:SKU, PUBLISHER:OFFER:SKU:VERSION, or the id of an image of your own"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Images of one publisher: its offer, and the SKUs for each kind of machine (None: there is none).
+    """A publisher's image line: its offer, and the SKU for each kind of machine, None if there is none.
 
-    `second` and `first` are generations of virtual machines on x86-64, `arm` is for Arm64, which is of the second only.
+    `first` and `second` are generations of virtual machines on x86-64; `arm` is for Arm64, always of the second.
     """
 
     publisher: str
@@ -43,86 +43,87 @@ LINES = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its name, how a request refers to it (an `imageReference`), and whether it is Windows."""
+    """An image: its name, its `imageReference` in requests, and whether it is Windows."""
 
     name: str
     reference: dict[str, str]
     windows: bool
 
 
-async def find_image(sdk: Sdk, region: str, asked: str, facts: dict[str, str], *, windows: bool) -> Image:
-    """The image of a line (its newest), of a publisher's name, or of the id of one's own, which is taken at its word.
+async def find_image(sdk: Sdk, region: str, image_name: str, facts: dict[str, str], *, windows: bool) -> Image:
+    """The newest image of a line, a publisher's image by name, or the user's own by id, which is not checked.
 
-    `facts` are what is said of the size that it is for. Raises Refused where there is none, naming the nearest line, or
-    where it is sold under terms of its publisher, whose price nobody counts.
+    `facts` are the capabilities of its size. Raises Refused with the nearest line if there is none, or if the image has
+    a price or terms of its publisher.
     """
-    if asked.startswith("/subscriptions/"):
-        return Image(asked.rpartition("/")[2], {"id": asked}, windows)
-    line = LINES.get(asked)
-    named = _URN.fullmatch(asked)
+    if image_name.startswith("/subscriptions/"):
+        return Image(image_name.rpartition("/")[2], {"id": image_name}, windows)
+    line = LINES.get(image_name)
+    urn = _URN.fullmatch(image_name)
     if line is not None:
-        publisher, offer, sku, version = line.publisher, line.offer, _sku(line, asked, facts, region), None
-    elif named is not None:
-        publisher, offer, sku, version = named.groups()
+        publisher, offer, sku, version = line.publisher, line.offer, _sku(line, image_name, facts, region), None
+    elif urn is not None:
+        publisher, offer, sku, version = urn.groups()
     else:
-        hint = nearest(asked, LINES, f"{_HOW}, or one of {', '.join(LINES)}")
-        raise Refused.at(f"azure/{region}", f"there is no image {asked!r}", hint)
+        hint = nearest(image_name, LINES, f"{_HINT}, or one of {', '.join(LINES)}")
+        raise Refused.at(f"azure/{region}", f"there is no image {image_name!r}", hint)
     if version in {None, "latest"}:
         version = await _newest(sdk, region, publisher, offer, sku)
-    told = await _told(sdk, region, publisher, offer, sku, version)
-    _usable(told, region, asked, facts)
+    description = await _describe(sdk, region, publisher, offer, sku, version)
+    _check_usable(description, region, image_name, facts)
     reference = {"publisher": publisher, "offer": offer, "sku": sku, "version": version}
-    system = (told.get("properties") or {}).get("osDiskImage") or {}
+    system = (description.get("properties") or {}).get("osDiskImage") or {}
     return Image(":".join(reference.values()), reference, str(system.get("operatingSystem", "")).lower() == "windows")
 
 
-def _sku(line: Line, asked: str, facts: dict[str, str], region: str) -> str:
+def _sku(line: Line, image_name: str, facts: dict[str, str], region: str) -> str:
     arm = facts.get("CpuArchitectureType") == "Arm64"
-    old = "V2" not in facts.get("HyperVGenerations", "V2").split(",")
-    sku = line.arm if arm else line.first if old else line.second
+    first_generation = "V2" not in facts.get("HyperVGenerations", "V2").split(",")
+    sku = line.arm if arm else line.first if first_generation else line.second
     if sku is None:
-        what = f"there is no image {asked!r} for {'Arm64' if arm else 'machines of the first generation'}"
+        what = f"there is no image {image_name!r} for {'Arm64' if arm else 'machines of the first generation'}"
         raise Refused.at(f"azure/{region}", what, f"take another of {', '.join(LINES)}")
     return sku
 
 
 async def _newest(sdk: Sdk, region: str, *names: str) -> str:
-    """The newest version: the list is asked for from its end, one entry is enough."""
+    """The newest version: lists one entry in descending order."""
     try:
         reply = await sdk.read("compute", "virtual_machine_images", "list", region, *names, top=1, orderby="name desc")
     except Refused as fault:
-        if not missing(fault):
+        if not is_missing(fault):
             raise
-        raise _none(region, names) from None
-    found = reply.body.get("value") or []
-    if not found:
-        raise _none(region, names)
-    return str(found[0]["name"])
+        raise _no_image(region, names) from None
+    versions = reply.body.get("value") or []
+    if not versions:
+        raise _no_image(region, names)
+    return str(versions[0]["name"])
 
 
-async def _told(sdk: Sdk, region: str, *names: str) -> dict[str, Any]:
+async def _describe(sdk: Sdk, region: str, *names: str) -> dict[str, Any]:
     try:
         return (await sdk.read("compute", "virtual_machine_images", "get", region, *names)).body
     except Refused as fault:
-        if not missing(fault):
+        if not is_missing(fault):
             raise
-        raise _none(region, names) from None
+        raise _no_image(region, names) from None
 
 
-def _none(region: str, names: tuple[str, ...]) -> Refused:
-    return Refused.at(f"azure/{region}", f"there is no image {':'.join(names)!r} in this region", _HOW)
+def _no_image(region: str, names: tuple[str, ...]) -> Refused:
+    return Refused.at(f"azure/{region}", f"there is no image {':'.join(names)!r} in this region", _HINT)
 
 
-def _usable(told: dict[str, Any], region: str, asked: str, facts: dict[str, str]) -> None:
-    response = told.get("properties") or {}
-    if response.get("plan"):
-        what = f"{asked}: it is sold under its publisher's own terms and price, which are counted nowhere"
+def _check_usable(description: dict[str, Any], region: str, image_name: str, facts: dict[str, str]) -> None:
+    properties = description.get("properties") or {}
+    if properties.get("plan"):
+        what = f"{image_name}: it is sold under its publisher's own terms and price, which are counted nowhere"
         raise Refused.at(f"azure/{region}", what, f"take another image, such as {DEFAULT_LINUX}")
-    theirs, ours = response.get("architecture"), facts.get("CpuArchitectureType")
-    if theirs and ours and theirs != ours:
-        raise Refused.at(f"azure/{region}", f"{asked} is for {theirs}, and the size is {ours}", "take another image")
+    image_arch, size_arch = properties.get("architecture"), facts.get("CpuArchitectureType")
+    if image_arch and size_arch and image_arch != size_arch:
+        what = f"{image_name} is for {image_arch}, and the size is {size_arch}"
+        raise Refused.at(f"azure/{region}", what, "take another image")
 
 
 def default_image(system: str) -> str:
-    """The image of a machine for which the study names none."""
+    """The image of a machine whose study names none."""
     return DEFAULT_WINDOWS if system == "windows" else DEFAULT_LINUX

@@ -1,4 +1,4 @@
-"""What becomes of groups, machines and disks: asked to go, and seen gone."""
+"""The life of Azure groups, machines and disks: status, deletion, evidence of absence."""
 
 from dataclasses import dataclass, field
 
@@ -9,18 +9,16 @@ from cloudcmp.provider.azure.machines import Machines
 from cloudcmp.provider.azure.names import place_of
 from cloudcmp.provider.azure.sdk import Sdk
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle
+from cloudcmp.provider.common.responses import none_if_missing
 
 
 @dataclass(slots=True)
 class AzureLifecycle(ResourceLifecycle):
-    """What becomes of the resources of one subscription.
+    """The life of one subscription's resources.
 
-    A deletion that finds nothing counts as accepted where the resource was seen before: an earlier one's answer was
-    lost. Where it never was, it may only not be there yet.
-
-    What was just made may not be found everywhere yet: R, Azure documents no bound.
+    A deletion that finds nothing counts as accepted if the resource was seen before: an earlier response was lost. If
+    it was never seen, it may not be visible yet (R: Azure documents no bound).
     """
 
     sdk: Sdk
@@ -30,40 +28,40 @@ class AzureLifecycle(ResourceLifecycle):
     _seen: set[str] = field(default_factory=set)
 
     async def destroy(self, handle: Handle) -> None:
-        """Ask for a group with all in it, a machine or a disk to go; what has gone is no error."""
+        """Requests the deletion of a group with its contents, a machine or a disk; a missing one is no error."""
         if await self.request_deletion(handle) or self.key(handle) in self._seen:
-            self.absence.accepted(self.key(handle))
+            self.absence.record_deletion(self.key(handle))
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for a group with all in it, a machine or a disk to go; False where there was none."""
+        """Requests the deletion of a group with its contents, a machine or a disk; False if there is none."""
         place = place_of(handle.cloud_id)
         if handle.kind == FIREWALL:
             return await self.groups.destroy(place.group)
         if handle.kind == INSTANCE:
             return await self.machines.destroy(handle)
         call = self.sdk.change("compute", "disks", "begin_delete", place.group, place.name, again=True)
-        reply = await unless_missing(call)
+        reply = await none_if_missing(call)
         return reply is not None and reply.status != 204
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not there yet is pending. Raises NoCapacity where there was no room for it."""
+        """The status of a machine; pending if it is not listed yet. Raises NoCapacity if there was no room for it."""
         return await self.machines.look(handle)
 
     async def state(self, handle: Handle) -> str | None:
-        """THERE where it is found by its name. Deallocated and being deleted are there."""
-        there = await self._there(handle)
-        if there:
+        """THERE if it is found by name, also while it is deallocated or being deleted."""
+        exists = await self._exists(handle)
+        if exists:
             self._seen.add(self.key(handle))
-        return THERE if there else None
+        return PRESENT if exists else None
 
-    async def _there(self, handle: Handle) -> bool:
+    async def _exists(self, handle: Handle) -> bool:
         place = place_of(handle.cloud_id)
         if handle.kind == FIREWALL:
             return await self.groups.state(place.group) is not None
         if handle.kind == INSTANCE:
-            return await self.machines.there(handle)
-        return await unless_missing(self.sdk.read("compute", "disks", "get", place.group, place.name)) is not None
+            return await self.machines.exists(handle)
+        return await none_if_missing(self.sdk.read("compute", "disks", "get", place.group, place.name)) is not None
 
     def key(self, handle: Handle) -> str:
-        """Its kind and id: ids are unique in all regions, in any case of letters."""
+        """Its kind and id: ids are unique across regions and ignore case."""
         return f"{handle.kind} {handle.cloud_id.lower()}"

@@ -1,7 +1,7 @@
-"""Machines: made in one call whose end is watched for, looked at, resized, ended, and seen gone.
+"""Azure machines: creation in one watched call, status, resize, deletion.
 
-A request is accepted long before it is decided: a machine that has no room, or no quota, fails later, and stays as a
-thing that failed until it is deleted.
+Azure accepts a request long before it decides it: a machine without capacity or quota fails later, and remains as a
+failed machine until it is deleted.
 """
 
 import asyncio
@@ -14,29 +14,26 @@ from cloudcmp import errors
 from cloudcmp.model.lease import CreateRequest, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.azure.faults import code_of, error_in, missing, refusal
+from cloudcmp.provider.azure.faults import code_of, error_in, is_missing, refusal
 from cloudcmp.provider.azure.names import Place, canonical, place_of
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.inventory import TOKEN_TAG
 from cloudcmp.provider.common.lifecycle import sleeper, wait_until
-from cloudcmp.provider.common.responses import CloudError, unless_missing
+from cloudcmp.provider.common.responses import CloudError, none_if_missing
 
 _POWER = {"running": "running", "starting": "pending", "creating": "pending"}
 _POWER |= dict.fromkeys(("stopping", "stopped", "deallocating", "deallocated"), "stopped")
-_UNDONE = {"Failed", "Canceled"}
-_NOT_YET = {"InvalidResourceReference", "NetcfgSubnetNotFound", "ResourceGroupNotFound"}
-_NOT_YET_S = 20.0
-_TRIES = 30
+_FAILED = {"Failed", "Canceled"}
+_NOT_VISIBLE = {"InvalidResourceReference", "NetcfgSubnetNotFound", "ResourceGroupNotFound"}
+_NOT_VISIBLE_S = 20.0
+_ATTEMPTS = 30
 _CHANGE_S = 900.0
-_UNTOLD = (errors.LostAnswer, errors.Throttled, errors.IncompleteListing, errors.Unreached)
+_INCONCLUSIVE = (errors.LostAnswer, errors.Throttled, errors.IncompleteListing, errors.Unreached)
 
 
 @dataclass(slots=True)
 class Machines:
-    """The machines of one subscription; `pause_s` between looks, `decide_s` for a request to be decided.
-
-    `clock` gives seconds of any origin.
-    """
+    """The machines of one subscription; `pause_s` is the poll interval, `decide_s` the wait for a decision."""
 
     sdk: Sdk
     pause_s: float = 1.0
@@ -48,43 +45,43 @@ class Machines:
     # -- making
 
     async def create(self, request: CreateRequest, place: Place, body: dict[str, Any]) -> str:
-        """The machine, once it is known that there is room for it, or after `decide_s`; the same token makes no other.
+        """Creates a machine and waits until Azure decides, or for `decide_s`; idempotent by token.
 
-        Raises NoCapacity and QuotaReached also where Azure says so only after it took the request; what was half made
-        has then been seen gone. LostAnswer where it may have been made, and the other kinds of fault where it was not.
+        Raises NoCapacity and QuotaReached also for a late decision, after the failed machine is seen gone. Raises
+        LostAnswer if the machine may exist, and the other kinds of fault if it does not.
         """
         try:
-            reply = await self._asked(place, body)
+            reply = await self._request(place, body)
         except errors.LostAnswer as fault:
-            return await self._ours(request, place, fault)
+            return await self._find_own(request, place, fault)
         except (errors.Refused, errors.NoCapacity) as fault:
-            raise await self._after(place, fault) from None
+            raise await self._after_cleanup(place, fault) from None
         id = str(reply.body.get("id") or "")
         if not id:
             raise errors.LostAnswer.at(
-                request.name, "the answer does not say what was made", "it is looked for by its tags"
+                request.name, "the answer does not name the new resource", "cloudcmp looks for it by its tags"
             )
-        failure = await self._decided(place, reply)
+        failure = await self._wait_for_decision(place, reply)
         if failure is not None:
             what = _fault(failure, place.name)
-            if await self._ended(place):
+            if await self._delete_failed(place):
                 raise what
-            # It is not seen gone: its id is told, so that it is ended with its launch; a look says why it failed.
+            # It may still exist: the caller gets its id to delete it; `look` reports the failure.
         return canonical(id)
 
-    async def _asked(self, place: Place, body: dict[str, Any]) -> Reply:
-        """The request; again only where surely nothing was made: what it stands on is not seen everywhere yet."""
-        until = self.clock() + _NOT_YET_S
+    async def _request(self, place: Place, body: dict[str, Any]) -> Reply:
+        """Sends the request; repeats it only while the group or network that it needs is not visible yet."""
+        until = self.clock() + _NOT_VISIBLE_S
         while True:
             try:
                 return await self._put(place, body)
             except errors.Refused as fault:
-                if code_of(fault) not in _NOT_YET or self.clock() > until:
+                if code_of(fault) not in _NOT_VISIBLE or self.clock() > until:
                     raise
             await asyncio.sleep(self.pause_s)
 
     async def _put(self, place: Place, body: dict[str, Any]) -> Reply:
-        """Sent once, and only where there is no machine of this name: another one's would be changed."""
+        """Sends the request once, conditional on no machine of this name: it would change an existing one."""
         return await self.sdk.change(
             "compute",
             "virtual_machines",
@@ -95,10 +92,10 @@ class Machines:
             only_new=True,
         )
 
-    async def _ours(self, request: CreateRequest, place: Place, fault: errors.LostAnswer) -> str:
-        """The machine that is there already under this name, if it bears the token; else the fault stands."""
-        until, there = self.clock() + _NOT_YET_S, code_of(fault) == "PreconditionFailed"
-        while there and self.clock() < until:
+    async def _find_own(self, request: CreateRequest, place: Place, fault: errors.LostAnswer) -> str:
+        """The existing machine of this name if it has the token; else raises the fault."""
+        until, exists = self.clock() + _NOT_VISIBLE_S, code_of(fault) == "PreconditionFailed"
+        while exists and self.clock() < until:
             response = await self._read(place)
             if response is not None and (response.get("tags") or {}).get(TOKEN_TAG) == request.token:
                 return canonical(str(response["id"]))
@@ -107,17 +104,17 @@ class Machines:
             await asyncio.sleep(self.pause_s)
         raise fault
 
-    async def _after(self, place: Place, fault: errors.ProviderFault) -> errors.ProviderFault:
-        """A refusal, once nothing is there: one for want of room may leave a machine that failed, which is ended."""
-        if not isinstance(fault, errors.NoCapacity | errors.QuotaReached) or await self._ended(place):
+    async def _after_cleanup(self, place: Place, fault: errors.ProviderFault) -> errors.ProviderFault:
+        """The refusal, after a failed machine that it may have left is deleted."""
+        if not isinstance(fault, errors.NoCapacity | errors.QuotaReached) or await self._delete_failed(place):
             return fault
-        what = f"{fault}; whether something was made cannot be told"
+        what = f"{fault}; whether something was created is unknown"
         return errors.ProviderFault.at(place.name, what, "cloudcmp cleanup")
 
-    async def _decided(self, place: Place, reply: Reply) -> CloudError | None:
-        """Why a machine cannot be had, once Azure has decided that; None once it runs, or where nothing tells.
+    async def _wait_for_decision(self, place: Place, reply: Reply) -> CloudError | None:
+        """Azure's reason for a failed machine; None once it runs, or if still unknown.
 
-        What a poll cannot tell says nothing of the machine: no second one is ever asked for because of it.
+        A failed poll says nothing about the machine, so it never leads to a second request.
         """
         until = self.clock() + self.decide_s
         while self.clock() < until:
@@ -125,68 +122,68 @@ class Machines:
                 if reply.operation:
                     operation = await self.sdk.ask(reply.operation)
                     status = str(operation.body.get("status", ""))
-                    if status in _UNDONE:
+                    if status in _FAILED:
                         return error_in(operation.body) or CloudError("ProvisioningFailed", status)
                     if status == "Succeeded":
                         return None
                 response = await self._read(place, view=True)
                 if response is not None and (_failure(response) or _power(response) == "running"):
                     return _failure(response)
-            except _UNTOLD:
+            except _INCONCLUSIVE:
                 pass
             except errors.Refused as fault:
-                if not missing(fault):
+                if not is_missing(fault):
                     raise
             await asyncio.sleep(self.pause_s)
         return None
 
-    async def _ended(self, place: Place) -> bool:
-        """End a machine that is of no use; whether it is seen gone, twice, in a while."""
-        agree = 0
-        for _ in range(_TRIES):
+    async def _delete_failed(self, place: Place) -> bool:
+        """Deletes a useless machine; True if two looks show it gone in time."""
+        absences = 0
+        for _ in range(_ATTEMPTS):
             try:
                 await self._delete(place)
-                agree = agree + 1 if await self._read(place) is None else 0
-                if agree == 2:
+                absences = absences + 1 if await self._read(place) is None else 0
+                if absences == 2:
                     return True
             except errors.ProviderFault:
-                agree = 0
+                absences = 0
             await asyncio.sleep(self.pause_s)
         return False
 
     # -- ending
 
     async def destroy(self, handle: Handle) -> bool:
-        """Ask for a machine to go, with its disks, its card and its address; whether that was accepted."""
+        """Requests the deletion of a machine with its disks, card and address; True if accepted."""
         return await self._delete(place_of(handle.cloud_id))
 
     async def _delete(self, place: Place) -> bool:
-        """Without waiting for the guest to shut down: nothing on it is kept. False where there is none (204)."""
+        """Deletes without waiting for the guest's shutdown; False if there is none (204)."""
         names = ("compute", "virtual_machines", "begin_delete", place.group, place.name)
-        reply = await unless_missing(self.sdk.change(*names, again=True, force_deletion=True))
+        reply = await none_if_missing(self.sdk.change(*names, again=True, force_deletion=True))
         return reply is not None and reply.status != 204
 
-    async def there(self, handle: Handle) -> bool:
-        """Whether a machine is there, in whatever state."""
+    async def exists(self, handle: Handle) -> bool:
+        """True if the machine exists, in any state."""
         return await self._read(place_of(handle.cloud_id)) is not None
 
     async def _read(self, place: Place, *, view: bool = False) -> dict[str, Any] | None:
         expand = {"expand": "instanceView"} if view else {}
         call = self.sdk.read("compute", "virtual_machines", "get", place.group, place.name, **expand)
-        reply = await unless_missing(call)
+        reply = await none_if_missing(call)
         if reply is None:
             return None
         if not reply.body.get("id"):
-            raise errors.IncompleteListing.at(place.name, "the answer does not say what it is about", "ask again")
+            raise errors.IncompleteListing.at(place.name, "the answer does not name its resource", "ask again")
         return reply.body
 
     # -- looking
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that was never seen is pending, one that was and is not there any more gone.
+        """The status of a machine: pending before it was ever seen, gone if it was seen and no longer exists.
 
-        A spot machine that is taken back is deleted, and nothing tells the cause.
-        Raises NoCapacity or QuotaReached for one that failed for that.
+        Azure deletes a preempted machine without telling the cause. Raises NoCapacity or QuotaReached for a machine
+        that failed because of that.
         """
         response = await self._read(place_of(handle.cloud_id), view=True)
         if response is None and handle.cloud_id in self._seen:
@@ -204,15 +201,15 @@ class Machines:
         state = (
             "stopped" if properties.get("provisioningState") == "Deleting" else _POWER.get(_power(response), "pending")
         )
-        address, inside = await self._reached(handle, properties) if state == "running" else (None, None)
+        address, private = await self._find_addresses(handle, properties) if state == "running" else (None, None)
         system = ((properties.get("storageProfile") or {}).get("osDisk") or {}).get("osType")
         if state == "running" and address is None:
-            return MachineStatus("pending", why="its address is not told yet")
+            return MachineStatus("pending", why="it has no address yet")
         port = 3389 if system == "Windows" else 22
-        return MachineStatus(state, address, port, peer_address=inside, why=_why(response, state))
+        return MachineStatus(state, address, port, peer_address=private, why=_why(response, state))
 
-    async def _reached(self, handle: Handle, properties: dict[str, Any]) -> tuple[str | None, str | None]:
-        """The public and the inside address; both stay as long as the machine does, and are asked for once."""
+    async def _find_addresses(self, handle: Handle, properties: dict[str, Any]) -> tuple[str | None, str | None]:
+        """The public and the private address; both are constant, so they are fetched once."""
         known = self._addresses.get(handle.cloud_id)
         if known is not None:
             return known
@@ -221,58 +218,58 @@ class Machines:
             return None, None
         card = place_of(str(cards[0]["id"]))
         response = (await self.sdk.read("network", "network_interfaces", "get", card.group, card.name)).body
-        inside = [
+        configurations = [
             one.get("properties") or {} for one in (response.get("properties") or {}).get("ipConfigurations") or ()
         ]
-        outside = (inside[0].get("publicIPAddress") or {}).get("id") if inside else None
-        if not outside or not inside[0].get("privateIPAddress"):
+        public_id = (configurations[0].get("publicIPAddress") or {}).get("id") if configurations else None
+        if not public_id or not configurations[0].get("privateIPAddress"):
             return None, None
-        there = place_of(str(outside))
-        told = (await self.sdk.read("network", "public_ip_addresses", "get", there.group, there.name)).body
-        address = (told.get("properties") or {}).get("ipAddress")
+        target = place_of(str(public_id))
+        public = (await self.sdk.read("network", "public_ip_addresses", "get", target.group, target.name)).body
+        address = (public.get("properties") or {}).get("ipAddress")
         if not address:
             return None, None
-        self._addresses[handle.cloud_id] = (str(address), str(inside[0]["privateIPAddress"]))
+        self._addresses[handle.cloud_id] = (str(address), str(configurations[0]["privateIPAddress"]))
         return self._addresses[handle.cloud_id]
 
     async def zone(self, handle: Handle) -> str | None:
-        """The zone of a machine, None while it is not there, and where it stands in none."""
+        """The zone of a machine; None while it does not exist, or if it is in no zone."""
         response = await self._read(place_of(handle.cloud_id)) or {}
         return next((str(one) for one in response.get("zones") or ()), None)
 
     # -- another size
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
-        """Deallocate, change the size, start, until it runs; `stopped` is called while it stands still.
+        """Deallocates, calls `stopped`, changes the size, starts, and waits until the machine runs.
 
-        Deallocated it may get any size of the region, of whatever hardware. Raises Refused where the size does not fit.
+        A deallocated machine may get any size of the region, on any hardware. Raises Refused if the size does not fit.
         """
         place = place_of(handle.cloud_id)
         names = (place.group, place.name)
         machines = "virtual_machines"
         await self.sdk.change("compute", machines, "begin_deallocate", *names, again=True)
-        await self._until(place, "deallocated")
+        await self._wait_for_power(place, "deallocated")
         stopped()
         size = {"properties": {"hardwareProfile": {"vmSize": offering}}}
         reply = await self.sdk.change("compute", machines, "begin_update", *names, body=size, again=True)
-        await self._over(place, reply)
+        await self._wait_for_operation(place, reply)
         reply = await self.sdk.change("compute", machines, "begin_start", *names, again=True)
-        await self._over(place, reply)
-        await self._until(place, "running")
+        await self._wait_for_operation(place, reply)
+        await self._wait_for_power(place, "running")
 
-    async def _over(self, place: Place, reply: Reply) -> None:
-        """Wait for an operation to end; raises the kind of fault that it ends with."""
+    async def _wait_for_operation(self, place: Place, reply: Reply) -> None:
+        """Waits for the end of an operation; raises its fault."""
         until = self.clock() + _CHANGE_S
         while reply.operation and self.clock() < until:
-            answer = await self.sdk.ask(reply.operation)
-            status = str(answer.body.get("status", "Succeeded" if answer.status == 200 else "InProgress"))
-            if status in _UNDONE:
-                raise _fault(error_in(answer.body) or CloudError("OperationFailed", status), place.name)
+            operation = await self.sdk.ask(reply.operation)
+            status = str(operation.body.get("status", "Succeeded" if operation.status == 200 else "InProgress"))
+            if status in _FAILED:
+                raise _fault(error_in(operation.body) or CloudError("OperationFailed", status), place.name)
             if status == "Succeeded":
                 return
             await asyncio.sleep(self.pause_s)
 
-    async def _until(self, place: Place, power: str) -> None:
+    async def _wait_for_power(self, place: Place, power: str) -> None:
         async def look() -> bool:
             response = await self._read(place, view=True)
             return response is not None and _power(response) == power
@@ -286,16 +283,16 @@ def _statuses(response: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _power(response: dict[str, Any]) -> str:
-    """The last word of its power state, empty where none is told."""
+    """The last word of the power state, empty if there is none."""
     codes = [str(one.get("code", "")) for one in _statuses(response)]
     return next((code.partition("/")[2] for code in codes if code.startswith("PowerState/")), "")
 
 
 def _failure(response: dict[str, Any]) -> CloudError | None:
-    """Why a machine could not be made: what its provisioning failed with, None where it did not."""
-    if (response.get("properties") or {}).get("provisioningState") not in _UNDONE:
+    """The provisioning error of a machine, None if it did not fail."""
+    if (response.get("properties") or {}).get("provisioningState") not in _FAILED:
         return None
-    if _power(response) in {"running", "starting"}:  # it is there: only what came after its making failed
+    if _power(response) in {"running", "starting"}:  # it exists: only a later step failed
         return None
     for one in _statuses(response):
         parts = str(one.get("code", "")).split("/")
@@ -311,5 +308,5 @@ def _fault(error: CloudError, where: str) -> errors.ProviderFault:
 def _why(response: dict[str, Any], state: str) -> str:
     if state == "running":
         return ""
-    shown = [str(one.get("displayStatus") or one.get("code", "")) for one in _statuses(response)]
-    return one_line(", ".join(shown))
+    texts = [str(one.get("displayStatus") or one.get("code", "")) for one in _statuses(response)]
+    return one_line(", ".join(texts))

@@ -1,4 +1,4 @@
-"""How things are named and found again: names derive from a request's name and token, tags stay as given."""
+"""Names, ids and tags of Azure resources; names derive from a request's name and token."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.common.inventory import TOKEN_TAG
 
 OURS = "cloudcmp-"
-"""How all names begin that we give."""
+"""The prefix of all names that we give."""
 NAME_TAG = "cloudcmp:name"
 FIREWALL_NAME, NETWORK_NAME, SUBNET_NAME = "cloudcmp-firewall", "cloudcmp-network", "cloudcmp-machines"
 PLACEMENT_NAME = "cloudcmp-placement"
@@ -24,7 +24,7 @@ _ID = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a resource is: its group, and its type and name in it, both empty for the group itself."""
+    """The location of a resource: group, type and name; type and name are empty for the group itself."""
 
     subscription: str
     group: str
@@ -33,15 +33,15 @@ class Place:
 
 
 def place_of(id: str, where: str = "azure") -> Place:
-    """A resource's place, from its id; raises Refused for what is no id."""
-    found = _ID.fullmatch(id)
-    if found is None:
+    """The place in a resource id; raises Refused for an invalid id."""
+    match = _ID.fullmatch(id)
+    if match is None:
         raise Refused.at(where, f"{id[:80]!r} is no id of a resource", "see the provider's console")
-    return Place(*(found.group(part) or "" for part in ("subscription", "group", "kind", "name")))
+    return Place(*(match.group(part) or "" for part in ("subscription", "group", "kind", "name")))
 
 
 def canonical(id: str) -> str:
-    """An id in one spelling: Azure writes the names of groups now in one case, now in another."""
+    """An id in one spelling: Azure varies the case of group names."""
     place = place_of(id)
     group = f"/subscriptions/{place.subscription}/resourceGroups/{place.group.lower()}"
     return f"{group}/providers/{place.kind}/{place.name}" if place.kind else group
@@ -53,9 +53,9 @@ def tags_of(request: CreateRequest) -> dict[str, str]:
 
 
 def group_of(request: CreateRequest) -> str:
-    """The resource group of a launch: no two requests have the same, the same one always has.
+    """The name of a launch's resource group, unique to the request.
 
-    Letters that a group may have: https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
+    Allowed letters: https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules
     """
     return f"{request.name[: _GROUP_MOST - 9].rstrip('-')}-{request.token[:8]}"
 
@@ -65,6 +65,6 @@ def machine_of(request: CreateRequest) -> str:
     return request.name[:_MACHINE_MOST].rstrip("-")
 
 
-def bears_ours(response: Mapping[str, Any]) -> bool:
-    """Whether a resource bears one of our tags."""
+def has_our_tag(response: Mapping[str, Any]) -> bool:
+    """True if a resource has one of our tags."""
     return any(str(key).startswith("cloudcmp:") for key in response.get("tags") or {})

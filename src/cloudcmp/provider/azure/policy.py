@@ -1,16 +1,16 @@
-"""The least that a user must be allowed for cloudcmp to work: generated from what the driver calls.
+"""The minimal role for cloudcmp, generated from the driver's calls.
 
-Azure's roles know no condition on tags for such calls: whoever has this role may end any machine and any resource group
-below the scope at which it is assigned. Give it in a subscription that holds nothing else.
-Operations: https://learn.microsoft.com/azure/role-based-access-control/resource-provider-operations
-Roles: https://learn.microsoft.com/azure/role-based-access-control/custom-roles
+Azure's roles have no tag conditions for such calls: a user with this role may delete any machine and any resource group
+in the scope of its assignment. Assign it in a subscription that holds nothing else. Operations:
+https://learn.microsoft.com/azure/role-based-access-control/resource-provider-operations Roles:
+https://learn.microsoft.com/azure/role-based-access-control/custom-roles
 """
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-LOOKS = (
+READ_ACTIONS = (
     "Microsoft.Authorization/permissions/read",
     "Microsoft.Compute/availabilitySets/read",
     "Microsoft.Compute/disks/read",
@@ -29,7 +29,7 @@ LOOKS = (
     "Microsoft.Resources/subscriptions/resourceGroups/read",
     "Microsoft.Resources/subscriptions/resourceGroups/resources/read",
 )
-CHANGES = (
+CHANGE_ACTIONS = (
     "Microsoft.Compute/availabilitySets/write",
     "Microsoft.Compute/disks/delete",
     "Microsoft.Compute/proximityPlacementGroups/write",
@@ -42,7 +42,7 @@ CHANGES = (
     "Microsoft.Resources/subscriptions/resourceGroups/delete",
     "Microsoft.Resources/subscriptions/resourceGroups/write",
 )
-WITHIN = (
+IMPLICIT_ACTIONS = (
     "Microsoft.Compute/disks/write",
     "Microsoft.Compute/images/read",
     "Microsoft.Network/networkInterfaces/delete",
@@ -56,19 +56,16 @@ WITHIN = (
     "Microsoft.Network/virtualNetworks/subnets/read",
     "Microsoft.Network/virtualNetworks/subnets/write",
 )
-"""What is made, joined and ended within a machine's or a network's own call."""
+"""Operations that a call on a machine or a network performs implicitly."""
 
 
 def actions() -> tuple[str, ...]:
     """Every action that the role allows, sorted."""
-    return tuple(sorted({*LOOKS, *CHANGES, *WITHIN}))
+    return tuple(sorted({*READ_ACTIONS, *CHANGE_ACTIONS, *IMPLICIT_ACTIONS}))
 
 
 def policy() -> dict[str, Any]:
-    """The definition of a role for `azure`; what it does not name, cloudcmp does not do.
-
-    Write the subscription's id into `AssignableScopes`.
-    """
+    """A role definition for `azure`; cloudcmp calls nothing else. Put the subscription's id into `AssignableScopes`."""
     return {
         "Name": "cloudcmp",
         "IsCustom": True,
@@ -82,7 +79,7 @@ def policy() -> dict[str, Any]:
 
 
 def allows(permissions: Iterable[Mapping[str, Any]], action: str) -> bool:
-    """Whether permissions, each with `actions` and `notActions`, allow an action."""
+    """True if permissions, each with `actions` and `notActions`, allow an action."""
     return any(
         _matches(one.get("actions") or (), action) and not _matches(one.get("notActions") or (), action)
         for one in permissions

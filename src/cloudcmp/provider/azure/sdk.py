@@ -1,4 +1,4 @@
-"""Azure's own client libraries behind a fence: imported at the first call, each call with a deadline."""
+"""Azure's client libraries: imported at the first call, with deadlines, and with their errors converted to ours."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ _MOST_PAGES = 2000
 _NAME = "azure"
 _PUBLIC = "https://management.azure.com"
 _NOISY = ("azure", "requests", "urllib3")
-_NOISIER = ("azure.identity", "msal", "msal_extensions")  # these warn of each way to log in that is not there
+_VERY_NOISY = ("azure.identity", "msal", "msal_extensions")  # these warn about each unavailable login method
 _SUBSCRIPTION_API = "2022-12-01"
 _PERMISSIONS_API = "2022-04-01"
 _PACKAGES = {
@@ -36,7 +36,7 @@ _PACKAGES = {
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer: its status, its headers by their names in lower case, and its body (an object, {} for none)."""
+    """A response: its status, its headers by lower-case name, and its body (an object, {} if empty)."""
 
     status: int
     headers: Mapping[str, str]
@@ -44,7 +44,7 @@ class Reply:
 
     @property
     def operation(self) -> str:
-        """Where the long running operation that this answer began tells how it goes, empty where it began none.
+        """The URL of the long-running operation that this response started, empty if there is none.
 
         https://learn.microsoft.com/azure/azure-resource-manager/management/async-operations
         """
@@ -53,9 +53,7 @@ class Reply:
 
 @dataclass(slots=True)
 class Sdk(SdkClient):
-    """The calls to one Azure Resource Manager. `attempts` are those of a call that changes nothing, or that may be
-    repeated; a call that creates is sent once. `deadline_s` bounds every call, retries included.
-    """
+    """The client of one Resource Manager. `deadline_s` bounds every call; `attempts` applies to repeatable calls."""
 
     attempts: int = _ATTEMPTS
     deadline_s: float = 60.0
@@ -66,29 +64,29 @@ class Sdk(SdkClient):
     library, extra = "a library of Azure's", "azure"
 
     def endpoint(self) -> str | None:
-        """The endpoint that the environment names instead of Azure's own."""
+        """The endpoint set by the environment, instead of Azure's own."""
         return (os.environ.get("CLOUDCMP_AZURE_ENDPOINT") or "").rstrip("/") or None
 
     def subscription(self) -> str:
-        """The subscription that the environment names; raises NoCredentials where it names none."""
-        named = os.environ.get("AZURE_SUBSCRIPTION_ID", "").strip()
-        if not named:
+        """The subscription in AZURE_SUBSCRIPTION_ID; raises NoCredentials if it is not set."""
+        id = os.environ.get("AZURE_SUBSCRIPTION_ID", "").strip()
+        if not id:
             what = "no subscription is named"
             raise NoCredentials.at(_NAME, what, "set AZURE_SUBSCRIPTION_ID, and sign in (az login, or AZURE_CLIENT_ID)")
-        return named
+        return id
 
-    def home(self) -> str:
-        """The region that is asked where none is named: that of CLOUDCMP_AZURE_REGION, else eastus."""
+    def default_region(self) -> str:
+        """Default region: CLOUDCMP_AZURE_REGION, else eastus."""
         return os.environ.get("CLOUDCMP_AZURE_REGION") or "eastus"
 
     # -- calls
 
     async def read(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.run_in_thread(lambda: self.read_now(client, group, action, *args, **params))
+        return await self.run_in_thread(lambda: self.read_blocking(client, group, action, *args, **params))
 
-    def read_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
-        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
+    def read_blocking(self, client: str, group: str, action: str, *args: Any, **params: Any) -> Reply:
+        """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(client, group, action, args, params, self.attempts, changes=False)[-1]
 
     async def change(
@@ -102,42 +100,41 @@ class Sdk(SdkClient):
         only_new: bool = False,
         **params: Any,
     ) -> Reply:
-        """A call that makes or ends something; its end is not waited for. `again`: doing it twice is doing it once.
+        """A call that creates or deletes something; does not wait for its end. `again`: the call is idempotent.
 
-        `only_new`: nothing is changed where there is something of that name already.
-
-        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
+        `only_new`: changes nothing if the name exists already. Raises LostAnswer if it may have been executed, and the
+        other kinds of fault if it was not.
         """
-        given = args if body is None else (*args, json.dumps(body).encode())
+        arguments = args if body is None else (*args, json.dumps(body).encode())
         attempts = self.attempts if again else 1
-        long = {"polling": False} if action.startswith("begin_") else {}
+        polling = {"polling": False} if action.startswith("begin_") else {}
 
         def work() -> Reply:
-            more = {**params, **long, **(_if_missing() if only_new else {})}
-            return self._call(client, group, action, given, more, attempts, changes=True)[-1]
+            more = {**params, **polling, **(_only_if_missing() if only_new else {})}
+            return self._call(client, group, action, arguments, more, attempts, changes=True)[-1]
 
         return await self.run_in_thread(work, changes=True)
 
     async def pages(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
-        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.run_in_thread(lambda: self.pages_now(client, group, action, *args, **params))
+        """A complete list, all of its pages; raises IncompleteListing."""
+        return await self.run_in_thread(lambda: self.pages_blocking(client, group, action, *args, **params))
 
-    def pages_now(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
-        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
-        found: list[dict[str, Any]] = []
+    def pages_blocking(self, client: str, group: str, action: str, *args: Any, **params: Any) -> list[dict[str, Any]]:
+        """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
+        entries: list[dict[str, Any]] = []
         for reply in self._call(client, group, action, args, params, self.attempts, changes=False):
             if not isinstance(reply.body.get("value"), list):
                 raise IncompleteListing.at(_NAME, f"{group} {action} answered without a list", "ask again")
-            found += reply.body["value"]
-        return found
+            entries += reply.body["value"]
+        return entries
 
     async def ask(self, url: str) -> Reply:
-        """What stands at a URL of this Resource Manager: how a long running operation goes, or what no client has."""
-        return await self.run_in_thread(lambda: self.ask_now(url))
+        """Reads a URL of this Resource Manager, such as a long-running operation."""
+        return await self.run_in_thread(lambda: self.ask_blocking(url))
 
-    def ask_now(self, url: str) -> Reply:
-        """`ask`, in this thread."""
-        return self.guarded(lambda: self._get(url), fault_of)
+    def ask_blocking(self, url: str) -> Reply:
+        """`ask` in this thread."""
+        return self.call_library(lambda: self._get(url), fault_of)
 
     async def subscribed(self, what: str = "") -> Reply:
         """The subscription itself, or its `locations`."""
@@ -145,16 +142,16 @@ class Sdk(SdkClient):
         return await self.ask(f"{path}?api-version={_SUBSCRIPTION_API}")
 
     async def permissions(self) -> Reply:
-        """What whoever asks may do in the subscription."""
+        """The caller's permissions in the subscription."""
         path = f"/subscriptions/{self.subscription()}/providers/Microsoft.Authorization/permissions"
         return await self.ask(f"{path}?api-version={_PERMISSIONS_API}")
 
-    def locations_now(self) -> Reply:
+    def locations_blocking(self) -> Reply:
         """The subscription's regions, in this thread."""
-        return self.ask_now(f"/subscriptions/{self.subscription()}/locations?api-version={_SUBSCRIPTION_API}")
+        return self.ask_blocking(f"/subscriptions/{self.subscription()}/locations?api-version={_SUBSCRIPTION_API}")
 
     def forget(self) -> None:
-        """Read the credentials anew at the next call."""
+        """Drops the cached credentials; the next call reads them again."""
         with self._lock:
             self._clients.clear()
             self._credential = None
@@ -172,11 +169,11 @@ class Sdk(SdkClient):
         *,
         changes: bool,
     ) -> list[Reply]:
-        """The answers of one call as they came: several where it is a list, whose pages are all fetched."""
+        """The responses of one call; several for a list, one for each page."""
 
         def call() -> list[Reply]:
-            came: list[Any] = []
-            hook = {"raw_response_hook": lambda reply: came.append(reply.http_response), **self._timing(attempts)}
+            responses: list[Any] = []
+            hook = {"raw_response_hook": lambda reply: responses.append(reply.http_response), **self._timing(attempts)}
             result = getattr(getattr(self._client(client), group), action)(*args, **params, **hook)
             if hasattr(result, "by_page"):
                 for number, page in enumerate(result.by_page()):
@@ -187,19 +184,19 @@ class Sdk(SdkClient):
                         )
             elif hasattr(result, "result"):
                 result.result()
-            return [_reply(one) for one in came if one.status_code < 400]  # what was sent again was answered before
+            return [_reply(one) for one in responses if one.status_code < 400]  # without retried ones
 
-        return self.guarded(call, fault_of, changes=changes)
+        return self.call_library(call, fault_of, changes=changes)
 
     def _get(self, url: str) -> Reply:
         from azure.core.rest import HttpRequest
 
-        answer = self._client("resource").send_request(HttpRequest("GET", url), **self._timing(self.attempts))
-        answer.raise_for_status()
-        return _reply(answer)
+        response = self._client("resource").send_request(HttpRequest("GET", url), **self._timing(self.attempts))
+        response.raise_for_status()
+        return _reply(response)
 
     def _timing(self, attempts: int) -> dict[str, Any]:
-        """Few attempts, and none after the deadline; the clients' own default are ten, over minutes."""
+        """Few attempts, and none after the deadline; the clients' default is ten, over minutes."""
         return {
             "timeout": self.deadline_s,
             "retry_total": attempts - 1,
@@ -214,48 +211,48 @@ class Sdk(SdkClient):
             if name not in self._clients:
                 import importlib
 
-                package, made = _PACKAGES[name]
-                credential = self._open()
+                package, class_name = _PACKAGES[name]
+                credential = self._open_credential()
                 endpoint = self.endpoint() or _PUBLIC
                 import_modules(package)
-                kind = getattr(importlib.import_module(package), made)
+                kind = getattr(importlib.import_module(package), class_name)
                 self._clients[name] = kind(
                     credential,
                     subscription,
                     base_url=endpoint,
                     credential_scopes=[f"{endpoint}/.default"],
                     user_agent="cloudcmp",
-                    retry_policy=_retries(),
+                    retry_policy=_retry_policy(),
                 )
             return self._clients[name]
 
-    def _open(self) -> Any:
+    def _open_credential(self) -> Any:
         if self._credential is None:
             self._credential = new_credential()
         return self._credential
 
 
-def _retries() -> Any:
-    """How a client repeats calls: not where it is told to wait so long that whoever asked has given up by then.
+def _retry_policy() -> Any:
+    """The retry policy of a client, without waits that outlast the deadline, and without registering services.
 
-    Azure names such waits with HTTP 429, in `Retry-After`:
-    https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling
-    Where a subscription is not registered for a service the client would register it, wait for that without an end,
-    and send the call again: a check would change the subscription, and a create come when nobody waits for it.
+    Azure requests such waits with HTTP 429 and `Retry-After`:
+    https://learn.microsoft.com/azure/azure-resource-manager/management/request-limits-and-throttling. For an
+    unregistered service the client would register it, wait without limit, and repeat the call: a check would change the
+    subscription, and a create would execute after its caller gave up.
     """
     from azure.core.exceptions import HttpResponseError
     from azure.core.pipeline.policies import RetryPolicy
 
     class Retries(RetryPolicy[Any, Any]):
         def send(self, request: Any) -> Any:
-            answer = super().send(request)
-            if answer.http_response.status_code == 409:
-                told = ""
-                with suppress(Exception):  # of an answer that is still coming the client reads no code either
-                    told = answer.http_response.text()
-                if UNREGISTERED in told:
-                    raise HttpResponseError(response=answer.http_response)
-            return answer
+            response = super().send(request)
+            if response.http_response.status_code == 409:
+                text = ""
+                with suppress(Exception):  # the client reads no code of an incomplete response either
+                    text = response.http_response.text()
+                if UNREGISTERED in text:
+                    raise HttpResponseError(response=response.http_response)
+            return response
 
         def is_retry(self, settings: Any, response: Any) -> bool:
             most_s = min(_WAIT_S, settings["timeout"] / 4)
@@ -265,31 +262,31 @@ def _retries() -> Any:
 
 
 def new_credential() -> Any:
-    """What azure-identity finds: the environment's, a workload's or a machine's identity, a login of `az`.
+    """The credential that azure-identity finds: environment, workload or machine identity, or an `az` login.
 
-    Nothing below warnings is logged: debug logs hold requests, and those hold secrets.
+    Logs only warnings: debug logs hold requests with secrets.
     """
     import_modules("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
     from azure.identity import DefaultAzureCredential
 
     limit_logging(*_NOISY)
-    limit_logging(*_NOISIER, level=logging.ERROR)
-    # A named authority (a sovereign or private cloud, an emulator) is taken at its word: Microsoft need not know it.
-    few = {"retry_total": _ATTEMPTS - 1, "retry_backoff_factor": _BACKOFF_S, "connection_timeout": _CONNECT_S}
+    limit_logging(*_VERY_NOISY, level=logging.ERROR)
+    # Trusts a configured authority (a sovereign or private cloud, an emulator) that Microsoft may not know.
+    retry = {"retry_total": _ATTEMPTS - 1, "retry_backoff_factor": _BACKOFF_S, "connection_timeout": _CONNECT_S}
     try:
-        return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")), **few)
+        return DefaultAzureCredential(disable_instance_discovery=bool(os.environ.get("AZURE_AUTHORITY_HOST")), **retry)
     except ValueError as error:
         raise BadCredentials.at(_NAME, one_line(str(error)), RENEW) from None
 
 
-def _if_missing() -> dict[str, Any]:
+def _only_if_missing() -> dict[str, Any]:
     from azure.core import MatchConditions
 
     return {"match_condition": MatchConditions.IfMissing}
 
 
-def _reply(answer: Any) -> Reply:
-    headers = {str(key).lower(): str(value) for key, value in answer.headers.items()}
-    text = answer.text() if answer.content else ""
+def _reply(response: Any) -> Reply:
+    headers = {str(key).lower(): str(value) for key, value in response.headers.items()}
+    text = response.text() if response.content else ""
     body = json.loads(text) if text.strip() else {}
-    return Reply(int(answer.status_code), headers, body if isinstance(body, dict) else {"value": body})
+    return Reply(int(response.status_code), headers, body if isinstance(body, dict) else {"value": body})

@@ -1,1 +1,1 @@
-"""What the drivers of rented clouds share."""
+"""Code that the drivers of rented clouds share."""

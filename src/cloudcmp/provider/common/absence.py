@@ -1,4 +1,4 @@
-"""When something that a cloud does not show any more counts as gone."""
+"""Decides when a resource that a cloud no longer lists counts as gone."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Absence:
-    """What is not shown is gone at once where its deletion was accepted, else after `settle_s` seconds without being
-    shown: what is new may not be seen at first (docs/adr/0027-gone-is-what-two-looks-agree-on.md).
+    """Evidence of absence: a missing resource is gone if its deletion was accepted, else after `settle_s` seconds.
 
-    `how` ends the sentence "it is not", by the way in which it was looked for. `clock` is in seconds of any origin.
-    Keys tell resources apart, as a driver sees fit.
+    New resources may be missing at first (docs/adr/0027-gone-is-what-two-looks-agree-on.md). `how` completes "it is not
+    ...". `clock` is in seconds of any origin. Drivers choose the keys of resources.
     """
 
     settle_s: float
@@ -20,16 +19,16 @@ class Absence:
     _unseen: dict[Hashable, float] = field(default_factory=dict)
     _accepted: set[Hashable] = field(default_factory=set)
 
-    def accepted(self, key: Hashable) -> None:
-        """The cloud took our request to delete it."""
+    def record_deletion(self, key: Hashable) -> None:
+        """Records that the cloud accepted a deletion."""
         self._accepted.add(key)
 
-    def shown(self, key: Hashable) -> None:
-        """It is there: whatever was not seen before, the wait begins anew."""
+    def record_presence(self, key: Hashable) -> None:
+        """Records that a resource is listed; the wait starts again."""
         self._unseen.pop(key, None)
 
-    def unseen(self, key: Hashable, id: str) -> str | None:
-        """A look did not show it; why it counts as gone by now, None where it does not yet."""
+    def evidence(self, key: Hashable, id: str) -> str | None:
+        """Records that a resource was not listed; returns why it counts as gone, None if it does not yet."""
         now = self.clock()
         since = self._unseen.setdefault(key, now)
         if key in self._accepted:

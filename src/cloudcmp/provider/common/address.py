@@ -1,4 +1,4 @@
-"""Whom a launch's firewall lets in: the controller, by the addresses that the study names, or as it is seen."""
+"""The addresses that a launch's firewall admits: those in the study, or the controller's own."""
 
 import ipaddress
 import socket
@@ -9,97 +9,93 @@ from cloudcmp.model.lease import CreateRequest
 
 Net = ipaddress.IPv4Network | ipaddress.IPv6Network
 SSH = 22
-_DOORS = {"linux": (SSH,), "windows": (3389, 5985)}
-LOGIN_PORTS = frozenset(port for ports in _DOORS.values() for port in ports)
-"""Every port at which machines are logged in to, whatever their system."""
+_PORTS = {"linux": (SSH,), "windows": (3389, 5985)}
+LOGIN_PORTS = frozenset(port for ports in _PORTS.values() for port in ports)
+"""The login ports of all operating systems."""
 _WIDEST = {4: 24, 6: 64}  # prefix lengths, docs/adr/0033-whom-the-firewall-lets-in.md
-_ASKED = "https://checkip.amazonaws.com"
-"""Amazon's own answer to the question from where it is asked."""
+_ADDRESS_SERVICE = "https://checkip.amazonaws.com"
+"""Amazon's service that returns the caller's address."""
 _WAIT_S = 5.0
-_NEXT = "say it in the study, e.g. allow: 203.0.113.7/32"
+_HINT = "write it in the study, e.g. allow: 203.0.113.7/32"
 
 
 def login_ports(request: CreateRequest) -> tuple[int, ...]:
-    """The TCP ports at which a launch's machines are reached: SSH, or Windows's remote desktop and management."""
-    return _DOORS[dict(request.options).get("os", "linux")]
+    """The TCP ports for login: SSH, or Windows's remote desktop and management."""
+    return _PORTS[dict(request.options).get("os", "linux")]
 
 
 def allowed_nets(request: CreateRequest) -> tuple[Net, ...]:
-    """The addresses of option `allow`, each once.
-
-    Raises Refused without any, for one that is wider than a /24 (IPv6: /64), and for what no machine is seen by.
-    """
-    asked = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
-    if not asked:
-        raise Refused.at(request.name, "no address of the controller is known: nobody could log in", _NEXT)
-    return tuple(dict.fromkeys(_net(part, request.name) for part in asked))
+    """The networks in option `allow`, each once; raises Refused for none, a wide one, or one that is no source."""
+    parts = [part.strip() for part in dict(request.options).get("allow", "").split(",") if part.strip()]
+    if not parts:
+        raise Refused.at(request.name, "no address of the controller is known: nobody could log in", _HINT)
+    return tuple(dict.fromkeys(_parse_net(part, request.name) for part in parts))
 
 
 def allowed_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
-    """`allowed_nets` for machines that have IPv4 addresses only: raises Refused for an IPv6 one as well."""
+    """`allowed_nets` for machines with IPv4 addresses only: also raises Refused for an IPv6 network."""
     nets = allowed_nets(request)
     for net in nets:
         if net.version != 4:
             what = f"allow: {net}: machines have IPv4 addresses only here"
-            raise Refused.at(request.name, what, "say the controller's IPv4 address, e.g. allow: 203.0.113.7/32")
+            raise Refused.at(request.name, what, "write the controller's IPv4 address, e.g. allow: 203.0.113.7/32")
     return nets
 
 
-def _net(text: str, where: str) -> Net:
+def _parse_net(text: str, where: str) -> Net:
     try:
         net = ipaddress.ip_network(text)
     except ValueError:
         raise Refused.at(where, f"{text!r} is no address in CIDR form", "write e.g. 192.0.2.7/32") from None
     if net.prefixlen < _WIDEST[net.version]:
-        raise Refused.at(where, f"{net} lets in too many", "firewalls are opened for the controller's own address")
+        raise Refused.at(where, f"{net} is too wide", "firewalls are opened for the controller's own address")
     first = net.network_address
     inner = first.version == 6 and (first.ipv4_mapped is not None or first.scope_id is not None)
     if inner or first.is_unspecified or first.is_multicast:
-        raise Refused.at(where, f"{net} is no address from which a cloud is reached", _NEXT)
+        raise Refused.at(where, f"{net} is no address from which a cloud is reached", _HINT)
     return net
 
 
 def controller_address(endpoint: str | None) -> str:
-    """Our own address in CIDR form: as Amazon sees it, or as another cloud's endpoint is reached from here.
+    """Our own address in CIDR form, as Amazon sees it, or as the local address towards `endpoint`.
 
-    Raises Refused if it cannot be found out, Unreached where nobody answers the question. Behind several addresses that
-    take turns it may be the wrong one: then the study must name them all.
+    Raises Refused or Unreached. It may be wrong behind several alternating addresses: then the study must list them
+    all.
     """
-    return local_address(endpoint) if endpoint else _far()
+    return local_address(endpoint) if endpoint else _public_address()
 
 
-def _far() -> str:
-    import urllib.request  # takes long to load, and hardly any command asks
+def _public_address() -> str:
+    import urllib.request  # slow to import, and rarely used
 
     try:
-        with urllib.request.urlopen(_ASKED, timeout=_WAIT_S) as answer:
-            return _cidr(ipaddress.ip_address(answer.read(64).decode("ascii", errors="replace").strip()))
+        with urllib.request.urlopen(_ADDRESS_SERVICE, timeout=_WAIT_S) as response:
+            return _cidr(ipaddress.ip_address(response.read(64).decode("ascii", errors="replace").strip()))
     except OSError as error:
-        raise Unreached.at("firewall", f"our own address could not be asked for: {error}", _NEXT) from error
+        raise Unreached.at("firewall", f"our own address cannot be determined: {error}", _HINT) from error
     except ValueError as error:
-        raise Refused.at("firewall", f"our own address could not be asked for: {error}", _NEXT) from error
+        raise Refused.at("firewall", f"our own address cannot be determined: {error}", _HINT) from error
 
 
 def local_address(endpoint: str) -> str:
-    """The local end of the way to a cloud's endpoint, in CIDR form; nothing is sent.
+    """The local address of a connection to an endpoint, in CIDR form; sends nothing.
 
-    Raises Refused if it cannot be found out, also where a private address goes to a public cloud, which then sees
-    another one.
+    Raises Refused if it cannot be determined, or if it is private and the endpoint public.
     """
     try:
         parts = urlsplit(endpoint)
         if not parts.hostname:
             raise ValueError("it names no host")
-        found = socket.getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(found[0], found[1]) as way:
-            way.connect(found[4])
-            here, there = ipaddress.ip_address(way.getsockname()[0]), ipaddress.ip_address(found[4][0])
+        target = socket.getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(target[0], target[1]) as connection:
+            connection.connect(target[4])
+            local, remote = ipaddress.ip_address(connection.getsockname()[0]), ipaddress.ip_address(target[4][0])
     except (OSError, ValueError) as error:
-        raise Refused.at("firewall", f"there is no way to {endpoint}: {error}", _NEXT) from error
-    if there.is_global and not here.is_global:
-        what = f"this machine's address {here} is a private one, and the cloud sees another"
-        raise Refused.at("firewall", what, _NEXT)
-    return _cidr(here)
+        raise Refused.at("firewall", f"there is no route to {endpoint}: {error}", _HINT) from error
+    if remote.is_global and not local.is_global:
+        what = f"this machine's address {local} is a private one, and the cloud sees another"
+        raise Refused.at("firewall", what, _HINT)
+    return _cidr(local)
 
 
 def _cidr(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> str:

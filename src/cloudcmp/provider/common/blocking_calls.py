@@ -1,4 +1,4 @@
-"""Blocking calls of a cloud's library, in threads: each has a deadline, after which the thread is abandoned."""
+"""Runs blocking library calls in threads; a thread is abandoned after its deadline."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 def run_blocking(work: Callable[[], _T], where: str, deadline_s: float) -> _T:
-    """Blocking read-only work; raises IncompleteListing once the deadline has passed."""
+    """Runs blocking read-only work; raises IncompleteListing after the deadline."""
     done = Future[_T]()
 
     def run() -> None:
@@ -26,14 +26,11 @@ def run_blocking(work: Callable[[], _T], where: str, deadline_s: float) -> _T:
     try:
         return done.result(deadline_s)
     except TimeoutError:
-        raise IncompleteListing.at(where, f"no whole answer within {deadline_s:g} s", "check the network") from None
+        raise IncompleteListing.at(where, f"no complete answer within {deadline_s:g} s", "check the network") from None
 
 
 async def run_in_thread(work: Callable[[], _T], where: str, deadline_s: float, *, changes: bool = False) -> _T:
-    """Run blocking work in a thread, which is abandoned once the deadline has passed.
-
-    Then raises LostAnswer where it `changes` something, else IncompleteListing.
-    """
+    """Runs blocking work in a thread; after the deadline raises LostAnswer (if it `changes`) or IncompleteListing."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()
 
@@ -51,7 +48,7 @@ async def run_in_thread(work: Callable[[], _T], where: str, deadline_s: float, *
             result = work()
         except BaseException as raised:
             error = raised
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=run, name=f"{where} call", daemon=True).start()
@@ -63,7 +60,7 @@ async def run_in_thread(work: Callable[[], _T], where: str, deadline_s: float, *
 
 
 async def run_to_completion(work: Callable[[], _T]) -> _T:
-    """Run work that must not be cut short in a thread; if cancelled, waits for its end first, and drops its result."""
+    """Runs uninterruptible work in a thread; if cancelled, waits for its end and drops its result."""
     thread = asyncio.ensure_future(asyncio.to_thread(work))
     cancelled: asyncio.CancelledError | None = None
     while not thread.done():
@@ -72,6 +69,6 @@ async def run_to_completion(work: Callable[[], _T]) -> _T:
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        thread.exception()  # retrieved, or asyncio complains
+        thread.exception()  # asyncio complains about exceptions that are not retrieved
         raise cancelled
     return thread.result()

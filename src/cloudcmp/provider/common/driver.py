@@ -1,4 +1,4 @@
-"""What the providers of rented clouds have in common: machines behind a firewall of their launch's own."""
+"""The base class of drivers for rented clouds, with machines behind a firewall of their launch."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -17,62 +17,58 @@ from cloudcmp.provider.common.lifecycle import ResourceLifecycle
 from cloudcmp.provider.common.sdk_client import SdkClient
 
 
-class SellsOfferings(Protocol):
-    """What a cloud sells."""
+class HasOfferings(Protocol):
+    """A cloud's catalog of offerings."""
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """The machine types of a region."""
-        ...
 
 
 Client = TypeVar("Client", bound=SdkClient)
-Catalog = TypeVar("Catalog", bound=SellsOfferings)
+Catalog = TypeVar("Catalog", bound=HasOfferings)
 Lifecycle = TypeVar("Lifecycle", bound=ResourceLifecycle)
 
 
 class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
-    """A rented cloud. `_alone` is what to do about a request for a part that comes with its machine only."""
+    """A rented cloud. `_part_hint` is the hint if a part is requested that only comes with its machine."""
 
     name: str
     simulated = False
     billed = True
-    settle_s = 0.0  # absence is waited for by the lifecycle
+    settle_s = 0.0  # the lifecycle waits for absence
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
-    _alone = "it comes with its machine"
+    _part_hint = "it comes with its machine"
     _sdk: Client
     _catalog: Catalog
     _lifecycle: Lifecycle
 
     def _ready(self) -> None:
-        """Raises UserMistake where the settings do not say which cloud is meant."""
+        """Raises UserMistake if the settings do not say which cloud is meant."""
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The machine types of a region (without one: of the settings' own), none for an unknown region.
-
-        The price of a type is unknown unless the cloud itself says it.
-        """
+        """The machine types of a region (default: the settings'); none for an unknown region."""
         self._ready()
         return self._catalog.offerings(region)
 
     def host(self, candidate: Candidate) -> str:
-        """Every machine has its own."""
+        """A name of the candidate's own: rented machines share no host."""
         return f"{self.name} {candidate.id}"
 
     # -- leases
 
     async def create(self, request: CreateRequest) -> str:
-        """A launch's firewall with its rules, or a machine with everything in the one call."""
+        """Creates a launch's firewall with its rules, or a machine, with everything in one call."""
         self._ready()
         await self._check(request)
         if request.kind == FIREWALL:
             return await self._firewall(request)
         if request.kind != INSTANCE:
-            raise Refused.at(request.name, f"a {request.kind} is not made alone", self._alone)
+            raise Refused.at(request.name, f"a {request.kind} cannot be created alone", self._part_hint)
         return await self._create_machine(request)
 
     async def _firewall(self, request: CreateRequest) -> str:
-        """Machines are timed from their request on, firewalls are not: what is looked up once is looked up here."""
-        await self._warm(request)
+        """Creates the firewall after fetching what machines need: a machine's time starts at its request."""
+        await self._prefetch(request)
         options = dict(request.options)
         if "allow" not in options:
             options["allow"] = await asyncio.to_thread(self._controller_address)
@@ -84,11 +80,11 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
 
     @abstractmethod
     async def _check(self, request: CreateRequest) -> None:
-        """Raises Refused for what cannot be had, before anything is asked for."""
+        """Raises Refused for unavailable options, before anything is requested."""
 
     @abstractmethod
-    async def _warm(self, request: CreateRequest) -> None:
-        """Look up what the launch's machines will need. What fails is looked up again by their own requests."""
+    async def _prefetch(self, request: CreateRequest) -> None:
+        """Fetches what the launch's machines will need; ignores failures, which their own requests report."""
 
     @abstractmethod
     async def _create_firewall(self, request: CreateRequest) -> str: ...
@@ -99,7 +95,7 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
     async def find(
         self, study: str, token: str | None = None, *, region: str | None = None
     ) -> tuple[TaggedResource, ...]:
-        """What bears a study's tag, and what was made with the token, in one region or all; IncompleteListing."""
+        """Resources with a study's tag or the token, in one region or all; raises IncompleteListing."""
         self._ready()
         return await self._find(study, token, region)
 
@@ -107,7 +103,7 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]: ...
 
     async def admitted(self, firewall: Handle) -> Admission:
-        """Whom a launch's firewall admits, by the rules that the cloud holds."""
+        """Whom a launch's firewall admits, by the rules that the cloud lists."""
         self._ready()
         return admission(await self._rules(firewall))
 
@@ -117,14 +113,14 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
     # -- machines
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not listed yet is pending."""
+        """The status of a machine; pending if it is not listed yet."""
         self._ready()
         return await self._lifecycle.look(handle)
 
     # -- the end
 
     async def destroy(self, handle: Handle) -> None:
-        """Ask for a resource to be deleted; one that is gone is no error."""
+        """Requests the deletion of a resource; deleting one that is gone is no error."""
         self._ready()
         await self._lifecycle.destroy(handle)
 

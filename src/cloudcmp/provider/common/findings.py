@@ -1,4 +1,4 @@
-"""Findings of a preflight that every cloud has: its clock, the account, a refusal."""
+"""Preflight findings that all clouds share: clock, account, refusals, quotas."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC
@@ -12,10 +12,9 @@ _SKEW_S = 60.0
 
 
 def parse_http_date(header: str) -> float | None:
-    """The time of a response by the cloud's own clock (Unix s), None if it cannot be read.
+    """The time in a Date header (Unix s), None if it cannot be parsed.
 
-    `header` is its Date header. A date without a zone is one of UTC: the header knows no other
-    (https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7).
+    A date without a zone is UTC (https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7).
     """
     try:
         at = parsedate_to_datetime(header)
@@ -25,54 +24,51 @@ def parse_http_date(header: str) -> float | None:
 
 
 def clock_finding(at: float | None, now: float) -> Finding:
-    """How far this machine's clock (`now`) is from the cloud's (`at`), both in Unix s: a minute is too far.
-
-    The time that an answer takes on its way is counted as this machine's being ahead.
-    """
+    """Compares this machine's clock (`now`) with the cloud's (`at`), in Unix s; fails above a minute of difference."""
     if at is None:
-        return Finding("clock", None, "the answer bears no date")
-    off = now - at
-    what = f"this machine's clock is {abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} the provider's"
-    if abs(off) > _SKEW_S:
-        return Finding("clock", False, what, "set the clock: times to live rest on it")
+        return Finding("clock", None, "the answer has no date")
+    ahead_s = now - at
+    what = f"this machine's clock is {abs(ahead_s):.0f} s {'ahead of' if ahead_s > 0 else 'behind'} the provider's"
+    if abs(ahead_s) > _SKEW_S:
+        return Finding("clock", False, what, "set the clock: times to live depend on it")
     return Finding("clock", True, what)
 
 
 def account_finding(
     id: str | None,
-    shown: str,
+    label: str,
     candidates: Sequence[Candidate],
     *,
-    other: str,
-    untold: str = "this cloud tells no account",
-    same: Callable[[str], str] = str,
+    mismatch_hint: str,
+    unknown_text: str = "this cloud reports no account",
+    normalize: Callable[[str], str] = str,
 ) -> Finding:
-    """Whether what the study is for, its option `account`, is the account that is used.
+    """Compares the account in use with the option `account` of the study.
 
-    `id` is that account's as a study writes it, None or empty where it is not told, which `untold` says; `shown` is how
-    it is named in a line; `other` is what to do where it is another one; `same` makes equal what means the same.
+    `id` is the account in use, as a study writes it; if it is None or empty, the finding says `unknown_text`. `label`
+    names the account in messages; `normalize` prepares accounts for the comparison.
     """
     pinned = {dict(one.options)["account"] for one in candidates if "account" in dict(one.options)}
     if not id:
-        return Finding("account", None, untold)
+        return Finding("account", None, unknown_text)
     if not pinned:
         return Finding(
-            "account", None, f"{shown}, which no study pins", f"write account: '{id}' in a study, which pins it"
+            "account", None, f"{label}, which no study pins", f"write account: '{id}' in a study, which pins it"
         )
-    if {same(one) for one in pinned} != {same(id)}:
-        what = f"the calls are made for {shown}, the study is for {', '.join(sorted(pinned))}"
-        return Finding("account", False, what, other)
-    return Finding("account", True, f"{shown}, as pinned")
+    if {normalize(one) for one in pinned} != {normalize(id)}:
+        what = f"the calls are made for {label}, the study is for {', '.join(sorted(pinned))}"
+        return Finding("account", False, what, mismatch_hint)
+    return Finding("account", True, f"{label}, as pinned")
 
 
 def refusal_finding(what: str, fault: ProviderFault, whose: str = "") -> Finding:
-    """A cloud's refusal as the finding about `what`; `whose` names the candidate that it is about."""
+    """The finding about `what` for a cloud's refusal; `whose` names its candidate."""
     first = fault.faults[0]
     return Finding(what, False, f"{whose}: {first.what}" if whose else first.what, first.next)
 
 
 def quota_finding(where: str, need: float, used: float, most: float, more: str, *, word: str = "in use") -> Finding:
-    """Whether a quota leaves room for what is needed; `more` is where a higher one is asked for."""
+    """Whether a quota leaves room for `need`; `more` is where to request a higher one."""
     text = f"{where}: {need:g} needed, {used:g} {word}, {most:g} allowed"
     if need + used > most:
         return Finding("quota", False, text, f"ask for more ({more}), or run fewer at once")

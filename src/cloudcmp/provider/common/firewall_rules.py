@@ -1,4 +1,4 @@
-"""The rules of a launch's firewall, in the same form for every cloud."""
+"""Rules of a launch's firewall, in one form for all clouds."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,10 +14,7 @@ _NEEDED = {"tcp", "udp", "icmp"}
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule that admits: from where (a network, MEMBERS or a cloud's own word), a protocol or ANY, and ports.
-
-    `ports` are the first and the last one, None for all.
-    """
+    """A rule that admits a source (a network, MEMBERS or a cloud's own word); `ports` are first and last, or all."""
 
     source: str
     protocol: str
@@ -25,19 +22,19 @@ class Rule:
 
     @property
     def line(self) -> str:
-        """The rule in a line."""
+        """The rule as text."""
         first, last = self.ports or (0, 65535)
         return f"{self.source} to {self.protocol} {first}-{last}"
 
 
 def ports_in(text: str) -> tuple[int, int] | None:
-    """The ports in a text: `22`, `1-65535`; None where it is empty or names no number, which stands for all."""
+    """The ports in a text such as `22` or `1-65535`; None, for all, if it is empty or no number."""
     first, _, last = text.partition("-")
     return (int(first), int(last or first)) if first.isdigit() and (last or first).isdigit() else None
 
 
 def _is_login(rule: Rule) -> bool:
-    """Whether a rule opens a single port at which machines are logged in to, to a network."""
+    """True if a rule admits a network to a single login port."""
     first, last = rule.ports or (0, 0)
     return rule.protocol == "tcp" and first == last and first in LOGIN_PORTS and "/" in rule.source
 

@@ -1,11 +1,11 @@
-"""What the providers have in common that rent nothing: no bill, and nothing but machines."""
+"""The base class of providers that rent nothing: no bill, and machines only."""
 
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.offering import Billing
 
 
 class Unbilled:
-    """A provider whose machines cost nothing that we know of, and are seen gone at once unless it says otherwise."""
+    """A provider whose machines have no known cost; `gone` needs no wait unless the provider sets one."""
 
     simulated = False
     billed = False

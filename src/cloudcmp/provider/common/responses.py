@@ -1,4 +1,4 @@
-"""Responses of clouds: errors, lost ones, and those that do not name what was made."""
+"""Handles responses of clouds: errors, lost responses, and responses without the id of a new resource."""
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, Refusa
 
 _T = TypeVar("_T")
 
-LOOKED_FOR = "it is looked for by token, tag and name"
+SEARCH_NOTICE = "cloudcmp looks for it by token, tag and name"
 """The next step for a resource that may exist: cloudcmp looks for it, and the user need not act."""
 
 
 @dataclass(frozen=True, slots=True)
 class CloudError:
-    """An error's code, its text (untrusted, one line, cut) and its HTTP status, 0 where it has none."""
+    """A cloud's error: code, text (untrusted, one line, shortened) and HTTP status, 0 if there is none."""
 
     code: str
     text: str
@@ -22,40 +22,40 @@ class CloudError:
 
     @property
     def line(self) -> str:
-        """Both in one."""
+        """Code and text as one line."""
         return f"{self.code}: {self.text}" if self.text else self.code
 
 
 def unclear_response(what: str, where: str, *, changes: bool) -> ProviderFault:
     """The fault of a response that leaves the outcome unknown: a call that changes something may have done so."""
-    return LostAnswer.at(where, what, LOOKED_FOR) if changes else IncompleteListing.at(where, what, "ask again")
+    return LostAnswer.at(where, what, SEARCH_NOTICE) if changes else IncompleteListing.at(where, what, "ask again")
 
 
 def lost_response(kind: str, where: str, *, changes: bool) -> ProviderFault:
-    """An answer that never came whole. Of an error only its `kind` is shown: its text may hold the answer itself."""
+    """The fault of an incomplete response. Shows only the error's `kind`: its text may hold the response itself."""
     return unclear_response(f"the answer was lost or cut short ({kind})", where, changes=changes)
 
 
-def unnamed_resource(where: str) -> LostAnswer:
-    """An answer that does not name what was made: then nothing is known of it."""
-    return LostAnswer.at(where, "the answer does not say what was made", LOOKED_FOR)
+def missing_id_fault(where: str) -> LostAnswer:
+    """The fault of a response without the id of the new resource."""
+    return LostAnswer.at(where, "the answer does not name the new resource", SEARCH_NOTICE)
 
 
-def id_in(response: Mapping[str, Any], *path: str | int, where: str) -> str:
-    """The id that a response names; raises LostAnswer where it names none."""
-    found: Any = response
+def require_id(response: Mapping[str, Any], *path: str | int, where: str) -> str:
+    """The id at a path in a response; raises LostAnswer if there is none."""
+    value: Any = response
     try:
         for step in path:
-            found = found[step]
+            value = value[step]
     except (KeyError, IndexError, TypeError):
-        found = None
-    if not found:
-        raise unnamed_resource(where)
-    return str(found)
+        value = None
+    if not value:
+        raise missing_id_fault(where)
+    return str(value)
 
 
-async def unless_missing(call: Awaitable[_T]) -> _T | None:
-    """The response to a call, None where the cloud says that there is no such resource."""
+async def none_if_missing(call: Awaitable[_T]) -> _T | None:
+    """The response to a call, None if the cloud says that there is no such resource."""
     try:
         return await call
     except Refused as fault:
@@ -64,6 +64,6 @@ async def unless_missing(call: Awaitable[_T]) -> _T | None:
         return None
 
 
-def left_behind(where: str, error: BaseException, what: str) -> ProviderFault:
-    """The fault of a request whose cleaning up failed: `what` stays. It is no refusal, so the lease stays open."""
+def leftover_fault(where: str, error: BaseException, what: str) -> ProviderFault:
+    """The fault of a request whose cleanup failed: `what` stays. It is no Refused, so the lease stays open."""
     return ProviderFault.at(where, f"{error}; and {what}", "cloudcmp cleanup")

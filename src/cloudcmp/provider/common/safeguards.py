@@ -1,4 +1,4 @@
-"""What a plan's own candidates and trials take away from the safeguards of a cloud."""
+"""Limits of a cloud's safeguards for a plan's candidates and trials."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,13 +7,13 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.safety import Safeguard
 
 
-def death_with(safeguards: tuple[Safeguard, ...], *beside: str) -> tuple[Safeguard, ...]:
-    """The safeguards, of which `death` rests on more than it says."""
-    return tuple(replace(one, how="; ".join((one.how, *beside))) if one.name == "death" else one for one in safeguards)
+def qualify_death(safeguards: tuple[Safeguard, ...], *also: str) -> tuple[Safeguard, ...]:
+    """The safeguards, with further conditions on `death`."""
+    return tuple(replace(one, how="; ".join((one.how, *also))) if one.name == "death" else one for one in safeguards)
 
 
-def while_stopped(plan: Plan, runner: str, what: str) -> Iterator[str]:
-    """A machine that is being resized stands still for a moment: `what` is so then."""
+def resize_caveats(plan: Plan, runner: str, what: str) -> Iterator[str]:
+    """A condition on `death` if a trial resizes a machine; `what` holds while that machine is stopped."""
     mine = {one.index for one in plan.candidates if one.runner == runner}
     launches = {launch.index for launch in plan.launches if launch.candidate in mine}
     if any(trial.probe == "resize" and trial.launch in launches for trial in plan.trials):

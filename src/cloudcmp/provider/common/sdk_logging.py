@@ -1,16 +1,12 @@
-"""Keeping the clouds' libraries from logging what they send: user data, tokens and keys."""
+"""Keeps the clouds' libraries from logging user data, tokens and keys."""
 
 import logging
 
 
 def limit_logging(*names: str, level: int = logging.WARNING) -> None:
-    """Let the named libraries log nothing below a level, whatever levels were set before.
-
-    What is stricter stays so; loggers below the named ones lose a level of their own that is more talkative, and those
-    that are made later have none. It belongs after whatever of a library sets levels itself.
-    """
+    """Makes the named libraries log nothing below a level, also their child loggers; stricter levels stay."""
     below = tuple(f"{name}." for name in names)
-    # Each level that is set, even to what it was, has every logger of the process forget what it knows.
+    # Setting a level, even to the same value, clears the caches of all loggers of the process.
     for name in names:
         logger = logging.getLogger(name)
         if logger.level < level:

@@ -1,4 +1,4 @@
-"""Refusals of what a study names, with a hint."""
+"""Refusals of names in a study, with a hint."""
 
 import difflib
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from cloudcmp.errors import Refused
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str = "cloudcmp list offerings") -> str:
-    """A hint: the known name that is most like this one, `otherwise` where none is like it."""
+    """A hint with the most similar known name, `otherwise` if none is similar."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"did you mean {near[0]}?" if near else otherwise
 
@@ -20,7 +20,7 @@ def check_system(where: str, image: str, *, windows: bool, system: str) -> None:
 
 
 def check_name(where: str, what: str, name: str, known: Iterable[str], verb: str = "there are") -> None:
-    """Raises Refused, which says `what`, for a name that is not known; the hint names the nearest or all."""
+    """Raises Refused with `what` for an unknown name; the hint is the nearest name, or all of them."""
     names = tuple(known)
     if name not in names:
         raise Refused.at(where, what, nearest(name, names, f"{verb} {', '.join(names)}"))

@@ -1,4 +1,4 @@
-"""Google Compute Engine."""
+"""The driver for Google Compute Engine."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.common.absence import Absence
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.firewall_rules import Rule
-from cloudcmp.provider.common.safeguards import death_with, while_stopped
+from cloudcmp.provider.common.safeguards import qualify_death, resize_caveats
 from cloudcmp.provider.gcp import listing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
 from cloudcmp.provider.gcp.firewalls import Firewalls
@@ -31,13 +31,13 @@ _ADDRESS = Price(
     "its external IPv4 address (on a spot machine half of that), https://cloud.google.com/vpc/network-pricing",
     date(2024, 2, 1),
 )
-"""What an external address in use costs, from this day on (R); that of a spot machine is counted in full as well."""
+"""The price of an external address in use, from this date (R); spot machines are counted in full as well."""
 _UNCOUNTED = (
     "the disk under the system unless it is written as a volume (some 0.001 USD/h for 10 GiB)",
     "traffic",
     "licences of images such as Windows, RHEL or SLES",
 )
-"""What is billed and cannot be told from what a study says: in words, for its plan."""
+"""Billed items that a study file does not determine; the plan lists them."""
 SAFEGUARDS = (
     Safeguard("teardown", True, "each machine is destroyed after its trials, and seen gone"),
     Safeguard("cleanup", True, "by the study's ledger: id, labels with the token, exact tags"),
@@ -56,13 +56,13 @@ SAFEGUARDS = (
 class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
     """Machines of Compute Engine, in the project of the credentials or of GOOGLE_CLOUD_PROJECT.
 
-    It was tested against an emulator of the tests' own, driven through Google's client, never on a real account. It
-    makes no service accounts, no reserved addresses and no networks: the project needs its `default` network.
-    `settle_s` and `clock` are as in `Absence`, `wait_s` as in `Machines`, `pause_s` as in `Sdk`.
+    Tested against our own emulator through Google's client, never on a real account. Creates no service accounts,
+    reserved addresses or networks: the project needs its `default` network. `settle_s` and `clock` are as in `Absence`,
+    `wait_s` as in `Machines`, `pause_s` as in `Sdk`.
     """
 
-    # By the second after the first minute: https://cloud.google.com/compute/vm-instance-pricing#billingmodel. What an
-    # image of the user's own adds, by its licences, is not known, so it is counted by the hour.
+    # Per second after a minimum of one minute: https://cloud.google.com/compute/vm-instance-pricing#billingmodel.
+    # Licences of the user's own images are unknown, so those machines are counted by the hour.
     billing = Billing(60.0, 1.0, _ADDRESS, _UNCOUNTED, images=BY_THE_SECOND)
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
@@ -86,29 +86,29 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
     # -- looking around
 
     def safeguards_of(self, plan: Plan) -> tuple[Safeguard, ...]:
-        """The safeguards as they are for a plan's own trials."""
-        return death_with(SAFEGUARDS, *while_stopped(plan, GCP, "nothing ends it"))
+        """The safeguards for a plan's trials."""
+        return qualify_death(SAFEGUARDS, *resize_caveats(plan, GCP, "nothing ends it"))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Credentials, project, clock, names, network, rights and quota; creates nothing."""
+        """Checks credentials, project, clock, names, network, rights and quota; creates nothing."""
         return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
-        """The project, and the endpoint where one is named."""
-        return self._sdk.at_endpoint(await self._sdk.run_in_thread(self._sdk.project))
+        """The project, and the endpoint if one is set."""
+        return self._sdk.with_endpoint(await self._sdk.run_in_thread(self._sdk.project))
 
     async def date(self) -> float | None:
-        """The time by this cloud's own clock (Unix s), from the head of an answer."""
+        """The time by this cloud's own clock (Unix s), from a response header."""
         return await self._sdk.date()
 
     # -- leases
 
     async def _check(self, request: CreateRequest) -> None:
-        """Nothing: a machine's region is looked up with its zones."""
+        """Does nothing: the region is checked together with its zones."""
 
-    async def _warm(self, request: CreateRequest) -> None:
-        await self._catalog.known_region(request.region)
-        await self._catalog.warm(request.region, request.offering, dict(request.options))
+    async def _prefetch(self, request: CreateRequest) -> None:
+        await self._catalog.check_region(request.region)
+        await self._catalog.prefetch(request.region, request.offering, dict(request.options))
 
     async def _create_firewall(self, request: CreateRequest) -> str:
         return await self._firewalls.create(request)
@@ -121,7 +121,7 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
         return await listing.find(self._sdk, self._firewalls, study, token, region)
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our schema's tag in all zones."""
+        """All resources with the schema tag in all zones."""
         return await listing.leftovers(self._sdk, self._firewalls)
 
     async def _rules(self, firewall: Handle) -> list[Rule]:
@@ -134,5 +134,5 @@ class GcpProvider(CloudDriver[Sdk, OfferingCatalog, GceLifecycle]):
         return await self._lifecycle.zone(handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Stop, change the type, start; raises Refused where the type does not allow it."""
+        """Stops, changes the type, starts; raises Refused if the type does not allow it."""
         await self._lifecycle.resize(handle, offering, stopped)

@@ -1,4 +1,4 @@
-"""What an error of Compute Engine, or of the way there, means: told apart, with Google's own code in the line.
+"""Converts errors of Compute Engine or of the connection, keeping Google's own code.
 
 Errors: https://cloud.google.com/compute/docs/reference/rest/v1/errors and, of operations,
 https://cloud.google.com/compute/docs/troubleshooting/troubleshooting-vm-creation
@@ -11,7 +11,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import LOOKED_FOR, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
 
 _CAPACITY = {
     "RESOURCE_POOL_EXHAUSTED",
@@ -28,57 +28,57 @@ _THROTTLED = {
     "resourceOperationRateExceeded",
     "userRateLimitExceeded",
 }
-_DISABLED = {"accessNotConfigured", "SERVICE_DISABLED", "billingNotEnabled", "BILLING_DISABLED"}
+_API_DISABLED = {"accessNotConfigured", "SERVICE_DISABLED", "billingNotEnabled", "BILLING_DISABLED"}
 DENIED = frozenset(
     {"forbidden", "insufficientPermissions", "PERMISSIONS_ERROR", "PERMISSION_DENIED", "IAM_PERMISSION_DENIED"}
 )
-"""What is answered where the user may not do it."""
-# A name that is taken is so by this very request, since names tell attempts apart, or by somebody else.
+"""Codes for a missing right."""
+# A duplicate name was created by this same request, since names distinguish attempts, or by somebody else.
 _REASONS = dict.fromkeys(("alreadyExists", "RESOURCE_ALREADY_EXISTS"), errors.RefusalKind.EXISTS)
 _REASONS |= dict.fromkeys(("notFound", "RESOURCE_NOT_FOUND"), errors.RefusalKind.MISSING)
 
 RENEW = "renew them (gcloud auth application-default login, or a new key), then run again"
 POLICY = "give the account the role of docs/reference/gcp-policy.json"
-_SET = "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login"
-_ENABLE = "enable the Compute Engine API and billing of the project"
-_ADDRESSED = re.compile(r"[A-Z]+ \S+: ")
-_KINDS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
+_CREDENTIALS_HINT = "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login"
+_ENABLE_HINT = "enable the Compute Engine API and billing of the project"
+_REQUEST = re.compile(r"[A-Z]+ \S+: ")
+_FAULTS: tuple[tuple[Set[str], type[errors.ProviderFault], str], ...] = (
     (_CAPACITY, errors.NoCapacity, "try later, another type, another zone or another region"),
     (_QUOTA, errors.QuotaReached, "ask for a higher quota (IAM & Admin, Quotas), or run fewer at once"),
     (_THROTTLED, errors.Throttled, "wait, and ask less often"),
-    (_DISABLED, errors.NotAllowed, _ENABLE),
+    (_API_DISABLED, errors.NotAllowed, _ENABLE_HINT),
     (DENIED, errors.NotAllowed, POLICY),
 )
 
 
 def cloud_error(error: BaseException) -> CloudError | None:
-    """The provider's own error in one of its client's, None for anything that never came to an answer."""
+    """The cloud's error inside a client error, None if there was no response."""
     status: Any = getattr(error, "code", None)
     if not hasattr(error, "errors") or not isinstance(status, int):
         return None
     cause = [one for one in getattr(error, "errors", ()) or () if isinstance(one, dict)]
     reason = str(cause[0].get("reason") or "") if cause else ""
-    # The client's own text begins with the call's method and address, which name what was asked for.
-    text = str(cause[0].get("message") or "") if cause else _ADDRESSED.sub("", str(getattr(error, "message", "") or ""))
-    # Of capacity some answers tell by the code in the text only.
+    # The client's text begins with the method and the URL, which contain the requested names.
+    text = str(cause[0].get("message") or "") if cause else _REQUEST.sub("", str(getattr(error, "message", "") or ""))
+    # Some responses report missing capacity only by the code in the text.
     known = next((code for code in sorted(_CAPACITY, key=len, reverse=True) if code in text), "")
     return CloudError(one_line(known or reason or f"HTTP {int(status)}"), one_line(text), int(status))
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Our error for one of the client's. `changes`: the call makes or ends something: a lost answer matters."""
+    """Converts a client error. `changes`: the call creates or deletes something, so a lost response matters."""
     cause = cloud_error(error)
     if cause is None:
-        return _unanswered(error, where, changes=changes)
+        return _transport_fault(error, where, changes=changes)
     kind = _REASONS.get(cause.code, errors.RefusalKind.OTHER)
     reason = errors.Refusal(kind, cause.code, cause.text)
-    return (_refusal(cause, where) or _unclear(cause, where, changes=changes)).because(reason)
+    return (_refusal(cause, where) or _other_fault(cause, where, changes=changes)).because(reason)
 
 
 def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
-    """What became of an operation that is done: None where it went well.
+    """The fault of a finished operation, None if it succeeded.
 
-    A base fault where Google failed inside: what was made by then is not known.
+    The base fault for an internal error of Google: what was created by then is unknown.
     """
     causes = list(operation.error.errors) if operation.error else []
     status = int(operation.http_error_status_code or 0)
@@ -91,17 +91,17 @@ def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
     if refusal is not None:
         return refusal
     if status >= 500 or "INTERNAL" in cause.code or not status:
-        return errors.ProviderFault.at(where, f"the operation failed: {cause.line}", LOOKED_FOR)
+        return errors.ProviderFault.at(where, f"the operation failed: {cause.line}", SEARCH_NOTICE)
     return errors.Refused.at(where, cause.line, "change what is asked for")
 
 
 def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
-    """What the provider surely did not do, None for other errors."""
-    for codes, kind, hint in _KINDS:
+    """The fault for an error after which surely nothing was done, None for other errors."""
+    for codes, kind, hint in _FAULTS:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
     if cause.status == 401:
-        return errors.BadCredentials.at(where, f"{cause.code}: the credentials are not taken", RENEW)
+        return errors.BadCredentials.at(where, f"{cause.code}: the credentials are not accepted", RENEW)
     if cause.status == 429:
         return errors.Throttled.at(where, cause.line, "wait, and ask less often")
     if cause.status == 403:
@@ -109,44 +109,44 @@ def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
     return None
 
 
-def _unclear(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
+def _other_fault(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
     if cause.status >= 500 or cause.status < 400:
         line = cause.line if cause.code.startswith("HTTP") else f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
     return errors.Refused.at(where, cause.line, "change what is asked for")
 
 
-def _unanswered(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """No answer that could be read. The names are the client's classes, told by name to keep it unimported."""
+def _transport_fault(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
+    """The fault for a missing or unreadable response. Compares class names, so that the client stays unimported."""
     kinds = [one.__name__ for one in type(error).__mro__]
     kind = kinds[0]
     if "DefaultCredentialsError" in kinds:
-        named = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
+        variable = os.environ.get("GOOGLE_APPLICATION_CREDENTIALS")
         unusable = errors.BadCredentials.at(where, "the file of GOOGLE_APPLICATION_CREDENTIALS cannot be used", RENEW)
-        return unusable if named else errors.NoCredentials.at(where, "there are no credentials", _SET)
+        return unusable if variable else errors.NoCredentials.at(where, "there are no credentials", _CREDENTIALS_HINT)
     if "RefreshError" in kinds and not getattr(error, "retryable", False):
-        return errors.BadCredentials.at(where, f"no token is given for the credentials: {_granted(error)}", RENEW)
-    # Without a token nothing was sent; nor where no connection came about.
-    unsent = "GoogleAuthError" in kinds or _unsent(error, kinds)
+        return errors.BadCredentials.at(where, f"the credentials give no token: {_token_error(error)}", RENEW)
+    # Without a token or a connection nothing was sent.
+    unsent = "GoogleAuthError" in kinds or _is_unsent(error, kinds)
     if unsent or "SSLError" in kinds:
-        silent = errors.Unreached if unsent else errors.ProviderFault
-        return silent.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
+        fault_kind = errors.Unreached if unsent else errors.ProviderFault
+        return fault_kind.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
     if kind in {"TypeError", "ValueError"}:
         return errors.Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost_response(kind, where, changes=changes)
 
 
-def _unsent(error: BaseException, kinds: list[str]) -> bool:
-    """Whether a connection was refused or never came about, so that no byte of a request was sent."""
+def _is_unsent(error: BaseException, kinds: list[str]) -> bool:
+    """True if no connection came about, so that no byte of a request was sent."""
     if "ConnectTimeout" in kinds:
         return True
     cause = getattr(error.args[0], "reason", None) if "ConnectionError" in kinds and error.args else None
-    named = [one.__name__ for one in type(cause).__mro__]
-    return bool({"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"} & set(named))
+    names = [one.__name__ for one in type(cause).__mro__]
+    return bool({"NewConnectionError", "NameResolutionError", "ConnectTimeoutError"} & set(names))
 
 
-def _granted(error: BaseException) -> str:
-    """Why the token server gave none: its own short code, never its whole answer."""
+def _token_error(error: BaseException) -> str:
+    """Why the token server refused: its short code, never its whole response."""
     for part in error.args:
         if isinstance(part, dict) and part.get("error"):
             return one_line(str(part["error"]))

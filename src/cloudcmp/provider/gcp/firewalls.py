@@ -1,8 +1,8 @@
-"""What a launch stands on: rules that let in the controller and the launch's own machines, and nobody else.
+"""The firewall rules of a launch, which admit only the controller and the launch's machines. They are free.
 
-Rules of Compute Engine belong to a network, and the default network's own let everybody in at port 22. So a launch has
-three rules for the machines that bear its tag: the controller's door, the launch's inside, and, after them, nobody.
-They cost nothing. https://cloud.google.com/firewall/docs/firewalls
+Rules of Compute Engine belong to a network, and the default network's own rules admit everybody at port 22. So a launch
+has three rules for machines with its tag: the controller's ports, the launch's machines, and, after them, a denial of
+everybody. https://cloud.google.com/firewall/docs/firewalls
 """
 
 import asyncio
@@ -14,87 +14,87 @@ from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, Provide
 from cloudcmp.model.lease import FIREWALL, CreateRequest, TaggedResource
 from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
-from cloudcmp.provider.common.responses import left_behind, unless_missing
-from cloudcmp.provider.gcp.launch import NETWORK, beside
+from cloudcmp.provider.common.responses import leftover_fault, none_if_missing
+from cloudcmp.provider.gcp.launch import NETWORK, derived_name
 from cloudcmp.provider.gcp.operations import Operations
 from cloudcmp.provider.gcp.sdk import Sdk
-from cloudcmp.provider.gcp.tags import read, request_id, tags_and_token, to_text
+from cloudcmp.provider.gcp.tags import parse_text, request_id, tags_and_token, to_text
 
 _ALL = {"I_p_protocol": "all"}
 _FIRST, _LAST = 100, 200  # lower goes first; the default network's own rules have 65534
-_NEVER = 65536  # after all priorities
-_TRIES = 10
-_LOOKS = 120  # a rule takes its while to go
+_AFTER_ALL = 65536  # after all priorities
+_ATTEMPTS = 10
+_DELETE_POLLS = 120  # deleting a rule takes a while
 
 
 @dataclass(frozen=True, slots=True)
 class Firewalls:
-    """The rules of one project."""
+    """The firewall rules of one project."""
 
     sdk: Sdk
     operations: Operations
-    _undone: dict[str, int] = field(default_factory=dict)
+    _failures: dict[str, int] = field(default_factory=dict)
 
     async def create(self, request: CreateRequest) -> str:
-        """All rules of a launch, or none: where one fails, those that were made are deleted again.
+        """Creates all rules of a launch, or none: deletes them again if one fails.
 
-        Returns the name of the first, which is also the tag of the machines that they are for.
+        Returns the name of the first, which is also the target tag of the launch's machines.
         """
-        made: list[str] = []
+        created: list[str] = []
         for rule in list(_rules(request)):
             try:
                 await self._insert(request, rule)
             except BaseException as error:
-                # What was surely not made may be somebody else's of that name.
-                doubtful = [] if isinstance(error, NOTHING_MADE) else [rule["name"]]
-                # An id that was used would be answered by its old operation, and the rule that it made is deleted.
-                self._undone[request.token] = self._undone.get(request.token, 0) + 1
-                await self._undo(request, made + doubtful, error)
+                # A rule that was surely not created may be a foreign one of that name.
+                uncertain = [] if isinstance(error, NOTHING_MADE) else [rule["name"]]
+                # A used id returns its old operation, whose rule is deleted by then.
+                self._failures[request.token] = self._failures.get(request.token, 0) + 1
+                await self._undo(request, created + uncertain, error)
                 raise
-            made.append(rule["name"])
+            created.append(rule["name"])
         return request.name
 
     async def _insert(self, request: CreateRequest, rule: dict[str, Any]) -> None:
-        """One rule, whose answer may be lost: it is then looked for by its name, which no other request gives."""
+        """Inserts a rule; if its response is lost, looks for it by name, which is unique to the request."""
         name = rule["name"]
-        id = request_id(request.token, name, self._undone.get(request.token, 0))
+        id = request_id(request.token, name, self._failures.get(request.token, 0))
         try:
             operation = await self.sdk.change("firewalls", "insert_unary", firewall_resource=rule, request_id=id)
-            await self.operations.done(operation, name)
+            await self.operations.wait(operation, name)
         except LostAnswer as fault:
-            if not await self._ours(request, name, _TRIES):
-                # No lost answer: what is found of it later is no whole launch's, and no candidate is to blame.
-                raise IncompleteListing.at(name, fault.faults[0].what, "it is looked for by name") from None
+            if not await self._is_ours(request, name, _ATTEMPTS):
+                # Not LostAnswer: a rule found later is no complete firewall, and the candidate is not at fault.
+                raise IncompleteListing.at(name, fault.faults[0].what, "cloudcmp looks for it by name") from None
         except Refused as fault:
-            if not fault.is_refusal(RefusalKind.EXISTS) or not await self._ours(request, name, 1):
+            if not fault.is_refusal(RefusalKind.EXISTS) or not await self._is_ours(request, name, 1):
                 raise
 
-    async def _ours(self, request: CreateRequest, name: str, tries: int) -> bool:
-        """Whether there is a rule of a name that was made by this very request."""
-        for left in reversed(range(tries)):
-            found = await self._get(name)
-            if found is not None:
-                return (read(str(found.description)) or {}).get("token") == request.token
+    async def _is_ours(self, request: CreateRequest, name: str, attempts: int) -> bool:
+        """True if the rule of this name was created by this request."""
+        for left in reversed(range(attempts)):
+            rule = await self._get(name)
+            if rule is not None:
+                return (parse_text(str(rule.description)) or {}).get("token") == request.token
             if left:
                 await asyncio.sleep(self.sdk.pause_s)
         return False
 
     async def _get(self, name: str) -> Any:
-        return await unless_missing(self.sdk.read("firewalls", "get", firewall=name))
+        return await none_if_missing(self.sdk.read("firewalls", "get", firewall=name))
 
     async def _undo(self, request: CreateRequest, names: list[str], error: BaseException) -> None:
-        """Delete what was made of a launch's rules; what stays is no refusal, or nobody would look for it again."""
+        """Deletes the created rules. If one stays, raises no Refused, so that the lease stays open."""
         try:
-            stays = ", ".join([name for name in names if not await self._gone(name)])
+            stays = ", ".join([name for name in names if not await self._delete_and_wait(name)])
         except ProviderFault as fault:
             stays = fault.faults[0].what
         if stays and isinstance(error, Exception):
-            raise left_behind(request.name, error, f"rules of it may still be there: {stays}") from error
+            raise leftover_fault(request.name, error, f"rules of it may still be there: {stays}") from error
 
-    async def _gone(self, name: str) -> bool:
-        """Delete a rule that was just made; whether it is seen gone. What is going already refuses to be deleted."""
+    async def _delete_and_wait(self, name: str) -> bool:
+        """Deletes a new rule; True if it is seen gone. A rule that is being deleted refuses another deletion."""
         accepted = False
-        for left in reversed(range(_LOOKS)):
+        for left in reversed(range(_DELETE_POLLS)):
             accepted = accepted or await self._delete(name)
             if await self._get(name) is None:
                 return True
@@ -103,50 +103,48 @@ class Firewalls:
         return False
 
     async def destroy(self, name: str) -> bool:
-        """Ask for all rules of a launch to be deleted; False where there was none."""
+        """Requests the deletion of all rules of a launch; False if there was none."""
         return any([await self._delete(one) for one in _names(name)])
 
     async def _delete(self, name: str) -> bool:
-        return await unless_missing(self.sdk.change("firewalls", "delete_unary", firewall=name)) is not None
+        return await none_if_missing(self.sdk.change("firewalls", "delete_unary", firewall=name)) is not None
 
-    async def there(self, name: str) -> bool:
-        """Whether any rule of a launch is there still."""
+    async def exists(self, name: str) -> bool:
+        """True if any rule of a launch exists."""
         return any([await self._get(one) is not None for one in _names(name)])
 
     async def rules(self, name: str) -> list[Rule]:
-        """What admits somebody to the machines of a launch: rules for its tag or for all machines of the network, but
-        for those that come after the launch's own rule for nobody.
-        """
-        listed = [one for page in await self.sdk.pages("firewalls") for one in page.items]
-        mine = [one for one in listed if _is_for(one, name)]
-        closed = (one.priority for one in mine if one.denied and list(one.source_ranges) == ["0.0.0.0/0"])
-        last = min(closed, default=_NEVER)
-        return [rule for one in mine if one.allowed and one.priority < last for rule in _held(one, name)]
+        """The rules that admit traffic to a launch's machines; without those after the launch's own denial."""
+        rules = [one for page in await self.sdk.pages("firewalls") for one in page.items]
+        applicable = [one for one in rules if _applies_to(one, name)]
+        denials = (one.priority for one in applicable if one.denied and list(one.source_ranges) == ["0.0.0.0/0"])
+        last = min(denials, default=_AFTER_ALL)
+        return [rule for one in applicable if one.allowed and one.priority < last for rule in _to_rules(one, name)]
 
     async def find(self) -> list[TaggedResource]:
-        """Every launch's rules that bear our marks, told as one thing by the name of the first."""
+        """The rules with our marks; each launch is one resource, named after its first rule."""
         pages = await self.sdk.pages("firewalls")
-        found: dict[str, TaggedResource] = {}
+        resources: dict[str, TaggedResource] = {}
         for rule in (one for page in pages for one in page.items):
-            response = read(str(rule.description))
-            if response is None:
+            content = parse_text(str(rule.description))
+            if content is None:
                 continue
             tags, token = tags_and_token(str(rule.description), {})
-            first = str(response.get("first") or rule.name)
-            found[first] = TaggedResource(
-                first, first, token, tags, "there", FIREWALL, str(response.get("region") or "")
+            first = str(content.get("first") or rule.name)
+            resources[first] = TaggedResource(
+                first, first, token, tags, "there", FIREWALL, str(content.get("region") or "")
             )
-        return list(found.values())
+        return list(resources.values())
 
 
-def _is_for(rule: Any, name: str) -> bool:
-    """Whether a rule that is in force is for the machines of a launch."""
+def _applies_to(rule: Any, name: str) -> bool:
+    """True if an enabled rule applies to a launch's machines."""
     network = str(rule.network).endswith(f"/{NETWORK}") and str(rule.direction) == "INGRESS" and not rule.disabled
     tags = list(rule.target_tags)
     return network and (name in tags or not (tags or list(rule.target_service_accounts)))
 
 
-def _held(rule: Any, name: str) -> Iterator[Rule]:
+def _to_rules(rule: Any, name: str) -> Iterator[Rule]:
     sources = [*rule.source_ranges, *rule.source_service_accounts]
     sources += [MEMBERS if tag == name else str(tag) for tag in rule.source_tags]
     for one in rule.allowed:
@@ -156,18 +154,18 @@ def _held(rule: Any, name: str) -> Iterator[Rule]:
 
 
 def _names(name: str) -> tuple[str, ...]:
-    """The names of a launch's rules, in the order in which they are deleted: that lets in nobody in between."""
-    return (beside(name, "inside"), name, beside(name, "nobody"))
+    """The names of a launch's rules, in deletion order, which admits nobody in between."""
+    return (derived_name(name, "inside"), name, derived_name(name, "nobody"))
 
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
-    """The rules for a launch's machines; raises Refused without an address of the controller, or for a wide one."""
-    inside, door, nobody = _names(request.name)
+    """The rules of a launch; raises Refused without a narrow address of the controller."""
+    inside, controller, nobody = _names(request.name)
     nets = [str(net) for net in allowed_v4_nets(request)]
-    ports = [str(door) for door in login_ports(request)]
+    ports = [str(port) for port in login_ports(request)]
     allowed = {"source_ranges": nets, "allowed": [{"I_p_protocol": "tcp", "ports": ports}]}
     yield _rule(request, nobody, _LAST, {"source_ranges": ["0.0.0.0/0"], "denied": [_ALL]})
-    yield _rule(request, door, _FIRST, allowed)
+    yield _rule(request, controller, _FIRST, allowed)
     yield _rule(request, inside, _FIRST, {"source_tags": [request.name], "allowed": [_ALL]})
 
 

@@ -4,25 +4,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import Refused
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.responses import none_if_missing
 from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.gcp.sdk import Sdk
 
 DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"
-_OTHERS = "a name is looked for among your own project's images: write another's as projects/PROJECT/global/images/NAME"
+_HINT = "a name is looked for among your own project's images: write another's as projects/PROJECT/global/images/NAME"
 _ARCHITECTURES = {"ARM64": "aarch64", "X86_64": "x86_64"}
 _NO_CLOUD_INIT = ("centos", "debian", "rhel", "rocky")
 
 
-# Projects of images whose licences cost money beside the machine; that of Windows is counted by os: windows (R).
+# Projects whose images have billed licences; that of Windows is part of os: windows (R).
 # https://cloud.google.com/compute/disks-images-pricing
 _LICENSED = ("rhel-cloud", "rhel-sap-cloud", "suse-cloud", "suse-sap-cloud", "ubuntu-os-pro-cloud", "windows-sql-cloud")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Image families of one publisher's project, one for each processor; `windows`: its machines take no SSH."""
+    """A publisher's image families, one for each processor; `windows`: its machines have no SSH."""
 
     project: str
     families: tuple[tuple[str, str], ...]
@@ -37,7 +37,7 @@ def _windows(family: str) -> Line:
     return Line("windows-cloud", (("x86_64", family),), windows=True)
 
 
-# Ubuntu's images bring cloud-init, which the machine's keys and login rest on; Google's own Debian ones do not (R).
+# Ubuntu's images contain cloud-init, which installs keys and login; Google's Debian images do not (R).
 # https://documentation.ubuntu.com/gcp/ · https://cloud.google.com/compute/docs/images/os-details
 LINES = {
     "ubuntu-22.04": _ubuntu("ubuntu-2204-lts", "ubuntu-2204-lts-arm64"),
@@ -52,10 +52,7 @@ BY_THE_SECOND = tuple(name for name, line in LINES.items() if not line.windows)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its link, its name, its processor, and whether it is Windows.
-
-    `licence` is one that is billed beside the machine, where the image bears any but that of Windows itself.
-    """
+    """An image: link, name, processor, and whether it is Windows. `licence` is billed extra, except that of Windows."""
 
     link: str
     name: str
@@ -64,57 +61,59 @@ class Image:
     licence: str = ""
 
 
-async def find_image(sdk: Sdk, asked: str, architecture: str) -> Image:
-    """The newest image of a line or of a family of one's own, or the image of a name or of a link.
+async def find_image(sdk: Sdk, image_name: str, architecture: str) -> Image:
+    """The newest image of a line or of a family of the own project, or the image of a name or a link.
 
-    `architecture` is x86_64 or aarch64. Raises Refused where there is none, naming the nearest line.
+    `architecture` is x86_64 or aarch64. Raises Refused with the nearest line if there is none.
     """
-    line = LINES.get(asked)
+    line = LINES.get(image_name)
     if line is not None:
         family = dict(line.families).get(architecture)
         if family is None:
-            raise Refused.at(sdk.name, f"there is no {asked} for {architecture}", "take another type, or another image")
+            raise Refused.at(
+                sdk.name, f"there is no {image_name} for {architecture}", "take another type, or another image"
+            )
         return _image(await sdk.read("images", "get_from_family", project=line.project, family=family), architecture)
-    if asked.startswith(_NO_CLOUD_INIT):
-        what = f"{asked}: Google's own image of it brings no cloud-init, so no machine of it could be logged in to"
+    if image_name.startswith(_NO_CLOUD_INIT):
+        what = f"{image_name}: Google's own image of it has no cloud-init, so its machines would allow no login"
         raise Refused.at(sdk.name, what, f"take one of {', '.join(LINES)}, or an image of your own with cloud-init")
-    found = await _named(sdk, asked)
-    if found is None:
-        hint = nearest(asked, LINES, f"{_OTHERS}, or one of {', '.join(LINES)}")
-        raise Refused.at(sdk.name, f"there is no image {asked!r}", hint)
-    image = _image(found, architecture)
+    response = await _find_by_name(sdk, image_name)
+    if response is None:
+        hint = nearest(image_name, LINES, f"{_HINT}, or one of {', '.join(LINES)}")
+        raise Refused.at(sdk.name, f"there is no image {image_name!r}", hint)
+    image = _image(response, architecture)
     if image.architecture != architecture:
-        what = f"the image {asked} is for {image.architecture}, the machine type is {architecture}"
+        what = f"the image {image_name} is for {image.architecture}, the machine type is {architecture}"
         raise Refused.at(sdk.name, what, "take another type, or another image")
     return image
 
 
-async def _named(sdk: Sdk, asked: str) -> Any:
-    """An image by its link (`projects/P/global/images/NAME` or `.../images/family/F`), or one of the own project's."""
-    parts = asked.removeprefix("https://www.googleapis.com/compute/v1/").split("/")
+async def _find_by_name(sdk: Sdk, image_name: str) -> Any:
+    """An image by its link (`projects/P/global/images/NAME` or `.../images/family/F`), or one of the own project."""
+    parts = image_name.removeprefix("https://www.googleapis.com/compute/v1/").split("/")
     if len(parts) >= 5 and parts[0] == "projects" and parts[2:4] == ["global", "images"]:
-        where, ways = {"project": parts[1]}, [parts[4:]]
-    elif "/" not in asked:
-        where, ways = {}, [[asked], ["family", asked]]
+        project, queries = {"project": parts[1]}, [parts[4:]]
+    elif "/" not in image_name:
+        project, queries = {}, [[image_name], ["family", image_name]]
     else:
         return None
-    for way in ways:
-        by_family = way[0] == "family"
-        name = {"family": way[-1]} if by_family else {"image": way[-1]}
-        found = await unless_missing(sdk.read("images", "get_from_family" if by_family else "get", **where, **name))
-        if found is not None:
-            return found
+    for query in queries:
+        by_family = query[0] == "family"
+        name = {"family": query[-1]} if by_family else {"image": query[-1]}
+        image = await none_if_missing(sdk.read("images", "get_from_family" if by_family else "get", **project, **name))
+        if image is not None:
+            return image
     return None
 
 
 def _image(response: Any, architecture: str) -> Image:
     windows = any(str(feature.type_) == "WINDOWS" for feature in response.guest_os_features)
-    own = _ARCHITECTURES.get(str(response.architecture or ""), architecture)
+    architecture = _ARCHITECTURES.get(str(response.architecture or ""), architecture)
     billed = (str(one) for one in response.licenses if any(f"/{project}/" in str(one) for project in _LICENSED))
     licence = next((one.rpartition("projects/")[2] for one in billed), "")
-    return Image(str(response.self_link), str(response.name), own, windows, licence)
+    return Image(str(response.self_link), str(response.name), architecture, windows, licence)
 
 
 def default_image(system: str) -> str:
-    """The image of a machine for which the study names none."""
+    """The image of a machine whose study names none."""
     return DEFAULT_WINDOWS if system == "windows" else DEFAULT_LINUX

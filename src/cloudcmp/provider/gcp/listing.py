@@ -1,4 +1,4 @@
-"""What exists, as Compute Engine lists it: complete, or an error that says that it is not."""
+"""Lists existing Compute Engine resources completely, or raises."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from cloudcmp.provider.gcp.firewalls import Firewalls
 from cloudcmp.provider.gcp.sdk import Sdk
 from cloudcmp.provider.gcp.tags import ITEM, SCHEMA_LABEL, STUDY_LABEL, TOKEN_LABEL, label, tags_and_token
 
-_UNREACHED = "UNREACHABLE"
+_UNREACHABLE = "UNREACHABLE"
 
 
 @dataclass(slots=True)
 class Scopes:
-    """One aggregated list: what the zones told, and the zones that could not be asked.
+    """An aggregated list: the items, and the zones that could not be reached.
 
     https://cloud.google.com/compute/docs/reference/rest/v1/instances/aggregatedList
     """
@@ -28,29 +28,26 @@ class Scopes:
 async def find(
     sdk: Sdk, firewalls: Firewalls, study: str, token: str | None, region: str | None
 ) -> tuple[TaggedResource, ...]:
-    """All that bears the study's tag, in one region or everywhere, and what was made with the token; each once.
-
-    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
-    """
-    wanted = f'labels.{STUDY_LABEL}="{label(study)}"'
+    """Resources with the study's tag or the token, in one region or all, each once; raises IncompleteListing."""
+    filter_text = f'labels.{STUDY_LABEL}="{label(study)}"'
     if token is not None:
-        wanted = f'({wanted}) OR (labels.{TOKEN_LABEL}="{label(token)}")'
-    machines, staying = await _machines(sdk, wanted, region)
-    found = [*machines, *await _volumes(sdk, wanted, region, staying)]
-    found += [item for item in await firewalls.find() if region in (None, item.region)]
-    mine = [item for item in found if belongs(item, study, token)]
-    return tuple({(item.kind, item.cloud_id): item for item in mine}.values())
+        filter_text = f'({filter_text}) OR (labels.{TOKEN_LABEL}="{label(token)}")'
+    machines, permanent = await _machines(sdk, filter_text, region)
+    resources = [*machines, *await _volumes(sdk, filter_text, region, permanent)]
+    resources += [item for item in await firewalls.find() if region in (None, item.region)]
+    ours = [item for item in resources if belongs(item, study, token)]
+    return tuple({(item.kind, item.cloud_id): item for item in ours}.values())
 
 
 async def machines_of(sdk: Sdk, region: str, token: str) -> list[TaggedResource]:
-    """The machines of a region that were made with a token."""
+    """The machines of a region that were created with a token."""
     machines, _ = await _machines(sdk, f'labels.{TOKEN_LABEL}="{label(token)}"', region)
     return [item for item in machines if item.token == token]
 
 
 async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
-    """Whatever bears our schema's tag in all zones, and a line for each kind or zone that cannot be listed."""
-    ours, staying, unreached = f"labels.{SCHEMA_LABEL}:*", set[str](), list[str]()
+    """All resources with the schema tag, and a line for each kind or zone that cannot be listed."""
+    ours, permanent, unreached = f"labels.{SCHEMA_LABEL}:*", set[str](), list[str]()
 
     async def listed(service: str) -> list[Any]:
         scopes = await _scopes(sdk, service, ours, None)
@@ -59,74 +56,74 @@ async def leftovers(sdk: Sdk, firewalls: Firewalls) -> Listing:
 
     async def machines() -> list[TaggedResource]:
         items = await listed("instances")
-        staying.update(_staying(items))
+        permanent.update(_permanent_disks(items))
         return [_machine(one) for one in items]
 
     async def disks() -> list[TaggedResource]:
-        return [_volume(one) for one in await listed("disks") if _stays(one, staying)]
+        return [_volume(one) for one in await listed("disks") if _is_permanent(one, permanent)]
 
-    found = await list_leftovers([("instances", machines), ("disks", disks), ("firewall rules", firewalls.find)])
-    return Listing(found.found, (*unreached, *found.unlisted))
-
-
-async def _machines(sdk: Sdk, wanted: str, region: str | None) -> tuple[list[TaggedResource], set[str]]:
-    """The machines that a filter finds, and the disks of theirs that would not end with them."""
-    items = (await _whole(sdk, "instances", wanted, region)).items
-    return [_machine(one) for one in items], _staying(items)
+    listing = await list_leftovers([("instances", machines), ("disks", disks), ("firewall rules", firewalls.find)])
+    return Listing(listing.found, (*unreached, *listing.unlisted))
 
 
-async def _volumes(sdk: Sdk, wanted: str, region: str | None, staying: set[str]) -> list[TaggedResource]:
-    """Disks that no machine will take along when it ends."""
-    items = (await _whole(sdk, "disks", wanted, region)).items
-    return [_volume(one) for one in items if _stays(one, staying)]
+async def _machines(sdk: Sdk, filter_text: str, region: str | None) -> tuple[list[TaggedResource], set[str]]:
+    """The machines that match a filter, and their disks that would not end with them."""
+    items = (await _complete(sdk, "instances", filter_text, region)).items
+    return [_machine(one) for one in items], _permanent_disks(items)
 
 
-async def _whole(sdk: Sdk, service: str, wanted: str, region: str | None) -> Scopes:
-    scopes = await _scopes(sdk, service, wanted, region)
+async def _volumes(sdk: Sdk, filter_text: str, region: str | None, permanent: set[str]) -> list[TaggedResource]:
+    """Disks that no machine deletes when it ends."""
+    items = (await _complete(sdk, "disks", filter_text, region)).items
+    return [_volume(one) for one in items if _is_permanent(one, permanent)]
+
+
+async def _complete(sdk: Sdk, service: str, filter_text: str, region: str | None) -> Scopes:
+    scopes = await _scopes(sdk, service, filter_text, region)
     if scopes.unreached:
         where = f"{sdk.name}/{', '.join(scopes.unreached)}"
         raise IncompleteListing.at(where, f"its {service} cannot be listed: it cannot be reached", "ask again")
     return scopes
 
 
-async def _scopes(sdk: Sdk, service: str, wanted: str, region: str | None) -> Scopes:
-    """An aggregated list; what is not of the region is left out, also where it could not be asked."""
-    found = Scopes()
-    pages = await sdk.pages(service, "aggregated_list", filter=wanted)
+async def _scopes(sdk: Sdk, service: str, filter_text: str, region: str | None) -> Scopes:
+    """An aggregated list, limited to the region, also in its unreachable zones."""
+    result = Scopes()
+    pages = await sdk.pages(service, "aggregated_list", filter=filter_text)
     for page in pages:
-        found.unreached += [place for place in map(_place, page.unreachables) if _within(place, region)]
-        for scope, held in page.items.items():
-            place = _place(scope)
-            if not _within(place, region):
+        result.unreached += [zone for zone in map(_last_part, page.unreachables) if _is_in(zone, region)]
+        for scope, content in page.items.items():
+            zone = _last_part(scope)
+            if not _is_in(zone, region):
                 continue
-            found.items += getattr(held, service)
-            if held.warning and str(held.warning.code) == _UNREACHED:
-                found.unreached.append(place)
-    found.unreached = sorted(set(found.unreached))
-    return found
+            result.items += getattr(content, service)
+            if content.warning and str(content.warning.code) == _UNREACHABLE:
+                result.unreached.append(zone)
+    result.unreached = sorted(set(result.unreached))
+    return result
 
 
-def _place(scope: str) -> str:
-    """The zone or region of a scope's name, such as `zones/us-central1-a`, or of a link that ends so."""
+def _last_part(scope: str) -> str:
+    """The last part of a scope or link: the zone or region of `zones/us-central1-a`."""
     return scope.rsplit("/", 1)[-1]
 
 
-def _within(place: str, region: str | None) -> bool:
+def _is_in(place: str, region: str | None) -> bool:
     return region is None or place == region or region_of(place) == region
 
 
 def region_of(zone: str) -> str:
-    """The region that a zone is in, by its name: https://cloud.google.com/compute/docs/regions-zones"""
+    """The region of a zone, by its name: https://cloud.google.com/compute/docs/regions-zones"""
     return zone.rpartition("-")[0]
 
 
-def _staying(machines: Iterable[Any]) -> set[str]:
+def _permanent_disks(machines: Iterable[Any]) -> set[str]:
     return {_path(disk.source) for one in machines for disk in one.disks if disk.source and not disk.auto_delete}
 
 
-def _stays(disk: Any, staying: set[str]) -> bool:
-    """Whether a disk stays when the machines end that use it, or is used by none."""
-    return str(disk.status) != "DELETING" and (not list(disk.users) or _path(disk.self_link) in staying)
+def _is_permanent(disk: Any, permanent: set[str]) -> bool:
+    """True if a disk is used by no machine, or outlives the machines that use it."""
+    return str(disk.status) != "DELETING" and (not list(disk.users) or _path(disk.self_link) in permanent)
 
 
 def _path(link: str) -> str:
@@ -136,7 +133,7 @@ def _path(link: str) -> str:
 def _machine(one: Any) -> TaggedResource:
     text = next((str(item.value) for item in one.metadata.items if item.key == ITEM), "")
     tags, token = tags_and_token(text, dict(one.labels))
-    zone, kind = _place(one.zone), _place(one.machine_type) or None
+    zone, kind = _last_part(one.zone), _last_part(one.machine_type) or None
     return TaggedResource(
         f"{zone}/{one.name}",
         str(one.name),
@@ -151,7 +148,7 @@ def _machine(one: Any) -> TaggedResource:
 
 def _volume(one: Any) -> TaggedResource:
     tags, token = tags_and_token(str(one.description), dict(one.labels))
-    zone, kind = _place(one.zone), _place(one.type_) or None
+    zone, kind = _last_part(one.zone), _last_part(one.type_) or None
     return TaggedResource(
         f"{zone}/{one.name}", str(one.name), token, tags, str(one.status), VOLUME, region_of(zone), kind
     )

@@ -1,4 +1,4 @@
-"""A machine from its request to a zone that has it: one insert a zone, and never two machines."""
+"""Creates machines: one insert for each zone until one has room, and never two machines."""
 
 import asyncio
 import time
@@ -8,72 +8,72 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.lease import INSTANCE, CreateRequest
-from cloudcmp.provider.common.responses import LOOKED_FOR, unless_missing
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, none_if_missing
 from cloudcmp.provider.gcp.catalog import OfferingCatalog
 from cloudcmp.provider.gcp.faults import operation_fault
 from cloudcmp.provider.gcp.launch import machine_of
 from cloudcmp.provider.gcp.listing import machines_of
-from cloudcmp.provider.gcp.operations import Operations, done
+from cloudcmp.provider.gcp.operations import Operations, is_done
 from cloudcmp.provider.gcp.sdk import Sdk
-from cloudcmp.provider.gcp.tags import ITEM, read, request_id
+from cloudcmp.provider.gcp.tags import ITEM, parse_text, request_id
 
-_UNDER_WAY = {
+_STARTED = {
     "STAGING",
     "RUNNING",
 }  # what a machine takes is acquired: https://cloud.google.com/compute/docs/instances/instance-life-cycle
-_SILENT = (errors.Throttled, errors.IncompleteListing, errors.Unreached)
-_FRESH_S = 60.0
-_TRIES = 10
+_INCONCLUSIVE = (errors.Throttled, errors.IncompleteListing, errors.Unreached)
+_NEW_S = 60.0
+_ATTEMPTS = 10
 
 
 @dataclass(slots=True)
 class Machines:
-    """Makes the machines of one project. `wait_s` is how long is waited until a zone has surely room for one."""
+    """Creates the machines of one project. `wait_s` is the longest wait for a zone's decision."""
 
     sdk: Sdk
     catalog: OfferingCatalog
     operations: Operations
     wait_s: float = 120.0
     clock: Callable[[], float] = time.monotonic
-    now: Callable[[], float] = time.time
-    _made: dict[str, str] = field(default_factory=dict)
-    _failed: dict[tuple[str, str], int] = field(default_factory=dict)
+    refresh: Callable[[], float] = time.time
+    _created: dict[str, str] = field(default_factory=dict)
+    _failures: dict[tuple[str, str], int] = field(default_factory=dict)
 
     async def create(self, request: CreateRequest) -> str:
-        """The id of the machine, `ZONE/NAME`.
+        """Creates a machine and returns its id, `ZONE/NAME`.
 
-        A zone is left for the next one only where it surely made nothing: it says that it has no room, and shows no
-        such machine. Any other answer ends the search, so that whoever looks finds what may be there. Raises
-        NoCapacity where no zone has room, and the kinds of ProviderFault.
+        Tries the next zone only if this one surely created nothing: it reports no room and lists no such machine. Any
+        other response ends the search, so that a machine that may exist is looked for. Raises NoCapacity if no zone has
+        room, and the kinds of ProviderFault.
         """
-        before = await self._before(request)
-        if before is not None:
-            return before
+        earlier = await self._find_earlier(request)
+        if earlier is not None:
+            return earlier
         options = dict(request.options)
         zones = await self.catalog.zones_for(request.region, request.offering, options, request.seed)
         image = await self.catalog.image_for(zones[0], request.offering, options)
-        full: errors.NoCapacity | None = None
+        last: errors.NoCapacity | None = None
         for zone in zones:
             body = machine_of(request, zone, image, self.sdk.ahead_s)
             try:
-                self._made[request.token] = await self._insert(request, zone, body)
-                return self._made[request.token]
+                self._created[request.token] = await self._insert(request, zone, body)
+                return self._created[request.token]
             except errors.NoCapacity as fault:
-                full = fault
-        assert full is not None  # there is a zone
+                last = fault
+        assert last is not None  # there is a zone
         where = f"{self.sdk.name}/{request.region}"
-        raise errors.NoCapacity.at(where, f"{', '.join(zones)}: {full.faults[0].what}", full.faults[0].next)
+        raise errors.NoCapacity.at(where, f"{', '.join(zones)}: {last.faults[0].what}", last.faults[0].next)
 
-    async def _before(self, request: CreateRequest) -> str | None:
-        """The machine that an earlier call with the same token made, perhaps not in the zone that would be first now.
+    async def _find_earlier(self, request: CreateRequest) -> str | None:
+        """The machine of an earlier call with the same token, perhaps in a zone that would not be first now.
 
-        Asked only where there may have been one: a request is new when it is made, and its time is measured.
+        Lists nothing for a new request, since its time is measured.
         """
-        known = self._made.get(request.token)
-        if known is None and abs(self.now() - request.at) < _FRESH_S:
+        known = self._created.get(request.token)
+        if known is None and abs(self.refresh() - request.at) < _NEW_S:
             return None
-        found = await machines_of(self.sdk, request.region, request.token)
-        return found[0].cloud_id if found else None
+        machines = await machines_of(self.sdk, request.region, request.token)
+        return machines[0].cloud_id if machines else None
 
     async def _insert(self, request: CreateRequest, zone: str, body: dict[str, Any]) -> str:
         id, key = f"{zone}/{request.name}", (request.token, zone)
@@ -83,62 +83,59 @@ class Machines:
                 "insert_unary",
                 zone=zone,
                 instance_resource=body,
-                request_id=request_id(*key, self._failed.get(key, 0)),
+                request_id=request_id(*key, self._failures.get(key, 0)),
             )
         except errors.Refused as fault:
             if fault.is_refusal(errors.RefusalKind.EXISTS) and await self._is_ours(request, zone):
                 return id
             raise
         try:
-            await self._has_room(request, zone, operation)
+            await self._wait_for_start(request, zone, operation)
         except errors.NOTHING_MADE:
-            self._failed[key] = self._failed.get(key, 0) + 1
+            self._failures[key] = self._failures.get(key, 0) + 1
             raise
         return id
 
     async def _is_ours(self, request: CreateRequest, zone: str) -> bool:
-        """Whether what has the name already was made by this very request."""
+        """True if the existing machine of this name was created by this request."""
         response = await self._get(request, zone)
         items = [] if response is None else response.metadata.items
         text = next((str(one.value) for one in items if one.key == ITEM), "")
-        return (read(text) or {}).get("token") == request.token
+        return (parse_text(text) or {}).get("token") == request.token
 
     async def _get(self, request: CreateRequest, zone: str) -> Any:
-        return await unless_missing(self.sdk.read("instances", "get", zone=zone, instance=request.name))
+        return await none_if_missing(self.sdk.read("instances", "get", zone=zone, instance=request.name))
 
-    async def _has_room(self, request: CreateRequest, zone: str, operation: Any) -> None:
-        """Wait until the machine is under way; raises what its operation failed with.
-
-        One of which nothing is told in time is taken for made: how it is, looks tell.
-        """
-        until, now = self.clock() + self.wait_s, operation
+    async def _wait_for_start(self, request: CreateRequest, zone: str, operation: Any) -> None:
+        """Waits until the machine starts, or its operation fails, which raises; undecided in time counts as created."""
+        until, current = self.clock() + self.wait_s, operation
         while self.clock() <= until:
-            if done(now):
-                fault = operation_fault(now, f"{self.sdk.name}/{zone}")
+            if is_done(current):
+                fault = operation_fault(current, f"{self.sdk.name}/{zone}")
                 if fault is not None:
-                    raise await self._sure(request, zone, fault)
+                    raise await self._confirm(request, zone, fault)
                 return
             try:
                 response = await self._get(request, zone)
-                if response is not None and str(response.status) in _UNDER_WAY:
+                if response is not None and str(response.status) in _STARTED:
                     return
-                now = await self.operations.now(operation, zone)
-            except _SILENT:
+                current = await self.operations.refresh(operation, zone)
+            except _INCONCLUSIVE:
                 pass
-            if not done(now):
+            if not is_done(current):
                 await asyncio.sleep(self.sdk.pause_s)
 
-    async def _sure(self, request: CreateRequest, zone: str, fault: errors.ProviderFault) -> errors.ProviderFault:
-        """The fault of a failed operation, where no such machine is seen; else one that says that there may be one."""
+    async def _confirm(self, request: CreateRequest, zone: str, fault: errors.ProviderFault) -> errors.ProviderFault:
+        """The fault of a failed operation if no such machine is listed, else one that says that it may exist."""
         if not isinstance(fault, errors.NOTHING_MADE):
             return fault
         what = f"{fault.faults[0].what}; yet the machine is listed"
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(_ATTEMPTS)):
             try:
                 if await self._get(request, zone) is None:
                     return fault
-            except _SILENT as silent:
-                what = f"{fault.faults[0].what}; and whether there is such a machine cannot be asked: {silent}"
+            except _INCONCLUSIVE as error:
+                what = f"{fault.faults[0].what}; and whether there is such a machine cannot be asked: {error}"
             if left:
                 await asyncio.sleep(self.sdk.pause_s)
-        return errors.ProviderFault.at(f"{INSTANCE} {request.name}", what, LOOKED_FOR)
+        return errors.ProviderFault.at(f"{INSTANCE} {request.name}", what, SEARCH_NOTICE)

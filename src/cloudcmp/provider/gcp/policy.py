@@ -1,6 +1,6 @@
-"""The least that an account must be allowed for cloudcmp to work: a custom role, generated from what the driver calls.
+"""The minimal custom role for cloudcmp, generated from the driver's calls.
 
-What each call takes: https://cloud.google.com/compute/docs/reference/rest/v1 (at each method) and
+Permissions: https://cloud.google.com/compute/docs/reference/rest/v1 (at each method) and
 https://cloud.google.com/compute/docs/access/iam-permissions
 """
 
@@ -43,26 +43,26 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "zoneOperations.get": ("compute.zoneOperations.get",),
     "zoneOperations.list": ("compute.zoneOperations.list",),
 }
-"""What each call of the driver takes; to ask which permissions one has takes none."""
-_NAMED = {
+"""The permissions of each call of the driver; listing one's own permissions needs none."""
+_PATHS = {
     "compute.googleapis.com/Instance": "/instances/",
     "compute.googleapis.com/Disk": "/disks/",
     "compute.googleapis.com/Firewall": "/firewalls/",
 }
 PREFIX = "cloudcmp-"
-"""With what the names of all begin that a study makes, and those of no other machine are to begin."""
+"""The prefix of all names in a study; no other resource should have it."""
 
 
 def permissions() -> tuple[str, ...]:
-    """Every permission that some call takes, sorted."""
+    """Every permission that some call needs, sorted."""
     return tuple(sorted({one for needed in NEEDS.values() for one in needed}))
 
 
 def policy() -> dict[str, Any]:
-    """A custom role, and the condition under which to grant it so that it reaches no name but cloudcmp's own.
+    """A custom role, and a grant condition that limits it to cloudcmp's own names.
 
-    IAM's conditions know names, not labels: https://cloud.google.com/iam/docs/conditions-resource-attributes. Images of
-    other projects, such as Ubuntu's, need no grant: they are public.
+    IAM conditions can test names, not labels: https://cloud.google.com/iam/docs/conditions-resource-attributes. Images
+    of other projects, such as Ubuntu's, are public and need no grant.
     """
     return {
         "role": {
@@ -76,7 +76,7 @@ def policy() -> dict[str, Any]:
             "description": "machines, disks and firewall rules of other names cannot be touched",
             "expression": " && ".join(
                 f'(resource.type != "{kind}" || resource.name.extract("{part}{{name}}").startsWith("{PREFIX}"))'
-                for kind, part in _NAMED.items()
+                for kind, part in _PATHS.items()
             ),
         },
     }

@@ -1,4 +1,4 @@
-"""The card of a launch's folder: whose it is, and when on which boot of this machine it was made."""
+"""The card in a launch's folder: its lease, its study, and when on which boot of this machine it was created."""
 
 import json
 import os
@@ -21,7 +21,7 @@ _NEXT = "see what it holds, and remove it by hand"
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is written into a folder when it is made; `made_s` are seconds since the boot that `boot_id` names."""
+    """The record in a new folder; `made_s` are seconds since the boot that `boot_id` names."""
 
     name: str
     token: str
@@ -32,17 +32,17 @@ class Card:
 
     @classmethod
     def of(cls, request: CreateRequest) -> "Card":
-        """The card of a folder that is made now."""
+        """The card of a folder that is created now."""
         made_s = time.clock_gettime(time.CLOCK_BOOTTIME)
         return cls(request.name, request.token, dict(request.tags), request.offering, boot_id(), made_s)
 
     def write(self, folder: int) -> None:
-        """Put the card into an opened folder, whole or not at all; raises OSError."""
+        """Writes the card into an opened folder atomically; raises OSError."""
         write_whole(folder, CARD, json.dumps(asdict(self), sort_keys=True).encode())
 
 
 def boot_id() -> str:
-    """The name of this boot, empty where the kernel tells none."""
+    """The id of this boot, empty if the kernel reports none."""
     try:
         return _BOOT_ID.read_text(encoding="ascii").strip()
     except OSError:
@@ -50,9 +50,9 @@ def boot_id() -> str:
 
 
 def read_card(folder: int) -> Card:
-    """The card of an opened folder; raises FileNotFoundError where there is none, ValueError for anything but a card.
+    """The card of an opened folder; raises FileNotFoundError if there is none, ValueError if it is invalid.
 
-    The file may come from a stranger: it is read only if it is a small regular file, and only plain text is taken.
+    The file may be foreign: only a small regular file with plain text is accepted.
     """
     try:
         card = json.loads(read_small(folder, CARD))
@@ -69,42 +69,42 @@ def read_card(folder: int) -> Card:
     return Card(card["name"], card["token"], card["tags"], card["offering"], boot, float(made_s))
 
 
-def proved_card(folder: int, token: str, study: str | None, shown: Path) -> Card | None:
-    """The card of an opened folder that is the study's; None where it holds nothing but a card that was never finished.
+def own_card(folder: int, token: str, study: str | None, path: Path) -> Card | None:
+    """The card of a study's opened folder; None if the folder holds at most an incomplete card.
 
-    Raises NotOurs for any other folder: it is not destroyed on the word of a ledger alone.
+    Raises NotOurs for any other folder: a ledger entry alone does not justify its deletion.
     """
     try:
         card = read_card(folder)
     except FileNotFoundError:
         if names_in(folder) in ([], [_DRAFT]):
             return None
-        raise NotOurs.at(str(shown), f"it holds files and no {CARD}: it is kept", _NEXT) from None
+        raise NotOurs.at(str(path), f"it holds files and no {CARD}: it is kept", _NEXT) from None
     except ValueError as error:
-        raise NotOurs.at(str(shown), f"{error}: it is kept", _NEXT) from error
+        raise NotOurs.at(str(path), f"{error}: it is kept", _NEXT) from error
     if study is None or card.tags.get(STUDY_TAG) != study:
-        raise NotOurs.at(str(shown), f"its {CARD} names another study: it is kept", _NEXT)
+        raise NotOurs.at(str(path), f"its {CARD} names another study: it is kept", _NEXT)
     if card.token != token:
-        raise NotOurs.at(str(shown), f"its {CARD} names another lease: it is kept", _NEXT)
+        raise NotOurs.at(str(path), f"its {CARD} names another lease: it is kept", _NEXT)
     return card
 
 
-def check_unused(folder: int, token: str, study: str | None, shown: Path) -> None:
-    """Raise NotOurs for an opened folder that holds anything but a card of this lease, finished or not.
+def check_new_folder(folder: int, token: str, study: str | None, path: Path) -> None:
+    """Raises NotOurs if an opened folder holds anything except a card of this lease, complete or not.
 
-    Tokens are predictable: whoever made a study's folder can put files where a launch will be. Other users lose their
-    access to the folder before its files are listed.
+    Tokens are predictable: the owner of a study's folder can put files where a launch will be. So other users lose
+    their access to the folder before its files are listed.
     """
     if os.fstat(folder).st_uid != os.geteuid():
-        raise NotOurs.at(str(shown), "it belongs to another user: nothing is launched in it", _NEXT)
-    proved_card(folder, token, study, shown)
+        raise NotOurs.at(str(path), "it belongs to another user: nothing is launched in it", _NEXT)
+    own_card(folder, token, study, path)
     os.fchmod(folder, 0o700)
     if not {CARD, _DRAFT}.issuperset(names_in(folder)):
-        raise NotOurs.at(str(shown), "it was there and holds files: nothing is launched in it", _NEXT)
+        raise NotOurs.at(str(path), "it was there and holds files: nothing is launched in it", _NEXT)
 
 
 def remove_draft(launches: int, token: str, folder: int) -> None:
-    """Remove a folder that holds nothing but a card that was never finished; raises OSError where it holds more."""
+    """Removes a folder with at most an incomplete card; raises OSError if it holds more."""
     with suppress(FileNotFoundError):
         os.unlink(_DRAFT, dir_fd=folder)
     remove_empty(launches, token, folder)

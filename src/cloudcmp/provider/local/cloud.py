@@ -1,4 +1,4 @@
-"""This machine as a cloud: its instance types are its own sets of processors."""
+"""This machine as a provider; its instance types are sets of its processors."""
 
 import asyncio
 import os
@@ -16,10 +16,10 @@ from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
 from cloudcmp.provider.common.own_machines import Unbilled
-from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_unused, proved_card, read_card, remove_draft
+from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_new_folder, own_card, read_card, remove_draft
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.local.process import Process
-from cloudcmp.provider.local.processes import VARIABLE, Claim, end_processes_of
+from cloudcmp.provider.local.processes import VARIABLE, ProcessFilter, end_processes_of
 
 REGION = "local"
 SAFEGUARDS = (
@@ -33,7 +33,7 @@ _GIB = 2**30
 
 @dataclass(frozen=True, slots=True)
 class LocalInstance:
-    """A fresh folder and a set of processors; every job gets a new agent process in that folder."""
+    """A new folder and a set of processors; every job gets a new agent process in that folder."""
 
     cpus: Sequence[int]
     folder: str
@@ -42,15 +42,14 @@ class LocalInstance:
     address: str = "127.0.0.1"
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:  # noqa: ARG002
-        """An agent process on the job, killed with all its children when the context is left."""
-        # Nothing of our own environment goes along: it may hold secrets.
+        """Runs an agent process on the job; kills it and its children when the context ends."""
+        # Without our own environment, which may hold secrets.
         environ = {"PATH": os.defpath, "LC_ALL": "C", VARIABLE: self.token}
         return Process([str(self.agent)], job, Path(self.folder), environ)
 
     async def upload(self, files: Mapping[str, Path]) -> None:
-        """Copy files into the folder: a link would let a command change the user's own.
-
-        Raises NotOurs for a name that leads out of it.
+        """Copies files into the folder, since a command could change a linked file; raises NotOurs for a name outside
+        it.
         """
         folder = Path(self.folder)
         for name, file in files.items():
@@ -58,10 +57,10 @@ class LocalInstance:
 
 
 class LocalProvider(Unbilled):
-    """The machine that we run on. Nothing is billed, and all candidates share the one host.
+    """The machine that we run on. Nothing is billed, and all candidates share this host.
 
-    `launches` is where launches get their folders, `agent` the agent's binary, only needed to connect. `study` is the
-    study's tag: only a folder whose card bears it is destroyed, and none where it is not given.
+    `launches` is the parent of the launches' folders, `agent` the agent's binary, only necessary to connect. `study` is
+    the study's tag: only folders whose card has it are destroyed, and none without it.
     """
 
     name = "local"
@@ -81,7 +80,7 @@ class LocalProvider(Unbilled):
         self._machine = machine
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """One processor, half and all of those that can be used; without a price, which only the owner knows."""
+        """One, half and all of the usable processors; without a price, which only the owner knows."""
         if region not in {None, REGION}:
             return ()
         machine = self._machine()
@@ -93,30 +92,30 @@ class LocalProvider(Unbilled):
         )
 
     def host(self, candidate: Candidate) -> str:  # noqa: ARG002
-        """All candidates share this machine."""
+        """One name for all candidates, which share this machine."""
         return "this machine"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:  # noqa: ARG002
-        """Whether this machine has processors to measure; nothing here needs credentials, quota or a price."""
+        """Checks that this machine has usable processors; it needs no credentials, quota or price."""
         count = self._machine().usable_cpus
         return (Finding("host", count > 0, f"{count} processors can be used"),)
 
     async def create(self, request: CreateRequest) -> str:
-        """A fresh folder named by the token, with the tags in it; the same token gives the same folder again.
+        """Creates a folder named after the token, with the tags in it; idempotent.
 
-        Raises NotOurs for a folder that holds more than a card: commands would use a stranger's files.
+        Raises NotOurs for a folder that holds more than a card: commands would use foreign files.
         """
-        token, shown = _checked(request.token), self._shown(request.token)
+        token, path = _check_token(request.token), self._path(request.token)
         card = Card.of(request)
         try:
             with self._launches.folder(make=True) as launches:
                 with suppress(FileExistsError):
                     os.mkdir(token, 0o700, dir_fd=launches)
-                with folder_in(launches, token, shown) as folder:
-                    check_unused(folder, token, card.tags.get(STUDY_TAG), shown)
+                with folder_in(launches, token, path) as folder:
+                    check_new_folder(folder, token, card.tags.get(STUDY_TAG), path)
                     card.write(folder)
         except OSError as error:
-            raise Refused.at(str(shown), error.strerror or str(error), "choose another folder with --out") from error
+            raise Refused.at(str(path), error.strerror or str(error), "choose another folder with --out") from error
         return token
 
     async def find(
@@ -126,73 +125,73 @@ class LocalProvider(Unbilled):
         *,
         region: str | None = None,  # noqa: ARG002
     ) -> tuple[TaggedResource, ...]:
-        """Every folder whose tags name the study, or whose name is the token."""
+        """Folders with the study's tag or the token."""
         return tuple(
             item for item in self._all() if ("cloudcmp:study", study) in item.tags or (token and item.token == token)
         )
 
     async def leftovers(self) -> Listing:
-        """What this study's own folder holds: other studies' folders may lie anywhere."""
+        """The folders of this study; those of other studies may be anywhere."""
         return Listing(tuple(item for item in self._all() if "cloudcmp:schema" in dict(item.tags)))
 
     async def destroy(self, handle: Handle) -> None:
-        """Kill what still runs in the folder, and remove the folder; raises NotOurs for one that is not the study's."""
-        await asyncio.to_thread(self._destroy, _checked(handle.cloud_id))
+        """Kills the processes in the folder and removes it; raises NotOurs for another study's folder."""
+        await asyncio.to_thread(self._destroy, _check_token(handle.cloud_id))
 
     async def gone(self, handle: Handle) -> str | None:
-        """The folder's absence is the evidence; raises NotOurs where a link on the way keeps it from being seen."""
-        token = _checked(handle.cloud_id)
+        """Evidence that the folder does not exist; raises NotOurs if a link hides it."""
+        token = _check_token(handle.cloud_id)
         try:
             with self._launches.folder() as launches:
                 os.stat(token, dir_fd=launches, follow_symlinks=False)
         except FileNotFoundError:
             return f"folder {token} is not there"
         except OSError as error:
-            raise ProviderFault.at(str(self._shown(token)), error.strerror or str(error), "see why by hand") from error
+            raise ProviderFault.at(str(self._path(token)), error.strerror or str(error), "see why by hand") from error
         return None
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> LocalInstance:  # noqa: ARG002
-        """The launch's folder, with as many processors as its instance type has, the lowest numbers first."""
+        """The launch's folder, with the processors of its instance type, the lowest numbers first."""
         if self._agent is None:
             raise AgentMissing.at("local", "no agent was located", 'build it with "make build"')
-        token = _checked(lease.cloud_id or lease.token)
-        shown = self._shown(token)
+        token = _check_token(lease.cloud_id or lease.token)
+        path = self._path(token)
         try:
-            with self._launches.folder() as launches, folder_in(launches, token, shown) as folder:
-                if proved_card(folder, lease.token, self._study, shown) is None:
-                    raise ProviderFault.at(str(shown), "the folder was never finished", "run the study with --resume")
+            with self._launches.folder() as launches, folder_in(launches, token, path) as folder:
+                if own_card(folder, lease.token, self._study, path) is None:
+                    raise ProviderFault.at(str(path), "the folder was never finished", "run the study with --resume")
                 where = str(Path(f"/proc/self/fd/{folder}").readlink())
         except OSError as error:
             raise ProviderFault.at(
-                str(shown), "the launch's folder is gone", "run the study again with --resume"
+                str(path), "the launch's folder is gone", "run the study again with --resume"
             ) from error
         cpus = self._machine().cpus[: self._size_for(candidate.offering)]
         return LocalInstance(cpus, where, lease.token, self._agent)
 
     def _size_for(self, offering: Offering) -> int:
-        """Processors for an instance type of ours, or for another cloud's that we stand in for: the next size up."""
+        """The processors of our instance type, or for another cloud's type, of the next larger size."""
         sizes = _sizes(self._machine().usable_cpus)
-        own = {f"{count}cpu": count for count in sizes}
-        wanted = offering.vcpus or 1.0
-        return own.get(offering.name) or next((count for count in sizes if count >= wanted), sizes[-1])
+        ours = {f"{count}cpu": count for count in sizes}
+        vcpus = offering.vcpus or 1.0
+        return ours.get(offering.name) or next((count for count in sizes if count >= vcpus), sizes[-1])
 
     def _destroy(self, token: str) -> None:
-        shown = self._shown(token)
+        path = self._path(token)
         try:
-            with self._launches.folder() as launches, folder_in(launches, token, shown) as folder:
-                card = proved_card(folder, token, self._study, shown)
+            with self._launches.folder() as launches, folder_in(launches, token, path) as folder:
+                card = own_card(folder, token, self._study, path)
                 if card is None:
                     remove_draft(launches, token, folder)
                     return
-                if not end_processes_of(Claim(token, folder, card.boot_id, card.made_s)):
-                    raise ProviderFault.at(str(shown), "a process in it will not end", "see: ls -l /proc/*/cwd")
+                if not end_processes_of(ProcessFilter(token, folder, card.boot_id, card.made_s)):
+                    raise ProviderFault.at(str(path), "a process in it will not end", "see: ls -l /proc/*/cwd")
                 remove_folder(launches, token, folder, CARD)
         except FileNotFoundError:
             return
         except OSError as error:
-            raise ProviderFault.at(str(shown), error.strerror or str(error), "remove it by hand") from error
+            raise ProviderFault.at(str(path), error.strerror or str(error), "remove it by hand") from error
 
-    def _shown(self, token: str) -> Path:
+    def _path(self, token: str) -> Path:
         return self._launches.path / token
 
     def _all(self) -> list[TaggedResource]:
@@ -208,9 +207,9 @@ class LocalProvider(Unbilled):
             raise IncompleteListing.at(where, error.strerror or str(error), "make the folder readable") from error
 
     def _listed(self, launches: int) -> Iterator[TaggedResource]:
-        """What each folder says it is; one whose card was never finished still has its token as its name."""
+        """The resource of each folder; without a complete card its token is its name."""
         for token in filter(_is_token, folders_in(launches)):
-            with suppress(FileNotFoundError), folder_in(launches, token, self._shown(token)) as folder:
+            with suppress(FileNotFoundError), folder_in(launches, token, self._path(token)) as folder:
                 try:
                     card = read_card(folder)
                     tags = tuple(sorted(card.tags.items()))
@@ -223,7 +222,7 @@ def _is_token(text: str) -> bool:
     return bool(text) and all(char.isascii() and (char.isalnum() or char in "-_") for char in text)
 
 
-def _checked(token: str) -> str:
+def _check_token(token: str) -> str:
     """A token that can name a folder; raises Refused for one that could lead elsewhere."""
     if not _is_token(token):
         raise Refused.at("local", f"{token!r} cannot name a folder", "use letters, digits and -")
@@ -231,7 +230,7 @@ def _checked(token: str) -> str:
 
 
 def _copy(file: Path, to: OwnedPath) -> None:
-    """Copy a file to a place, executable for its owner alone."""
+    """Copies a file, executable for its owner only."""
     inside, name = OwnedPath(to.trusted, to.parts[:-1]), to.parts[-1]
     with file.open("rb") as source, inside.folder(make=True) as folder, new_file(folder, name, 0o700) as copy:
         shutil.copyfileobj(source, copy, 2**20)

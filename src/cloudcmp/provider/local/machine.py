@@ -1,4 +1,4 @@
-"""What this machine lets us use, read from its own tables."""
+"""Reads the limits of this machine from its system tables."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ class Machine:
 
     @property
     def usable_cpus(self) -> int:
-        """How many processors can be kept busy at once: whole ones within both the affinity and the quota."""
+        """The number of whole processors within both the affinity and the quota."""
         quota = len(self.cpus) if self.quota_cpus is None else int(self.quota_cpus)
         return max(1, min(len(self.cpus), quota))
 
 
 def read_machine(affinity: Iterable[int], root: Path = Path("/")) -> Machine:
-    """The machine as `affinity` and the tables under `root` (proc, sys) show it; a missing table limits nothing."""
+    """The machine, from `affinity` and the tables below `root` (proc, sys); a missing table limits nothing."""
     limits = list(_memory_limits(root))
     total = _field(root / "proc/meminfo", "MemTotal")
     if total is not None:
@@ -38,7 +38,7 @@ def read_machine(affinity: Iterable[int], root: Path = Path("/")) -> Machine:
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """Processors that each cgroup above us allows, where it limits them."""
+    """The processors that our cgroups allow, if they limit them."""
     for folder in _cgroups(root, "cpu"):
         words = _text(folder / "cpu.max").split()
         if len(words) == 2 and words[0] != "max":
@@ -49,7 +49,7 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _memory_limits(root: Path) -> Iterator[int]:
-    """Bytes that each cgroup above us allows, where it limits them."""
+    """The bytes that our cgroups allow, if they limit them."""
     for folder in _cgroups(root, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             text = _text(folder / name)
@@ -58,7 +58,7 @@ def _memory_limits(root: Path) -> Iterator[int]:
 
 
 def _cgroups(root: Path, controller: str) -> Iterator[Path]:
-    """The folders of our cgroup and those above it, for one controller, of version 1 and 2.
+    """The folders of our cgroup and its parents for one controller, of versions 1 and 2.
 
     Inside a container the path may be the host's, which is not visible: then only the top, which is ours, remains.
     """
@@ -78,7 +78,7 @@ def _cgroups(root: Path, controller: str) -> Iterator[Path]:
 
 
 def _field(table: Path, name: str) -> str | None:
-    """The first value of a `name: value` table, None where there is none."""
+    """The first value of a `name: value` table, None if there is none."""
     for line in _text(table).splitlines():
         key, colon, value = line.partition(":")
         if colon and key.strip() == name:

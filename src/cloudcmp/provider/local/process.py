@@ -1,4 +1,4 @@
-"""One agent process on this machine: started, read, and surely ended."""
+"""One agent process on this machine, from start to certain end."""
 
 import asyncio
 import contextlib
@@ -16,14 +16,14 @@ _REAP_S = 5.0
 
 
 class Process:
-    """A process in a session of its own, with its input held open. A Channel; use it as an async context.
+    """A process in its own session, with its input held open. A Channel; use it as an async context.
 
-    The job is written while the output is read, so that neither side waits for the other. Of the error output only
-    the beginning is kept.
+    Writes the job while it reads the output, so that neither side waits for the other. Keeps only the beginning of the
+    error output.
     """
 
     def __init__(self, command: Sequence[str], job: bytes, folder: Path, environ: Mapping[str, str]) -> None:
-        self._command = [*_death_wish(), *command]
+        self._command = [*_parent_death_command(), *command]
         self._job = memoryview(job)
         self._folder = folder
         self._environ = dict(environ)
@@ -52,40 +52,40 @@ class Process:
         for descriptor in (self._out, self._err):
             self._loop.remove_reader(descriptor)
         self._loop.remove_writer(self._in)
-        # The whole group goes before its leader is reaped: until then its number cannot be another's.
+        # Kill the group before reaping its leader: until then its id cannot be reused.
         kill_group(self._popen.pid)
         for pipe in self._pipes():
             pipe.close()
-        await self._reaped()
+        await self._wait_for_exit()
 
     def _pipes(self) -> Iterator[IO[bytes]]:
         """Input, output and error output."""
         return (pipe for pipe in (self._popen.stdin, self._popen.stdout, self._popen.stderr) if pipe is not None)
 
     def stdout(self) -> AsyncIterator[bytes]:
-        """What the agent prints, in pieces, until every writer has closed it."""
-        return _Pieces(self._out)
+        """The agent's output, in pieces, until every writer has closed it."""
+        return _PipeReader(self._out)
 
     async def hang_up(self) -> None:
-        """Close the agent's input, which tells it to stop."""
+        """Closes the agent's input, which tells it to stop."""
         self._loop.remove_writer(self._in)
         if self._popen.stdin is not None:
             self._popen.stdin.close()
 
     async def last_words(self) -> str:
-        """How the process ended and the beginning of what it wrote to its error output; not cleaned."""
-        for _ in range(20):  # the end of the output is seen a moment before that of the process
+        """How the process ended, and the beginning of its error output; not cleaned."""
+        for _ in range(20):  # the output ends shortly before the process
             if self._popen.poll() is not None:
                 break
             await asyncio.sleep(0.005)
         code = self._popen.returncode
-        how = "still running" if code is None else f"exit {code}" if code >= 0 else f"signal {-code}"
+        state = "still running" if code is None else f"exit {code}" if code >= 0 else f"signal {-code}"
         self._read_error()
-        said = self._errors.decode("utf-8", errors="replace").strip()
-        return f"{how}: {said}" if said else how
+        text = self._errors.decode("utf-8", errors="replace").strip()
+        return f"{state}: {text}" if text else state
 
     def _write(self) -> None:
-        """Write what the pipe takes of the job; an agent that does not read it is its own fault, and is seen later."""
+        """Writes as much of the job as the pipe takes; an agent that does not read it fails later."""
         try:
             while self._job:
                 self._job = self._job[os.write(self._in, self._job) :]
@@ -106,21 +106,21 @@ class Process:
             self._loop.remove_reader(self._err)
         self._errors += piece[: _STDERR_BYTES_MAX - len(self._errors)]
 
-    async def _reaped(self) -> None:
-        """Wait until the killed process is gone; one stuck in the kernel is left to the lease's end."""
+    async def _wait_for_exit(self) -> None:
+        """Waits until the killed process is gone; one stuck in the kernel is left to the lease's end."""
         for pause_s in _pauses(_REAP_S):
             if self._popen.poll() is not None:
                 return
             await asyncio.sleep(pause_s)
 
 
-class _Pieces:
-    """Asynchronous reading of a pipe; may be left and gone on with."""
+class _PipeReader:
+    """Asynchronous reading of a pipe; can be interrupted and resumed."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
 
-    def __aiter__(self) -> "_Pieces":
+    def __aiter__(self) -> "_PipeReader":
         return self
 
     async def __anext__(self) -> bytes:
@@ -132,43 +132,43 @@ class _Pieces:
                 continue
             if not piece:
                 raise StopAsyncIteration
-            # An endless output must not keep deadlines and other launches from their turn.
+            # An endless output must not block deadlines and other launches.
             await asyncio.sleep(0)
             return piece
 
 
 async def _readable(descriptor: int) -> None:
     loop = asyncio.get_running_loop()
-    came = loop.create_future()
+    readable = loop.create_future()
 
     def wake() -> None:
-        if not came.done():
-            came.set_result(None)
+        if not readable.done():
+            readable.set_result(None)
 
     loop.add_reader(descriptor, wake)
     try:
-        await came
+        await readable
     finally:
         loop.remove_reader(descriptor)
 
 
 def kill_group(group: int) -> None:
-    """SIGKILL a process group, if there is one."""
+    """Kills a process group by SIGKILL, if it exists."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 
 
-def _death_wish() -> list[str]:
-    """The command that makes the kernel kill the agent when we die, where it is installed.
+def _parent_death_command() -> list[str]:
+    """The command that makes the kernel kill the agent when we die, if it is installed.
 
-    Without it an agent still stops when its input closes; one that is stuck is killed by whoever ends the lease.
+    Without it an agent still stops when its input closes; a stuck one is killed when its lease ends.
     """
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
 def _pauses(total_s: float) -> Iterator[float]:
-    """Growing waits, a millisecond at first, that add up to `total_s`."""
+    """Growing pauses, a millisecond at first, of `total_s` in sum."""
     waited = 0.0
     while waited < total_s:
         pause_s = max(0.001, min(0.1, waited))

@@ -1,4 +1,4 @@
-"""Finds and ends processes that still belong to a lease's folder, and no others."""
+"""Finds and ends the processes that belong to a lease's folder, and no others."""
 
 import os
 import signal
@@ -14,10 +14,10 @@ _PARENT, _TERMINAL, _STARTED = 1, 4, 19  # fields of /proc/PID/stat after the na
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What the processes of a lease have in common: its token, or its folder (a descriptor), and that they are younger.
+class ProcessFilter:
+    """The common features of a lease's processes: its token, or its folder (a descriptor), and a later start.
 
-    `made_s` are the seconds since the boot that `boot_id` names at which the folder was made.
+    The folder was created `made_s` seconds after the boot that `boot_id` names.
     """
 
     token: str
@@ -26,18 +26,18 @@ class Claim:
     made_s: float
 
 
-def end_processes_of(claim: Claim, wait_s: float = 5.0) -> bool:
-    """SIGKILL the processes of a lease, and wait; False when some will not go.
+def end_processes_of(lease: ProcessFilter, wait_s: float = 5.0) -> bool:
+    """Kills the processes of a lease, and waits; False if some do not end.
 
-    A lease of another boot, or of one that is not known, has none: a number may be anybody's since.
+    A lease of another or an unknown boot has none: its process numbers may be anybody's now.
     """
-    if not claim.boot_id or claim.boot_id != boot_id():
+    if not lease.boot_id or lease.boot_id != boot_id():
         return True
-    spared = _own_line()
+    ancestors = _ancestors()
     deadline = time.monotonic() + wait_s
     while True:
-        left = [pid for pid in _pids() if pid not in spared and _belongs(pid, claim) and _end(pid, claim)]
-        if not left:
+        alive = [pid for pid in _pids() if pid not in ancestors and _matches(pid, lease) and _end(pid, lease)]
+        if not alive:
             return True
         if time.monotonic() > deadline:
             return False
@@ -50,47 +50,47 @@ def _pids() -> Iterator[int]:
             yield int(name)
 
 
-def _own_line() -> set[int]:
-    """This process and those that it descends from."""
-    line, pid = set[int](), os.getpid()
-    while pid > 0 and pid not in line:
-        line.add(pid)
+def _ancestors() -> set[int]:
+    """This process and its ancestors."""
+    ancestors, pid = set[int](), os.getpid()
+    while pid > 0 and pid not in ancestors:
+        ancestors.add(pid)
         try:
             pid = int(_fields(Path("/proc") / str(pid))[_PARENT])
         except OSError:
             break
-    return line
+    return ancestors
 
 
-def _belongs(pid: int, claim: Claim) -> bool:
-    """Whether a live process of this user, no older than the folder, has the token, or works in the folder.
+def _matches(pid: int, lease: ProcessFilter) -> bool:
+    """True for a live process of this user, started after the folder, with the token or in the folder.
 
-    Agents never have a terminal; a person who looks around in the folder does, and is left alone.
+    Agents never have a terminal; a person in the folder does, and is left alone.
     """
     process = Path("/proc") / str(pid)
     try:
         fields = _fields(process)
-        if fields[0] in {"Z", "X"} or not _is_young(fields, claim) or not _is_mine(process):
+        if fields[0] in {"Z", "X"} or not _is_young(fields, lease) or not _is_mine(process):
             return False
-        if f"{VARIABLE}={claim.token}".encode() in (process / "environ").read_bytes().split(b"\0"):
+        if f"{VARIABLE}={lease.token}".encode() in (process / "environ").read_bytes().split(b"\0"):
             return True
-        return fields[_TERMINAL] == "0" and _works_in(process, claim.folder)
+        return fields[_TERMINAL] == "0" and _works_in(process, lease.folder)
     except OSError:
         return False
 
 
 def _fields(process: Path) -> list[str]:
-    """The fields of a process's stat from the third on; the second, its name, may hold anything."""
+    """The fields of a process's stat from the third on; the second, its name, may contain anything."""
     return (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
-def _is_young(fields: list[str], claim: Claim) -> bool:
-    """Whether a process started when the folder was made or later, in ticks of the clock since the boot."""
-    return int(fields[_STARTED]) >= int(claim.made_s * os.sysconf("SC_CLK_TCK"))
+def _is_young(fields: list[str], lease: ProcessFilter) -> bool:
+    """True if a process started when the folder was created or later, in clock ticks since the boot."""
+    return int(fields[_STARTED]) >= int(lease.made_s * os.sysconf("SC_CLK_TCK"))
 
 
 def _is_mine(process: Path) -> bool:
-    """Whether a process is this user's by its real and its effective user."""
+    """True if both the real and the effective user of a process is this one."""
     for line in (process / "status").read_text(errors="replace").splitlines():
         if line.startswith("Uid:"):
             return {int(word) for word in line.split()[1:3]} == {os.geteuid()}
@@ -98,31 +98,31 @@ def _is_mine(process: Path) -> bool:
 
 
 def _works_in(process: Path, folder: int) -> bool:
-    """Whether a process works in a folder or below it, by device and inode: a path may mean another folder to it."""
-    wanted = os.fstat(folder)
-    here = os.open(process / "cwd", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    """True if a process works in or below a folder, by device and inode: its paths may mean other folders."""
+    target = os.fstat(folder)
+    descriptor = os.open(process / "cwd", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         while True:
-            found = os.fstat(here)
-            if os.path.samestat(found, wanted):
+            current = os.fstat(descriptor)
+            if os.path.samestat(current, target):
                 return True
-            above = os.open("..", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=here)
-            os.close(here)
-            here = above
-            if os.path.samestat(found, os.fstat(here)):
-                return False  # the top
+            parent = os.open("..", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = parent
+            if os.path.samestat(current, os.fstat(descriptor)):
+                return False  # the root
     finally:
-        os.close(here)
+        os.close(descriptor)
 
 
-def _end(pid: int, claim: Claim) -> bool:
-    """Kill one process, sure of its identity through a descriptor; True while it may still be there."""
+def _end(pid: int, lease: ProcessFilter) -> bool:
+    """Kills one process, identified through a descriptor; True while it may still exist."""
     try:
         descriptor = os.pidfd_open(pid)
     except OSError:
         return False
     try:
-        if _belongs(pid, claim):
+        if _matches(pid, lease):
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
             return True
     except OSError:

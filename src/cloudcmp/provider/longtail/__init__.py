@@ -1,4 +1,4 @@
-"""Clouds of the long tail, each by its own row of one table, reached through apache-libcloud."""
+"""The driver for the long-tail clouds, each a row of one table, through apache-libcloud."""
 
 from cloudcmp.provider.longtail.dialect import policy
 from cloudcmp.provider.longtail.table import CLOUDS

@@ -1,4 +1,4 @@
-"""What a cloud has on its shelves: regions, types, images; unknown names are answered by the nearest."""
+"""Regions, types and images of a cloud, with hints for unknown names."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -16,54 +16,54 @@ def _today() -> date:
 
 
 class OfferingCatalog:
-    """Each list is fetched once. `today` is the date of the prices that it tells."""
+    """Fetches each list once. `today` is the date of its prices."""
 
     def __init__(self, api: ApiClient, today: Callable[[], date] = _today) -> None:
         self._api, self._today = api, today
         self._regions: dict[str, bool] = {}
         self._types: list[Json] = []
-        self._sold: dict[str, tuple[Offering, ...]] = {}
+        self._offerings: dict[str, tuple[Offering, ...]] = {}
         self._images: dict[str, Image] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The types of a region (without one: of all), none for a region that is not there or takes no machines."""
+        """The types of a region (default: all), none if it is unknown or takes no machines."""
         if not self._types:
-            self._api.run_blocking(self._fetch_now)
+            self._api.run_blocking(self._fetch)
         where = [region] if region else sorted(self._regions)
-        return tuple(one for name in where for one in self._of(name))
+        return tuple(one for name in where for one in self._offerings_in(name))
 
-    def _of(self, region: str) -> tuple[Offering, ...]:
+    def _offerings_in(self, region: str) -> tuple[Offering, ...]:
         if not self._regions.get(region):
             return ()
-        if region not in self._sold:
+        if region not in self._offerings:
             cloud, today = self._api.cloud, self._today()
-            told = (cloud.dialect.offering(cloud, region, response, today) for response in self._types)
-            self._sold[region] = tuple(sorted((one for one in told if one), key=lambda one: one.name))
-        return self._sold[region]
+            offerings = (cloud.dialect.offering(cloud, region, response, today) for response in self._types)
+            self._offerings[region] = tuple(sorted((one for one in offerings if one), key=lambda one: one.name))
+        return self._offerings[region]
 
-    def _fetch_now(self) -> None:
+    def _fetch(self) -> None:
         dialect = self._api.cloud.dialect
-        regions = dict(dialect.region(response) for response in self._api.all_now(*dialect.regions))
-        self._types, self._regions = self._api.all_now(*dialect.types), regions
+        regions = dict(dialect.region(response) for response in self._api.all_blocking(*dialect.regions))
+        self._types, self._regions = self._api.all_blocking(*dialect.types), regions
 
-    async def known(self, region: str, offering: str) -> None:
-        """Raises Refused for a region or a type that there is not, naming the nearest."""
+    async def check_offering(self, region: str, offering: str) -> None:
+        """Raises Refused with the nearest name for an unknown region or type."""
         where = self._api.cloud.name
         if not self._types:
             dialect = self._api.cloud.dialect
-            listed = await self._api.all(*dialect.regions)
+            regions = await self._api.all(*dialect.regions)
             self._types = await self._api.all(*dialect.types)
-            self._regions = dict(dialect.region(response) for response in listed)
+            self._regions = dict(dialect.region(response) for response in regions)
         if not self._regions.get(region):
             hint = nearest(region, [name for name, takes in self._regions.items() if takes])
-            why = "takes no machines that are made as they must be" if region in self._regions else "is not there"
+            why = "offers no machines with the required features" if region in self._regions else "is not there"
             raise Refused.at(where, f"region {region!r} {why}", hint)
-        names = [one.name for one in self._of(region)]
+        names = [one.name for one in self._offerings_in(region)]
         if offering not in names:
             raise Refused.at(f"{where}/{region}", f"there is no type {offering!r}", nearest(offering, names))
 
-    async def image(self, asked: str) -> Image:
+    async def image(self, image_name: str) -> Image:
         """The image of a name, looked up once."""
-        if asked not in self._images:
-            self._images[asked] = await self._api.cloud.dialect.image(self._api, asked)
-        return self._images[asked]
+        if image_name not in self._images:
+            self._images[image_name] = await self._api.cloud.dialect.image(self._api, image_name)
+        return self._images[image_name]

@@ -1,4 +1,4 @@
-"""Clouds of the long tail: one driver, and a row of what is known of each of them."""
+"""The driver for the long-tail clouds, which takes its facts from the cloud's row."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -13,19 +13,19 @@ from cloudcmp.provider.common.address import allowed_nets
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
 from cloudcmp.provider.common.firewall_rules import Rule
-from cloudcmp.provider.common.responses import LOOKED_FOR, id_in
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, require_id
 from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
 from cloudcmp.provider.longtail.preflight import Preflight
-from cloudcmp.provider.longtail.requests import image_of, refuse
+from cloudcmp.provider.longtail.requests import check_options, image_of
 from cloudcmp.provider.longtail.sdk import ApiClient
 from cloudcmp.provider.longtail.table import CLOUDS
 
 
 def safeguards_of(cloud: Cloud) -> tuple[Safeguard, ...]:
-    """The four safeguards at a cloud, told truthfully."""
+    """The four safeguards at a cloud."""
     return (
         Safeguard("teardown", True, "each machine is destroyed after its trials, and seen gone"),
         Safeguard("cleanup", True, "by the study's ledger: id, and the record in its tags; there is no token here"),
@@ -42,12 +42,12 @@ def safeguards_of(cloud: Cloud) -> tuple[Safeguard, ...]:
 class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle]):
     """Machines of one cloud of the table, through apache-libcloud's transport and authentication.
 
-    It was tested against emulations of the tests' own, never on a real account. `settle_s` and `clock` are as in
-    `Absence`. None of these clouds heeds a token: it is kept in the machine's own tags, and who asks again with the
-    same one in this process gets what was made. Another process would get a second one; the ledger never asks so.
+    Tested against our own emulations, never on a real account. `settle_s` and `clock` are as in `Absence`. These clouds
+    take no tokens: the token is in the machine's tags, and a repeated request in this process gets the same machine.
+    Another process would create a second one; the ledger prevents that.
     """
 
-    _alone = "leave it out"
+    _part_hint = "leave it out"
 
     def __init__(
         self,
@@ -66,18 +66,18 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         self._sdk = api or ApiClient(cloud)
         self._catalog = OfferingCatalog(self._sdk)
         self._lifecycle = LongTailLifecycle(self._sdk, Absence(settle_s, "in any complete list", clock))
-        self._made: dict[str, str] = {}  # by token
-        self._lost: set[str] = set()
-        self._walls: dict[str, str] = {}
+        self._ids_by_token: dict[str, str] = {}
+        self._uncertain: set[str] = set()
+        self._firewall_names: dict[str, str] = {}
 
     # -- looking around
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
-        """Credentials, account, clock, names, rights and limits as far as they are told; creates nothing."""
+        """Checks credentials, account, clock, names, rights and limits, as far as visible; creates nothing."""
         return await Preflight(self._sdk, self._catalog).run(candidates)
 
     async def account(self) -> str:
-        """The account of the token and the endpoint, if one is named; UNKNOWN_ACCOUNT if the token may not see it."""
+        """The token's account and the endpoint, if one is set; UNKNOWN_ACCOUNT if the token may not see it."""
         self._sdk.renew()
         if self._sdk.account is None:
             try:
@@ -85,75 +85,77 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
             except NotAllowed:
                 response = {}
             self._sdk.account = self._cloud.dialect.account_id(response) or UNKNOWN_ACCOUNT
-        return self._sdk.at_endpoint(self._sdk.account)
+        return self._sdk.with_endpoint(self._sdk.account)
 
     async def date(self) -> float | None:
-        """The time by this cloud's own clock (Unix s), from the head of an answer."""
+        """The time by this cloud's own clock (Unix s), from a response header."""
         return parse_http_date((await self._sdk.read(self._cloud.dialect.regions[0])).headers.get("date", ""))
 
     # -- leases
 
     async def create(self, request: CreateRequest) -> str:
-        """A firewall with its rules, or a machine with everything in the one call."""
-        refuse(request)
-        if request.token not in self._made:
-            made = self._made_before(request) if request.token in self._lost else self._made_now(request)
-            self._made[request.token] = await made
-        return self._made[request.token]
+        """Creates a firewall with its rules, or a machine, with everything in one call."""
+        check_options(request)
+        if request.token not in self._ids_by_token:
+            creation = self._find_earlier(request) if request.token in self._uncertain else self._create_new(request)
+            self._ids_by_token[request.token] = await creation
+        return self._ids_by_token[request.token]
 
-    async def _made_now(self, request: CreateRequest) -> str:
-        """What was not made yet with this token; raises LostAnswer where that is not known."""
-        await self._catalog.known(request.region, request.offering)
+    async def _create_new(self, request: CreateRequest) -> str:
+        """Creates the resource of a new token; remembers the token if the outcome is unknown."""
+        await self._catalog.check_offering(request.region, request.offering)
         try:
             return await CloudDriver.create(self, request)
         except NOTHING_MADE:
             raise
         except BaseException:
-            self._lost.add(request.token)
+            self._uncertain.add(request.token)
             raise
 
     async def _check(self, request: CreateRequest) -> None:
-        """Nothing: all is checked before a token counts as sent."""
+        """Does nothing: everything is checked before a token counts as sent."""
 
-    async def _warm(self, request: CreateRequest) -> None:
+    async def _prefetch(self, request: CreateRequest) -> None:
         await self._catalog.image(image_of(dict(request.options)))
 
-    async def _made_before(self, request: CreateRequest) -> str:
-        """What an earlier request made whose answer was lost: these clouds would make another one."""
-        found = await listing.find(self._sdk, "", request.token, request.region)
-        id = next((item.cloud_id for item in found if item.kind == request.kind), None)
+    async def _find_earlier(self, request: CreateRequest) -> str:
+        """Finds the resource of an earlier request with a lost response: a second request would create another."""
+        resources = await listing.find(self._sdk, "", request.token, request.region)
+        id = next((item.cloud_id for item in resources if item.kind == request.kind), None)
         if id is None:
-            raise LostAnswer.at(request.name, "an earlier request had no answer, and nothing is seen of it", LOOKED_FOR)
+            raise LostAnswer.at(
+                request.name, "an earlier request had no answer, and its resource is not found", SEARCH_NOTICE
+            )
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
         id = await self._cloud.dialect.create_firewall(self._sdk, request, allowed_nets(request))
-        self._walls[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
+        self._firewall_names[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
         return id
 
     async def _create_machine(self, request: CreateRequest) -> str:
         options = dict(request.options)
         image = await self._catalog.image(image_of(options))
-        wall = await self._wall(options.get(FIREWALL))
+        firewall = await self._firewall_name(options.get(FIREWALL))
         dialect = self._cloud.dialect
         record = labels.Record(request.tags, request.token, request.name if dialect.renames else None)
-        words = labels.write(record, self._cloud.tag_length)
-        answer = await self._sdk.change("POST", dialect.machines[0], dialect.body(request, image, words, wall))
-        id = id_in(answer.body, *dialect.machine_key, "id", where=request.name)
-        self._lifecycle.made(id)
+        tags = labels.write(record, self._cloud.tag_length)
+        response = await self._sdk.change("POST", dialect.machines[0], dialect.body(request, image, tags, firewall))
+        id = require_id(response.body, *dialect.machine_key, "id", where=request.name)
+        self._lifecycle.record_new(id)
         return id
 
-    async def _wall(self, id: str | None) -> str | None:
-        if id is not None and id not in self._walls:
-            self._walls[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
-        return self._walls[id] if id is not None else None
+    async def _firewall_name(self, id: str | None) -> str | None:
+        if id is not None and id not in self._firewall_names:
+            self._firewall_names[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
+        return self._firewall_names[id] if id is not None else None
 
     async def _find(self, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-        """Machines, firewalls and tags of a study, by the record that each bears, and by token."""
+        """Machines, firewalls and tags of a study, by record and by token."""
         return await listing.find(self._sdk, study, token, region)
 
     async def leftovers(self) -> Listing:
-        """Whatever bears our schema's tag, of all regions."""
+        """All resources with the schema tag, in all regions."""
         return await listing.leftovers(self._sdk)
 
     async def _rules(self, firewall: Handle) -> list[Rule]:
@@ -162,7 +164,7 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
     # -- machines
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Power off, change the size, power on; raises Refused where this driver does not know how."""
+        """Powers off, changes the size, powers on; raises Refused if the driver cannot resize here."""
         if self._cloud.resize is None:
             what = f"machines of {self.name} are not resized by this driver"
             raise Refused.at(handle.cloud_id, what, "leave resize out")

@@ -1,4 +1,4 @@
-"""What is known of one cloud: a row of facts with their sources, and how it writes what all of these clouds have."""
+"""The description of one cloud: a row of facts with sources, and its names for common concepts."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from cloudcmp.provider.common.address import Net
 from cloudcmp.provider.common.firewall_rules import Rule
 from cloudcmp.provider.longtail.pages import Json, Paging
 
-NOBODY = "00000000-0000-4000-8000-000000000000"
-"""An id that belongs to nobody."""
+NONEXISTENT_ID = "00000000-0000-4000-8000-000000000000"
+"""An id that nobody owns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a cloud answered: the JSON object, empty where there is none, and the headers in small letters."""
+    """A response: the JSON object, empty if there is none, and the headers by lower-case name."""
 
     body: Json
     headers: dict[str, str]
@@ -29,55 +29,49 @@ class Api(Protocol):
     @property
     def cloud(self) -> "Cloud":
         """The cloud's row."""
-        ...
 
     async def read(self, path: str, **params: str) -> Response:
-        """A call that changes nothing."""
-        ...
+        """A read-only call."""
 
     async def change(self, method: str, path: str, body: Json | None = None, *, again: bool = False) -> Response:
-        """A call that makes or ends something; `again`: doing it twice is doing it once."""
-        ...
+        """A call that creates or deletes something; `again`: the call is idempotent."""
 
     async def delete(self, path: str) -> bool:
-        """Ask for something to be deleted; False where it was not there."""
-        ...
+        """Requests the deletion of a resource; False if it did not exist."""
 
     async def all(self, path: str, key: str) -> list[Json]:
-        """A whole list, all of its pages."""
-        ...
+        """A complete list, all of its pages."""
 
     async def wait(self) -> None:
-        """The pause between two looks."""
-        ...
+        """Waits for one poll interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that a cloud does or lacks, in words, and the page that says so; R where it was only recalled."""
+    """A property of a cloud, and the page that documents it; R if it was only recalled."""
 
     what: str
-    says: str
+    text: str
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image as the creating call names it, and its own name."""
+    """An image: the id for the creating call, and its name."""
 
     id: str | int
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A machine or a firewall as a list shows it. `state` is pending, running, stopped or there; `word` the cloud's."""
+class ListedResource:
+    """A machine or a firewall in a list. `state` is pending, running, stopped or there; `status` is the cloud's."""
 
     id: str
     name: str
-    words: tuple[str, ...]
+    tags: tuple[str, ...]
     state: str = "there"
-    word: str = "there"
+    status: str = "there"
     region: str = ""
     offering: str | None = None
     public: str | None = None
@@ -85,10 +79,10 @@ class Seen:
 
 
 class Dialect(Protocol):
-    """How one cloud names its paths, its fields and its states.
+    """The paths, fields and states of one cloud.
 
-    `tags` is the list of an account's tags, where those are things of their own that stay when nothing bears them.
-    `renames`: machines cannot have every name that we give them.
+    `tags` is the list of an account's tags, if tags are resources that outlive their users. `renames`: machines cannot
+    have every name that we give them.
     """
 
     machines: tuple[str, str]
@@ -101,58 +95,47 @@ class Dialect(Protocol):
     renames: bool
 
     def region(self, response: Json) -> tuple[str, bool]:
-        """A region's name, and whether machines can be had there as they are needed here."""
-        ...
+        """A region's name, and whether it offers machines with all that we need."""
 
     def offering(self, cloud: "Cloud", region: str, response: Json, today: date) -> Offering | None:
-        """A type as it is sold in a region, None where it is not."""
-        ...
+        """A type as sold in a region, None if it is not."""
 
-    async def image(self, api: Api, asked: str) -> Image:
-        """The image of a name; raises Refused where there is none, or none that reads our user data."""
-        ...
+    async def image(self, api: Api, image_name: str) -> Image:
+        """The image of a name; raises Refused if there is none, or none that reads our user data."""
 
-    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
-        """The body of the one call that makes a machine; `wall` is how its firewall is named there."""
-        ...
+    def body(self, request: CreateRequest, image: Image, tags: Sequence[str], firewall: str | None) -> Json:
+        """The body of the one call that creates a machine; `firewall` is its firewall's name there."""
 
-    def machine(self, response: Json) -> Seen:
-        """A machine as a list or an answer tells it."""
-        ...
+    def machine(self, response: Json) -> ListedResource:
+        """A machine from a list or a response."""
 
-    def firewall(self, response: Json) -> Seen:
-        """A firewall as a list tells it."""
-        ...
+    def firewall(self, response: Json) -> ListedResource:
+        """A firewall from a list."""
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
-        """Make a firewall with its rules, or none; its id. What stays half made is told by the kind of fault."""
-        ...
+        """Creates a firewall with its rules, or none; returns its id. The kind of fault tells if something stays."""
 
     async def firewall_reference(self, api: Api, id: str) -> str:
-        """How the call that makes a machine names a firewall."""
-        ...
+        """A firewall's name in the call that creates a machine."""
 
     async def delete_firewall(self, api: Api, id: str) -> bool:
-        """Ask for a firewall to be deleted, with all that was made for it; False where there was none."""
-        ...
+        """Requests the deletion of a firewall and of its own tags; False if there was none."""
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
-        """The rules of a firewall that admit somebody, none for one that is not shown."""
-        ...
+        """The admitting rules of a firewall, none if it is not listed."""
 
     def account_id(self, response: Json) -> str | None:
-        """The account that an answer tells, None where it tells none."""
-        ...
+        """The account in a response, None if there is none."""
 
 
-async def delete_words(api: Api, words: Sequence[str]) -> bool:
-    """Delete tags that are things of their own, which unties them from all that bears them; False for none."""
+async def delete_tags(api: Api, tags: Sequence[str]) -> bool:
+    """Deletes tags that are resources, also from everything that has them; False if there are none."""
     path = api.cloud.dialect.tags
-    return path is not None and any([await api.delete(f"{path[0]}/{word}") for word in words])
+    return path is not None and any([await api.delete(f"{path[0]}/{tag}") for tag in tags])
 
 
 class SingleFirewall:
-    """What is the same where a firewall is one thing with its rules, and its machines name it by its id."""
+    """The common part of dialects whose firewall is one resource with rules, named by id in a machine's request."""
 
     firewalls: tuple[str, str]
 
@@ -161,40 +144,39 @@ class SingleFirewall:
         return id
 
     async def delete_firewall(self, api: Api, id: str) -> bool:
-        """The firewall, with its rules."""
+        """Requests the deletion of the firewall with its rules."""
         return await api.delete(f"{self.firewalls[0]}/{id}")
 
 
 def bearer(token: str) -> Mapping[str, str]:
-    """The header of a token that whoever bears it may use."""
+    """The header of a bearer token."""
     return {"Authorization": f"Bearer {token}"}
 
 
 def no_scope(method: str, path: str) -> str | None:  # noqa: ARG001
-    """A cloud without scopes."""
+    """The scope of calls at a cloud without scopes."""
     return None
 
 
 def no_limit(account: Json) -> int | None:  # noqa: ARG001
-    """A cloud that does not say how many machines an account may have."""
+    """The limit at a cloud that does not report one."""
     return None
 
 
 Resize = Callable[[Api, str, str, Callable[[], None]], Awaitable[None]]
-"""Makes a machine another type: its id, the offering, and what is called while it stands still."""
+"""Changes a machine's type: machine id, offering, and a callback while it is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A row of the table: all that is known of one cloud.
+    """A row of the table: everything known about one cloud.
 
-    `smallest` is a region and a type sold there that costs little: an example for a study, and what the tests rent.
-    `host` is where its interface is; `auth` the headers of a token; `tokens` the environment variables that may
-    hold one; `currency` is what its prices are in; `tag_length` is how long a tag may be; `scopes` are what a token
-    must be allowed, empty where there is no such thing, and `scope_of` which of them a call needs (method, path).
-    `nobody` are the ids of a machine and of a firewall that belong to nobody: a delete of one is answered by 404
-    where deleting is allowed (R). `machine_limit` reads it from what is said of the account; `resize` is None where
-    this driver does not do it; `open_to` is whom a launch's firewall has to admit beside the launch.
+    `smallest` is a region and a cheap type there, for example studies and for tests. `host` is the interface's host;
+    `auth` makes a token's headers; `tokens` are the environment variables that may hold one; `currency` is that of its
+    prices; `tag_length` is the longest tag; `scopes` are those that a token needs, empty if the cloud has none, and
+    `scope_of` gives the scope of a call (method, path). `nonexistent` are ids of a machine and a firewall that nobody
+    owns: an allowed delete of one gives 404 (R). `machine_limit` reads the limit from the account; `resize` is None if
+    this driver has none; `open_to` is whom a launch's firewall must admit besides the launch.
     """
 
     name: str
@@ -208,13 +190,13 @@ class Cloud:
     powered_off: str
     images: Mapping[str, str]
     scopes: tuple[str, ...]
-    scopes_say: str
+    scopes_note: str
     facts: tuple[Fact, ...]
     dialect: Dialect
     currency: str
     auth: Callable[[str], Mapping[str, str]] = bearer
     parts: tuple[str, ...] = (FIREWALL, INSTANCE)
-    nobody: tuple[str, str] = (NOBODY, NOBODY)
+    nonexistent: tuple[str, str] = (NONEXISTENT_ID, NONEXISTENT_ID)
     scope_of: Callable[[str, str], str | None] = no_scope
     machine_limit: Callable[[Json], int | None] = no_limit
     resize: Resize | None = None
@@ -222,23 +204,23 @@ class Cloud:
 
     @property
     def endpoint(self) -> str:
-        """The environment variable that names another address of the interface."""
+        """The environment variable with another address of the interface."""
         return f"CLOUDCMP_{self.name.upper()}_URL"
 
     @property
     def rights(self) -> str:
-        """What to do where the token may not do something."""
+        """The hint if the token lacks a right."""
         file = f"docs/reference/{self.name}-policy.json"
         if self.scopes:
             return f"give the token the scopes of {file}"
         return f"see what its user may do, and from which addresses ({file})"
 
     def rights_for(self, method: str, path: str) -> str:
-        """What to do where a call is not allowed, with the scope that it needs."""
+        """The hint if a call is not allowed, with the scope that it needs."""
         scope = self.scope_of(method, path)
         return f"it needs {scope}: {self.rights}" if scope else self.rights
 
 
 def policy(cloud: Cloud) -> dict[str, Any]:
-    """The least scopes that a token needs; `scopes` is empty where the cloud has no such thing, and `note` says so."""
-    return {"provider": cloud.name, "scopes": sorted(cloud.scopes), "note": cloud.scopes_say}
+    """The minimal scopes of a token; `scopes` is empty if the cloud has none, and `note` explains it."""
+    return {"provider": cloud.name, "scopes": sorted(cloud.scopes), "note": cloud.scopes_note}

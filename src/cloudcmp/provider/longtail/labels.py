@@ -1,8 +1,8 @@
-"""Our tags as clouds keep them: flat words of few letters, short ones at some, in place of keys with values.
+"""Our tags as plain words, for clouds without key-value tags.
 
-All that is to be known of a resource is one record, `cloudcmp:KEY:VALUE:KEY:VALUE...`, in which every byte but lower
-case letters, digits and dashes is written `_` and two hexadecimal digits. Capitals are, too: some clouds do not tell
-them from small letters. What is longer than a cloud's words is cut in pieces that bear the record's digest.
+A resource has one record, `cloudcmp:KEY:VALUE:KEY:VALUE...`, in which every byte except lower-case letters, digits and
+dashes is written `_` and two hexadecimal digits; capitals too, since some clouds ignore case. A record that is longer
+than a cloud's words is cut into pieces that hold its digest.
 """
 
 import hashlib
@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-MACHINE, WALL = "cloudcmp", "cloudcmp-fw"
-"""The first word of a machine's record, and of a firewall's: some clouds have a machine bear its firewall's too."""
+MACHINE, FIREWALL = "cloudcmp", "cloudcmp-fw"
+"""The first word of a machine's record, and of a firewall's: at some clouds a machine has its firewall's as well."""
 _OURS = "cloudcmp:"
 _TOKEN, _NAME, _REGION = "@token", "@name", "@region"
 _DIGEST = 6
@@ -22,7 +22,7 @@ _ESCAPED = re.compile(r"(?:[a-z0-9-]|_[0-9a-f]{2})*")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a resource bears: the request's tags, its token; name and region where the cloud does not keep them."""
+    """The record of a resource: tags, token, and name and region if the cloud does not keep them."""
 
     tags: tuple[tuple[str, str], ...]
     token: str | None = None
@@ -30,32 +30,32 @@ class Record:
     region: str | None = None
 
 
-def write(record: Record, most: int, mark: str = MACHINE) -> tuple[str, ...]:
-    """The record in words of at most `most` characters, which must be 40 or more."""
+def write(record: Record, max_length: int, prefix: str = MACHINE) -> tuple[str, ...]:
+    """The record in words of at most `max_length` characters; `max_length` must be 40 or more."""
     text = _text(record)
-    whole = f"{mark}:{text}"
-    if len(whole) <= most:
+    whole = f"{prefix}:{text}"
+    if len(whole) <= max_length:
         return (whole,)
-    room = most - len(f"{mark}-{'0' * _DIGEST}-00of00:")
+    room = max_length - len(f"{prefix}-{'0' * _DIGEST}-00of00:")
     chunks = [text[at : at + room] for at in range(0, len(text), room)]
     digest, count = _digest(text), len(chunks)
-    return tuple(f"{mark}-{digest}-{number}of{count}:{chunk}" for number, chunk in enumerate(chunks, 1))
+    return tuple(f"{prefix}-{digest}-{number}of{count}:{chunk}" for number, chunk in enumerate(chunks, 1))
 
 
-def of(word: str, mark: str) -> bool:
-    """Whether a word is a record with a mark, or a piece of one."""
-    return word.startswith(f"{mark}:") or re.match(rf"{mark}-{_PIECE}", word) is not None
+def has_prefix(word: str, prefix: str) -> bool:
+    """True if a word is a record with a mark, or a piece of one."""
+    return word.startswith(f"{prefix}:") or re.match(rf"{prefix}-{_PIECE}", word) is not None
 
 
-def read(words: Iterable[str], mark: str = MACHINE) -> Record | None:
-    """The record in a resource's words; None where there is none, or none that is whole."""
+def read(words: Iterable[str], prefix: str = MACHINE) -> Record | None:
+    """The record in a resource's words, None if there is no complete one."""
     pieces: dict[tuple[str, int], dict[int, str]] = {}
     for word in words:
-        if word.startswith(f"{mark}:"):
-            return _record(word.removeprefix(f"{mark}:"))
-        found = re.fullmatch(rf"{mark}-{_PIECE}(.*)", word)
-        if found:
-            pieces.setdefault((found[1], int(found[3])), {})[int(found[2])] = found[4]
+        if word.startswith(f"{prefix}:"):
+            return _record(word.removeprefix(f"{prefix}:"))
+        match = re.fullmatch(rf"{prefix}-{_PIECE}(.*)", word)
+        if match:
+            pieces.setdefault((match[1], int(match[3])), {})[int(match[2])] = match[4]
     for (digest, count), parts in pieces.items():
         text = "".join(parts.get(number, "?") for number in range(1, count + 1))
         if _digest(text) == digest:
@@ -64,15 +64,15 @@ def read(words: Iterable[str], mark: str = MACHINE) -> Record | None:
 
 
 def to_pairs(words: Iterable[str]) -> dict[str, str]:
-    """The words as labels for a cloud that keeps keys with values of letters, digits, dots, dashes and underscores.
+    """The words as labels, for clouds whose keys and values hold letters, digits, dots, dashes and underscores.
 
-    A value has one character more than its word without the key at each end: it must not begin or end with a dot.
+    A value gets one more character at each end, because it must not begin or end with a dot.
     """
     return {key: f"v{text.replace(':', '.')}v" for key, _, text in (word.partition(":") for word in words)}
 
 
 def from_pairs(pairs: Mapping[str, str]) -> tuple[str, ...]:
-    """The words that `to_pairs` wrote; labels of others become words that no record begins with."""
+    """The words that `to_pairs` wrote; foreign labels become words that begin no record."""
     return tuple(f"{key}:{value[1:-1].replace('.', ':')}" for key, value in pairs.items())
 
 
@@ -98,7 +98,7 @@ def _record(text: str) -> Record | None:
 
 
 def _short(key: str) -> str:
-    """A key without the first word that all of ours have; any other one behind a `~`."""
+    """Our key without its prefix; any other one after a `~`."""
     rest = key.removeprefix(_OURS)
     return rest if key.startswith(_OURS) and not rest.startswith(("~", "@")) else f"~{key}"
 
@@ -113,7 +113,7 @@ def _escape(text: str) -> str:
 
 
 def _unescape(text: str) -> str:
-    return re.sub(rb"_([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), text.encode()).decode()
+    return re.sub(rb"_([0-9a-f]{2})", lambda match: bytes([int(match[1], 16)]), text.encode()).decode()
 
 
 def _digest(text: str) -> str:
@@ -121,5 +121,5 @@ def _digest(text: str) -> str:
 
 
 def digest(text: str) -> str | None:
-    """A word that stands for a text without telling it, None for an empty one."""
+    """A word that identifies a text without revealing it, None for an empty text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16] if text else None

@@ -1,4 +1,4 @@
-"""Machines, firewalls and tags that exist: looked at, ended, and seen gone."""
+"""The life of long-tail machines, firewalls and tags: status, deletion, evidence of absence."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -7,32 +7,32 @@ from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
-from cloudcmp.provider.common.responses import unless_missing
+from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle
+from cloudcmp.provider.common.responses import none_if_missing
 from cloudcmp.provider.longtail import labels, listing
-from cloudcmp.provider.longtail.dialect import Api, Seen, delete_words
+from cloudcmp.provider.longtail.dialect import Api, ListedResource, delete_tags
 
 
 @dataclass(slots=True)
 class LongTailLifecycle(ResourceLifecycle):
-    """What becomes of the resources of one cloud.
+    """The life of one cloud's resources.
 
-    None of these clouds keeps showing a machine that was destroyed. What is new may not be seen at first, and none of
-    them says for how long: it is gone when neither its id nor a complete list shows it.
+    These clouds do not list destroyed machines. A new resource may be missing at first, for an undocumented time, so it
+    is gone only if neither its id nor a complete list shows it.
     """
 
     api: Api
     absence: Absence
-    _ran: set[str] = field(default_factory=set)
-    _made: set[str] = field(default_factory=set)
-    _borne: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _started: set[str] = field(default_factory=set)
+    _new: set[str] = field(default_factory=set)
+    _machine_tags: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def made(self, id: str) -> None:
-        """A machine was just made here: until it ran once, being off does not mean that it was stopped."""
-        self._made.add(id)
+    def record_new(self, id: str) -> None:
+        """Records that a machine is new: until it has run once, being off does not mean that it was stopped."""
+        self._new.add(id)
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for something to be deleted; False where there was none."""
+        """Requests the deletion of a resource; False if there was none."""
         if handle.kind == FIREWALL:
             return await self.api.cloud.dialect.delete_firewall(self.api, handle.cloud_id)
         if handle.kind == listing.TAG:
@@ -40,43 +40,41 @@ class LongTailLifecycle(ResourceLifecycle):
         return await self._end(handle.cloud_id)
 
     async def _end(self, id: str) -> bool:
-        """End a machine; the tags that stay when it goes are remembered first."""
-        if self.api.cloud.dialect.tags and id not in self._borne:
+        """Deletes a machine; remembers its tags first, if they outlive it."""
+        if self.api.cloud.dialect.tags and id not in self._machine_tags:
             response = await self._machine(id)
             if response is not None:
-                self._borne[id] = tuple(word for word in response.words if labels.of(word, labels.MACHINE))
+                self._machine_tags[id] = tuple(tag for tag in response.tags if labels.has_prefix(tag, labels.MACHINE))
         return await self.api.delete(self._path(id))
 
-    async def _delete_tag(self, word: str) -> bool:
-        """Delete a tag that still nothing bears; raises Refused for one that something does."""
+    async def _delete_tag(self, tag: str) -> bool:
+        """Deletes an unused tag; raises Refused if a resource has it."""
         path = self.api.cloud.dialect.tags
         if not path:
             return False
         known = {str(response["name"]): response for response in await self.api.all(*path)}
-        if word in known and word not in {item.id for item in await listing.idle_tags(self.api)}:
-            raise Refused.at(word, "something bears this tag", "end that first")
-        return await delete_words(self.api, [word])
+        if tag in known and tag not in {item.id for item in await listing.idle_tags(self.api)}:
+            raise Refused.at(tag, "a resource has this tag", "delete it first")
+        return await delete_tags(self.api, [tag])
 
     async def gone(self, handle: Handle) -> str | None:
-        """That neither its id nor a complete list shows it: at once where its deletion was accepted, else after it
-        was not seen for long enough. Stopped is not gone.
-        """
+        """Evidence that neither its id nor a complete list shows it, see `Absence`; then deletes its tags."""
         why = await ResourceLifecycle.gone(self, handle)
         if why is not None:
-            await self._tidy(handle)
+            await self._delete_machine_tags(handle)
         return why
 
     async def state(self, handle: Handle) -> str | None:
         """THERE while its id or a list shows it."""
-        return THERE if await self._there(handle) else None
+        return PRESENT if await self._exists(handle) else None
 
     def key(self, handle: Handle) -> tuple[str, str]:
         """Its kind and id: lists are of all regions."""
         return handle.kind, handle.cloud_id
 
-    async def _there(self, handle: Handle) -> bool:
+    async def _exists(self, handle: Handle) -> bool:
         if handle.kind == FIREWALL:
-            return any(item.id == handle.cloud_id for item in await listing.walls(self.api))
+            return any(item.id == handle.cloud_id for item in await listing.firewalls(self.api))
         if handle.kind == listing.TAG:
             path = self.api.cloud.dialect.tags
             return path is not None and any(
@@ -86,36 +84,36 @@ class LongTailLifecycle(ResourceLifecycle):
             return True
         return any(item.id == handle.cloud_id for item in await listing.machines(self.api))
 
-    async def _tidy(self, handle: Handle) -> None:
-        """Delete the tags that only a machine bore that is gone; those that stay are listed as idle ones."""
+    async def _delete_machine_tags(self, handle: Handle) -> None:
+        """Deletes the tags of a machine that is gone; a failure leaves them as idle tags."""
         if handle.kind == INSTANCE:
-            with suppress(ProviderFault):  # that the machine is gone is true whatever becomes of them
-                await delete_words(self.api, self._borne.pop(handle.cloud_id, ()))
+            with suppress(ProviderFault):  # the machine is gone even if this fails
+                await delete_tags(self.api, self._machine_tags.pop(handle.cloud_id, ()))
 
-    async def _machine(self, id: str) -> Seen | None:
-        """A machine by its id, None where there is none."""
+    async def _machine(self, id: str) -> ListedResource | None:
+        """A machine by its id, None if there is none."""
         dialect = self.api.cloud.dialect
-        answer = await unless_missing(self.api.read(self._path(id)))
-        if answer is None:
+        reply = await none_if_missing(self.api.read(self._path(id)))
+        if reply is None:
             return None
-        response = answer.body
-        one = response.get(*dialect.machine_key) if dialect.machine_key else response
+        body = reply.body
+        one = body.get(*dialect.machine_key) if dialect.machine_key else body
         return dialect.machine(one) if isinstance(one, dict) and one.get("id") else None
 
     def _path(self, id: str) -> str:
         return f"{self.api.cloud.dialect.machines[0]}/{id}"
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not seen yet is pending."""
+        """The status of a machine; pending if it is not listed yet."""
         response = await self._machine(handle.cloud_id)
         if response is None:
             return MachineStatus("pending", why="it is not listed yet")
-        state, why = response.state, response.word
+        state, why = response.state, response.status
         if state == "running":
-            self._ran.add(handle.cloud_id)
-        elif state == "stopped" and handle.cloud_id in self._made - self._ran:
-            state, why = "pending", f"{response.word}, and never seen running"
-        # None of these clouds takes machines back, nor says so.
+            self._started.add(handle.cloud_id)
+        elif state == "stopped" and handle.cloud_id in self._new - self._started:
+            state, why = "pending", f"{response.status}, and never seen running"
+        # These clouds do not preempt machines.
         return MachineStatus(
             state, response.public or response.inside, peer_address=response.inside or response.public, why=why
         )

@@ -12,9 +12,9 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
-from cloudcmp.provider.common.responses import id_in, unless_missing
+from cloudcmp.provider.common.responses import none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
+from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, ListedResource, SingleFirewall
 from cloudcmp.provider.longtail.pages import Json, by_number
 from cloudcmp.provider.longtail.prices import hourly
 from cloudcmp.provider.longtail.requests import user_data
@@ -23,10 +23,10 @@ _API = "https://techdocs.akamai.com/linode-api/reference"
 _BILLING = (
     "https://www.linode.com/community/questions/23981/how-does-billing-work-for-resources-with-usage-less-than-a-hour"
 )
-_TAG_MOST = 50
-_USER_DATA_MOST = 65535
+_TAG_MAX = 50
+_USER_DATA_MAX = 65535
 _INSIDE = ipaddress.ip_network("192.168.128.0/17")
-"""The addresses within a region, which machines of all its customers have."""
+"""The private addresses within a region, shared by all its customers' machines."""
 _STATES = {"running": "running", "offline": "stopped", "stopped": "stopped", "shutting_down": "stopped"}
 _CATEGORIES = {"nanode": "burstable", "standard": "burstable", "dedicated": "compute", "premium": "compute"}
 _CATEGORIES |= {"highmem": "memory", "gpu": "accelerated", "accelerated": "accelerated"}
@@ -35,7 +35,7 @@ _PRICES = "Linode's own list, https://api.linode.com/v4/linode/types"
 
 
 class Linodes(SingleFirewall):
-    """How Linode writes it. Labels are of few letters and unique in an account: the names are in the records."""
+    """Linode's dialect. Labels have few letters and are unique in an account, so the names are in the records."""
 
     machines = ("/v4/linode/instances", "data")
     machine_key: tuple[str, ...] = ()
@@ -47,12 +47,12 @@ class Linodes(SingleFirewall):
     account = "/v4/account"
 
     def region(self, response: Json) -> tuple[str, bool]:
-        """A region's id, and whether its machines read user data and stand behind firewalls."""
+        """A region's id, and whether its machines read user data and have firewalls."""
         able = set(response.get("capabilities") or ())
         return str(response["id"]), response.get("status", "ok") == "ok" and able >= _NEEDED
 
     def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
-        """A type, with the region's own price where it has one; which are out of stock is not told here."""
+        """A type, with the region's own price if it has one; stock is not reported here."""
         own = next((one for one in response.get("region_prices") or () if one.get("id") == region), None)
         price = (own or response.get("price") or {}).get("hourly")
         kind = str(response.get("class", ""))
@@ -70,56 +70,56 @@ class Linodes(SingleFirewall):
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, api: Api, asked: str) -> Image:
-        """The image of an id, which must run cloud-init, as Linode says of its images."""
-        id = api.cloud.images.get(asked, asked)
+    async def image(self, api: Api, image_name: str) -> Image:
+        """The image of an id, which must run cloud-init, as Linode reports for its images."""
+        id = api.cloud.images.get(image_name, image_name)
         hint = f"write its id, or one of {', '.join(api.cloud.images)}"
-        answer = await unless_missing(api.read(f"/v4/images/{id}"))
-        if answer is None:
-            raise Refused.at(api.cloud.name, f"there is no image {asked!r}", hint)
-        response = answer.body
-        if "cloud-init" not in (response.get("capabilities") or ()):
-            raise Refused.at(api.cloud.name, f"the image {asked!r} does not read user data", hint)
-        return Image(str(response.get("id", id)), str(response.get("label", id)))
+        reply = await none_if_missing(api.read(f"/v4/images/{id}"))
+        if reply is None:
+            raise Refused.at(api.cloud.name, f"there is no image {image_name!r}", hint)
+        fields = reply.body
+        if "cloud-init" not in (fields.get("capabilities") or ()):
+            raise Refused.at(api.cloud.name, f"the image {image_name!r} does not read user data", hint)
+        return Image(str(fields.get("id", id)), str(fields.get("label", id)))
 
-    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
-        """Everything in one call. A password for root must be given: it is made up, told nobody, and of no use."""
-        text = user_data(request, _USER_DATA_MOST)
+    def body(self, request: CreateRequest, image: Image, tags: Sequence[str], firewall: str | None) -> Json:
+        """The body of the creating call. Root's password is required; it is random and kept nowhere."""
+        text = user_data(request, _USER_DATA_MAX)
         return {
             "label": _label(request.name, 64),
             "region": request.region,
             "type": request.offering,
             "image": image.id,
             "root_pass": secrets.token_urlsafe(48),
-            "tags": list(words),
+            "tags": list(tags),
             "metadata": {"user_data": base64.b64encode(text.encode()).decode()},
             "private_ip": True,
             "backups_enabled": False,
             "booted": True,
-            **({"firewall_id": int(wall)} if wall else {}),
+            **({"firewall_id": int(firewall)} if firewall else {}),
         }
 
-    def machine(self, response: Json) -> Seen:
-        """A linode; one of its addresses is of the network within its region."""
-        inside: list[str] = []
+    def machine(self, response: Json) -> ListedResource:
+        """A linode; one of its addresses is private to its region."""
+        private: list[str] = []
         public: list[str] = []
         for one in response.get("ipv4") or ():
-            (inside if ipaddress.ip_address(one) in _INSIDE else public).append(str(one))
-        word, kind = str(response.get("status", "unknown")), response.get("type")
-        words = tuple(str(tag) for tag in response.get("tags") or ())
-        return Seen(
-            str(response["id"]), _name(response, words, labels.MACHINE), words, _STATES.get(word, "pending"), word,
+            (private if ipaddress.ip_address(one) in _INSIDE else public).append(str(one))
+        status, kind = str(response.get("status", "unknown")), response.get("type")
+        tags = tuple(str(tag) for tag in response.get("tags") or ())
+        return ListedResource(
+            str(response["id"]), _name(response, tags, labels.MACHINE), tags, _STATES.get(status, "pending"), status,
             str(response.get("region", "")), str(kind) if kind else None, next(iter(public), None),
-            next(iter(inside), None),
+            next(iter(private), None),
         )  # fmt: skip
 
-    def firewall(self, response: Json) -> Seen:
+    def firewall(self, response: Json) -> ListedResource:
         """A firewall."""
-        words = tuple(str(tag) for tag in response.get("tags") or ())
-        return Seen(str(response["id"]), _name(response, words, labels.WALL), words)
+        tags = tuple(str(tag) for tag in response.get("tags") or ())
+        return ListedResource(str(response["id"]), _name(response, tags, labels.FIREWALL), tags)
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
-        """A firewall with its rules, in one call."""
+        """Creates a firewall with its rules in one call."""
         v4 = [str(net) for net in nets if net.version == 4]
         v6 = [str(net) for net in nets if net.version == 6]
         addresses = ({"ipv4": v4} if v4 else {}) | ({"ipv6": v6} if v6 else {})
@@ -130,28 +130,30 @@ class Linodes(SingleFirewall):
         record = labels.Record(request.tags, request.token, request.name, request.region)
         body = {
             "label": _label(f"cloudcmp-{request.token}", 32),
-            "tags": list(labels.write(record, _TAG_MOST, labels.WALL)),
+            "tags": list(labels.write(record, _TAG_MAX, labels.FIREWALL)),
             "rules": {"inbound": rules, "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
         }
-        return id_in((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
+        return require_id((await api.change("POST", self.firewalls[0], body)).body, "id", where=request.name)
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
-        """Its inbound rules. The region's network, which it admits in whole, is of all customers there."""
-        answer = await unless_missing(api.read(f"{self.firewalls[0]}/{id}"))
-        rules = (answer.body.get("rules") or {}) if answer is not None else {}
-        held = [rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _held(one)]
-        return held if rules.get("inbound_policy", "DROP") == "DROP" else [*held, Rule("everybody", ANY)]
+        """Its inbound rules. The region's network, which it admits entirely, is shared by all customers there."""
+        reply = await none_if_missing(api.read(f"{self.firewalls[0]}/{id}"))
+        rules = (reply.body.get("rules") or {}) if reply is not None else {}
+        result = [
+            rule for one in rules.get("inbound") or () if one.get("action") == "ACCEPT" for rule in _to_rules(one)
+        ]
+        return result if rules.get("inbound_policy", "DROP") == "DROP" else [*result, Rule("everybody", ANY)]
 
     def account_id(self, response: Json) -> str | None:
-        """The account's own unique id."""
+        """The account's unique id."""
         return str(response.get("euuid") or "") or None
 
 
-def _held(rule: Json) -> Iterator[Rule]:
-    whom, kind = rule.get("addresses") or {}, str(rule.get("protocol")).lower()
-    for source in (*(whom.get("ipv4") or ()), *(whom.get("ipv6") or ())):
+def _to_rules(rule: Json) -> Iterator[Rule]:
+    addresses, kind = rule.get("addresses") or {}, str(rule.get("protocol")).lower()
+    for source in (*(addresses.get("ipv4") or ()), *(addresses.get("ipv6") or ())):
         ports = ports_in(str(rule.get("ports") or ""))
-        if source == str(_INSIDE):  # the launch's machines are among these
+        if source == str(_INSIDE):  # includes the launch's machines
             yield Rule(MEMBERS, kind, ports)
         yield Rule(str(source), kind, ports)
 
@@ -161,19 +163,19 @@ def _accept(label: str, kind: str, addresses: Json, ports: str | None = None) ->
     return {**rule, "ports": ports} if ports else rule
 
 
-def _label(name: str, most: int) -> str:
-    """A name in the letters that a label may have, which never has two dashes in a row."""
-    return re.sub(r"-+", "-", name)[:most].rstrip("-")
+def _label(name: str, max_length: int) -> str:
+    """A name in the label alphabet, without two dashes in a row."""
+    return re.sub(r"-+", "-", name)[:max_length].rstrip("-")
 
 
-def _name(response: Json, words: Sequence[str], mark: str) -> str:
-    """The name that it was given, which its label may not be."""
-    record = labels.read(words, mark)
+def _name(response: Json, tags: Sequence[str], mark: str) -> str:
+    """The name in the record, else the label."""
+    record = labels.read(tags, mark)
     return (record.name if record else None) or str(response.get("label", ""))
 
 
 def _scope_of(method: str, path: str) -> str | None:
-    """As https://techdocs.akamai.com/linode-api/reference/get-started#oauth-reference lists them (R)."""
+    """The scope of a call: https://techdocs.akamai.com/linode-api/reference/get-started#oauth-reference (R)."""
     able = "read_only" if method == "GET" else "read_write"
     for part, word in (("/linode/instances", "linodes"), ("/networking/firewalls", "firewall"), ("/images", "images")):
         if part in path:
@@ -187,7 +189,7 @@ CLOUD = Cloud(
     smallest=("eu-central", "g6-nanode-1"),
     host="api.linode.com",
     tokens=("LINODE_CLI_TOKEN", "LINODE_TOKEN"),
-    tag_length=_TAG_MOST,
+    tag_length=_TAG_MAX,
     currency="USD",
     paging=by_number("page_size", 25),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the account's types include",)),
@@ -199,10 +201,10 @@ CLOUD = Cloud(
         "debian-13": "linode/debian13",
     },
     scopes=("account:read_only", "firewall:read_write", "images:read_only", "linodes:read_write"),
-    scopes_say=f"scopes of a personal access token, {_API}/get-started#oauth-reference; tags are only taken from an "
+    scopes_note=f"scopes of a personal access token, {_API}/get-started#oauth-reference; tags are only taken from an "
     f"unrestricted user (R), {_API}/post-linode-instance",
     facts=(
-        Fact("tags", "words of 3 to 50 characters (R), deaf to capitals (R)", f"{_API}/post-tag"),
+        Fact("tags", "words of 3 to 50 characters (R), case-insensitive (R)", f"{_API}/post-tag"),
         Fact(
             "user data",
             "in the creating call, in base64, in regions with Metadata, for images with cloud-init",
@@ -215,7 +217,7 @@ CLOUD = Cloud(
         ),
         Fact(
             "root password",
-            "must be given with an image: it is made up and kept nowhere (R)",
+            "required with an image: it is random and kept nowhere (R)",
             f"{_API}/post-linode-instance",
         ),
         Fact("idempotency token", "none; labels are unique in an account", f"{_API}/post-linode-instance"),
@@ -226,12 +228,12 @@ CLOUD = Cloud(
             f"{_API}/post-firewalls",
         ),
         Fact("powered off", "billed as if it ran", _BILLING),
-        Fact("billing", "by the hour begun; a month has a most", _BILLING),
+        Fact("billing", "per started hour, with a monthly maximum", _BILLING),
         Fact("public address", "in the type's price (R)", f"{_API}/get-linode-types"),
     ),
     dialect=Linodes(),
-    nobody=("0", "0"),
+    nonexistent=("0", "0"),
     scope_of=_scope_of,
     open_to="the region's network, which all customers share, because its firewalls name no machines",
 )
-"""Its row of the table."""
+"""Linode's row of the table."""

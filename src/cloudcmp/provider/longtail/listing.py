@@ -1,7 +1,4 @@
-"""What exists, as such a cloud lists it: complete, or an error that says that it is not.
-
-No cloud here can be asked for what bears a record, so whole lists are read and sifted.
-"""
+"""Lists existing resources of a long-tail cloud completely, or raises. No cloud here filters by record."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
@@ -9,49 +6,46 @@ from functools import partial
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Api, Seen
+from cloudcmp.provider.longtail.dialect import Api, ListedResource
 from cloudcmp.provider.longtail.pages import Json
 
 TAG = "tag"
-"""The kind of a tag that nothing bears any more, where tags stay."""
+"""The kind of a tag that no resource has any more, where tags outlive their users."""
 
 
 async def find(api: Api, study: str, token: str | None, region: str | None) -> tuple[TaggedResource, ...]:
-    """All that bears the study's tag or was made with the token; a firewall is of the region that it was made for.
-
-    Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
-    """
-    found = [item for kind in KINDS for item in await kind(api)]
+    """Resources with the study's tag or the token, in a region or in all; raises IncompleteListing."""
+    resources = [item for kind in LISTS for item in await kind(api)]
     mine = [
         item
-        for item in found
+        for item in resources
         if belongs(item, study, token) and (not region or not item.region or item.region == region)
     ]
     return tuple(mine)
 
 
 async def leftovers(api: Api) -> Listing:
-    """Whatever bears our schema's tag, and a line for each kind that cannot be listed."""
-    return await list_leftovers([(f"{api.cloud.name}: {word}", partial(kind, api)) for kind, word in KINDS.items()])
+    """All resources with the schema tag, and a line for each kind that cannot be listed."""
+    return await list_leftovers([(f"{api.cloud.name}: {word}", partial(kind, api)) for kind, word in LISTS.items()])
 
 
-async def machines(api: Api) -> list[Seen]:
+async def machines(api: Api) -> list[ListedResource]:
     """All machines of the account."""
     dialect = api.cloud.dialect
     return [dialect.machine(one) for one in await api.all(*dialect.machines)]
 
 
-async def walls(api: Api) -> list[Seen]:
+async def firewalls(api: Api) -> list[ListedResource]:
     """All firewalls of the account."""
     dialect = api.cloud.dialect
     return [dialect.firewall(one) for one in await api.all(*dialect.firewalls)]
 
 
-async def idle_tags(api: Api) -> list[Seen]:
-    """The tags of ours that nothing bears, by the cloud's own count; none where tags do not stay."""
+async def idle_tags(api: Api) -> list[ListedResource]:
+    """Our tags that no resource has, by the cloud's own count; none if tags do not outlive their users."""
     path = api.cloud.dialect.tags
     listed = await api.all(*path) if path else []
-    return [Seen(str(one["name"]), str(one["name"]), (str(one["name"]),)) for one in listed if _idle(one)]
+    return [ListedResource(str(one["name"]), str(one["name"]), (str(one["name"]),)) for one in listed if _idle(one)]
 
 
 def _idle(one: Json) -> bool:
@@ -59,47 +53,47 @@ def _idle(one: Json) -> bool:
 
 
 async def _instances(api: Api) -> list[TaggedResource]:
-    return [found(item, INSTANCE, labels.MACHINE) for item in await machines(api)]
+    return [to_resource(item, INSTANCE, labels.MACHINE) for item in await machines(api)]
 
 
 async def _firewalls(api: Api) -> list[TaggedResource]:
-    return [found(item, FIREWALL, labels.WALL) for item in await walls(api)]
+    return [to_resource(item, FIREWALL, labels.FIREWALL) for item in await firewalls(api)]
 
 
 async def _tags(api: Api) -> list[TaggedResource]:
-    """Tags that nobody bears and that no firewall is put on; a record in pieces is told where they all are idle."""
+    """Idle tags to which no firewall applies; a record in pieces only if all its pieces are idle."""
     idle = await idle_tags(api)
-    held = {word for item in await walls(api) for word in item.words} if idle else set[str]()
-    free = [item for item in idle if item.id not in held]
-    words = [item.id for item in free]
-    told: list[TaggedResource] = []
-    for mark in (labels.MACHINE, labels.WALL):
+    in_use = {tag for item in await firewalls(api) for tag in item.tags} if idle else set[str]()
+    free = [item for item in idle if item.id not in in_use]
+    names = [item.id for item in free]
+    resources: list[TaggedResource] = []
+    for prefix in (labels.MACHINE, labels.FIREWALL):
         for item in free:
-            if not labels.of(item.id, mark):
+            if not labels.has_prefix(item.id, prefix):
                 continue
-            record = labels.read([item.id, *_siblings(item.id, words)], mark)
+            record = labels.read([item.id, *_siblings(item.id, names)], prefix)
             if record is not None:
-                told.append(
+                resources.append(
                     TaggedResource(
                         item.id, record.name or item.id, record.token, record.tags, "idle", TAG, record.region or ""
                     )
                 )
-    return list({item.cloud_id: item for item in told}.values())
+    return list({item.cloud_id: item for item in resources}.values())
 
 
-def _siblings(word: str, words: Sequence[str]) -> list[str]:
+def _siblings(tag: str, tags: Sequence[str]) -> list[str]:
     """The other pieces of a record that was cut."""
-    head = word.rpartition(":")[0].rpartition("-")[0]
-    return [other for other in words if head and other != word and other.startswith(f"{head}-")]
+    head = tag.rpartition(":")[0].rpartition("-")[0]
+    return [other for other in tags if head and other != tag and other.startswith(f"{head}-")]
 
 
-def found(item: Seen, kind: str, mark: str) -> TaggedResource:
-    """A resource as the ledger knows it; without a whole record it has no tags."""
-    record = labels.read(item.words, mark) or labels.Record(())
+def to_resource(item: ListedResource, kind: str, prefix: str) -> TaggedResource:
+    """A resource in the ledger's form; without a complete record it has no tags."""
+    record = labels.read(item.tags, prefix) or labels.Record(())
     name = record.name or item.name
     region = item.region or record.region or ""
-    return TaggedResource(item.id, name, record.token, record.tags, item.word, kind, region, item.offering)
+    return TaggedResource(item.id, name, record.token, record.tags, item.status, kind, region, item.offering)
 
 
-Kind = Callable[[Api], Awaitable[list[TaggedResource]]]
-KINDS: dict[Kind, str] = {_instances: "machines", _firewalls: "firewalls", _tags: "tags"}
+List = Callable[[Api], Awaitable[list[TaggedResource]]]
+LISTS: dict[List, str] = {_instances: "machines", _firewalls: "firewalls", _tags: "tags"}

@@ -1,41 +1,41 @@
-"""What a study may ask of these clouds, and what it may not."""
+"""Checks of a study's options for these clouds."""
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import ZONE, CreateRequest
 
 DEFAULT_IMAGE = "ubuntu-24.04"
-_LACKING = {
+_UNSUPPORTED = {
     "credits": "CPU credits are not sold here",
-    "placement": "there are no placement groups that this driver makes",
+    "placement": "this driver creates no placement groups",
     ZONE: "its regions have no zones that can be named",
 }
 
 
-def refuse(request: CreateRequest) -> None:
-    """Raises Refused for what these clouds do not sell, or this driver does not make, in one line."""
+def check_options(request: CreateRequest) -> None:
+    """Raises Refused for options that these clouds do not sell, or that this driver does not support."""
     options, where = dict(request.options), request.name
     if options.get("os", "linux") != "linux":
         raise Refused.at(where, "only Linux is started here", "leave os out")
     if options.get("market") == "spot":
-        raise Refused.at(where, "machines that may be taken back are not sold here", "leave market out")
+        raise Refused.at(where, "spot machines are not sold here", "leave market out")
     if options.get("tenancy") == "dedicated":
-        raise Refused.at(where, "a host of one's own is not sold here", "leave tenancy out")
-    for key, what in _LACKING.items():
+        raise Refused.at(where, "dedicated hosts are not sold here", "leave tenancy out")
+    for key, what in _UNSUPPORTED.items():
         if options.get(key):
             raise Refused.at(where, what, f"leave {key} out")
     if request.volume is not None:
-        what = "a volume is not made in a machine's own call here: it would stay when the machine goes"
+        what = "a volume cannot be created with its machine here: it would outlive it"
         raise Refused.at(where, what, "leave volume out")
 
 
-def user_data(request: CreateRequest, most: int) -> str:
-    """The user data; raises Refused for one that is longer than the cloud takes."""
+def user_data(request: CreateRequest, max_bytes: int) -> str:
+    """The user data; raises Refused if it is longer than the cloud takes."""
     text = request.access.user_data if request.access else ""
-    if len(text.encode()) > most:
-        raise Refused.at(request.name, f"its user data is longer than {most} bytes", "shorten the user data")
+    if len(text.encode()) > max_bytes:
+        raise Refused.at(request.name, f"its user data is longer than {max_bytes} bytes", "shorten the user data")
     return text
 
 
 def image_of(options: dict[str, str]) -> str:
-    """The image of a machine: the study's, or this driver's own choice."""
+    """The image of a machine: the study's, or this driver's default."""
     return options.get("image") or DEFAULT_IMAGE

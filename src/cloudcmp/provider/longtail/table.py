@@ -1,4 +1,4 @@
-"""The table of the long tail: a row for each cloud, by the provider's name."""
+"""The table of the long-tail clouds, by the provider's name."""
 
 from collections.abc import Mapping
 

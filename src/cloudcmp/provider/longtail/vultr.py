@@ -9,27 +9,27 @@ from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
-from cloudcmp.provider.common.responses import id_in, left_behind, unless_missing
+from cloudcmp.provider.common.responses import leftover_fault, none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
-from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, Seen, SingleFirewall
+from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, ListedResource, SingleFirewall
 from cloudcmp.provider.longtail.pages import Json, by_cursor
 from cloudcmp.provider.longtail.prices import hourly, monthly
 from cloudcmp.provider.longtail.requests import user_data
 
 _API = "https://www.vultr.com/api/"
 _BILLING = "https://docs.vultr.com/support/platform/billing/how-am-i-billed-for-my-servers"
-_TAG_MOST = 128
-_TEXT_MOST = 255
-_USER_DATA_MOST = 16 * 1024
+_TAG_MAX = 128
+_TEXT_MAX = 255
+_USER_DATA_MAX = 16 * 1024
 _MONTH_HOURS = 672
 _PRICES = f"Vultr's own list, {_API}#tag/plans"
 _CATEGORIES = {"vc2": "burstable", "vhf": "burstable", "vhp": "burstable", "vdc": "compute", "voc": "compute"}
 _CATEGORIES |= {"vcg": "accelerated"}
-_TRIES = 5
+_ATTEMPTS = 5
 
 
 class Instances(SingleFirewall):
-    """How Vultr writes it. A firewall group has no tags: its description is its record."""
+    """Vultr's dialect. A firewall group has no tags, so its description is its record."""
 
     machines = ("/v2/instances", "instances")
     machine_key: tuple[str, ...] = ("instance",)
@@ -41,11 +41,11 @@ class Instances(SingleFirewall):
     account = "/v2/account"
 
     def region(self, response: Json) -> tuple[str, bool]:
-        """A region's id; all that are listed take machines."""
+        """A region's id; all listed regions take machines."""
         return str(response["id"]), True
 
     def offering(self, cloud: Cloud, region: str, response: Json, today: date) -> Offering | None:
-        """A plan as it is sold in a region. A price for the month is that of 672 hours, but for GPUs (730)."""
+        """A plan as sold in a region. The price of a month is that of 672 hours, except for GPUs (730)."""
         if region not in response.get("locations", ()):
             return None
         kind = str(response.get("type", ""))
@@ -64,36 +64,36 @@ class Instances(SingleFirewall):
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
         )
 
-    async def image(self, api: Api, asked: str) -> Image:
-        """The system whose name begins so, or whose number it is; the first of several by name."""
-        wanted = api.cloud.images.get(asked, asked)
+    async def image(self, api: Api, image_name: str) -> Image:
+        """The system with this number or with this prefix of its name; the first of several by name."""
+        name = api.cloud.images.get(image_name, image_name)
         systems = await api.all("/v2/os", "os")
-        found = [one for one in systems if str(one.get("id")) == wanted or str(one.get("name", "")).startswith(wanted)]
-        if not found:
+        matches = [one for one in systems if str(one.get("id")) == name or str(one.get("name", "")).startswith(name)]
+        if not matches:
             hint = f"write its number, or one of {', '.join(api.cloud.images)}"
-            raise Refused.at(api.cloud.name, f"there is no system {asked!r}", hint)
-        first = min(found, key=lambda one: str(one.get("name", "")))
-        return Image(int(first["id"]), str(first.get("name", asked)))
+            raise Refused.at(api.cloud.name, f"there is no system {image_name!r}", hint)
+        first = min(matches, key=lambda one: str(one.get("name", "")))
+        return Image(int(first["id"]), str(first.get("name", image_name)))
 
-    def body(self, request: CreateRequest, image: Image, words: Sequence[str], wall: str | None) -> Json:
-        """Everything in one call; the machine lands in the account's own network of the region."""
-        text = user_data(request, _USER_DATA_MOST)
+    def body(self, request: CreateRequest, image: Image, tags: Sequence[str], firewall: str | None) -> Json:
+        """The body of the creating call; the machine joins the account's own network of the region."""
+        text = user_data(request, _USER_DATA_MAX)
         return {
             "label": request.name,
             "hostname": request.name,
             "region": request.region,
             "plan": request.offering,
             "os_id": image.id,
-            "tags": list(words),
+            "tags": list(tags),
             "user_data": base64.b64encode(text.encode()).decode(),
             "enable_ipv6": False,
             "enable_vpc": True,
             "backups": "disabled",
             "activation_email": False,
-            **({"firewall_group_id": wall} if wall else {}),
+            **({"firewall_group_id": firewall} if firewall else {}),
         }
 
-    def machine(self, response: Json) -> Seen:
+    def machine(self, response: Json) -> ListedResource:
         """An instance; its first address is 0.0.0.0 until it has one."""
         status, power = str(response.get("status", "unknown")), str(response.get("power_status", ""))
         if status == "active":
@@ -101,50 +101,52 @@ class Instances(SingleFirewall):
         else:
             state = "stopped" if status in {"halted", "suspended"} else "pending"
         public, plan = str(response.get("main_ip") or ""), response.get("plan")
-        return Seen(
-            str(response["id"]), str(response.get("label", "")), _tags(response), state,
+        return ListedResource(
+            str(response["id"]), str(response.get("label", "")), _tags_of(response), state,
             f"{status}, {power}" if power else status, str(response.get("region", "")), str(plan) if plan else None,
             public if public not in {"", "0.0.0.0"} else None, str(response.get("internal_ip") or "") or None,  # noqa: S104
         )  # fmt: skip
 
-    def firewall(self, response: Json) -> Seen:
+    def firewall(self, response: Json) -> ListedResource:
         """A firewall group."""
         text = str(response.get("description", ""))
-        record = labels.read([text], labels.WALL)
-        return Seen(str(response["id"]), (record.name if record else None) or text, (text,))
+        record = labels.read([text], labels.FIREWALL)
+        return ListedResource(str(response["id"]), (record.name if record else None) or text, (text,))
 
     async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
-        """The group, then a rule for each address; a group whose rules fail is deleted again."""
-        (text,) = labels.write(labels.Record(request.tags, request.token, region=request.region), 10_000, labels.WALL)
-        if len(text) > _TEXT_MOST:
-            raise Refused.at(request.name, f"its record is longer than {_TEXT_MOST}", "give the study a shorter name")
-        group = await self._group(api, request, text)
+        """Creates the group, then a rule for each address; deletes the group again if its rules fail."""
+        (text,) = labels.write(
+            labels.Record(request.tags, request.token, region=request.region), 10_000, labels.FIREWALL
+        )
+        if len(text) > _TEXT_MAX:
+            raise Refused.at(request.name, f"its record is longer than {_TEXT_MAX}", "give the study a shorter name")
+        group = await self._create_group(api, request, text)
         try:
             for net in nets:
                 rule = {"ip_type": f"v{net.version}", "protocol": "tcp", "port": str(SSH)}
                 rule |= {"subnet": str(net.network_address)}
-                await self._rule(api, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
+                await self._add_rule(api, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
         except BaseException as error:
             await self._undo(api, request, group, error)
             raise
         return group
 
-    async def _group(self, api: Api, request: CreateRequest, text: str) -> str:
-        """The empty group, found again where the answer was lost."""
+    async def _create_group(self, api: Api, request: CreateRequest, text: str) -> str:
+        """Creates the empty group, or finds it if its response was lost."""
         try:
             response = (await api.change("POST", self.firewalls[0], {"description": text})).body
-            return id_in(response, "firewall_group", "id", where=request.name)
+            return require_id(response, "firewall_group", "id", where=request.name)
         except LostAnswer as fault:
-            for _ in range(_TRIES):
+            for _ in range(_ATTEMPTS):
                 listed = await api.all(*self.firewalls)
                 mine = [one for one in listed if one.get("description") == text]
                 if mine:
                     return str(mine[0]["id"])
                 await api.wait()
-            # Not a lost answer: found later, it would be taken for a whole one, and it has no rules.
+            # Not LostAnswer: a group found later has no rules.
             raise IncompleteListing.at(request.name, f"its firewall's answer was lost: {fault}", "run again") from None
 
-    async def _rule(self, api: Api, group: str, rule: Json) -> None:
+    async def _add_rule(self, api: Api, group: str, rule: Json) -> None:
         try:
             await api.change("POST", f"{self.firewalls[0]}/{group}/rules", rule, again=True)
         except Refused as fault:
@@ -152,30 +154,30 @@ class Instances(SingleFirewall):
                 raise
 
     async def _undo(self, api: Api, request: CreateRequest, group: str, error: BaseException) -> None:
-        """Delete a group that is of no use; one that stays is no refusal, or nobody would look for it again."""
+        """Deletes a useless group. If it stays, raises no Refused, so that the lease stays open."""
         try:
             await self.delete_firewall(api, group)
         except ProviderFault as fault:
             what = f"its group {group} is still there: {fault.faults[0].what}"
-            raise left_behind(request.name, error, what) from error
+            raise leftover_fault(request.name, error, what) from error
         if isinstance(error, LostAnswer):
             raise IncompleteListing.at(request.name, error.faults[0].what, "its group was deleted again") from error
 
     async def rules(self, api: Api, id: str) -> list[Rule]:
-        """The rules of the group. The account's own network, on which a launch's machines meet, is not filtered."""
-        listed = await unless_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
-        return [*map(_held, listed), Rule(MEMBERS, ANY)] if listed is not None else []
+        """The rules of the group. The account's own network, which connects a launch's machines, is not filtered."""
+        listed = await none_if_missing(api.all(f"{self.firewalls[0]}/{id}/rules", "firewall_rules"))
+        return [*map(_to_rule, listed), Rule(MEMBERS, ANY)] if listed is not None else []
 
     def account_id(self, response: Json) -> str | None:
-        """A digest of the account's address: Vultr tells no id of an account, and an address is a person's own."""
+        """A digest of the account's mail address: Vultr reports no account id, and the address is personal data."""
         return labels.digest(str((response.get("account") or {}).get("email") or ""))
 
 
-def _tags(response: Json) -> tuple[str, ...]:
+def _tags_of(response: Json) -> tuple[str, ...]:
     return tuple(str(word) for word in response.get("tags") or ())
 
 
-def _held(rule: Json) -> Rule:
+def _to_rule(rule: Json) -> Rule:
     source = f"{rule.get('subnet')}/{rule.get('subnet_size')}"
     return Rule(source, str(rule.get("protocol")), ports_in(str(rule.get("port"))))
 
@@ -186,7 +188,7 @@ CLOUD = Cloud(
     smallest=("ams", "vc2-1c-1gb"),
     host="api.vultr.com",
     tokens=("VULTR_API_KEY",),
-    tag_length=_TAG_MOST,
+    tag_length=_TAG_MAX,
     currency="USD",
     paging=by_cursor("per_page", 500),
     billing=Billing(3600.0, 3600.0, uncounted=("traffic beyond what the plan includes",)),
@@ -198,9 +200,9 @@ CLOUD = Cloud(
         "debian-13": "Debian 13 x64",
     },
     scopes=(),
-    scopes_say=f"a key has no scopes: it may do what its user may, from the addresses that its user lists, {_API}",
+    scopes_note=f"a key has no scopes: it may do what its user may, from the addresses that its user lists, {_API}",
     facts=(
-        Fact("tags", "words; how long and of which letters is not written down, so few and short ones are taken", _API),
+        Fact("tags", "words; length and letters are undocumented, so they are few and short", _API),
         Fact("user data", "in the creating call, in base64", _API),
         Fact("idempotency token", "none", _API),
         Fact(
@@ -228,9 +230,9 @@ CLOUD = Cloud(
             f"{_API}#tag/plans",
         ),
         Fact("account", "no id is shown: `account:` pins a digest of its mail address (R)", f"{_API}#tag/account"),
-        Fact("billing", "by the hour begun; the price of 672 hours is the most for a month", _BILLING),
+        Fact("billing", "per started hour, at most the price of 672 hours a month", _BILLING),
         Fact("public address", "in the plan's price (R)", _API),
     ),
     dialect=Instances(),
 )
-"""Its row of the table."""
+"""Vultr's row of the table."""

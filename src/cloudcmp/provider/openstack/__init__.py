@@ -1,4 +1,4 @@
-"""OpenStack: private clouds, and the public ones that are built of it."""
+"""The driver for OpenStack, in private clouds and in public ones."""
 
 from cloudcmp.provider.openstack.cloud import OpenStackProvider
 from cloudcmp.provider.openstack.policy import policy

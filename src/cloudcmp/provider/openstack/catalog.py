@@ -1,7 +1,4 @@
-"""What an OpenStack has on its shelves: regions, flavors, images, networks; unknown names are answered by the nearest.
-
-An offering's flavor is known by its name; Nova lists what the project may use.
-"""
+"""Regions, flavors, images and networks of an OpenStack, with hints for unknown names."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,13 +9,13 @@ from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.offering import Offering
 from cloudcmp.provider.common.suggestions import check_name, nearest
 from cloudcmp.provider.openstack.images import DEFAULT, Image, find_image
-from cloudcmp.provider.openstack.networks import Reach, reach_of
+from cloudcmp.provider.openstack.networks import Network, choose_network
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
 
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """A flavor: its id and name, and the disk that comes with it (GiB), 0 for none."""
+    """A flavor: id, name, and the size of its disk (GiB), 0 for none."""
 
     id: str
     name: str
@@ -26,84 +23,75 @@ class Flavor:
 
 
 class OfferingCatalog:
-    """Each list is fetched once."""
+    """Fetches each list once."""
 
     def __init__(self, name: str, sdk: Sdk) -> None:
         self._name, self._sdk = name, sdk
         self._regions: tuple[str, ...] = ()
-        self._told: dict[str, list[Any]] = {}
+        self._flavors: dict[str, list[Any]] = {}
         self._images: dict[tuple[str, str], Image] = {}
-        self._reaches: dict[tuple[str, str, str], Reach] = {}
+        self._networks: dict[tuple[str, str, str], Network] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The flavors of a region (without one: of the settings'), none for a region that the catalogue has not.
+        """The flavors of a region (default: the settings'), without prices; none for an unknown region."""
 
-        Prices are unknown: the study or a catalogue gives them.
-        """
+        def fetch() -> tuple[str, list[Any]]:
+            place = region or self._sdk.default_region()
+            return place, self._fetch_flavors(place) if place in self._sdk.regions() else []
 
-        def look() -> tuple[str, list[Any]]:
-            where = region or self._sdk.home()
-            return where, self._flavors_now(where) if where in self._sdk.regions_now() else []
+        place, listed = self._sdk.run_blocking(fetch, region or "")
+        by_name = {one.name: one for one in (offering_of(self._name, place, response) for response in listed)}
+        return tuple(sorted(by_name.values(), key=lambda one: one.name))
 
-        where, listed = self._sdk.run_blocking(look, region or "")
-        sold = {one.name: one for one in (offering_of(self._name, where, response) for response in listed)}
-        return tuple(sorted(sold.values(), key=lambda one: one.name))
-
-    def _flavors_now(self, region: str) -> list[Any]:
-        if region not in self._told:
-            self._told[region] = self._sdk.pages_now(region, COMPUTE, "/flavors/detail", "flavors")
-        return self._told[region]
+    def _fetch_flavors(self, region: str) -> list[Any]:
+        if region not in self._flavors:
+            self._flavors[region] = self._sdk.pages_blocking(region, COMPUTE, "/flavors/detail", "flavors")
+        return self._flavors[region]
 
     async def regions(self) -> tuple[str, ...]:
-        """The regions in which the catalogue has a Nova."""
+        """The regions in which the service catalogue has Nova."""
         if not self._regions:
-            self._regions = await self._sdk.run_in_thread(self._sdk.regions_now, "")
+            self._regions = await self._sdk.run_in_thread(self._sdk.regions, "")
         return self._regions
 
-    async def known_region(self, region: str) -> None:
-        """Raises Refused for a region that the catalogue has not, naming the nearest."""
+    async def check_region(self, region: str) -> None:
+        """Raises Refused with the nearest name for an unknown region."""
         check_name(self._name, f"there is no region {region!r}", region, await self.regions())
 
     async def flavor(self, region: str, name: str) -> Flavor:
-        """The flavor of a name; raises Refused for an unknown one, naming the nearest."""
-        listed = await self._sdk.run_in_thread(lambda: self._flavors_now(region), region)
-        found = next((one for one in listed if one.get("name") == name), None)
-        if found is None:
-            hint = nearest(name, [str(one.get("name")) for one in listed])
+        """The flavor of a name; raises Refused with the nearest name for an unknown one."""
+        entries = await self._sdk.run_in_thread(lambda: self._fetch_flavors(region), region)
+        entry = next((one for one in entries if one.get("name") == name), None)
+        if entry is None:
+            hint = nearest(name, [str(one.get("name")) for one in entries])
             raise Refused.at(f"{self._name}/{region}", f"there is no flavor {name!r}", hint)
-        return Flavor(str(found["id"]), name, int(found.get("disk") or 0))
+        return Flavor(str(entry["id"]), name, int(entry.get("disk") or 0))
 
     async def image(self, region: str, options: Mapping[str, str]) -> Image:
         """The image of a machine: the study's, or the newest Debian."""
-        asked = options.get("image") or DEFAULT
-        if (region, asked) not in self._images:
-            self._images[region, asked] = await find_image(self._sdk, region, asked)
-        return self._images[region, asked]
+        image_name = options.get("image") or DEFAULT
+        if (region, image_name) not in self._images:
+            self._images[region, image_name] = await find_image(self._sdk, region, image_name)
+        return self._images[region, image_name]
 
-    async def reach(self, region: str, options: Mapping[str, str]) -> Reach:
-        """The network of a machine, and how it is reached."""
+    async def network(self, region: str, options: Mapping[str, str]) -> Network:
+        """The network of a machine, and whether it needs a floating address."""
         key = (region, options.get("network", ""), options.get("address", ""))
-        if key not in self._reaches:
-            self._reaches[key] = await reach_of(self._sdk, region, options)
-        return self._reaches[key]
+        if key not in self._networks:
+            self._networks[key] = await choose_network(self._sdk, region, options)
+        return self._networks[key]
 
-    async def warm(self, region: str, offering: str, options: Mapping[str, str]) -> None:
-        """Look up now what a machine will need, so that nothing is asked between its request and its creation.
-
-        What fails is looked up again by the machine's own request, which tells why.
-        """
+    async def prefetch(self, region: str, offering: str, options: Mapping[str, str]) -> None:
+        """Fetches in advance what a server needs. A failure is ignored here: the machine's own request reports it."""
         with suppress(ProviderFault):
             await self.flavor(region, offering)
             await self.image(region, options)
-            await self.reach(region, options)
+            await self.network(region, options)
             await self._sdk.has(region, BLOCKS)
 
 
 def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offering:
-    """A flavor as Nova tells it; MiB become GiB. No category is told.
-
-    https://docs.openstack.org/api-ref/compute/#flavors
-    """
+    """An offering from a flavor, without category: https://docs.openstack.org/api-ref/compute/#flavors"""
     memory_mib, vcpus = response.get("ram"), response.get("vcpus")
     return Offering(
         provider=provider,

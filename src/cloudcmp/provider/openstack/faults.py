@@ -1,4 +1,4 @@
-"""What an error of OpenStack's services, or of the way there, means: told apart, with the service's own words.
+"""Converts errors of OpenStack's services or of the connection, keeping the service's own words.
 
 Codes and the form of errors: https://docs.openstack.org/api-guide/compute/faults.html,
 https://docs.openstack.org/api-ref/network/v2/, https://docs.openstack.org/api-ref/identity/v3/
@@ -27,34 +27,34 @@ _CAPACITY = re.compile(
 _EXISTS = re.compile(r"SecurityGroupRuleExists|AlreadyAssociated")
 _UNSET = {"MissingRequiredOptions", "OpenStackConfigException", "ConfigException", "MissingAuthPlugin", "OptionError"}
 _NO_SERVICE = {"EndpointNotFound", "DiscoveryFailure", "NotFound", "BadRequest"}
-# urllib3's own: keystoneauth's ConnectTimeout is also raised where a request was sent and no answer came.
+# urllib3's classes: keystoneauth's ConnectTimeout also occurs after a request was sent.
 _UNSENT = {"NewConnectionError", "ConnectTimeoutError", "NameResolutionError"}
-_LIBRARYS = "keystoneauth1"
+_LIBRARY = "keystoneauth1"
 
 
-def parse_response(answer: Any, where: str, *, changes: bool) -> dict[str, Any]:
-    """What an answer holds; raises our error for one that says no, or that cannot be read."""
-    status = int(answer.status_code)
+def parse_response(response: Any, where: str, *, changes: bool) -> dict[str, Any]:
+    """The JSON object in a response; raises our error for a refusal or an unreadable response."""
+    status = int(response.status_code)
     if status >= 300:
-        raise refusal(status, text_of(answer.content), where, changes=changes)
-    if not answer.content:
+        raise refusal(status, text_of(response.content), where, changes=changes)
+    if not response.content:
         return {}
     try:
-        found = json.loads(answer.content)
-        if not isinstance(found, dict):
+        content = json.loads(response.content)
+        if not isinstance(content, dict):
             raise ValueError
     except ValueError:
         raise unclear_response("the answer cannot be read", where, changes=changes) from None
-    return found
+    return content
 
 
 def text_of(body: bytes) -> str:
-    """The words of an error: each service wraps them in another way (untrusted, one line, cut)."""
+    """The text of an error, which each service wraps in another way (untrusted, one line, shortened)."""
     try:
-        found = json.loads(body)
+        content = json.loads(body)
     except ValueError:
         return ""
-    words: Any = next(iter(found.values()), "") if isinstance(found, Mapping) and len(found) == 1 else found
+    words: Any = next(iter(content.values()), "") if isinstance(content, Mapping) and len(content) == 1 else content
     if isinstance(words, Mapping):
         kind, text = words.get("type") or words.get("title") or "", words.get("message") or ""
         return one_line(f"{kind}: {text}" if kind and text else str(text or kind))
@@ -62,7 +62,7 @@ def text_of(body: bytes) -> str:
 
 
 def refusal(status: int, words: str, where: str, *, changes: bool) -> errors.ProviderFault:
-    """Our error for an answer that says no, by its status and its words."""
+    """The fault for an error response, by its status and its text."""
     known = errors.RefusalKind.EXISTS if _EXISTS.search(words) else errors.RefusalKind.OTHER
     kind = errors.RefusalKind.MISSING if status == MISSING else known
     return _refusal(status, words, where, changes=changes).because(errors.Refusal(kind, f"HTTP {status}", words))
@@ -70,23 +70,23 @@ def refusal(status: int, words: str, where: str, *, changes: bool) -> errors.Pro
 
 def _refusal(status: int, words: str, where: str, *, changes: bool) -> errors.ProviderFault:
     line = f"HTTP {status}: {words}" if words else f"HTTP {status}"
-    if status in {400, 403, 409, 413} and (fault := scarce(words, line, where)):
+    if status in {400, 403, 409, 413} and (fault := scarcity_fault(words, line, where)):
         return fault
     if status in {413, 429}:
         return errors.Throttled.at(where, line, "wait, and ask less often")
     if status in {401, 403}:
-        # The token was just renewed, and Keystone gave one: it is this call that it does not open.
+        # The token was just renewed, so Keystone accepts it, but this call does not.
         return errors.NotAllowed.at(where, f"{line} (the token is good, and does not allow this call)", POLICY)
     if status >= 500 or status < 400 or (status == MISSING and not words):
-        # Services say in words what they do not have; a 404 without any is of something that stands before them.
+        # Services explain a 404; one without words comes from a proxy in front of them.
         return unclear_response(line, where, changes=changes)
     if status == 400 and "marker" in words.lower():
         return errors.IncompleteListing.at(where, line, "ask again")
     return errors.Refused.at(where, line, "change what is asked for")
 
 
-def scarce(words: str, line: str, where: str) -> errors.ProviderFault | None:
-    """A cloud that has no room, or an account that is at its limit; None for any other words."""
+def scarcity_fault(words: str, line: str, where: str) -> errors.ProviderFault | None:
+    """The fault for missing capacity or a reached quota; None for any other text."""
     if _CAPACITY.search(words):
         return errors.NoCapacity.at(where, line, "try later, another type or another region")
     if _QUOTA.search(words):
@@ -94,44 +94,44 @@ def scarce(words: str, line: str, where: str) -> errors.ProviderFault | None:
     return None
 
 
-def missing(fault: errors.ProviderFault) -> bool:
-    """Whether a refusal says that there is no such thing."""
+def is_missing(fault: errors.ProviderFault) -> bool:
+    """True if a refusal says that the resource does not exist."""
     return fault.is_refusal(errors.RefusalKind.MISSING)
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Our error for what the library raises, by the names of its exceptions, which keeps it unimported."""
-    kind, led = type(error).__name__, list(_chain(error))
-    statuses = {int(getattr(one, "http_status", 0) or 0) for one in led}
+    """Converts an error of the library. Compares class names, so that it stays unimported."""
+    kind, chain = type(error).__name__, list(_causes(error))
+    statuses = {int(getattr(one, "http_status", 0) or 0) for one in chain}
     fault: errors.CloudcmpError | None = None
     if kind in _UNSET or kind.startswith("Missing"):
-        fault = errors.NoCredentials.at(where, f"the settings do not say enough ({one_line(str(error))})", SET)
+        fault = errors.NoCredentials.at(where, f"the settings are incomplete ({one_line(str(error))})", SET)
     elif statuses & {401, 403}:
-        fault = errors.BadCredentials.at(where, "Keystone does not take the credentials", RENEW)
+        fault = errors.BadCredentials.at(where, "Keystone does not accept the credentials", RENEW)
     elif 429 in statuses:
         fault = errors.Throttled.at(where, "HTTP 429 from Keystone", "wait, and ask less often")
     elif kind in {"SSLFailure", "SSLError"}:
         fault = errors.ProviderFault.at(where, "its certificate cannot be checked", "set OS_CACERT")
-    elif {type(one).__name__ for one in led} & _UNSENT:
+    elif {type(one).__name__ for one in chain} & _UNSENT:
         fault = errors.Unreached.at(where, "it cannot be reached", "check the network and OS_AUTH_URL")
     elif kind in _NO_SERVICE and not changes and max(statuses) < 500:
         fault = errors.Refused.at(where, f"there is no such service ({kind})", "check OS_AUTH_URL: a Keystone v3")
     return fault or lost_response(kind, where, changes=changes)
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and those that led to it: only they tell whether a connection was ever made.
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and its causes: only they tell whether a connection was ever made.
 
-    What led to an earlier try, of which this error comes after, is left out.
+    Leaves out the causes of an earlier attempt.
     """
-    todo: list[Any] = [error]
+    pending: list[Any] = [error]
     sent = type(error).__name__.startswith("Connect")
     for _ in range(20):
-        if not todo:
+        if not pending:
             return
-        one = todo.pop()
-        if sent and one is not error and type(one).__module__.startswith(_LIBRARYS):
+        one = pending.pop()
+        if sent and one is not error and type(one).__module__.startswith(_LIBRARY):
             continue
         yield one
-        further = (one.__cause__, one.__context__, getattr(one, "reason", None), getattr(one, "original_error", None))
-        todo += [more for more in (*further, *getattr(one, "args", ())) if isinstance(more, BaseException)]
+        causes = (one.__cause__, one.__context__, getattr(one, "reason", None), getattr(one, "original_error", None))
+        pending += [more for more in (*causes, *getattr(one, "args", ())) if isinstance(more, BaseException)]

@@ -1,22 +1,22 @@
-"""Floating addresses: what a machine on a network of the project's own is reached at from outside.
+"""Floating addresses, for machines on a network of the project's own.
 
-One is billed by itself, and stays when its machine goes. It is made once the machine's port is there, bound to that
-port in the same call: Neutron binds no second one to the same address of a port, so that asking again makes no second
-one (https://docs.openstack.org/api-ref/network/v2/#floating-ips-floatingips). Its description says whose it is.
+A floating address is billed separately and outlives its machine. It is created and bound to the machine's port in one
+call. Neutron binds only one to an address of a port, so a repeated call creates no second one
+(https://docs.openstack.org/api-ref/network/v2/#floating-ips-floatingips). Its description holds our mark.
 """
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, RefusalKind, Refused
-from cloudcmp.provider.openstack.networks import Reach
+from cloudcmp.provider.openstack.networks import Network
 from cloudcmp.provider.openstack.sdk import NETWORK, Sdk
-from cloudcmp.provider.openstack.tags import Mark, mark_in
+from cloudcmp.provider.openstack.tags import Mark, parse_mark
 
 
 @dataclass(frozen=True, slots=True)
 class FloatingAddress:
-    """A floating address of ours: its id, the address, its state, and what its description says."""
+    """One of our floating addresses: id, address, state and mark."""
 
     id: str
     address: str
@@ -31,38 +31,38 @@ class FloatingAddresses:
     sdk: Sdk
 
     async def all(self, region: str) -> list[FloatingAddress]:
-        """All that our descriptions mark, whichever study made them."""
+        """All addresses with our marks, of any study."""
         listed = await self.sdk.own(region, "/floatingips", "floatingips")
-        marked = [(one, mark_in(str(one.get("description") or ""))) for one in listed]
+        marked = [(one, parse_mark(str(one.get("description") or ""))) for one in listed]
         return [_floating(one, mark) for one, mark in marked if mark is not None]
 
-    async def of(self, region: str, server: str) -> list[FloatingAddress]:
-        """Those of one machine."""
-        return [one for one in await self.all(region) if one.mark.on == server]
+    async def of_server(self, region: str, server: str) -> list[FloatingAddress]:
+        """The floating addresses of one machine."""
+        return [one for one in await self.all(region) if one.mark.parent == server]
 
-    async def give(self, region: str, server: str, mark: Mark, reach: Reach) -> str | None:
-        """The floating address of a machine, which is made where there is none; None while its port is not there."""
-        before = await self.of(region, server)
-        if before:
-            return before[0].address
+    async def ensure(self, region: str, server: str, mark: Mark, network: Network) -> str | None:
+        """The floating address of a machine, created if there is none; None while the machine has no port."""
+        existing = await self.of_server(region, server)
+        if existing:
+            return existing[0].address
         ports = await self.sdk.pages(region, NETWORK, "/ports", "ports", device_id=server)
-        port = next((one for one in ports if one.get("network_id") == reach.network and one.get("fixed_ips")), None)
+        port = next((one for one in ports if one.get("network_id") == network.id and one.get("fixed_ips")), None)
         if port is None:
             return None
-        text = replace(mark, on=server).text(server)
-        response = {"floating_network_id": reach.floating, "port_id": port["id"], "description": text}
+        text = replace(mark, parent=server).text(server)
+        body = {"floating_network_id": network.floating, "port_id": port["id"], "description": text}
         try:
-            made = await self.sdk.change(region, NETWORK, "POST", "/floatingips", {"floatingip": response})
+            created = await self.sdk.change(region, NETWORK, "POST", "/floatingips", {"floatingip": body})
         except LostAnswer:
-            return None  # the next look finds it, or makes it
+            return None  # the next look finds or creates it
         except Refused as fault:
             if fault.is_refusal(RefusalKind.EXISTS):
                 return None
             raise
-        return str(made.get("floatingip", {}).get("floating_ip_address") or "") or None
+        return str(created.get("floatingip", {}).get("floating_ip_address") or "") or None
 
     async def release(self, region: str, id: str) -> bool:
-        """Give one back; False where there was none."""
+        """Deletes a floating address; False if there was none."""
         return await self.sdk.delete(region, NETWORK, f"/floatingips/{id}")
 
 

@@ -7,15 +7,15 @@ from uuid import UUID
 
 from cloudcmp.errors import Refused
 from cloudcmp.provider.common.suggestions import nearest
-from cloudcmp.provider.openstack.faults import missing
+from cloudcmp.provider.openstack.faults import is_missing
 from cloudcmp.provider.openstack.sdk import IMAGE, Sdk
 
 DEFAULT = "debian-13"
 _GIB = 2**30
 _X86 = {"", "x86_64", "amd64", "i686"}
-_OTHERS = "a name is looked for among the cloud's public images and your project's own"
+_HINT = "a name is looked for among the cloud's public images and your project's own"
 
-# Every operator names its images as it likes: the properties are looked at first, then the name.
+# Operators choose their own image names: properties are compared first, then the name.
 # https://docs.openstack.org/glance/latest/admin/useful-image-properties.html
 LINES = {
     f"{distro}-{version}": (
@@ -34,7 +34,7 @@ LINES = {
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image: its id and name, the disk that it needs (GiB), and whether it is Windows."""
+    """An image: id, name, the disk that it needs (GiB), and whether it is Windows."""
 
     id: str
     name: str
@@ -42,39 +42,39 @@ class Image:
     windows: bool
 
 
-async def find_image(sdk: Sdk, region: str, asked: str) -> Image:
-    """The image of an id, of a line's name (its newest), or of a name (the newest of several).
+async def find_image(sdk: Sdk, region: str, image_name: str) -> Image:
+    """The image with this id, the newest of this line, or the newest with this name.
 
-    Only images that the cloud itself publishes and those of the own project are taken by name: to publish one is the
-    operator's right by default, while anybody may share one. Raises Refused where there is none, naming the nearest.
+    By name it finds only images of the own project and public ones, which by default only the operator may publish.
+    Raises Refused with the nearest name if there is none.
     """
-    if _is_id(asked):
-        return await _by_id(sdk, region, asked)
-    project, _ = await sdk.run_in_thread(sdk.project_now, region)
+    if _is_id(image_name):
+        return await _by_id(sdk, region, image_name)
+    project, _ = await sdk.run_in_thread(sdk.project, region)
     listed = await sdk.pages(region, IMAGE, "/images", "images", status="active", limit="100")
     ours = [one for one in listed if one.get("visibility") == "public" or one.get("owner") == project]
-    found = [one for one in ours if one.get("name") == asked]
-    if not found and asked in LINES:
-        found = [one for one in ours if one.get("visibility") == "public" and _of_line(one, asked)]
-    if not found:
+    matches = [one for one in ours if one.get("name") == image_name]
+    if not matches and image_name in LINES:
+        matches = [one for one in ours if one.get("visibility") == "public" and _is_of_line(one, image_name)]
+    if not matches:
         hint = nearest(
-            asked, [*LINES, *(str(one.get("name")) for one in ours)], f"{_OTHERS}; another one is written by its id"
+            image_name, [*LINES, *(str(one.get("name")) for one in ours)], f"{_HINT}; another one is written by its id"
         )
-        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {asked!r}", hint)
-    return _image(max(found, key=lambda one: str(one.get("created_at", ""))))
+        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {image_name!r}", hint)
+    return _image(max(matches, key=lambda one: str(one.get("created_at", ""))))
 
 
 async def _by_id(sdk: Sdk, region: str, id: str) -> Image:
     try:
         return _image(await sdk.read(region, IMAGE, f"/images/{id}"))
     except Refused as fault:
-        if not missing(fault):
+        if not is_missing(fault):
             raise
-        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {id!r}", _OTHERS) from None
+        raise Refused.at(f"{sdk.name}/{region}", f"there is no image {id!r}", _HINT) from None
 
 
-def _of_line(response: dict[str, Any], line: str) -> bool:
-    """Whether an image is of a line, and for the usual processor."""
+def _is_of_line(response: dict[str, Any], line: str) -> bool:
+    """True if an image is of a line, for x86-64."""
     distro, version, pattern = LINES[line]
     if str(response.get("architecture") or "").lower() not in _X86 or response.get("status", "active") != "active":
         return False

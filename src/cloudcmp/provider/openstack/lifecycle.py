@@ -1,4 +1,4 @@
-"""Machines, volumes, addresses and groups that exist: looked at, ended, and seen gone."""
+"""The life of OpenStack machines, volumes, addresses and groups: status, deletion, evidence of absence."""
 
 import asyncio
 import time
@@ -12,82 +12,74 @@ from cloudcmp.model.lease import ADDRESS, FIREWALL, INSTANCE, VOLUME, Handle
 from cloudcmp.model.safety import MachineStatus
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.lifecycle import THERE, ResourceLifecycle
-from cloudcmp.provider.common.responses import unless_missing
-from cloudcmp.provider.openstack.faults import scarce
+from cloudcmp.provider.common.lifecycle import PRESENT, ResourceLifecycle
+from cloudcmp.provider.common.responses import none_if_missing
+from cloudcmp.provider.openstack.faults import scarcity_fault
 from cloudcmp.provider.openstack.firewalls import Firewalls
 from cloudcmp.provider.openstack.floating_addresses import FloatingAddresses
 from cloudcmp.provider.openstack.launch import SERVER, TOKEN
 from cloudcmp.provider.openstack.listing import volumes
-from cloudcmp.provider.openstack.networks import Reach
+from cloudcmp.provider.openstack.networks import Network
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, NETWORK, Sdk
 from cloudcmp.provider.openstack.tags import Mark
 
-_RUNS = {"ACTIVE", "PASSWORD", "VERIFY_RESIZE"}
-_STANDS = {"SHUTOFF", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED", "RESCUE"}
+_RUNNING = {"ACTIVE", "PASSWORD", "VERIFY_RESIZE"}
+_STOPPED = {"SHUTOFF", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED", "RESCUE"}
 _GONE = {"DELETED"}
-_SOFT = "SOFT_DELETED"
+_SOFT_DELETED = "SOFT_DELETED"
 _PATHS = {VOLUME: (BLOCKS, "/volumes/{}"), INSTANCE: (COMPUTE, "/servers/{}"), ADDRESS: (NETWORK, "/floatingips/{}")}
-Said = dict[str, Any]
+Response = dict[str, Any]
 
 
 @dataclass(slots=True)
 class NovaLifecycle(ResourceLifecycle):
-    """What becomes of the resources of one cloud.
-
-    `reaches` is how machines that this process asked for are reached, by their token.
-    """
+    """The life of one cloud's resources; `networks` maps this process's tokens to their machines' networks."""
 
     sdk: Sdk
     firewalls: Firewalls
     floatings: FloatingAddresses
     absence: Absence
-    reaches: dict[str, Reach] = field(default_factory=dict)
-    _ended: set[str] = field(default_factory=set)
+    networks: dict[str, Network] = field(default_factory=dict)
+    _deleted: set[str] = field(default_factory=set)
     _addresses: dict[str, str] = field(default_factory=dict)
 
     # -- ends
 
     async def destroy(self, handle: Handle) -> None:
-        """Ask for a machine with all that is its own, a volume, an address or a group to be deleted.
-
-        One that is gone is no error.
-        """
+        """Requests the deletion of a machine with its parts, a volume, an address or a group; idempotent."""
         if handle.kind == INSTANCE:
             await self._end(handle.region, handle.cloud_id)
         else:
             await ResourceLifecycle.destroy(self, handle)
 
     async def request_deletion(self, handle: Handle) -> bool:
-        """Ask for one thing to be deleted; False where there was none."""
+        """Requests the deletion of one resource; False if there was none."""
         if handle.kind == FIREWALL:
             return await self.firewalls.destroy(handle.region, handle.cloud_id)
         service, path = _PATHS[handle.kind]
         return await self.sdk.delete(handle.region, service, path.format(handle.cloud_id))
 
     async def _end(self, region: str, id: str) -> None:
-        """The machine first, for it costs most; then its addresses, and its volumes where they outlive it."""
-        self._ended.add(id)
-        response = await self.seen(region, id)
+        """Deletes the machine first, since it costs most; then its addresses, and its volumes if they outlive it."""
+        self._deleted.add(id)
+        response = await self.describe(region, id)
         if response is not None:
-            await self._claim(region, id, response)
-            if response.get("status") == _SOFT:
+            await self._mark_volumes(region, id, response)
+            if response.get("status") == _SOFT_DELETED:
                 action = ("POST", f"/servers/{id}/action", {"forceDelete": None})
                 await self.sdk.change(region, COMPUTE, *action, again=True)
-                self.absence.accepted((region, id))
+                self.absence.record_deletion((region, id))
             else:
                 await ResourceLifecycle.destroy(self, Handle(INSTANCE, region, id))
-        for one in await self.floatings.of(region, id):
+        for one in await self.floatings.of_server(region, id):
             await self.floatings.release(region, one.id)
         if response is None:
-            for volume in await self._own_volumes(region, id):
+            for volume in await self._marked_volumes(region, id):
                 if volume.get("status") != "deleting":
                     await ResourceLifecycle.destroy(self, Handle(VOLUME, region, str(volume["id"])))
 
-    async def _claim(self, region: str, id: str, response: Said) -> None:
-        """Write whose they are on the volumes that end with a machine: Nova makes them without a word of ours, and one
-        that it fails to delete would be nobody's. What cannot be written keeps no machine from its end.
-        """
+    async def _mark_volumes(self, region: str, id: str, response: Response) -> None:
+        """Marks a machine's volumes, which Nova creates without our tags and may fail to delete; ignores failures."""
         attached = response.get("os-extended-volumes:volumes_attached") or ()
         metadata = {**(response.get("metadata") or {}), SERVER: id}
         for one in attached:
@@ -96,161 +88,158 @@ class NovaLifecycle(ResourceLifecycle):
                     path = f"/volumes/{one['id']}/metadata"
                     await self.sdk.change(region, BLOCKS, "POST", path, {"metadata": metadata}, again=True)
 
-    async def _own_volumes(self, region: str, id: str) -> list[Said]:
-        """The volumes that were claimed for a machine, and that no machine holds."""
+    async def _marked_volumes(self, region: str, id: str) -> list[Response]:
+        """The volumes that were marked for a machine and are attached to none."""
         if not await self.sdk.has(region, BLOCKS):
             return []
-        found = [one for one in await volumes(self.sdk, region) if (one.get("metadata") or {}).get(SERVER) == id]
-        return [one for one in found if one.get("status") != "deleted"]
+        marked = [one for one in await volumes(self.sdk, region) if (one.get("metadata") or {}).get(SERVER) == id]
+        return [one for one in marked if one.get("status") != "deleted"]
 
     async def state(self, handle: Handle) -> str | None:
-        """THERE while it is listed. A machine is until its addresses and volumes are gone as well; one that is stopped
-        or put aside (soft deleted) is there.
-        """
-        return THERE if await self._there(handle) else None
+        """THERE while it or a part of it is listed, also if stopped or soft-deleted."""
+        return PRESENT if await self._exists(handle) else None
 
-    async def _there(self, handle: Handle) -> bool:
+    async def _exists(self, handle: Handle) -> bool:
         region, id = handle.region, handle.cloud_id
         if handle.kind == FIREWALL:
-            return await self.firewalls.there(region, id)
+            return await self.firewalls.exists(region, id)
         if handle.kind != INSTANCE:
             return await self._read(handle) is not None
-        if await self.seen(region, id) is not None:
+        if await self.describe(region, id) is not None:
             return True
-        return bool(await self.floatings.of(region, id)) or bool(await self._own_volumes(region, id))
+        return bool(await self.floatings.of_server(region, id)) or bool(await self._marked_volumes(region, id))
 
-    async def _read(self, handle: Handle) -> Said | None:
+    async def _read(self, handle: Handle) -> Response | None:
         service, path = _PATHS[handle.kind]
-        response = await unless_missing(self.sdk.read(handle.region, service, path.format(handle.cloud_id)))
+        response = await none_if_missing(self.sdk.read(handle.region, service, path.format(handle.cloud_id)))
         if response is None:
             return None
         return next((one for one in response.values() if isinstance(one, dict)), response)
 
-    async def seen(self, region: str, id: str) -> Said | None:
-        """What Nova tells of a machine, None where it knows none."""
+    async def describe(self, region: str, id: str) -> Response | None:
+        """Nova's description of a machine, None if there is none."""
         response = await self._read(Handle(INSTANCE, region, id))
         return None if response is not None and response.get("status") in _GONE else response
 
     # -- machines
 
     async def look(self, handle: Handle) -> MachineStatus:
-        """How a machine is; one that is not told of yet is pending.
+        """The status of a machine; pending if it is not listed yet.
 
-        A machine of this process that runs is given its floating address, where it needs one. Raises NoCapacity or
-        QuotaReached for one that came to nothing because of that: only then Nova tells it.
+        Gives a running machine of this process its floating address, if it needs one. Raises NoCapacity or QuotaReached
+        for a machine that failed because of that: Nova reports it only then.
         """
         region, id = handle.region, handle.cloud_id
-        response = await self.seen(region, id)
+        response = await self.describe(region, id)
         if response is None:
-            return MachineStatus("pending", why="it is not told of yet")
+            return MachineStatus("pending", why="it is not listed yet")
         status, why = (
             str(response.get("status") or ""),
             one_line(str((response.get("fault") or {}).get("message") or "")),
         )
         if status == "ERROR":
-            fault = scarce(why, why, f"{self.sdk.name}/{region}")
+            fault = scarcity_fault(why, why, f"{self.sdk.name}/{region}")
             if fault is not None:
                 raise fault
             return MachineStatus("stopped", why=why or "it is in the state ERROR", taken=False)
-        if status in _STANDS or status == _SOFT:
+        if status in _STOPPED or status == _SOFT_DELETED:
             return MachineStatus("stopped", why=f"Nova says {status}", taken=False)
         fixed, floating = _addresses(response)
-        if status not in _RUNS:
+        if status not in _RUNNING:
             return MachineStatus("pending", peer_address=fixed, why=why)
-        reach = self.reaches.get(str((response.get("metadata") or {}).get(TOKEN)))
-        if reach is not None and reach.floating is not None:
-            floating = await self._outside(region, id, response, reach)
+        network = self.networks.get(str((response.get("metadata") or {}).get(TOKEN)))
+        if network is not None and network.floating is not None:
+            floating = await self._floating_address(region, id, response, network)
             return MachineStatus("running", floating, peer_address=fixed, why=why, taken=False)
         return MachineStatus("running", floating or fixed, peer_address=fixed, why=why, taken=False)
 
-    async def _outside(self, region: str, id: str, response: Said, reach: Reach) -> str | None:
-        """The floating address of a machine of this process, None until it has one, or where it is to end."""
-        if id in self._addresses or id in self._ended:
+    async def _floating_address(self, region: str, id: str, response: Response, network: Network) -> str | None:
+        """The floating address of a machine of this process; None until it has one, or if it is being deleted."""
+        if id in self._addresses or id in self._deleted:
             return self._addresses.get(id)
-        told = {str(key): str(value) for key, value in response["metadata"].items()}
-        mark = Mark(told.pop(TOKEN), tuple(sorted(told.items())), id)
-        address = await self.floatings.give(region, id, mark, reach)
+        metadata = {str(key): str(value) for key, value in response["metadata"].items()}
+        mark = Mark(metadata.pop(TOKEN), tuple(sorted(metadata.items())), id)
+        address = await self.floatings.ensure(region, id, mark, network)
         if address:
             self._addresses[id] = address
         return address
 
     async def zone(self, handle: Handle) -> str | None:
-        """The zone of a machine, None while that is not told."""
-        response = await self.seen(handle.region, handle.cloud_id) or {}
+        """The zone of a machine, None while it is unknown."""
+        response = await self.describe(handle.region, handle.cloud_id) or {}
         return response.get("OS-EXT-AZ:availability_zone") or None
 
 
-def _addresses(response: Said) -> tuple[str | None, str | None]:
-    """A machine's own address, the IPv4 one where it has one, and a floating one that Nova tells."""
-    all_of = [one for some in (response.get("addresses") or {}).values() for one in some]
-    in_order = sorted(all_of, key=lambda one: one.get("version") != 4)
+def _addresses(response: Response) -> tuple[str | None, str | None]:
+    """A machine's fixed address, IPv4 if it has one, and its floating address as Nova reports it."""
+    addresses = [one for some in (response.get("addresses") or {}).values() for one in some]
+    in_order = sorted(addresses, key=lambda one: one.get("version") != 4)
     kinds = {"fixed": "", "floating": ""}
     for one in reversed(in_order):
         kinds[str(one.get("OS-EXT-IPS:type") or "fixed")] = str(one.get("addr") or "")
     return kinds["fixed"] or None, kinds["floating"] or None
 
 
-# A machine that becomes another type: Nova stops it, moves it, starts it, and waits for a word that it is well.
-#
+# Nova stops, moves and starts a machine to resize it, and waits for a confirmation.
 # https://docs.openstack.org/api-ref/compute/#resize-server-resize-action
 _RESIZE_S = 900.0
-_BEGIN_S = 60.0  # so long a machine may still be told ACTIVE after its resize was accepted
-_DONE = "VERIFY_RESIZE"
+_START_S = 60.0  # how long Nova may report ACTIVE after accepting a resize
+_RESIZED = "VERIFY_RESIZE"
 
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Resizes of one cloud's machines; `pause_s` between looks, `clock` in seconds of any origin."""
+    """Resizes of one cloud's machines; `pause_s` is the poll interval, `clock` is in seconds of any origin."""
 
     lifecycle: NovaLifecycle
     pause_s: float = 2.0
     clock: Callable[[], float] = time.monotonic
 
     async def resize(self, handle: Handle, flavor: str, stopped: Callable[[], None]) -> None:
-        """Ask for another flavor, wait until it has it, and confirm; `stopped` is called once Nova has begun.
+        """Requests another flavor, waits for it, and confirms; calls `stopped` once Nova has begun.
 
-        Until that confirmation the machine runs already, and its old place is held for it as well. Raises NoCapacity
-        where no host has room, Refused where the flavor is none for it: then it is as it was.
+        Before the confirmation the machine runs already, and keeps its old place as well. Raises NoCapacity if no host
+        has room, Refused if the flavor does not fit: then the machine is unchanged.
         """
-        await self._act(handle, {"resize": {"flavorRef": flavor}})
+        await self._post_action(handle, {"resize": {"flavorRef": flavor}})
         stopped()
         began, moving = self.lifecycle.absence.clock(), False
         while True:
-            response = await self._seen(handle)
+            response = await self._describe(handle)
             status = str(response.get("status") or "")
-            if status == _DONE:
+            if status == _RESIZED:
                 break
             moving |= status == "RESIZE"
             self._check(handle, response, moving, self.lifecycle.absence.clock() - began)
             await asyncio.sleep(self.pause_s)
-        await self._act(handle, {"confirmResize": None})
-        while (await self._seen(handle)).get("status") == _DONE:
+        await self._post_action(handle, {"confirmResize": None})
+        while (await self._describe(handle)).get("status") == _RESIZED:
             if self.lifecycle.absence.clock() - began > _RESIZE_S:
                 raise ProviderFault.at(handle.cloud_id, "its resize is confirmed and does not end", "see Nova")
             await asyncio.sleep(self.pause_s)
 
     def _check(self, handle: Handle, response: dict[str, Any], moving: bool, waited_s: float) -> None:
-        """Raises what keeps a machine from becoming what it was asked to be."""
+        """Raises the reason why a resize failed."""
         status, why = (
             str(response.get("status") or ""),
             one_line(str((response.get("fault") or {}).get("message") or "")),
         )
-        failed = status == "ERROR" or (status in {"ACTIVE", "SHUTOFF"} and (moving or waited_s > _BEGIN_S))
+        failed = status == "ERROR" or (status in {"ACTIVE", "SHUTOFF"} and (moving or waited_s > _START_S))
         if failed:
             what = why or f"it was not resized, and is {status}"
-            fault = scarce(what, what, handle.cloud_id)
+            fault = scarcity_fault(what, what, handle.cloud_id)
             raise fault or ProviderFault.at(handle.cloud_id, what, "take another type, or resize less")
         if waited_s > _RESIZE_S:
             what = f"it is not resized after {_RESIZE_S:g} s"
             raise ProviderFault.at(handle.cloud_id, what, "see the provider's console")
 
-    async def _act(self, handle: Handle, body: dict[str, Any]) -> None:
+    async def _post_action(self, handle: Handle, body: dict[str, Any]) -> None:
         sdk, path = self.lifecycle.sdk, f"/servers/{handle.cloud_id}/action"
         await sdk.change(handle.region, COMPUTE, "POST", path, body)
 
-    async def _seen(self, handle: Handle) -> dict[str, Any]:
+    async def _describe(self, handle: Handle) -> dict[str, Any]:
         try:
-            response = await self.lifecycle.seen(handle.region, handle.cloud_id)
+            response = await self.lifecycle.describe(handle.region, handle.cloud_id)
         except IncompleteListing:
             return {}
         if response is None:

@@ -1,4 +1,4 @@
-"""What exists, as OpenStack lists it: complete, or an error that says that it is not."""
+"""Lists existing OpenStack resources completely, or raises."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -15,29 +15,26 @@ from cloudcmp.provider.openstack.launch import SERVER, TOKEN
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, Sdk
 
 _AT_ONCE = 4
-_ENDED = {"DELETED"}
+_DELETED = {"DELETED"}
 _PAGE = "1000"
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """The lists of one cloud. Nova filters no servers by metadata for an ordinary user: all of them are looked at."""
+    """The lists of one cloud. Nova cannot filter servers by metadata for ordinary users, so all are read."""
 
     sdk: Sdk
     firewalls: Firewalls
     floatings: FloatingAddresses
 
     async def find(self, region: str, study: str, token: str | None) -> tuple[TaggedResource, ...]:
-        """All in a region that bears the study's tag, and what was made with the token; each once.
-
-        Raises IncompleteListing where a list is not complete, and the other kinds of ProviderFault.
-        """
-        kinds = await asyncio.gather(*(kind(region) for kind in self._kinds))
-        found = [item for items in kinds for item in items]
-        return tuple(item for item in found if belongs(item, study, token))
+        """Resources in a region with the study's tag or the token, each once; raises IncompleteListing."""
+        results = await asyncio.gather(*(kind(region) for kind in self._kinds))
+        resources = [item for items in results for item in items]
+        return tuple(item for item in resources if belongs(item, study, token))
 
     async def leftovers(self, regions: Callable[[], Awaitable[Iterable[str]]]) -> Listing:
-        """Whatever bears our schema's tag in all regions, and a line for each region and kind that cannot be told."""
+        """All resources with the schema tag in all regions, and a line for each failed list."""
         lists = [
             (f"{region}: {word}", partial(kind, region))
             for region in await regions()
@@ -56,22 +53,23 @@ class Lists:
         }
 
     async def servers(self, region: str) -> list[TaggedResource]:
-        """All servers of the project; raises IncompleteListing where one lacks its metadata, as in a cell that is
-        down (https://docs.openstack.org/api-guide/compute/down_cells.html).
+        """All servers of the project; raises IncompleteListing if one lacks its metadata.
+
+        Servers of a cell that is down do: https://docs.openstack.org/api-guide/compute/down_cells.html
         """
         listed = await self.sdk.pages(region, COMPUTE, "/servers/detail", "servers", limit=_PAGE)
-        dark = [one for one in listed if not isinstance(one.get("metadata"), dict)]
-        if dark:
-            what = f"{len(dark)} servers are listed without what they bear: a part of this Nova does not answer"
+        incomplete = [one for one in listed if not isinstance(one.get("metadata"), dict)]
+        if incomplete:
+            what = f"{len(incomplete)} servers are listed without metadata: a part of this Nova does not answer"
             raise IncompleteListing.at(f"{self.sdk.name}/{region}", what, "ask again")
-        return [item for item in (_server(region, response) for response in listed) if item.state not in _ENDED]
+        return [item for item in (_server(region, response) for response in listed) if item.state not in _DELETED]
 
     async def _volumes(self, region: str) -> list[TaggedResource]:
-        """Volumes that bear our tags and that no machine will take along when it ends."""
+        """Volumes with our tags that no machine deletes when it ends."""
         if not await self.sdk.has(region, BLOCKS):
             return []
-        found = [_volume(region, one) for one in await volumes(self.sdk, region) if not one.get("attachments")]
-        return [item for item in found if item.state not in {"deleting", "deleted"}]
+        resources = [_volume(region, one) for one in await volumes(self.sdk, region) if not one.get("attachments")]
+        return [item for item in resources if item.state not in {"deleting", "deleted"}]
 
     async def _addresses(self, region: str) -> list[TaggedResource]:
         return [
@@ -101,24 +99,24 @@ async def volumes(sdk: Sdk, region: str) -> list[dict[str, Any]]:
 
 
 def offering_of(response: dict[str, Any]) -> str | None:
-    """The name of a server's flavor, None where Nova tells only its id."""
+    """The name of a server's flavor, None if Nova reports only its id."""
     flavor = response.get("flavor") or {}
     return str(flavor["original_name"]) if flavor.get("original_name") else None
 
 
 def _server(region: str, response: dict[str, Any]) -> TaggedResource:
-    told = {str(key): str(value) for key, value in response["metadata"].items()}
-    token = told.pop(TOKEN, None)
+    tags = {str(key): str(value) for key, value in response["metadata"].items()}
+    token = tags.pop(TOKEN, None)
     name, state = str(response.get("name") or ""), str(response.get("status") or "unknown")
     return TaggedResource(
-        str(response["id"]), name, token, tuple(sorted(told.items())), state, INSTANCE, region, offering_of(response)
+        str(response["id"]), name, token, tuple(sorted(tags.items())), state, INSTANCE, region, offering_of(response)
     )  # fmt: skip
 
 
 def _volume(region: str, response: dict[str, Any]) -> TaggedResource:
-    told = {str(key): str(value) for key, value in (response.get("metadata") or {}).items()}
-    token = told.pop(TOKEN, None)
-    told.pop(SERVER, None)
+    metadata = {str(key): str(value) for key, value in (response.get("metadata") or {}).items()}
+    token = metadata.pop(TOKEN, None)
+    metadata.pop(SERVER, None)
     name, state = str(response.get("name") or ""), str(response.get("status") or "unknown")
-    tags = tuple(sorted(told.items()))
+    tags = tuple(sorted(metadata.items()))
     return TaggedResource(str(response["id"]), name, token, tags, state, VOLUME, region, response.get("volume_type"))

@@ -1,12 +1,12 @@
-"""The least that an application credential must open for cloudcmp to work: access rules, from what the driver calls.
+"""The minimal access rules of an application credential for cloudcmp, generated from the driver's calls.
 
 https://docs.openstack.org/keystone/latest/user/application_credentials.html#access-rules. A rule names a service, a
-method and a path; what a thing bears, such as our tags, it cannot name.
+method and a path; it cannot test tags.
 """
 
 from cloudcmp.provider.openstack.sdk import BLOCKS, COMPUTE, IMAGE, NETWORK
 
-LOOKS = (
+READ_CALLS = (
     (COMPUTE, "/flavors/detail"),
     (COMPUTE, "/limits"),
     (COMPUTE, "/os-server-groups"),
@@ -26,8 +26,8 @@ LOOKS = (
     (IMAGE, "/images"),
     (IMAGE, "/images/{id}"),
 )
-"""What is only read."""
-CHANGES = (
+"""Read-only calls."""
+CHANGE_CALLS = (
     (COMPUTE, "POST", "/servers"),
     (COMPUTE, "DELETE", "/servers/{id}"),
     (COMPUTE, "POST", "/servers/{id}/action"),
@@ -41,17 +41,15 @@ CHANGES = (
     (BLOCKS, "POST", "/volumes/{id}/metadata"),
     (BLOCKS, "DELETE", "/volumes/{id}"),
 )
-"""What is made, changed and ended: of things that are not ours as well, for a rule cannot tell them apart."""
+"""Calls that create, change or delete; they also allow it for foreign resources."""
 _ROOTS = {COMPUTE: ("/v2.1",), NETWORK: ("/v2.0",), BLOCKS: ("/v3", "/v3/{project_id}"), IMAGE: ("/v2",)}
 
 
 def policy() -> list[dict[str, str]]:
-    """Access rules for `openstack application credential create --access-rules`; what they do not name, cloudcmp does
-    not do. Installations whose endpoints have more before the version need it before each path as well.
-    """
-    every = [(service, "GET", path) for service, path in LOOKS] + list(CHANGES)
+    """Access rules for `openstack application credential create`; add the endpoints' path prefix, if any."""
+    calls = [(service, "GET", path) for service, path in READ_CALLS] + list(CHANGE_CALLS)
     return [
         {"service": service, "method": method, "path": root + path}
-        for service, method, path in every
+        for service, method, path in calls
         for root in _ROOTS[service]
     ]

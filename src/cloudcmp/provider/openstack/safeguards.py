@@ -1,12 +1,12 @@
-"""What keeps machines of an OpenStack from being left behind, and on what that rests for a plan's own candidates."""
+"""The safeguards against leftover OpenStack machines."""
 
 from cloudcmp.model.safety import Safeguard
 
 OPENSTACK, RACKSPACE = "openstack", "rackspace"
 
-# A machine that is switched off keeps its place on its host; only shelving gives that back, and only deleting all:
+# A stopped machine keeps its place on its host; only shelving or deletion frees it:
 # https://docs.openstack.org/api-guide/compute/server_concepts.html
-# OVHcloud says of its own (an OpenStack) that an instance is billed until it is deleted:
+# OVHcloud, an OpenStack, bills an instance until its deletion:
 # https://www.ovh.com/ca/fr/cloud-public/faq/
 SAFEGUARDS = (
     Safeguard(
@@ -26,4 +26,4 @@ UNCOUNTED = (
     "the disk under the system where it is a volume without a price",
     "traffic",
 )
-"""What clouds may bill beside a machine, and what no study tells."""
+"""Items besides a machine that clouds may bill, and that a study file does not determine."""

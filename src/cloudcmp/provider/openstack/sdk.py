@@ -1,7 +1,7 @@
-"""openstacksdk behind a fence: imported at the first call, every call with a deadline, every error one of ours.
+"""The openstacksdk client: imported at the first call, with deadlines, and with its errors converted to ours.
 
-Settings, credentials, sessions, the catalogue and versions are the library's; calls go through its session one by one,
-because what becomes of each matters more here than its objects do.
+The library handles settings, credentials, sessions, the service catalogue and versions. Calls use its session directly,
+because the outcome of each call matters more here than the library's objects.
 """
 
 import logging
@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from cloudcmp.errors import IncompleteListing, NoCredentials, Refused
-from cloudcmp.provider.common.responses import unless_missing
-from cloudcmp.provider.common.sdk_client import SdkClient, all_pages
+from cloudcmp.provider.common.responses import none_if_missing
+from cloudcmp.provider.common.sdk_client import SdkClient, fetch_pages
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
 from cloudcmp.provider.openstack.faults import SET, fault_of, parse_response
@@ -27,39 +27,40 @@ from cloudcmp.provider.openstack.safeguards import OPENSTACK
 
 _NAMES = tuple(f"{name}.{suffix}" for name in ("clouds", "secure") for suffix in ("yaml", "yml", "json"))
 _SYSTEM = ("/etc/xdg/openstack", "/etc/openstack")
-_MOVED = ("OS_", "XDG_CONFIG_", "SNAP_REAL_HOME")
+_VARIABLES = ("OS_", "XDG_CONFIG_", "SNAP_REAL_HOME")
 
 
-def may_be_there(
+def may_have_settings(
     environ: Mapping[str, str] = os.environ, system: tuple[str, ...] = _SYSTEM, platform: str = sys.platform
 ) -> bool:
-    """Whether the library may find settings; False only where it surely finds none, and so has no address to ask.
+    """False only if the library surely finds no settings.
 
-    It takes variables that begin with `OS_`, and clouds.yaml or secure.yaml (or .yml, .json) of the current folder,
-    `~/.config/openstack`, /etc/xdg/openstack and /etc/openstack, or of where variables have moved these to:
-    https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html and its `config/loader.py`. Where
-    folders are otherwise than on Linux the library is left to look.
+    The library reads variables that begin with `OS_`, and clouds.yaml or secure.yaml (or .yml, .json) in the current
+    folder, `~/.config/openstack`, /etc/xdg/openstack and /etc/openstack, or where variables moved these:
+    https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html and its `config/loader.py`. On other
+    systems than Linux the folders differ, so the library must look.
     """
-    if platform != "linux" or any(key.startswith(_MOVED) for key in environ):
+    if platform != "linux" or any(key.startswith(_VARIABLES) for key in environ):
         return True
     folders = (Path.cwd(), Path("~/.config/openstack").expanduser(), *map(Path, system))
     return any((folder / name).exists() for folder in folders for name in _NAMES)
 
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 _T = TypeVar("_T")
 _NOISY = ("keystoneauth", "openstack", "urllib3", "requests", "stevedore", "dogpile")
-_WANTED = (2, 69)
-"""The microversion of Nova that is used, or the newest below it: from this one on servers of a cell that is down are
-listed as such, and not left out (https://docs.openstack.org/nova/latest/reference/api-microversion-history.html).
+_PREFERRED = (2, 69)
+"""The preferred microversion of Nova: the first that lists servers of a cell that is down, instead of hiding them.
+
+https://docs.openstack.org/nova/latest/reference/api-microversion-history.html
 """
 _VERSIONED = re.compile(r"/v\d")
 COMPUTE, NETWORK, BLOCKS, IMAGE = "compute", "network", "block-storage", "image"
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """Where a service of a region is reached; `microversion` is the one that is spoken, where it has any."""
+class ServiceEndpoint:
+    """The URL of a service in a region, and the microversion to use, if it has any."""
 
     url: str
     microversion: str | None = None
@@ -68,58 +69,56 @@ class Door:
 
 @dataclass(slots=True)
 class Sdk(SdkClient):
-    """The calls to one OpenStack. `name` is the provider's; `attempts` are those of a call that changes nothing, or
-    that may be repeated; a call that makes something is sent once. `deadline_s` bounds every call, retries included.
-    """
+    """The client of one OpenStack. `deadline_s` bounds every call; `attempts` applies to repeatable calls."""
 
     name: str
     attempts: int = 3
     deadline_s: float = 60.0
-    date: str = ""  # of the last answer
+    date: str = ""  # of the last response
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _clouds: dict[str, Any] = field(default_factory=dict)
-    _doors: dict[tuple[str, str], Door | None] = field(default_factory=dict)
+    _endpoints: dict[tuple[str, str], ServiceEndpoint | None] = field(default_factory=dict)
     library, extra = "openstacksdk", "openstack"
 
     # -- where we are
 
-    def home(self) -> str:
-        """The region that is asked where none is named: the settings', else the only one that there is."""
-        named = self._cloud("").config.get("region_name")
-        if named:
-            return str(named)
-        regions = self.regions_now()
+    def default_region(self) -> str:
+        """Default region: the settings', else the only one; raises Refused if there are several."""
+        region = self._cloud("").config.get("region_name")
+        if region:
+            return str(region)
+        regions = self.regions()
         if len(regions) != 1:
             raise Refused.at(self.name, f"no region is named of {', '.join(regions)}", "set OS_REGION_NAME")
         return regions[0]
 
-    def regions_now(self) -> tuple[str, ...]:
-        """The regions in which the catalogue has a Nova."""
+    def regions(self) -> tuple[str, ...]:
+        """The regions in which the service catalogue has Nova."""
         catalog = self._access().service_catalog
         kind = self._cloud("").get_interface(COMPUTE) or "public"
-        found = catalog.get_endpoints_data(service_type=COMPUTE, interface=kind)
-        names = {str(one.region_name) for some in found.values() for one in some if one.region_name}
+        endpoints = catalog.get_endpoints_data(service_type=COMPUTE, interface=kind)
+        names = {str(one.region_name) for some in endpoints.values() for one in some if one.region_name}
         if not names:
             raise Refused.at(self.name, f"the catalogue has no {kind} endpoint of compute", "see OS_INTERFACE")
         return tuple(sorted(names))
 
     def endpoint(self) -> str:
-        """The address of Keystone that is used."""
+        """The address of Keystone."""
         return str(self._cloud("").config.get("auth", {}).get("auth_url") or "")
 
-    def project_now(self) -> tuple[str, str]:
-        """The id and the name of the project that the credentials are of."""
+    def project(self) -> tuple[str, str]:
+        """The id and the name of the credentials' project."""
         access = self._access()
         return str(access.project_id or ""), str(access.project_name or "")
 
-    def roles_now(self) -> tuple[str, ...]:
+    def roles(self) -> tuple[str, ...]:
         """The names of the user's roles in the project."""
         return tuple(map(str, self._access().role_names))
 
     def _access(self) -> Any:
-        """What the token says: catalogue, project, roles."""
+        """The content of the token: catalogue, project, roles."""
 
-        def asked() -> Any:
+        def fetch() -> Any:
             with self._lock:
                 session = self._cloud("").get_session()
                 access = session.auth.get_access(session)
@@ -127,17 +126,19 @@ class Sdk(SdkClient):
                 raise Refused.at(self.name, f"its Keystone speaks {access.version}", "only Keystone v3 is supported")
             return access
 
-        return self.guarded(asked, fault_of)
+        return self.call_library(fetch, fault_of)
 
-    def door_now(self, region: str, service: str) -> Door | None:
-        """Where a service is, None where this cloud has none of it there."""
+    def service_endpoint(self, region: str, service: str) -> ServiceEndpoint | None:
+        """The endpoint of a service, None if the region has no such service."""
         with self._lock:
-            if (region, service) not in self._doors:
+            if (region, service) not in self._endpoints:
                 self._access()
-                self._doors[region, service] = self.guarded(lambda: self._found(region, service), fault_of, region)
-            return self._doors[region, service]
+                self._endpoints[region, service] = self.call_library(
+                    lambda: self._find_endpoint(region, service), fault_of, region
+                )
+            return self._endpoints[region, service]
 
-    def _found(self, region: str, service: str) -> Door | None:
+    def _find_endpoint(self, region: str, service: str) -> ServiceEndpoint | None:
         from keystoneauth1.exceptions import EndpointNotFound
 
         try:
@@ -148,87 +149,86 @@ class Sdk(SdkClient):
         if data is None or not data.url:
             return None
         url = str(data.url).rstrip("/")
-        # Where a service does not tell its versions the library takes what the catalogue says, which may be no version.
+        # Without versions from the service, the library uses the catalogue's URL, which may have none.
         if not _VERSIONED.search(urlsplit(url).path) or (service == COMPUTE and not data.max_microversion):
-            raise IncompleteListing.at(self.place(region), f"{service} does not tell its versions", "ask again")
+            raise IncompleteListing.at(self.location(region), f"{service} does not tell its versions", "ask again")
         if service != COMPUTE:
-            return Door(url)
+            return ServiceEndpoint(url)
         most = tuple(data.max_microversion)
-        spoken = min(most, _WANTED)
-        return Door(url, f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
+        spoken = min(most, _PREFERRED)
+        return ServiceEndpoint(url, f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
 
     async def has(self, region: str, service: str) -> bool:
-        """Whether this cloud has a service in a region."""
-        return await self.run_in_thread(lambda: self.door_now(region, service), region) is not None
+        """True if a region has a service."""
+        return await self.run_in_thread(lambda: self.service_endpoint(region, service), region) is not None
 
     # -- calls
 
-    async def read(self, region: str, service: str, path: str, **params: Any) -> Answer:
+    async def read(self, region: str, service: str, path: str, **params: Any) -> Response:
         """A read-only call; raises IncompleteListing if its response is lost, and the other kinds of fault."""
-        return await self.run_in_thread(lambda: self.read_now(region, service, path, **params), region)
+        return await self.run_in_thread(lambda: self.read_blocking(region, service, path, **params), region)
 
-    def read_now(self, region: str, service: str, path: str, **params: Any) -> Answer:
-        """`read`, in this thread. Only its attempts are bounded: run it in a thread of `blocking_calls`."""
+    def read_blocking(self, region: str, service: str, path: str, **params: Any) -> Response:
+        """`read` in this thread. Only its attempts are bounded, so run it in a thread of `blocking_calls`."""
         return self._call(region, service, "GET", path, None, params, self.attempts)
 
     async def change(
         self, region: str, service: str, method: str, path: str, body: Any = None, *, again: bool = False
-    ) -> Answer:
-        """A call that makes or ends something; `again`: doing it twice is doing it once.
-
-        Raises LostAnswer where it may have been carried out, and the other kinds of fault where it was not.
-        """
+    ) -> Response:
+        """A call that creates or deletes; `again`: it is idempotent. Raises LostAnswer if it may have been executed."""
         attempts = self.attempts if again else 1
-        await self.run_in_thread(lambda: self._ready(region, service), region)  # what fails here was never sent
+        await self.run_in_thread(
+            lambda: self._check_service(region, service), region
+        )  # if this fails, nothing was sent
         return await self.run_in_thread(
             lambda: self._call(region, service, method, path, body, {}, attempts, changes=True), region, changes=True
         )
 
     async def delete(self, region: str, service: str, path: str) -> bool:
-        """Ask for something to be deleted; False where it was not there."""
-        return await unless_missing(self.change(region, service, "DELETE", path, again=True)) is not None
+        """Requests the deletion of a resource; False if it did not exist."""
+        return await none_if_missing(self.change(region, service, "DELETE", path, again=True)) is not None
 
     async def pages(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
-        """A whole list, all of its pages; raises IncompleteListing where it does not come whole."""
-        return await self.run_in_thread(lambda: self.pages_now(region, service, path, key, **params), region)
+        """A complete list, all of its pages; raises IncompleteListing."""
+        return await self.run_in_thread(lambda: self.pages_blocking(region, service, path, key, **params), region)
 
-    def pages_now(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
-        """`pages`, in this thread. Each page has its own deadline: run it in a thread of `blocking_calls`."""
+    def pages_blocking(self, region: str, service: str, path: str, key: str, **params: Any) -> list[Any]:
+        """`pages` in this thread. Each page has its own deadline, so run it in a thread of `blocking_calls`."""
 
         def fetch(link: str) -> tuple[list[Any], str]:
-            response = self.read_now(region, service, path, **params | dict(parse_qsl(urlsplit(link).query)))
+            response = self.read_blocking(region, service, path, **params | dict(parse_qsl(urlsplit(link).query)))
             page = response.get(key)
             if not isinstance(page, list):
-                raise IncompleteListing.at(self.place(region), f"{path} answered without {key}", "ask again")
-            return page, _next(response, key)
+                raise IncompleteListing.at(self.location(region), f"{path} answered without {key}", "ask again")
+            return page, _next_link(response, key)
 
-        return all_pages(fetch, "", self.place(region), path)
+        return fetch_pages(fetch, "", self.location(region), path)
 
     async def own(self, region: str, path: str, key: str) -> list[Any]:
-        """A whole list of Neutron's, without what is of other projects: an administrator is shown those too."""
+        """A complete list of Neutron without other projects' resources, which administrators see too."""
         listed = await self.pages(region, NETWORK, path, key)
-        project, _ = await self.run_in_thread(self.project_now, region)
+        project, _ = await self.run_in_thread(self.project, region)
         return [one for one in listed if (one.get("project_id") or one.get("tenant_id") or project) == project]
 
     def forget(self) -> None:
-        """Read the settings anew at the next call."""
+        """Drops the settings and endpoints; the next call reads them again."""
         with self._lock:
             self._clouds.clear()
-            self._doors.clear()
+            self._endpoints.clear()
 
-    def _ready(self, region: str, service: str) -> Door:
-        """Credentials that are taken, and a service that is there."""
-        door = self.door_now(region, service)
-        if door is None:
+    def _check_service(self, region: str, service: str) -> ServiceEndpoint:
+        """Checks credentials and service; returns the service's endpoint."""
+        endpoint = self.service_endpoint(region, service)
+        if endpoint is None:
             what = f"this cloud has no {service} there"
-            raise Refused.at(self.place(region), what, "see 'openstack catalog list'")
-        self.guarded(lambda: self._authorised(region), fault_of, region)
-        return door
+            raise Refused.at(self.location(region), what, "see 'openstack catalog list'")
+        self.call_library(lambda: self._token_headers(region), fault_of, region)
+        return endpoint
 
-    def _authorised(self, region: str, refused: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The headers that carry the token of a region: another one than was `refused`, renewed once for all threads.
+    def _token_headers(self, region: str, refused: Mapping[str, str] | None = None) -> dict[str, str]:
+        """The token headers of a region; if they equal `refused`, renewed once for all threads.
 
-        The library keeps one token for all threads, and drops it in one while another is about to read it.
+        The library shares one token among all threads, and may drop it in one while another is about to read it.
         """
         with self._lock:
             session = self._cloud(region).get_session()
@@ -241,73 +241,73 @@ class Sdk(SdkClient):
     def _call(
         self, region: str, service: str, method: str, path: str, body: Any, params: Mapping[str, Any], attempts: int,
         *, changes: bool = False,
-    ) -> Answer:  # fmt: skip
-        door = self._ready(region, service)
+    ) -> Response:  # fmt: skip
+        endpoint = self._check_service(region, service)
 
         def once(token: Mapping[str, str]) -> Any:
             return self._cloud(region).get_session().request(
-                door.url + path,
+                endpoint.url + path,
                 method,
                 json=body,
                 params=dict(params) or None,
                 headers={"Accept": "application/json", **token},
                 authenticated=False,  # the token is in the headers
-                microversion=door.microversion,
-                microversion_service_type=service if door.microversion else None,
+                microversion=endpoint.microversion,
+                microversion_service_type=service if endpoint.microversion else None,
                 timeout=self.deadline_s,
                 raise_exc=False,
                 redirect=False,
                 connect_retries=attempts - 1,
                 status_code_retries=attempts - 1,
                 retriable_status_codes=[500, 502, 503, 504],
-                log=False,  # a request holds keys
+                log=False,  # requests contain keys
             )  # fmt: skip
 
-        def sent() -> Answer:
-            token = self._authorised(region)
-            answer = once(token)
-            if answer.status_code == 401:  # refused unread
-                answer = once(self._authorised(region, refused=token))
-            self.date = answer.headers.get("Date", "")
-            return parse_response(answer, self.place(region), changes=changes)
+        def sent() -> Response:
+            token = self._token_headers(region)
+            response = once(token)
+            if response.status_code == 401:  # refused before execution
+                response = once(self._token_headers(region, refused=token))
+            self.date = response.headers.get("Date", "")
+            return parse_response(response, self.location(region), changes=changes)
 
-        return self.guarded(sent, fault_of, region, changes=changes)
+        return self.call_library(sent, fault_of, region, changes=changes)
 
     def _cloud(self, region: str) -> Any:
-        """The settings for a region, `` for the one that they name themselves."""
+        """The settings for a region, empty for their default region."""
         with self._lock:
             if region not in self._clouds:
-                self._clouds[region] = self.guarded(lambda: _settings(self.name, region), fault_of, region)
+                self._clouds[region] = self.call_library(lambda: _settings(self.name, region), fault_of, region)
             return self._clouds[region]
 
 
-def _next(answer: Answer, key: str) -> str:
-    """Where the next page is, as Nova, Neutron and Cinder say it (`servers_links`), or Glance (`next`)."""
-    links = answer.get(f"{key}_links") or ()
-    named = next((str(one.get("href", "")) for one in links if one.get("rel") == "next"), "")
-    return named or str(answer.get("next") or "")
+def _next_link(response: Response, key: str) -> str:
+    """The link of the next page in a response of Nova, Neutron and Cinder (`servers_links`), or Glance (`next`)."""
+    links = response.get(f"{key}_links") or ()
+    link = next((str(one.get("href", "")) for one in links if one.get("rel") == "next"), "")
+    return link or str(response.get("next") or "")
 
 
 def _settings(name: str, region: str) -> Any:
-    """The cloud that the environment or clouds.yaml names, which logs nothing below errors: those are told by us."""
-    if find_spec("openstack") is not None and not may_be_there():
+    """The cloud in the environment or clouds.yaml; limits its logging to errors, which we report ourselves."""
+    if find_spec("openstack") is not None and not may_have_settings():
         raise NoCredentials.at(name, "there are no settings", SET)
     import_modules("openstack.config", "openstack.exceptions", "keystoneauth1.exceptions")
     import openstack.config
     import openstack.exceptions
 
     limit_logging(*_NOISY, level=logging.ERROR)
-    # The library warns of what it does itself.
+    # The library triggers these warnings itself.
     warnings.filterwarnings("ignore", category=PendingDeprecationWarning, module=r"openstack\.")
     settings = openstack.config.OpenStackConfig(app_name="cloudcmp")
-    # A cloud of the provider's own name, so that two of them can be in one study.
+    # Prefer a cloud with the provider's own name, so that one study can use two of them.
     own: dict[str, Any] = {"cloud": name} if name != OPENSTACK and name in settings.get_cloud_names() else {}
     if not region:
         return settings.get_one(**own)
     try:
         return settings.get_one(region_name=region, **own)
     except openstack.exceptions.ConfigException:
-        # Only the regions that are named there are known to it; the catalogue has more.
+        # The settings know only the regions listed there; the catalogue has more.
         cloud = settings.get_one(**own)
         cloud.config["region_name"] = region
         return cloud

@@ -1,3 +1,3 @@
-"""Virtual machines on this host, as a provider like any other."""
+"""The driver for virtual machines on this host."""
 
 from cloudcmp.provider.qemu.cloud import QemuProvider

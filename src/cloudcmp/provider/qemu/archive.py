@@ -1,7 +1,7 @@
-"""The archive that Linux takes its first file system from: cpio, new ASCII format.
+"""Packs Linux's initial file system: a cpio archive in the new ASCII format.
 
-The kernel reads several of them one after the other, later files over earlier ones; so a machine's own few files are
-appended to an image that all machines share. Source: Documentation/driver-api/early-userspace in the kernel.
+The kernel reads several archives in sequence, so a machine's own files are appended to an image that all machines
+share. Source: Documentation/driver-api/early-userspace in the kernel.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,9 +14,9 @@ _DIRECTORY, _FILE, _LINK, _DEVICE = 0o040000, 0o100000, 0o120000, 0o020000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing in an archive: its path without a leading slash, its type and permission bits, and its bytes.
+    """An archive entry: its path without a leading slash, its type and permission bits, and its content.
 
-    For a link the bytes are its target; `device` is the major and minor number of a character device.
+    The content of a link is its target; `device` is the major and minor number of a character device.
     """
 
     path: str
@@ -42,14 +42,14 @@ def link(path: str, target: str) -> Entry:
 
 
 def console() -> Entry:
-    """The device that the first process speaks through."""
+    """The device of the first process's console."""
     return Entry("dev/console", _DEVICE | 0o600, device=(5, 1))
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
-    """The archive of all entries, sorted, each folder made before what is in it, all times zero.
+    """The archive of all entries, sorted, parents first, with all times zero; equal entries give equal bytes.
 
-    The same entries give the same bytes. A path given twice is a mistake of the caller and raises ValueError.
+    Raises ValueError for a path that is given twice.
     """
     chosen: dict[str, Entry] = {}
     for entry in entries:
@@ -63,7 +63,7 @@ def pack(entries: Iterable[Entry]) -> bytes:
     pieces = [piece for number, entry in enumerate(ordered, 1) for piece in _member(number, entry)]
     pieces += _member(0, Entry("TRAILER!!!", 0))
     data = b"".join(pieces)
-    # The next archive begins at a word's border; a block is what tools expect.
+    # The next archive begins at a word boundary; tools expect whole blocks.
     return data + bytes(-len(data) % 512)
 
 
@@ -83,8 +83,8 @@ def _member(number: int, entry: Entry) -> Iterator[bytes]:
     yield entry.data + bytes(-len(entry.data) % 4)
 
 
-def taken(root: Path, paths: Mapping[str, str]) -> Iterator[Entry]:
-    """Files of a folder as entries: path in the archive to path in the folder; a link becomes what it leads to."""
+def read_files(root: Path, paths: Mapping[str, str]) -> Iterator[Entry]:
+    """Files of a folder as entries: maps paths in the archive to paths in the folder; follows links."""
     for path, source in paths.items():
         place = root / source
         yield file(path, place.read_bytes(), 0o755 if place.stat().st_mode & 0o111 else 0o644)

@@ -1,4 +1,4 @@
-"""What a guest boots from: the small image and a few files of its own, or a disk image and a seed for cloud-init."""
+"""The boot media of a guest: the small image with a few own files, or a disk image with a cloud-init seed."""
 
 import json
 import shutil
@@ -13,43 +13,43 @@ from cloudcmp.provider.qemu.image import Image
 from cloudcmp.provider.qemu.machine import OUT_MAC, mac_of
 from cloudcmp.provider.qemu.media import nocloud, overlay
 
-VOLUME_BYTES = 2**30  # of a volume whose size is not said
+VOLUME_BYTES = 2**30  # the default size of a volume
 _STATE_BYTES = 64 * 1024
 _CONSOLE = "console=ttyS0 quiet panic=1 no_timer_check"
 
 
 @dataclass(frozen=True, slots=True)
 class DiskImage:
-    """A disk image with cloud-init in it; with a kernel and its first archive where it has no boot loader."""
+    """A disk image with cloud-init; also a kernel and an initial archive if it has no boot loader."""
 
     disk: Path
     kernel: Path | None = None
     initrd: Path | None = None
 
 
-def lay_out(
+def write_disks(
     folder: Path, image: Image | DiskImage, request: CreateRequest, ends_at: float, private_address: str
 ) -> tuple[str, ...]:
-    """Write a guest's disks into its folder; returns the words for qemu. A separate volume is always the last disk.
+    """Writes a guest's disks into its folder; returns the arguments for qemu. A separate volume is the last disk.
 
-    Raises Refused for what the image cannot do, and where it was given no way in.
+    Raises Refused for what the image does not support, and for a request without access.
     """
     if request.access is None:
         raise Refused.at("qemu", "a guest without keys could not be reached", "create it with access")
     if isinstance(image, Image):
-        words = _small(folder, image, request, ends_at, private_address)
+        arguments = _write_small(folder, image, request, ends_at, private_address)
     else:
-        words = _disk_image(folder, image, request, private_address)
+        arguments = _write_full(folder, image, request, private_address)
     volume = request.volume
     if volume is not None and not volume.root:
-        blank(folder / "volume", volume.size_bytes or VOLUME_BYTES)
-        words += drive("volume")
-    return tuple(words)
+        create_blank_disk(folder / "volume", volume.size_bytes or VOLUME_BYTES)
+        arguments += drive_arguments("volume")
+    return tuple(arguments)
 
 
-def _small(folder: Path, image: Image, request: CreateRequest, ends_at: float, private_address: str) -> list[str]:
+def _write_small(folder: Path, image: Image, request: CreateRequest, ends_at: float, private_address: str) -> list[str]:
     if request.volume is not None and request.volume.root:
-        raise Refused.at("qemu", "the small image has no disk under its system", "choose another image, or root: false")
+        raise Refused.at("qemu", "the small image has no system disk", "choose another image, or root: false")
     if request.access is None:
         raise ValueError(request.slot)
     texts = {
@@ -63,11 +63,11 @@ def _small(folder: Path, image: Image, request: CreateRequest, ends_at: float, p
     place.chmod(0o600)
     with place.open("ab") as file:
         file.write(archive.pack(entries))
-    blank(folder / "state", _STATE_BYTES)
-    return ["-kernel", str(image.kernel), "-initrd", "initrd", "-append", _CONSOLE, *drive("state")]
+    create_blank_disk(folder / "state", _STATE_BYTES)
+    return ["-kernel", str(image.kernel), "-initrd", "initrd", "-append", _CONSOLE, *drive_arguments("state")]
 
 
-def _disk_image(folder: Path, image: DiskImage, request: CreateRequest, private_address: str) -> list[str]:
+def _write_full(folder: Path, image: DiskImage, request: CreateRequest, private_address: str) -> list[str]:
     size_bytes = request.volume.size_bytes if request.volume is not None and request.volume.root else None
     overlay(folder / "root", image.disk, size_bytes)
     if request.access is None:
@@ -75,16 +75,16 @@ def _disk_image(folder: Path, image: DiskImage, request: CreateRequest, private_
     seed = folder / "seed"
     seed.touch(0o600)
     seed.write_bytes(nocloud(_nocloud_texts(request, request.access.user_data, private_address)))
-    words = [*drive("root", "qcow2"), *drive("seed", readonly=True)]
+    arguments = [*drive_arguments("root", "qcow2"), *drive_arguments("seed", readonly=True)]
     if image.kernel is not None:
-        words += ["-kernel", str(image.kernel), "-append", f"root=/dev/vda rw {_CONSOLE}"]
+        arguments += ["-kernel", str(image.kernel), "-append", f"root=/dev/vda rw {_CONSOLE}"]
     if image.initrd is not None:
-        words += ["-initrd", str(image.initrd)]
-    return words
+        arguments += ["-initrd", str(image.initrd)]
+    return arguments
 
 
 def _nocloud_texts(request: CreateRequest, user_data: str, private_address: str) -> Mapping[str, str]:
-    """What cloud-init reads; the first network card asks for its address, the second has the study's own."""
+    """The files for cloud-init; the first network card uses DHCP, the second has the study's private address."""
     network = {
         "version": 2,
         "ethernets": {
@@ -96,15 +96,15 @@ def _nocloud_texts(request: CreateRequest, user_data: str, private_address: str)
     return {"user-data": user_data, "meta-data": json.dumps(name), "network-config": json.dumps(network)}
 
 
-def blank(place: Path, size_bytes: int) -> None:
-    """A disk of zeros that takes no space until it is written to."""
+def create_blank_disk(place: Path, size_bytes: int) -> None:
+    """Creates a sparse disk of zeros."""
     with place.open("wb") as file:
         file.truncate(size_bytes)
     place.chmod(0o600)
 
 
-def drive(name: str, form: str = "raw", *, readonly: bool = False) -> list[str]:
-    """The words for a disk in the guest's folder."""
+def drive_arguments(name: str, form: str = "raw", *, readonly: bool = False) -> list[str]:
+    """The arguments for a disk in the guest's folder."""
     mode = "on" if readonly else "off"
     return [
         "-drive", f"file={name},id={name},if=none,format={form},readonly={mode}",

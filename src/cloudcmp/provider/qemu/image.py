@@ -1,7 +1,7 @@
-"""The small guest image: a Debian cloud kernel with busybox, dropbear and our own few scripts, all in memory.
+"""The small guest image: a Debian cloud kernel with busybox, dropbear and our own scripts, all in memory.
 
-It is built from the system's own packages at its first use and kept in the cache folder under a name derived from its
-recipe and its content. It boots in 128 MB with one processor. It is no Debian system: see `cloud_image` for those.
+It is built from the system's packages on first use, and cached under a name derived from its recipe and its content. It
+boots in 128 MB with one processor. It is no complete Debian system: see `debian` for that.
 """
 
 import fcntl
@@ -23,8 +23,8 @@ from cloudcmp.provider.qemu import archive
 from cloudcmp.provider.qemu.archive import Entry
 from cloudcmp.provider.qemu.packages import Package, Packages, libraries
 
-_WANTED = ("linux-image-cloud-amd64", "busybox-static", "dropbear-bin", "e2fsprogs")
-_ALSO = ("lib", "zlib", "linux-image-")
+_PACKAGES = ("linux-image-cloud-amd64", "busybox-static", "dropbear-bin", "e2fsprogs")
+_DEPENDENCIES = ("lib", "zlib", "linux-image-")
 _MODULES = ("virtio_pci", "virtio_blk", "virtio_net", "virtio-rng")
 _PROGRAMS = ("dropbear", "dropbearkey", "dropbearconvert", "mke2fs")
 _SCRIPTS = {"init": "init.sh", "usr/local/sbin/cloudcmp-host": "host.sh", "usr/bin/sudo": "sudo.sh"}
@@ -41,7 +41,7 @@ _FOLDERS = ("proc", "sys", "run", "root", "mnt")
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A built image: its kernel, its first archive, and what it was made of. `digest` is over both files."""
+    """A built image: its kernel, its initial archive, and its packages. `digest` covers both files."""
 
     folder: Path
     digest: str
@@ -60,46 +60,46 @@ class Image:
 
 
 def cache_folder() -> Path:
-    """Where images and fetched programs are kept: $XDG_CACHE_HOME or ~/.cache, cloudcmp/qemu."""
+    """The folder of images and fetched programs: cloudcmp/qemu in $XDG_CACHE_HOME or ~/.cache."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
     return Path(base) / "cloudcmp" / "qemu"
 
 
 def small_image(cache: Path | None = None) -> Image:
-    """The small image, built if it is not there yet: some seconds and about 40 MB of packages, once.
+    """The small image, built once if it is missing: some seconds and about 40 MB of packages.
 
-    Raises Refused where the packages cannot be had, StorageFault where it cannot be kept.
+    Raises Refused if packages are unavailable, StorageFault if it cannot be stored.
     """
     cache = cache or cache_folder()
-    return _read(once(cache, small_prefix(), lambda draft: _build(draft, cache)))
+    return _read(cached_build(cache, small_prefix(), lambda draft: _build(draft, cache)))
 
 
 def small_prefix() -> str:
-    """How the name of a kept small image begins that is made as it would be made now."""
+    """The name prefix of a cached small image of the current recipe."""
     return f"small-{recipe('image.py', 'archive.py', 'packages.py', *sorted(_SCRIPTS.values()))}-"
 
 
-def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
-    """The kept folder whose name begins with `prefix`; else `build` fills a draft, whose name it completes.
+def cached_build(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
+    """The cached folder with this name prefix; if missing, `build` fills a draft and returns the rest of the name.
 
-    The draft is renamed when it is whole; of two processes at once one builds and the other waits.
+    Renames the draft when it is complete; of two processes, one builds and the other waits.
     """
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if found := kept(cache, prefix):
+        if found := find_cached(cache, prefix):
             return found
-        with _alone(cache / f"{prefix}lock"):
-            if found := kept(cache, prefix):
+        with _lock(cache / f"{prefix}lock"):
+            if found := find_cached(cache, prefix):
                 return found
-            for left in cache.glob(f".{prefix}draft-*"):
-                _clear(left)
+            for stale in cache.glob(f".{prefix}draft-*"):
+                _remove_draft(stale)
             draft = Path(tempfile.mkdtemp(prefix=f".{prefix}draft-", dir=cache))
             try:
                 place = cache / f"{prefix}{build(draft)}"
-                _to_disk(draft)
+                _sync(draft)
                 draft.rename(place)
             finally:
-                _clear(draft)
+                _remove_draft(draft)
             return place
     except OSError as error:
         raise StorageFault.at(
@@ -107,29 +107,29 @@ def once(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
         ) from error
 
 
-def _clear(draft: Path) -> None:
-    """Remove a draft, if it is there; not one in which something is mounted: that would be removed with it."""
+def _remove_draft(draft: Path) -> None:
+    """Removes a draft, except with a mount in it, whose content would be removed too."""
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     if not any(Path(line.split()[4]).is_relative_to(draft) for line in mounts):
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def kept(cache: Path, prefix: str) -> Path | None:
-    """The newest finished folder of a prefix, None where there is none; only looks."""
+def find_cached(cache: Path, prefix: str) -> Path | None:
+    """The newest finished folder with a prefix, None if there is none; builds nothing."""
     folders = [folder for folder in cache.glob(f"{prefix}*") if folder.is_dir()]
     return max(folders, key=lambda folder: (folder.stat().st_mtime, folder.name), default=None)
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """One process at a time; the lock goes with its holder."""
+def _lock(lock: Path) -> Iterator[None]:
+    """Admits one process at a time; the lock ends with its holder."""
     with lock.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _to_disk(folder: Path) -> None:
-    """Have the kernel write a folder's files, so that a finished name never stands over unfinished files."""
+def _sync(folder: Path) -> None:
+    """Flushes a folder's files to disk, so that no finished name has unfinished files."""
     for path in [*(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()), folder]:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -139,20 +139,20 @@ def _to_disk(folder: Path) -> None:
 
 
 def recipe(*names: str) -> str:
-    """A name for how an image is made, from the texts that say it: another way is another image."""
+    """A digest of the source texts that define an image: a changed recipe is another image."""
     return hashlib.sha256("\0".join(script(name) for name in names).encode()).hexdigest()[:12]
 
 
 def script(name: str) -> str:
-    """A text of ours that lies beside this one."""
+    """The text of a file in this package."""
     return files("cloudcmp.provider.qemu").joinpath(name).read_text(encoding="utf-8")
 
 
 def _build(draft: Path, cache: Path) -> str:
-    """Fill a folder with the image; returns the name of its content."""
+    """Fills a folder with the image; returns the name of its content."""
     tree = draft / "tree"
     tree.mkdir()
-    packages = Packages(cache / "apt").unpack(_WANTED, _ALSO, tree)
+    packages = Packages(cache / "apt").unpack(_PACKAGES, _DEPENDENCIES, tree)
     (kernel,) = sorted(tree.glob("boot/vmlinuz-*"))[-1:]
     shutil.copyfile(kernel, draft / "vmlinuz")
     version = kernel.name.removeprefix("vmlinuz-")
@@ -165,7 +165,7 @@ def _build(draft: Path, cache: Path) -> str:
 
 
 def _entries(tree: Path, version: str) -> Iterator[Entry]:
-    """All that is in the image."""
+    """All entries of the image."""
     yield archive.console()
     yield from (archive.directory(path) for path in _FOLDERS)
     yield archive.directory("tmp", 0o1777)
@@ -175,35 +175,35 @@ def _entries(tree: Path, version: str) -> Iterator[Entry]:
     programs = {f"usr/sbin/{name}": _program(tree, name) for name in _PROGRAMS}
     shared = {f"lib/x86_64-linux-gnu/{Path(path).name}": path for path in libraries(tree, programs.values())}
     busybox = _program(tree, "busybox")
-    yield from archive.taken(tree, {**programs, **shared, "bin/busybox": busybox})
+    yield from archive.read_files(tree, {**programs, **shared, "bin/busybox": busybox})
     yield archive.link("lib64", "lib/x86_64-linux-gnu")
     yield archive.link("usr/sbin/mkfs.ext4", "mke2fs")
     yield archive.link("usr/bin/cloudcmp-host", "/usr/local/sbin/cloudcmp-host")
-    # Ours come first in the search path; of the applets only those are left out whose very place is taken.
+    # Our programs come first in PATH; only applets with exactly the same path are left out.
     listed = subprocess.run([tree / busybox, "--list-full"], capture_output=True, text=True, check=True)
-    taken = {*programs, *_SCRIPTS, "usr/sbin/mkfs.ext4", "bin/busybox"}
-    yield from (archive.link(path, "/bin/busybox") for path in listed.stdout.split() if path not in taken)
-    ordered = _in_order(tree / "lib/modules" / version)
+    used = {*programs, *_SCRIPTS, "usr/sbin/mkfs.ext4", "bin/busybox"}
+    yield from (archive.link(path, "/bin/busybox") for path in listed.stdout.split() if path not in used)
+    ordered = _order_modules(tree / "lib/modules" / version)
     yield archive.file("lib/modules/order", "".join(f"{module.stem}\n" for module in ordered).encode())
     for module in ordered:
         yield archive.file(f"lib/modules/{module.name}", module.read_bytes())
 
 
 def _program(tree: Path, name: str) -> str:
-    """Where a program is in the unpacked packages, as a path within them."""
+    """The path of a program within the unpacked packages."""
     for folder in ("usr/sbin", "usr/bin", "sbin", "bin"):
         if (tree / folder / name).is_file():
             return f"{folder}/{name}"
     raise Refused.at("qemu", f"{name} is not in the packages of this system", "use Debian 12's package sources")
 
 
-def _in_order(folder: Path) -> list[Path]:
-    """The kernel modules that we need, each after those that it depends on by its own word."""
+def _order_modules(folder: Path) -> list[Path]:
+    """The necessary kernel modules, each after its dependencies."""
     found = {path.stem: path for path in sorted(folder.rglob("*.ko"))}
     ordered: dict[str, Path] = {}
 
     def add(name: str) -> None:
-        # A name that is no file is built into the kernel; a file's name may have - where others write _.
+        # A module without a file is built into the kernel; file names may have - instead of _.
         path = found.get(name) or found.get(name.replace("_", "-"))
         if path is None or path.stem in ordered:
             return
@@ -218,7 +218,7 @@ def _in_order(folder: Path) -> list[Path]:
 
 
 def _read(folder: Path) -> Image:
-    """A kept image as its card describes it."""
+    """A cached image as its card describes it."""
     card = json.loads((folder / "image.json").read_text(encoding="utf-8"))
     packages = tuple(Package(**package) for package in card["packages"])
     return Image(folder, card["digest"], card["kernel"], packages)

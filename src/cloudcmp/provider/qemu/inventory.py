@@ -1,4 +1,4 @@
-"""Which guests there are: folders that were made for them, and processes that run them, with or without a folder."""
+"""Lists guests: their folders, and their processes with or without a folder."""
 
 import fcntl
 import hashlib
@@ -13,53 +13,53 @@ from cloudcmp.errors import IncompleteListing, NotOurs, StorageFault
 from cloudcmp.model.lease import INCOMPLETE, INSTANCE, TaggedResource
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, names_in, remove_folder
 from cloudcmp.provider.qemu.machine import CARD, Card, read_card
-from cloudcmp.provider.qemu.processes import Identity, Running, end, running
+from cloudcmp.provider.qemu.processes import Identity, RunningGuest, end_guest, list_running
 from cloudcmp.provider.qemu.sizes import REGION
 
 _ID = re.compile(r"vm-[0-9a-f]{16}")
 
 
 def state_folder() -> Path:
-    """Where guests have their folders: $XDG_STATE_HOME or ~/.local/state, cloudcmp/qemu."""
+    """The parent of the guests' folders: cloudcmp/qemu in $XDG_STATE_HOME or ~/.local/state."""
     base = os.environ.get("XDG_STATE_HOME") or str(Path("~/.local/state").expanduser())
     return Path(base) / "cloudcmp" / "qemu"
 
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A guest: its folder if there is one, what its card says, and its process while it lives."""
+    """A guest: its folder, the identity on its card, and its process while it lives."""
 
     cloud_id: str
     folder: Path
     identity: Identity | None
-    process: Running | None
+    process: RunningGuest | None
 
-    def found(self) -> TaggedResource:
-        """The guest as a provider lists it; one whose card was never finished has its id as its name."""
+    def to_resource(self) -> TaggedResource:
+        """The guest as a listed resource; without a complete card, its id is its name."""
         state = "running" if self.process else "stopped"
         if self.identity is None:
             return TaggedResource(self.cloud_id, self.cloud_id, None, (), INCOMPLETE, INSTANCE, REGION)
-        who = self.identity
-        return TaggedResource(self.cloud_id, who.name, who.token, who.tags, state, INSTANCE, REGION, who.offering)
+        card = self.identity
+        return TaggedResource(self.cloud_id, card.name, card.token, card.tags, state, INSTANCE, REGION, card.offering)
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The guests under one folder. Those that run elsewhere are seen too, but only when all are asked for."""
+    """The guests below one folder, and on request the guests elsewhere."""
 
     root: Path
 
     def id_of(self, token: str) -> str:
-        """The id of the one guest that a token can have here."""
+        """The id of a token's guest."""
         return "vm-" + hashlib.sha256(f"{self.root}\0{token}".encode()).hexdigest()[:16]
 
     def folder(self, cloud_id: str) -> Path:
-        """Where a guest of an id has its folder."""
+        """The folder of a guest's id."""
         return self.root / cloud_id
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """One maker at a time; the lock goes with its holder."""
+    def lock(self) -> Iterator[None]:
+        """Admits one creating process at a time; the lock ends with its holder."""
         try:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             with (self.root / "lock").open("w") as file:
@@ -70,11 +70,11 @@ class Inventory:
             raise StorageFault.at(str(self.root), fault, "set XDG_STATE_HOME to another folder") from error
 
     def all(self, *, elsewhere: bool = False) -> tuple[Guest, ...]:
-        """Every guest here, and with `elsewhere` every one that runs on this host for this user.
+        """Every guest here; with `elsewhere`, also every guest that runs on this host for this user.
 
-        Raises IncompleteListing where the folder cannot be read.
+        Raises IncompleteListing if the folder cannot be read.
         """
-        live = {one.identity.cloud_id: one for one in running() if elsewhere or one.folder.parent == self.root}
+        live = {one.identity.cloud_id: one for one in list_running() if elsewhere or one.folder.parent == self.root}
         guests = [Guest(one.identity.cloud_id, one.folder, one.identity, one) for one in live.values()]
         for cloud_id in self._folders():
             if cloud_id not in live:
@@ -83,24 +83,24 @@ class Inventory:
         return tuple(sorted(guests, key=lambda guest: guest.cloud_id))
 
     def one(self, cloud_id: str) -> Guest | None:
-        """The guest of an id, wherever it runs; None where there is neither a process nor a folder."""
+        """The guest of an id, here or elsewhere; None without process and folder."""
         if not _ID.fullmatch(cloud_id):
             return None
         return next((guest for guest in self.all(elsewhere=True) if guest.cloud_id == cloud_id), None)
 
     def card(self, cloud_id: str) -> Card | None:
-        """What was written down about a guest; None where it cannot be read."""
+        """The card of a guest; None if it cannot be read."""
         return read_card(self.folder(cloud_id))
 
     def remove(self, guest: Guest) -> None:
-        """End a guest's process and remove its folder: only one that holds its card, or nothing but a torn one.
+        """Ends a guest's process and removes its folder, if it holds its card or only an incomplete one.
 
-        Raises ProviderFault where the process will not end, NotOurs where the folder holds anything else, and
-        StorageFault where it cannot be removed.
+        Raises ProviderFault if the process does not end, NotOurs if the folder holds anything else, and StorageFault if
+        it cannot be removed.
         """
         if guest.process is not None:
-            end(guest.process)
-        own = _is_of(guest, read_card(guest.folder))
+            end_guest(guest.process)
+        own = _is_card_of(guest, read_card(guest.folder))
         if guest.folder != self.folder(guest.cloud_id) and not own:
             return
         name = guest.folder.name
@@ -114,9 +114,9 @@ class Inventory:
             pass
         except OSError as error:
             raise StorageFault.at(str(guest.folder), error.strerror or str(error), "remove it by hand") from error
-        # A maker that was killed a moment ago may have had its qemu on the way; without its folder none can start.
-        for late in [one for one in running() if one.identity.cloud_id == guest.cloud_id]:
-            end(late)
+        # A creator that was just killed may have been starting qemu; without a folder no other can start.
+        for late in [one for one in list_running() if one.identity.cloud_id == guest.cloud_id]:
+            end_guest(late)
 
     def _folders(self) -> list[str]:
         try:
@@ -130,6 +130,6 @@ class Inventory:
             ) from error
 
 
-def _is_of(guest: Guest, card: Card | None) -> bool:
-    """Whether a card is a guest's own."""
+def _is_card_of(guest: Guest, card: Card | None) -> bool:
+    """True if a card is a guest's own."""
     return card is not None and card.identity.cloud_id == guest.cloud_id

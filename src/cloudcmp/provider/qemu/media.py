@@ -1,4 +1,4 @@
-"""Disks of a guest made from a user's image: an overlay over the image, and the seed that cloud-init reads."""
+"""Guest disks for a user's image: an overlay over the image, and the seed for cloud-init."""
 
 import struct
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from cloudcmp.errors import Refused
 _CLUSTER = 65536
 _QCOW2 = b"QFI\xfb"
 _SECTOR = 2048
-_FIRST = 16  # sectors before the first descriptor are the system's
+_FIRST = 16  # the sectors before are reserved for the system
 _ROOT = _FIRST + 4  # after two descriptors and two tables of folders
 
 
 def image_format(image: Path) -> tuple[str, int]:
-    """The format of a disk image, `qcow2` or `raw`, and the size in bytes of the disk that it holds.
+    """The format of a disk image, `qcow2` or `raw`, and the size in bytes of its disk.
 
-    Raises Refused for a file that is not there or cannot be read, and for an image that stands on another one.
+    Raises Refused for an unreadable file, and for an image with a backing file.
     """
     try:
         with image.open("rb") as file:
@@ -29,15 +29,14 @@ def image_format(image: Path) -> tuple[str, int]:
             raise Refused.at(str(image), f"{size_bytes} bytes are no disk image", "name a qcow2 or raw image")
         return "raw", size_bytes
     if len(head) < 72 or struct.unpack_from(">Q", head, 8)[0]:
-        raise Refused.at(str(image), "the image is cut short, or stands on another one", "flatten it: qemu-img convert")
+        raise Refused.at(str(image), "the image is truncated, or has a backing file", "flatten it: qemu-img convert")
     return "qcow2", struct.unpack_from(">Q", head, 24)[0]
 
 
 def overlay(place: Path, image: Path, size_bytes: int | None = None) -> None:
-    """An empty qcow2 disk over an image, which stays as it is; at least as large as the image.
+    """Creates an empty qcow2 disk over an unchanged image; at least as large as the image.
 
     Source: the qcow2 specification in qemu's documentation (docs/interop/qcow2.txt), version 3.
-    Raises Refused where the image is larger than what was asked for.
     """
     form, least_bytes = image_format(image)
     size_bytes = max(least_bytes, size_bytes or 0)
@@ -65,7 +64,7 @@ def overlay(place: Path, image: Path, size_bytes: int | None = None) -> None:
 
 
 def nocloud(texts: Mapping[str, str]) -> bytes:
-    """A read-only disk labelled `cidata` with a few small files, from which cloud-init takes its data (NoCloud).
+    """A read-only disk labelled `cidata` with a few small files, the data source NoCloud of cloud-init.
 
     Source: ECMA-119 (ISO 9660); Linux shows the names in lower case and without their version.
     """
@@ -82,7 +81,7 @@ def nocloud(texts: Mapping[str, str]) -> bytes:
 
 
 def _volume(sectors: int, table_bytes: int) -> bytes:
-    """The primary volume descriptor: a label, a size, and where the tables and the one folder are."""
+    """The primary volume descriptor: label, size, and the positions of the tables and of the one folder."""
     table = _FIRST + 2
     unknown = b"0" * 16 + b"\0"
     return b"".join(
@@ -96,7 +95,7 @@ def _volume(sectors: int, table_bytes: int) -> bytes:
 
 
 def _record(name: bytes, at: int, size_bytes: int, *, folder: bool = False) -> bytes:
-    """One line of a folder."""
+    """A directory record."""
     fields = _both("I", at) + _both("I", size_bytes) + bytes(7) + bytes([2 if folder else 0, 0, 0]) + _both("H", 1)
     record = fields + bytes([len(name)]) + name
     record += bytes((len(record) + 2) % 2)
@@ -104,7 +103,7 @@ def _record(name: bytes, at: int, size_bytes: int, *, folder: bool = False) -> b
 
 
 def _both(kind: str, value: int) -> bytes:
-    """A number in both byte orders, as the format has it nearly everywhere."""
+    """A number in both byte orders, as most fields of the format."""
     return struct.pack("<" + kind, value) + struct.pack(">" + kind, value)
 
 

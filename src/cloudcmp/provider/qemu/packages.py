@@ -1,4 +1,4 @@
-"""Takes files out of the system's own Debian packages, without installing them and without being root."""
+"""Extracts files from the system's own Debian packages, without installing them and without root."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 from cloudcmp.errors import Refused
 
 _APT_S = 600.0
-_PLANNED = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) ")
+_INSTALL_LINE = re.compile(r"^Inst (?P<name>\S+) \((?P<version>\S+) ")
 _LIBRARIES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib", "usr/lib")
 _LOADER = "ld-linux-x86-64.so.2"
 
@@ -24,58 +24,58 @@ class Package:
 
 
 class Packages:
-    """The system's package sources. `lists` is a folder for package lists of our own, used where the system's fail."""
+    """The system's package sources. `lists` is a folder for our own package lists, used if the system's fail."""
 
     def __init__(self, lists: Path) -> None:
         self._lists = lists
         self._options: list[str] = ["-o", "APT::Sandbox::User=root", "-o", "Debug::NoLocking=1"]
         self._refreshed = False
 
-    def unpack(self, wanted: Sequence[str], also: Sequence[str], into: Path) -> tuple[Package, ...]:
-        """Fetch packages, and what they depend on as far as its name begins with one of `also`, and unpack them.
+    def unpack(self, names: Sequence[str], prefixes: Sequence[str], into: Path) -> tuple[Package, ...]:
+        """Fetches and unpacks packages, and those of their dependencies whose names begin with one of `prefixes`.
 
-        Returns what was unpacked, sorted. Raises Refused where there is no apt, or the packages cannot be had.
+        Returns the unpacked packages, sorted. Raises Refused without apt, or if the packages are unavailable.
         """
-        check_fetchable(wanted)
+        check_fetchable(names)
         store = into / ".packages"
         store.mkdir(parents=True)
-        chosen = self._fetch(wanted, also, store)
+        chosen = self._fetch(names, prefixes, store)
         for file in sorted(store.glob("*.deb")):
-            _said(["dpkg-deb", "-x", str(file), str(into)], store, "unpack a package")
+            _run(["dpkg-deb", "-x", str(file), str(into)], store, "unpack a package")
         shutil.rmtree(store)
         return chosen
 
-    def _fetch(self, wanted: Sequence[str], also: Sequence[str], store: Path) -> tuple[Package, ...]:
-        """Download; where the system's lists are empty or too old, once more with fresh lists of our own."""
+    def _fetch(self, names: Sequence[str], prefixes: Sequence[str], store: Path) -> tuple[Package, ...]:
+        """Downloads packages; if the system's lists are empty or too old, once more with our own lists."""
         try:
-            chosen = self._plan(wanted, also)
+            chosen = self._plan(names, prefixes)
             exact = [f"{package.name}={package.version}" for package in chosen]
-            self._apt(["download", "-q", *exact], store, f"fetch {', '.join(wanted)}")
+            self._apt(["download", "-q", *exact], store, f"fetch {', '.join(names)}")
         except Refused:
             if self._refreshed:
                 raise
             self._refresh()
-            return self._fetch(wanted, also, store)
+            return self._fetch(names, prefixes, store)
         return chosen
 
-    def _plan(self, wanted: Sequence[str], also: Sequence[str]) -> tuple[Package, ...]:
-        """What apt would install on an empty system, as far as we want it."""
+    def _plan(self, names: Sequence[str], prefixes: Sequence[str]) -> tuple[Package, ...]:
+        """The packages that apt would install on an empty system, limited to those that we need."""
         empty = ["-o", "Dir::State::status=/dev/null", "--no-install-recommends"]
-        said = self._apt(["-s", *empty, "install", *wanted], Path("/"), f"resolve {', '.join(wanted)}")
-        planned = (match for line in said.splitlines() if (match := _PLANNED.match(line)))
+        output = self._apt(["-s", *empty, "install", *names], Path("/"), f"resolve {', '.join(names)}")
+        planned = (match for line in output.splitlines() if (match := _INSTALL_LINE.match(line)))
         return tuple(
             sorted(
                 (
                     Package(match["name"].removesuffix(":amd64"), match["version"])
                     for match in planned
-                    if match["name"] in wanted or match["name"].startswith(tuple(also))
+                    if match["name"] in names or match["name"].startswith(tuple(prefixes))
                 ),
                 key=lambda package: package.name,
             )
         )
 
     def _refresh(self) -> None:
-        """Fetch lists of our own from the system's sources; nobody but root may renew the system's."""
+        """Fetches our own package lists; only root may renew the system's."""
         self._refreshed = True
         (self._lists / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         (self._lists / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
@@ -83,30 +83,30 @@ class Packages:
         self._apt(["update", "-q"], Path("/"), "renew the package lists")
 
     def _apt(self, words: Sequence[str], folder: Path, what: str) -> str:
-        return _said(["apt-get", *self._options, *words], folder, what)
+        return _run(["apt-get", *self._options, *words], folder, what)
 
 
-def check_fetchable(wanted: Sequence[str]) -> None:
-    """Raise Refused where the tools are missing that packages are fetched and unpacked with; opens no connection."""
+def check_fetchable(names: Sequence[str]) -> None:
+    """Raises Refused if the tools to fetch and unpack packages are missing; opens no connection."""
     for tool in ("apt-get", "dpkg-deb"):
         if shutil.which(tool) is None:
             raise Refused.at(
-                "qemu", f"{tool} is not there to fetch {', '.join(wanted)}",
+                "qemu", f"{tool} is not there to fetch {', '.join(names)}",
                 "use a Debian or Ubuntu system, or install qemu-system-x86_64 and give an image of your own",
             )  # fmt: skip
 
 
 def libraries(root: Path, programs: Iterable[str]) -> tuple[str, ...]:
-    """The shared libraries, loader included, that programs of an unpacked tree need; paths within it, sorted."""
+    """The shared libraries, loader included, of programs in an unpacked tree; sorted paths within it."""
     loader = _loader(root)
     needed = {str(loader.relative_to(root))}
     for program in programs:
         command = [*run_from(root, "--list"), str(root / program)]
-        for line in _said(command, root, f"find the libraries of {program}").splitlines():
-            name, _, found = (word.strip() for word in line.split("(")[0].partition("=>"))
-            if found.startswith(str(root)):
-                needed.add(str(Path(found).relative_to(root)))
-            elif found:
+        for line in _run(command, root, f"find the libraries of {program}").splitlines():
+            name, _, path = (word.strip() for word in line.split("(")[0].partition("=>"))
+            if path.startswith(str(root)):
+                needed.add(str(Path(path).relative_to(root)))
+            elif path:
                 raise Refused.at(
                     "qemu",
                     f"{program} needs {name}, which is in none of its packages",
@@ -116,21 +116,21 @@ def libraries(root: Path, programs: Iterable[str]) -> tuple[str, ...]:
 
 
 def run_from(root: Path, program: str) -> list[str]:
-    """The words that run a program of an unpacked tree with its own libraries, whatever the system's are."""
+    """The command that runs a program of an unpacked tree with the tree's own libraries."""
     path = ":".join(str(root / folder) for folder in _LIBRARIES)
     return [str(_loader(root)), "--library-path", path, program if program.startswith("-") else str(root / program)]
 
 
 def _loader(root: Path) -> Path:
-    """The tree's own dynamic loader; the usual link to it is absolute and would lead out of the tree."""
+    """The tree's dynamic loader; the usual link to it is absolute and leads out of the tree."""
     for folder in _LIBRARIES:
         if (root / folder / _LOADER).is_file():
             return root / folder / _LOADER
     raise Refused.at("qemu", f"{_LOADER} is not in the packages", "see whether apt-get download libc6 works here")
 
 
-def _said(command: Sequence[str], folder: Path, what: str) -> str:
-    """What a command prints; raises Refused with the last line of its errors."""
+def _run(command: Sequence[str], folder: Path, what: str) -> str:
+    """The output of a command; raises Refused with the last line of its errors."""
     environ = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
     try:
         done = subprocess.run(

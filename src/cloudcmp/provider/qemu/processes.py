@@ -1,4 +1,4 @@
-"""The guests that run on this host, found by what their qemu was started with, whoever started it and from where."""
+"""Finds the guests that run on this host by their qemu arguments, however they were started."""
 
 import contextlib
 import itertools
@@ -15,14 +15,14 @@ from cloudcmp.errors import ProviderFault
 
 _MARK = "name=opt/cloudcmp,string="
 _DELETED = " (deleted)"
-_STARTERS = (b"timeout", b"sh")  # the same words stand in the argv of what starts qemu and limits its time
+_STARTERS = (b"timeout", b"sh")  # qemu's starter and its time limit have the same arguments in their argv
 _QUIT_S = 2.0
 _END_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a guest is, as its qemu's argv tells it: nothing secret is in there."""
+    """The identity of a guest in its qemu's argv, without secrets."""
 
     cloud_id: str
     name: str
@@ -30,8 +30,8 @@ class Identity:
     offering: str
     tags: tuple[tuple[str, str], ...]
 
-    def words(self) -> list[str]:
-        """The identity as words for qemu; a comma within them is written twice."""
+    def arguments(self) -> list[str]:
+        """The identity as qemu arguments, with doubled commas."""
         card = {"id": self.cloud_id, "name": self.name, "token": self.token, "offering": self.offering,
                 "tags": dict(self.tags)}  # fmt: skip
         text = json.dumps(card, sort_keys=True, separators=(",", ":"))
@@ -39,7 +39,7 @@ class Identity:
 
     @classmethod
     def of(cls, argv: list[str]) -> "Identity | None":
-        """The identity in an argv; None for any other process and for one whose words cannot be read."""
+        """The identity in an argv; None for a foreign process and for unreadable arguments."""
         for before, word in itertools.pairwise(argv):
             if before == "-fw_cfg" and word.startswith(_MARK):
                 try:
@@ -50,7 +50,7 @@ class Identity:
 
 
 def identity_of(card: dict[str, object]) -> Identity:
-    """The identity that a card holds; raises KeyError, TypeError or ValueError for one that holds none."""
+    """The identity on a card; raises KeyError, TypeError or ValueError if it holds none."""
     tags = card["tags"]
     if not isinstance(tags, dict):
         raise TypeError("tags")
@@ -59,22 +59,22 @@ def identity_of(card: dict[str, object]) -> Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A live qemu of ours and the folder that it works in, which may be gone by now."""
+class RunningGuest:
+    """A live qemu of ours and its working folder, which may be gone by now."""
 
     pid: int
     identity: Identity
     folder: Path
 
 
-def running() -> Iterator[Running]:
-    """Every live guest of this user; another user's could not be ended by us anyway."""
+def list_running() -> Iterator[RunningGuest]:
+    """Every live guest of this user; we could not end another user's."""
     for name in os.listdir("/proc"):  # noqa: PTH208 - a thousand Path objects for as many strings
-        if name.isdigit() and (found := _look(int(name))) is not None:
-            yield found
+        if name.isdigit() and (guest := _read_process(int(name))) is not None:
+            yield guest
 
 
-def _look(pid: int) -> Running | None:
+def _read_process(pid: int) -> RunningGuest | None:
     process = Path("/proc") / str(pid)
     try:
         raw = (process / "cmdline").read_bytes()
@@ -88,28 +88,28 @@ def _look(pid: int) -> Running | None:
         state = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except OSError:
         return None
-    return None if identity is None or state in {"Z", "X"} else Running(pid, identity, Path(folder))
+    return None if identity is None or state in {"Z", "X"} else RunningGuest(pid, identity, Path(folder))
 
 
-def end(guest: Running) -> None:
-    """Have qemu quit, else kill it, and wait until it is gone; raises ProviderFault where it will not go.
+def end_guest(guest: RunningGuest) -> None:
+    """Ends qemu by its quit command, else by a signal, and waits; raises ProviderFault if it does not end.
 
-    A guest that hangs or is stopped is killed. Being sure of whom we kill comes from a descriptor of the process.
+    A process descriptor ensures that only this process is killed.
     """
     try:
         descriptor = os.pidfd_open(guest.pid)
     except OSError:
         return
     try:
-        if _look(guest.pid) != guest:
+        if _read_process(guest.pid) != guest:
             return
         with contextlib.suppress(ProviderFault):
-            ask(guest.folder, "quit", wait_s=_QUIT_S)
-            if _gone(guest, _QUIT_S):
+            query(guest.folder, "quit", wait_s=_QUIT_S)
+            if _wait_until_gone(guest, _QUIT_S):
                 return
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        if not _gone(guest, _END_S):
+        if not _wait_until_gone(guest, _END_S):
             raise ProviderFault.at(
                 guest.identity.cloud_id, f"qemu (process {guest.pid}) will not end", "see what it waits for"
             )
@@ -117,17 +117,17 @@ def end(guest: Running) -> None:
         os.close(descriptor)
 
 
-def _gone(guest: Running, wait_s: float) -> bool:
+def _wait_until_gone(guest: RunningGuest, wait_s: float) -> bool:
     deadline = time.monotonic() + wait_s
-    while _look(guest.pid) == guest:
+    while _read_process(guest.pid) == guest:
         if time.monotonic() > deadline:
             return False
         time.sleep(0.01)
     return True
 
 
-def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = None, *, wait_s: float = 5.0) -> object:
-    """One command to a guest's qemu (QMP) and what it returns; raises ProviderFault where none answers in time.
+def query(folder: Path, command: str, arguments: Mapping[str, object] | None = None, *, wait_s: float = 5.0) -> object:
+    """Sends a command to a guest's qemu (QMP), and returns its result; raises ProviderFault without a response in time.
 
     Source: the QEMU Machine Protocol specification, in qemu's documentation.
     """
@@ -135,37 +135,37 @@ def ask(folder: Path, command: str, arguments: Mapping[str, object] | None = Non
     try:
         inside = os.open(folder, os.O_PATH | os.O_DIRECTORY)
         try:
-            with socket.socket(socket.AF_UNIX) as line:
-                line.settimeout(wait_s)
-                # Through the descriptor: the path of a socket may have no more than 107 bytes.
-                line.connect(f"/proc/self/fd/{inside}/qmp")
-                answers = _answers(line, deadline)
-                next(answers)
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(wait_s)
+                # Through the descriptor, because a socket's path has at most 107 bytes.
+                connection.connect(f"/proc/self/fd/{inside}/qmp")
+                responses = _responses(connection, deadline)
+                next(responses)
                 for name, more in (("qmp_capabilities", None), (command, arguments)):
-                    line.sendall(json.dumps({"execute": name, "arguments": dict(more or {})}).encode() + b"\n")
-                    answer = next(answers)
-                return answer
+                    connection.sendall(json.dumps({"execute": name, "arguments": dict(more or {})}).encode() + b"\n")
+                    response = next(responses)
+                return response
         finally:
             os.close(inside)
     except (OSError, ValueError, StopIteration) as error:
         raise ProviderFault.at(str(folder), f"qemu does not answer: {error}", "see qemu.log there") from error
 
 
-def _answers(line: socket.socket, deadline: float) -> Iterator[object]:
-    """The greeting and the answers that come, without the events between them."""
-    waiting = b""
+def _responses(line: socket.socket, deadline: float) -> Iterator[object]:
+    """The greeting and the responses, without the events between them."""
+    buffer = b""
     while True:
-        text, newline, rest = waiting.partition(b"\n")
+        text, newline, rest = buffer.partition(b"\n")
         if newline:
-            waiting = rest
-            said = json.loads(text)
-            if "error" in said:
-                raise ValueError(said["error"].get("desc", "an error"))
-            if "event" not in said:
-                yield said.get("return")
+            buffer = rest
+            message = json.loads(text)
+            if "error" in message:
+                raise ValueError(message["error"].get("desc", "an error"))
+            if "event" not in message:
+                yield message.get("return")
             continue
         line.settimeout(max(0.001, deadline - time.monotonic()))
         piece = line.recv(65536)
         if not piece:
             return
-        waiting += piece
+        buffer += piece

@@ -1,4 +1,4 @@
-"""Finds qemu, or fetches it from the system's package sources, and tells whether KVM really boots a guest."""
+"""Finds qemu, or fetches it from the system's package sources, and tests whether KVM boots a guest."""
 
 import json
 import os
@@ -13,134 +13,134 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cloudcmp.errors import Refused
-from cloudcmp.provider.qemu.image import Image, kept, once
+from cloudcmp.provider.qemu.image import Image, cached_build, find_cached
 from cloudcmp.provider.qemu.packages import Packages, check_fetchable, run_from
 
 PROGRAM = "qemu-system-x86_64"
-_WANTED = ("qemu-system-x86",)
-_ALSO = ("lib", "zlib", "qemu-system", "seabios", "ipxe-qemu")
+_PACKAGES = ("qemu-system-x86",)
+_DEPENDENCIES = ("lib", "zlib", "qemu-system", "seabios", "ipxe-qemu")
 _DATA = ("usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu")
-_KEPT = "program-"
+_CACHE_PREFIX = "program-"
 _INSTALL = "install it: apt install qemu-system-x86"
 _MODULES = "usr/lib/x86_64-linux-gnu/qemu"
 _PROBE_S = 20.0
-# What is asked of KVM and of the emulated processor; the translation cache is kept small: guests are.
+# Arguments for KVM and for emulation; guests are small, and so is the translation cache.
 _ACCELERATORS = {"kvm": ("-accel", "kvm", "-cpu", "host"), "tcg": ("-accel", "tcg,tb-size=32", "-cpu", "max")}
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """How qemu is run here: its first words, what they need in the environment, and its version."""
+    """How to run qemu here: its first arguments, their environment, and its version."""
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     version: str
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_program(cache: Path, path: str | None = None) -> Program:
-    """qemu from the search path, else from the cache folder, into which its packages are fetched once (about 40 MB).
+    """qemu from PATH, else from the cache folder, into which its packages are fetched once (about 40 MB).
 
-    Raises Refused with what to install where neither can be.
+    Raises Refused with what to install if both fail.
     """
-    if known := known_program(cache, path):
-        return known
+    if program := known_program(cache, path):
+        return program
     try:
-        return _kept_program(once(cache, _KEPT, lambda draft: _fetch(draft, cache)))
+        return _cached_program(cached_build(cache, _CACHE_PREFIX, lambda draft: _fetch(draft, cache)))
     except Refused as error:
         raise Refused.at("qemu", f"{PROGRAM} is not there, and could not be fetched ({error})", _INSTALL) from error
 
 
 def known_program(cache: Path, path: str | None = None) -> Program | None:
-    """qemu from the search path or the cache folder, None where it would have to be fetched; only looks.
+    """qemu from PATH or the cache folder, None if it must be fetched; fetches nothing.
 
-    Raises Refused on a host for which there are no guests, and for a program that does not run.
+    Raises Refused on a host that cannot run guests, and for a program that does not run.
     """
     if platform.machine() != "x86_64" or platform.system() != "Linux":
         raise Refused.at("qemu", f"guests are for x86-64 Linux hosts, not {platform.system()} {platform.machine()}",
                          "use another provider here")  # fmt: skip
-    if found := shutil.which(PROGRAM, path=path):
-        return Program((found,), _version([found], {}))
-    folder = kept(cache, _KEPT)
-    return _kept_program(folder) if folder else None
+    if executable := shutil.which(PROGRAM, path=path):
+        return Program((executable,), _version([executable], {}))
+    folder = find_cached(cache, _CACHE_PREFIX)
+    return _cached_program(folder) if folder else None
 
 
 def check_program_fetchable() -> None:
-    """Raise Refused where the tools are missing that qemu would be fetched with."""
+    """Raises Refused if the tools to fetch qemu are missing."""
     try:
-        check_fetchable(_WANTED)
+        check_fetchable(_PACKAGES)
     except Refused as error:
         raise Refused.at("qemu", f"{PROGRAM} is not there, and cannot be fetched ({error})", _INSTALL) from error
 
 
-def _kept_program(folder: Path) -> Program:
-    words = run_from(folder, f"usr/bin/{PROGRAM}")
-    words += [word for data in _DATA if (folder / data).is_dir() for word in ("-L", str(folder / data))]
+def _cached_program(folder: Path) -> Program:
+    arguments = run_from(folder, f"usr/bin/{PROGRAM}")
+    arguments += [word for data in _DATA if (folder / data).is_dir() for word in ("-L", str(folder / data))]
     environ = {"QEMU_MODULE_DIR": str(folder / _MODULES)}
-    return Program(tuple(words), _version(words, environ), environ)
+    return Program(tuple(arguments), _version(arguments, environ), environ)
 
 
 def _fetch(draft: Path, cache: Path) -> str:
-    """Unpack qemu and what it needs into a folder; returns the version's name."""
-    packages = Packages(cache / "apt").unpack(_WANTED, _ALSO, draft)
+    """Unpacks qemu and its dependencies into a folder; returns the version's name."""
+    packages = Packages(cache / "apt").unpack(_PACKAGES, _DEPENDENCIES, draft)
     versions = {package.name: package.version for package in packages}
-    return re.sub(r"[^0-9A-Za-z.]+", "-", versions[_WANTED[0]])
+    return re.sub(r"[^0-9A-Za-z.]+", "-", versions[_PACKAGES[0]])
 
 
-def _version(words: list[str], environ: Mapping[str, str]) -> str:
-    """The version as qemu tells it; raises Refused for a program that does not run."""
+def _version(arguments: list[str], environ: Mapping[str, str]) -> str:
+    """The version that qemu reports; raises Refused for a program that does not run."""
     try:
         done = subprocess.run(
-            [*words, "--version"], env={"PATH": os.defpath, **environ}, capture_output=True, text=True, timeout=60,
+            [*arguments, "--version"], env={"PATH": os.defpath, **environ}, capture_output=True, text=True, timeout=60,
             check=True,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
-        raise Refused.at("qemu", f"{words[-1]} does not run: {error}", "see what it says with --version") from error
+        raise Refused.at("qemu", f"{arguments[-1]} does not run: {error}", "see what it says with --version") from error
     return done.stdout.split("\n")[0].removeprefix("QEMU emulator version ").strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """What runs the guest's processors, and why: `kvm` by hardware, `tcg` by translation, many times slower."""
+    """What runs the guest's processors, and why: `kvm` by hardware, or `tcg` by translation, much slower."""
 
     name: str
     why: str
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """What qemu is told."""
+    def arguments(self) -> tuple[str, ...]:
+        """The arguments for qemu."""
         return _ACCELERATORS[self.name]
 
 
 def known_accelerator(cache: Path, device: Path = Path("/dev/kvm")) -> Accelerator | None:
-    """What an earlier boot found, or what needs no boot to be known; None where it is still to be found."""
+    """The accelerator of an earlier test, or without a test if KVM is unusable; None if a test is necessary."""
     if not os.access(device, os.R_OK | os.W_OK):
         return Accelerator("tcg", f"{device} cannot be used")
     for file in sorted(cache.glob(f"accelerator-*-{_kernel()}.json"), key=lambda file: file.stat().st_mtime)[-1:]:
-        return _told(file)
+        return _read_accelerator(file)
     return None
 
 
 def accelerator(program: Program, image: Image, cache: Path, device: Path = Path("/dev/kvm")) -> Accelerator:
-    """KVM where the small image really boots with it, else TCG; found once for this kernel and this qemu."""
+    """KVM if the small image boots with it, else TCG; tested once for this kernel and this qemu."""
     if not os.access(device, os.R_OK | os.W_OK):
         return Accelerator("tcg", f"{device} cannot be used")
     version = re.sub(r"[^0-9A-Za-z.]+", "-", program.version)
     file = cache / f"accelerator-{version}-{_kernel()}.json"
-    if (known := _told(file)) is not None:
+    if (known := _read_accelerator(file)) is not None:
         return known
     fault = _boot_fault(program, image)
-    found = Accelerator("kvm", "it boots") if fault is None else Accelerator("tcg", f"KVM boots no guest: {fault}")
+    result = Accelerator("kvm", "it boots") if fault is None else Accelerator("tcg", f"KVM boots no guest: {fault}")
     draft = file.with_suffix(f".{os.getpid()}")
-    draft.write_text(json.dumps({"name": found.name, "why": found.why}), encoding="utf-8")
+    draft.write_text(json.dumps({"name": result.name, "why": result.why}), encoding="utf-8")
     draft.replace(file)
-    return found
+    return result
 
 
 def _kernel() -> str:
     return re.sub(r"[^0-9A-Za-z.]+", "-", platform.release())
 
 
-def _told(file: Path) -> Accelerator | None:
+def _read_accelerator(file: Path) -> Accelerator | None:
     try:
         card = json.loads(file.read_text(encoding="utf-8"))
         return Accelerator(card["name"], card["why"]) if card["name"] in _ACCELERATORS else None
@@ -149,27 +149,27 @@ def _told(file: Path) -> Accelerator | None:
 
 
 def _boot_fault(program: Program, image: Image) -> str | None:
-    """Why the small image does not come up with KVM, None when it does. Boots it once, without network and disks."""
+    """Why the small image does not boot with KVM, None if it does. Boots it once, without network and disks."""
     command = [
-        *program.words, "-M", "pc", *_ACCELERATORS["kvm"], "-m", "128", "-nodefaults", "-no-user-config",
+        *program.arguments, "-M", "pc", *_ACCELERATORS["kvm"], "-m", "128", "-nodefaults", "-no-user-config",
         "-display", "none", "-no-reboot", "-serial", "stdio", "-kernel", str(image.kernel), "-initrd",
         str(image.initrd), "-append", "console=ttyS0 quiet panic=-1 cloudcmp.probe",
     ]  # fmt: skip
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         try:
             done = subprocess.run(
-                command, env={"PATH": os.defpath, **program.environ}, stdin=subprocess.DEVNULL, stdout=said,
+                command, env={"PATH": os.defpath, **program.environ}, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, timeout=_PROBE_S, check=False, preexec_fn=_no_core,
             )  # fmt: skip
             how = f"qemu ended with {done.returncode}"
         except subprocess.TimeoutExpired:
             how = f"nothing within {_PROBE_S:.0f} s"
-        said.seek(0)
-        text = said.read(65536).decode("utf-8", errors="replace")
+        output.seek(0)
+        text = output.read(65536).decode("utf-8", errors="replace")
     if "cloudcmp: alive" in text:
         return None
-    words = [line.strip() for line in text.splitlines() if "error" in line or "panic" in line]
-    return (words or [how])[0][:200]
+    lines = [line.strip() for line in text.splitlines() if "error" in line or "panic" in line]
+    return (lines or [how])[0][:200]
 
 
 def _no_core() -> None:

@@ -1,4 +1,4 @@
-"""The instance types of this host: how many processors and how much memory its guests may have."""
+"""The instance types of this host: processors and memory of its guests."""
 
 from cloudcmp.errors import Refused
 from cloudcmp.model.offering import Offering
@@ -14,7 +14,7 @@ _TYPES = ((1, 128), (1, 256), (1, 512), (2, 512), (1, 1024), (2, 1024), (2, 2048
 
 
 def sizes(machine: Machine) -> dict[str, Size]:
-    """Every type that this machine can carry at all, by name: `1cpu-128mb` and upwards (MiB)."""
+    """Every type that fits this machine, by name: `1cpu-128mb` and upwards (MiB)."""
     most = machine.memory_bytes
     return {
         f"{vcpus}cpu-{mib}mb": Size(vcpus, mib * _MIB)
@@ -24,7 +24,7 @@ def sizes(machine: Machine) -> dict[str, Size]:
 
 
 def size_of(offering: str, machine: Machine) -> Size:
-    """The size of a type; raises Refused for one that there is not, naming the nearest."""
+    """The size of a type; raises Refused with the nearest name for an unknown one."""
     known = sizes(machine)
     if offering not in known:
         hint = nearest(offering, known, f"known are {', '.join(known)}")
@@ -32,9 +32,9 @@ def size_of(offering: str, machine: Machine) -> Size:
     return known[offering]
 
 
-def offerings(provider: str, machine: Machine, speed: Accelerator | None) -> tuple[Offering, ...]:
-    """All types, without a price, which only the owner knows; what runs them is told once it is known."""
-    facts = {"cpu": machine.cpu_model, "accel": speed.name if speed else None}
+def offerings(provider: str, machine: Machine, accel: Accelerator | None) -> tuple[Offering, ...]:
+    """All types, without a price, which only the owner knows; with their accelerator, if known."""
+    facts = {"cpu": machine.cpu_model, "accel": accel.name if accel else None}
     attributes = tuple(sorted((key, value) for key, value in facts.items() if value))
     return tuple(
         Offering(provider, REGION, name, float(size.vcpus), size.memory_bytes / 2**30, "general", None, attributes)

@@ -26,8 +26,8 @@ from cloudcmp.provider.time import VirtualTime
 PROVIDER = "simulated"
 _AS_OF = date(2026, 1, 1)
 
-# region: (name, vcpus, memory in GiB, USD an hour); like sizes differ a little, as those of real clouds do.
-_SOLD: dict[str, tuple[tuple[str, float, float, str], ...]] = {
+# region: (name, vCPUs, memory in GiB, USD per hour); equal sizes differ slightly, as in real clouds.
+_TYPES: dict[str, tuple[tuple[str, float, float, str], ...]] = {
     "nimbus": (("small", 1, 2, "0.0210"), ("medium", 2, 8, "0.0960"), ("large", 4, 16, "0.1920")),
     "stratus": (("small", 1, 2, "0.0190"), ("medium", 2, 8, "0.1010"), ("large", 4, 15, "0.1890")),
     "cumulus": (("small", 1, 1.75, "0.0180"), ("medium", 2, 7.5, "0.0880"), ("large", 4, 16, "0.2010")),
@@ -35,11 +35,11 @@ _SOLD: dict[str, tuple[tuple[str, float, float, str], ...]] = {
 
 
 def offerings(region: str | None = None) -> tuple[Offering, ...]:
-    """The instance types of one simulated cloud, or of all; every price is planted and says so."""
+    """The instance types of one simulated cloud, or of all, with planted prices."""
     return tuple(
         Offering(PROVIDER, cloud, name, vcpus, memory, "general", Price(Decimal(price), "USD", "planted", _AS_OF), ())
-        for cloud, sold in _SOLD.items()
-        for name, vcpus, memory, price in sold
+        for cloud, types in _TYPES.items()
+        for name, vcpus, memory, price in types
         if region in {None, cloud}
     )
 
@@ -49,20 +49,20 @@ if TYPE_CHECKING:
 
 SAFEGUARDS = (
     Safeguard("teardown", True, "a launch's machine ends with it, in virtual time"),
-    Safeguard("cleanup", True, "by the study's folder, which holds what the simulated clouds hold"),
-    Safeguard("death", False, "nothing is planted that ends a machine; nothing of it costs money"),
+    Safeguard("cleanup", True, "by the study's folder, which holds the state of the simulated clouds"),
+    Safeguard("death", False, "no machine ends by itself; none costs money"),
     Safeguard("sweep", False, "simulated clouds lie within their study's folder and go with it"),
 )
 
 _ADDRESS = "127.0.0.1"
 _SERVER = f"{_ADDRESS}:4711"
-_CREATION = 2  # sets the draws of faults apart from each other and from those of values
+_CREATION = 2  # separates the draws of faults from each other and from those of values
 _RUNNING = 3
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What all simulated machines share: the table of metrics, the time, and how histograms are written."""
+    """The common part of all simulated machines: the table of metrics, the time, and the histogram encoder."""
 
     metrics: Mapping[str, Metric]
     time: VirtualTime
@@ -71,14 +71,14 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedInstance:
-    """A simulated machine; its agents answer from the planted truth at once. `taken` tells the cloud that it went."""
+    """A simulated machine, whose agents report the planted truth at once; calls `on_preemption` at a preemption."""
 
     world: World
     candidate: Candidate
     launch: Launch
     truth: Mapping[str, CellTruth]
     faults: Faults
-    taken: Callable[[], None]
+    on_preemption: Callable[[], None]
     address: str = _ADDRESS
     folder: str | None = None
 
@@ -88,29 +88,31 @@ class SimulatedInstance:
         return range(max(1, int(self.candidate.offering.vcpus or 1)))
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:
-        """A simulated agent on the job; faults befall the agent that reports, never one that only answers it."""
+        """Runs a simulated agent on the job; faults affect only the agent that reports samples."""
         offering = self.candidate.offering
         greeting = hello(offering.vcpus, offering.memory_gib)
-        asked = json.loads(job)
-        frames = [greeting, ready(_SERVER)] if asked.get("listen") else [greeting]
-        reports = asked["role"] != Role.SERVER and (asked["role"] != Role.PEER or asked.get("listen"))
+        job_fields = json.loads(job)
+        frames = [greeting, ready(_SERVER)] if job_fields.get("listen") else [greeting]
+        reports = job_fields["role"] != Role.SERVER and (job_fields["role"] != Role.PEER or job_fields.get("listen"))
         if not reports:
-            return SimulatedChannel(encode(frames, 0), Fate.ENDS, 0.0, self.taken)
+            return SimulatedChannel(encode(frames, 0), Fate.ENDS, 0.0, self.on_preemption)
         from cloudcmp.provider.simulated.values import Moment, readings
 
         moment = Moment(self.world.time.at(trial.start_s), trial.start_s)
-        found = readings(
+        results = readings(
             trial, self.launch.seed, earlier, moment, self.truth, self.world.metrics, self.world.encode_histogram
         )
-        fate, spoil = _fate(self.faults, trial.seed, earlier)
-        return SimulatedChannel(encode([*frames, *map(frame_of, found)], len(found)), fate, spoil, self.taken)
+        fate, fault_at = _fate(self.faults, trial.seed, earlier)
+        return SimulatedChannel(
+            encode([*frames, *map(frame_of, results)], len(results)), fate, fault_at, self.on_preemption
+        )
 
 
 class SimulatedProvider(Unbilled):
-    """Clouds whose truth is known. Nothing is billed; every number and every fault follows from the plan's seeds.
+    """Clouds with known truth. Nothing is billed; every number and every fault follows from the plan's seeds.
 
-    `candidates` are the plan's own, each with its truth in every cell of the plan; without them only the look-ups can
-    be used. `state_file` keeps what the clouds hold across processes. `encode_histogram` takes nanoseconds.
+    `candidates` are the plan's own, each with its truth in every cell of the plan; without them only look-ups work.
+    `state_file` keeps the resources across processes. `encode_histogram` takes nanoseconds.
     """
 
     name = PROVIDER
@@ -130,7 +132,7 @@ class SimulatedProvider(Unbilled):
         self._candidates = {candidate.index: candidate for candidate in candidates}
         self._truths = {index: _cells(candidate) for index, candidate in self._candidates.items()}
         self._inventory = Inventory(state_file)
-        # The cloud's time went on while no client was there: a successor starts no earlier than the last thing made.
+        # The cloud's time continued without a client: a successor starts no earlier than the last creation.
         time.reach(max((resource.made_at for resource in self._inventory), default=time.now()))
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
@@ -138,58 +140,58 @@ class SimulatedProvider(Unbilled):
         return offerings(region)
 
     def host(self, candidate: Candidate) -> str:
-        """Every candidate has machines of its own."""
+        """A name of the candidate's own: simulated machines share no host."""
         return f"{self.name}/{candidate.id}"
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:  # noqa: ARG002
-        """Nothing must hold: no account, no quota and no money."""
+        """Checks nothing: there is no account, quota or cost."""
         return (Finding("host", True, "simulated: every number is planted"),)
 
     async def create(self, request: CreateRequest) -> str:
-        """A machine at the request's time; the same token gives the same machine again.
+        """Creates a machine at the request's time; idempotent by token.
 
-        Raises NoCapacity or LostAnswer as planted (after the latter the machine exists), Refused for a token whose
+        Raises NoCapacity or LostAnswer as planted (after the latter the machine exists), and Refused for a token whose
         machine has ended.
         """
         faults = self._faults(request.candidate)
-        no_room, lost = _draws(request.seed, _CREATION)[:2]
+        capacity_draw, lost_draw = _draws(request.seed, _CREATION)[:2]
         where = f"{request.region}/{request.offering}"
         cloud_id = f"sim-{hashlib.sha256(request.token.encode()).hexdigest()[:16]}"
-        known = self._inventory.get(cloud_id)
-        if known is not None:
-            if known.end is not None:
+        existing = self._inventory.get(cloud_id)
+        if existing is not None:
+            if existing.end is not None:
                 raise Refused.at(where, "the machine of this token has ended", "ask with a new token")
             return cloud_id
-        if no_room < faults.capacity:
+        if capacity_draw < faults.capacity:
             raise NoCapacity.at(where, "the simulated cloud has none left", "it is planted: see faults.capacity")
         self._world.time.reach(request.at)
         made_at, visible_at = float(request.at), float(request.at + faults.stale_list_s)
         tags = tuple(sorted(request.tags))
-        made = Resource(
+        resource = Resource(
             cloud_id, request.name, request.token, tags, made_at, visible_at, request.region, kind=request.kind
         )
-        self._inventory.add(made)
-        if lost < faults.lost_answer:
+        self._inventory.add(resource)
+        if lost_draw < faults.lost_answer:
             raise LostAnswer.at(where, "the answer to the request was lost", "look for the machine by its token")
         return cloud_id
 
     async def find(
         self, study: str, token: str | None = None, *, region: str | None = None
     ) -> tuple[TaggedResource, ...]:
-        """The running machines whose tags name the study, or that carry the token; new ones may not be listed yet."""
+        """Running machines with the study's tag or the token; new ones may not be listed yet."""
         return tuple(
-            found
-            for found in self._listed()
-            if (("cloudcmp:study", study) in found.tags or (token is not None and token == found.token))
-            and region in {None, found.region}
+            resource
+            for resource in self._listed()
+            if (("cloudcmp:study", study) in resource.tags or (token is not None and token == resource.token))
+            and region in {None, resource.region}
         )
 
     async def leftovers(self) -> Listing:
-        """The running machines that bear our tags, of whichever study."""
-        return Listing(tuple(found for found in self._listed() if "cloudcmp:schema" in dict(found.tags)))
+        """Running machines with the schema tag, of any study."""
+        return Listing(tuple(resource for resource in self._listed() if "cloudcmp:schema" in dict(resource.tags)))
 
     async def destroy(self, handle: Handle) -> None:
-        """The machine ends at once."""
+        """Ends the machine at once."""
         self._inventory.end(handle.cloud_id, "destroyed")
 
     async def gone(self, handle: Handle) -> str | None:
@@ -199,7 +201,7 @@ class SimulatedProvider(Unbilled):
         return f"{cloud_id} does not exist" if resource is None else resource.end and f"{cloud_id} {resource.end}"
 
     async def connect(self, lease: Lease, candidate: Candidate, launch: Launch) -> SimulatedInstance:
-        """The machine, after its planted boot time has passed in virtual time."""
+        """The machine, after its planted boot time in virtual time."""
         cloud_id = lease.cloud_id or ""
         resource = self._inventory.get(cloud_id)
         if resource is None or resource.end is not None:
@@ -237,18 +239,18 @@ def _cells(candidate: Candidate) -> dict[str, CellTruth]:
 
 
 def _draws(*seeds: int) -> list[float]:
-    """Four uniform numbers that belong to the seeds."""
-    import numpy as np  # here, so that a list of what is sold does not load it
+    """Four uniform numbers that the seeds determine."""
+    import numpy as np  # not imported to list offerings
 
     numbers: list[float] = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seeds))).random(4).tolist()
     return numbers
 
 
 def _fate(faults: Faults, seed: int, earlier: int) -> tuple[Fate, float]:
-    """What befalls one run, and after which share of its output."""
-    hang, garbage, preemption, spoil = _draws(seed, earlier, _RUNNING)
+    """The planted fault of one run, and the share of its output before it."""
+    hang, garbage, preemption, fault_at = _draws(seed, earlier, _RUNNING)
     if preemption < faults.preemption:
-        return Fate.TAKEN, spoil
+        return Fate.PREEMPTED, fault_at
     if hang < faults.hang:
-        return Fate.HANGS, spoil
-    return (Fate.GARBAGE if garbage < faults.garbage else Fate.ENDS), spoil
+        return Fate.HANGS, fault_at
+    return (Fate.GARBAGE if garbage < faults.garbage else Fate.ENDS), fault_at

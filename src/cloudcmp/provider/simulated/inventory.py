@@ -1,4 +1,4 @@
-"""What the simulated cloud holds. It outlives its client, so a killed controller's successor still finds it."""
+"""The resources of the simulated clouds, in a file that outlives a killed controller."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from cloudcmp.owned_folder import OwnedPath
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """One machine or data set of the cloud. Lists show it from `visible_at` on; times are virtual Unix s."""
+    """A machine or data set of the cloud. Lists show it from `visible_at` on; times are virtual Unix s."""
 
     cloud_id: str
     name: str
@@ -27,7 +27,7 @@ class Resource:
 class Inventory:
     """The machines by id, kept in a file of one JSON line an event; without a file, in memory only.
 
-    A last line that a kill has torn is passed over: that event never happened, as if its request had not arrived.
+    Skips an incomplete last line: that event never happened, as if its request had not arrived.
     """
 
     def __init__(self, state_file: OwnedPath | None) -> None:
@@ -40,11 +40,11 @@ class Inventory:
         return iter(tuple(self._resources.values()))
 
     def get(self, cloud_id: str) -> Resource | None:
-        """The machine of an id, also when it has ended."""
+        """The machine of an id, also if it has ended."""
         return self._resources.get(cloud_id)
 
     def add(self, resource: Resource) -> None:
-        """A machine was made."""
+        """Records a created machine."""
         self._record({
             "event": "made",
             "cloud_id": resource.cloud_id,
@@ -58,7 +58,7 @@ class Inventory:
         })  # fmt: skip
 
     def end(self, cloud_id: str, how: str) -> None:
-        """A machine went; the first end stands."""
+        """Records the end of a machine; ignores a second one."""
         resource = self._resources.get(cloud_id)
         if resource is not None and resource.end is None:
             self._record({"event": "ended", "cloud_id": cloud_id, "how": how})

@@ -1,4 +1,4 @@
-"""What a simulated agent prints: the same bytes as the real one, with the planted faults."""
+"""The output of a simulated agent: the same bytes as the real one, with the planted faults."""
 
 import hashlib
 import json
@@ -14,16 +14,16 @@ _BROKEN = b"\xff\xfe\x00 not a frame \xff"
 
 
 class Fate(StrEnum):
-    """What happens to one run of a simulated agent."""
+    """The planted fault of one run of a simulated agent."""
 
     ENDS = "ends"
     HANGS = "hangs"
     GARBAGE = "garbage"
-    TAKEN = "taken"
+    PREEMPTED = "taken"
 
 
 def hello(vcpus: float | None, memory_gib: float | None) -> dict[str, object]:
-    """The first frame's fields: facts that are as planted as the numbers."""
+    """The fields of the first frame, with planted facts."""
     return {
         "type": "hello",
         "version": "simulated",
@@ -47,7 +47,7 @@ def frame_of(reading: "Reading") -> dict[str, object]:
 
 
 def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
-    """A whole ok stream: the frames numbered, and the end record with its count and digest."""
+    """A complete ok stream: the numbered frames, and the end record with their count and digest."""
     lines = [
         json.dumps({"v": 2, "seq": seq, **frame}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         for seq, frame in enumerate(frames)
@@ -59,48 +59,48 @@ def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
 
 @dataclass(slots=True)
 class SimulatedChannel:
-    """A channel to a simulated agent, itself an async context. `spoil` is where, as a share, garbage or the end comes.
+    """A channel to a simulated agent, also an async context. `fault_at` is the share of the output before the fault.
 
-    A hang raises TimeoutError as soon as the output before it was read: the virtual deadline has passed by then.
+    A hang raises TimeoutError after the output before it: the virtual deadline has passed by then.
     """
 
     data: bytes
     fate: Fate
-    spoil: float
-    taken: Callable[[], None]
+    fault_at: float
+    on_preemption: Callable[[], None]
 
     async def __aenter__(self) -> "SimulatedChannel":
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Nothing is left running."""
+        """Does nothing: no process runs."""
 
     def stdout(self) -> AsyncIterator[bytes]:
         """The agent's bytes."""
         first_line = self.data.index(b"\n") + 1
-        cut = first_line + int(self.spoil * (len(self.data) - first_line))
+        cut = first_line + int(self.fault_at * (len(self.data) - first_line))
         match self.fate:
             case Fate.ENDS:
                 pieces = [self.data]
             case Fate.GARBAGE:
                 pieces = [self.data[:cut], _BROKEN, self.data[cut + len(_BROKEN) :]]
-            case Fate.HANGS | Fate.TAKEN:
+            case Fate.HANGS | Fate.PREEMPTED:
                 pieces = [self.data[:cut]]
-        return _Pieces(pieces, self.fate, self.taken)
+        return _Pieces(pieces, self.fate, self.on_preemption)
 
     async def hang_up(self) -> None:
-        """A simulated agent has ended by itself."""
+        """Does nothing: a simulated agent has ended by itself."""
 
     async def last_words(self) -> str:
-        """There is no process that could have said anything."""
+        """An empty text: there is no process."""
         return ""
 
 
 class _Pieces:
-    def __init__(self, pieces: Sequence[bytes], fate: Fate, taken: Callable[[], None]) -> None:
+    def __init__(self, pieces: Sequence[bytes], fate: Fate, on_preemption: Callable[[], None]) -> None:
         self._pieces = iter(pieces)
         self._fate = fate
-        self._taken = taken
+        self._on_preemption = on_preemption
 
     def __aiter__(self) -> "_Pieces":
         return self
@@ -110,6 +110,6 @@ class _Pieces:
             return piece
         if self._fate is Fate.HANGS:
             raise TimeoutError
-        if self._fate is Fate.TAKEN:
-            self._taken()
+        if self._fate is Fate.PREEMPTED:
+            self._on_preemption()
         raise StopAsyncIteration

@@ -1,7 +1,7 @@
-"""The numbers that a simulated machine gives: the planted truth, and noise drawn from the plan's seeds alone.
+"""The values of a simulated machine: the planted truth, and noise that the plan's seeds determine.
 
 The planted `mean` is the median over launches and runs (of a log-normal; also its mean on the log scale, on which
-candidates are compared), so the candidate with the better planted mean is the better one whatever the spreads are.
+candidates are compared), so the candidate with the better planted mean is the better one, whatever the spreads are.
 """
 
 import math
@@ -27,16 +27,16 @@ _SECONDS_PER_DAY = 86400.0
 _SAMPLES = 5
 _INTERVALS_MAX = 20
 _LATENCIES = 400
-_LATENCIES_FINE = 1000  # so that the 99.9th percentile is a latency of its own
-_SPREAD_OF_LATENCIES = 0.3  # of their logarithm, where only one percentile is planted
+_LATENCIES_FINE = 1000  # so that one latency is the 99.9th percentile
+_SPREAD_OF_LATENCIES = 0.3  # of the logarithm, if only one percentile is planted
 _LARGEST_NS = 3.6e12
-_WAITS = ("scaling", "scale_in", "resize", "recovery")  # timed by the controller: one value of each step
-_VALUES = 1  # sets the noise of values apart from other draws of the same seed
+_WAITS = ("scaling", "scale_in", "resize", "recovery")  # timed by the controller: one value for each step
+_VALUES = 1  # separates the noise of values from other draws with the same seed
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When a trial happens: Unix seconds of the virtual time, and seconds since the plan's start."""
+    """The time of a trial: Unix seconds of the virtual time, and seconds since the plan's start."""
 
     at: float
     since_start_s: float
@@ -44,7 +44,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One sample or histogram, as it goes into a frame."""
+    """One sample or histogram, as in a frame."""
 
     metric: str
     params: tuple[tuple[str, str], ...]
@@ -71,38 +71,37 @@ def readings(
     metrics: Mapping[str, Metric],
     encode_histogram: Encode,
 ) -> tuple[Reading, ...]:
-    """What the trial gives, in an order that only depends on the plan.
+    """The values of a trial, in an order that only depends on the plan; raises UserMistake for a cell without truth.
 
-    A launch's effects come from its seed and the series' name, so they are independent between cells, but for the steps
-    of one wait, which are one machine's; a trial's from its seed and `earlier`, the attempts before it that ended by
-    themselves. `truth` is keyed by cell or metric name; `encode_histogram` takes nanoseconds. Raises UserMistake for a
-    cell in which nothing is planted.
+    A launch's effects come from its seed and the series' name, so they are independent between cells, except for the
+    steps of one wait, which are one machine's. A trial's effects come from its seed and `earlier`, the number of its
+    earlier attempts that ended by themselves. `truth` is keyed by cell or metric name; `encode_histogram` takes
+    nanoseconds.
     """
     series: dict[Cell, list[tuple[float | None, CellTruth]]] = {}
     for text in sorted(trial.cells):
         cell = Cell.parse(text)
         percentile = cell.get("percentile") if metrics[cell.metric].reduce is Reduce.PERCENTILE else None
-        sent = Cell(cell.metric, tuple(item for item in cell.params if percentile is None or item[0] != "percentile"))
+        key = Cell(cell.metric, tuple(item for item in cell.params if percentile is None or item[0] != "percentile"))
         planted = _at_time(_planted(truth, cell), moment)
-        series.setdefault(sent, []).append((None if percentile is None else float(percentile), planted))
+        series.setdefault(key, []).append((None if percentile is None else float(percentile), planted))
     noise = np.random.Generator(np.random.PCG64(np.random.SeedSequence([trial.seed, earlier, _VALUES])))
-    found: list[Reading] = []
+    results: list[Reading] = []
     if trial.probe in _WAITS:
         draw = _Draw(_launch_effect(launch_seed, Cell(trial.probe)), noise.standard_normal(), noise)
         return tuple(
-            Reading(cell.metric, cell.params, 0.0, _scaled(planted_ones[0][1], draw), None)
-            for cell, planted_ones in series.items()
+            Reading(cell.metric, cell.params, 0.0, _scaled(truths[0][1], draw), None) for cell, truths in series.items()
         )
-    for cell, planted_ones in series.items():
+    for cell, truths in series.items():
         metric = metrics[cell.metric]
         draw = _Draw(_launch_effect(launch_seed, cell), noise.standard_normal(), noise)
         if metric.reduce is Reduce.PERCENTILE:
-            anchors = [(percentile, _scaled(planted, draw)) for percentile, planted in planted_ones if percentile]
+            anchors = [(percentile, _scaled(planted, draw)) for percentile, planted in truths if percentile]
             hist = encode_histogram(_latencies_ns(anchors))
-            found.append(Reading(cell.metric, cell.params, _duration_s(trial), None, hist))
+            results.append(Reading(cell.metric, cell.params, _duration_s(trial), None, hist))
         else:
-            found.extend(_samples(trial, metric, cell, planted_ones[0][1], draw))
-    return tuple(found)
+            results.extend(_samples(trial, metric, cell, truths[0][1], draw))
+    return tuple(results)
 
 
 def _planted(truth: Mapping[str, CellTruth], cell: Cell) -> CellTruth:
@@ -113,7 +112,7 @@ def _planted(truth: Mapping[str, CellTruth], cell: Cell) -> CellTruth:
 
 
 def _at_time(planted: CellTruth, moment: Moment) -> CellTruth:
-    """The truth as drift (a ratio a day) and the daily cycle (a sine of UTC's day) have moved its mean."""
+    """The truth at a moment, after drift (a ratio per day) and the daily cycle (a sine of UTC's day)."""
     if not planted.drift and not planted.daily:
         return planted
     days = moment.since_start_s / _SECONDS_PER_DAY
@@ -123,13 +122,13 @@ def _at_time(planted: CellTruth, moment: Moment) -> CellTruth:
 
 
 def _launch_effect(seed: int, cell: Cell) -> float:
-    """A standard normal number of a launch's own in one series."""
+    """A standard normal number of a launch in one series."""
     sequence = np.random.SeedSequence([seed, zlib.crc32(str(cell).encode())])
     return np.random.Generator(np.random.PCG64(sequence)).standard_normal()
 
 
 def _scaled(planted: CellTruth, draw: _Draw) -> float:
-    """The trial's value: log-normal about the planted median, with the planted ratios of standard deviation to mean."""
+    """The trial's value: log-normal around the planted median, with the planted coefficients of variation."""
     return planted.mean * math.exp(_log_sd(planted.between) * draw.launch + _log_sd(planted.cov) * draw.trial)
 
 
@@ -162,12 +161,12 @@ def _samples(trial: PlannedTrial, metric: Metric, cell: Cell, planted: CellTruth
 
 
 def _duration_s(trial: PlannedTrial) -> float:
-    """How long the measured phase lasts in virtual time; within the deadline with a little to spare for rounding."""
+    """The length of the measured phase in virtual time, within the deadline with a margin for rounding."""
     return min(float(dict(trial.params).get("duration_s", trial.expected_s)), trial.deadline_s * 0.99)
 
 
 def _intervals(trial: PlannedTrial, duration_s: float) -> int:
-    """How many rates a run shows: one an interval, at most twenty."""
+    """The number of rates in a run: one for each interval, at most twenty."""
     interval_s = float(dict(trial.params).get("interval_s", "1"))
     return max(1, min(_INTERVALS_MAX, round(duration_s / interval_s) if interval_s > 0 else 1))
 
