@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.app.reconcile import reconcile
-from cloudcmp.cost.billed import Kind, Side, State
+from cloudcmp.cost.billed import ComparedLine, Kind, State
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.bill import BillLine
 from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseRow
@@ -88,7 +88,7 @@ def whole_bill(tag: str) -> list[Usage]:
     ]
 
 
-def by(sides: tuple[Side, ...], slot: str, kind: Kind) -> Side:
+def by(sides: tuple[ComparedLine, ...], slot: str, kind: Kind) -> ComparedLine:
     (found,) = (one for one in sides if (one.slot, one.kind) == (slot, kind))
     return found
 

@@ -9,7 +9,7 @@ from tests.plan.clouds import planned
 
 from cloudcmp.cost.account_pricing import apply_terms
 from cloudcmp.cost.bill import bill
-from cloudcmp.cost.rates import given as rate_given
+from cloudcmp.cost.rates import hourly_rate as rate_given
 from cloudcmp.model.bill import Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.plan import Candidate, unit_cost

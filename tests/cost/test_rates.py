@@ -74,9 +74,9 @@ def test_an_hour_s_price_that_is_not_all_that_is_paid_is_unknown() -> None:
 
 @pytest.mark.parametrize("size", ["NaN", "Infinity", "-1"])
 def test_what_cannot_be_used_costs_nothing_that_is_known(size: str) -> None:
-    assert total(replace(GIB_SENT, size=Decimal(size)), SENT) == "so much of it cannot be used"
-    assert total(replace(HELD, periods_s=(Decimal(size),)), HOUR) == "so long can nothing be used"
-    assert total(replace(HELD, count=-1), HOUR) == "so much of it cannot be used"
+    assert total(replace(GIB_SENT, size=Decimal(size)), SENT) == "its quantity is negative or infinite"
+    assert total(replace(HELD, periods_s=(Decimal(size),)), HOUR) == "its duration is negative or infinite"
+    assert total(replace(HELD, count=-1), HOUR) == "its quantity is negative or infinite"
 
 
 def test_a_gp3_volume_brings_125_mib_a_second() -> None:

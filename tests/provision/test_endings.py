@@ -17,7 +17,7 @@ from cloudcmp.errors import (
 )
 from cloudcmp.model.lease import LeaseEvent, LeaseNote, LeaseState
 from cloudcmp.provision import Accounts, Patience, release_all
-from cloudcmp.provision.lifecycle import acquire, release, release_before
+from cloudcmp.provision.lifecycle import acquire, release, release_earlier
 
 SHORT = Patience(grace_s=20.0, poll_s=5.0, give_up_s=30.0, settle_s=0.0)
 
@@ -80,7 +80,7 @@ def test_a_fault_of_whoever_asks_stays_one(
     for call in ("find", "destroy", "gone"):
         one.cloud.before[call] = raising(fault.at("nimbus", "said"))
     with pytest.raises(ProviderFault) as raised:
-        asyncio.run(release_before(one.ledger, one.cloud, one.launch(), SHORT))
+        asyncio.run(release_earlier(one.ledger, one.cloud, one.launch(), SHORT))
     assert type(raised.value) is kind
     assert "said" in str(raised.value)
 

@@ -11,11 +11,11 @@ from cloudcmp.errors import StorageFault
 from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Extra
-from cloudcmp.provision.ledger_cost import EXACT, Beside, charges, sum_of
+from cloudcmp.provision.ledger_cost import EXACT, ExtraCosts, charges, sum_of
 from cloudcmp.provision.tally import RowLog, Tally
 
 TERMS = {"aws": Billing(60, 1, ends=True), "gcp": Billing(60, 60), "old": Billing()}
-BESIDE = Beside(lambda slot: Extra(((Decimal("0.005"), Billing(60, 1)),), Decimal("0.01") * len(slot)))
+BESIDE = ExtraCosts(lambda slot: Extra(((Decimal("0.005"), Billing(60, 1)),), Decimal("0.01") * len(slot)))
 KNOWN = (LeaseNote.ENDS_BY_ITSELF, LeaseNote.BY_THE_HOUR)
 LAST = (LeaseEvent.GONE, LeaseEvent.GONE, LeaseEvent.REFUSED, LeaseEvent.DELETE_ASKED, LeaseEvent.CREATED)
 

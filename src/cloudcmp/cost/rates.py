@@ -1,4 +1,4 @@
-"""From price lists to the rate of a use: the one row that fits it, with its tiers, or why there is none."""
+"""Finds the rate of a use in price lists: the one row that fits it, with its tiers, or why there is none."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from cloudcmp.cost.price_query import in_force, missing_disk_size, volume_rows, without_sku
-from cloudcmp.cost.rules import TOLD, clock_of, included, sustained
+from cloudcmp.cost.rules import USER_SOURCES, clock_of, included, sustained
 from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.price import Item, PriceList, PriceRow, Unit
@@ -20,10 +20,10 @@ class _Fit:
 
 
 def rates(lists: Iterable[PriceList], today: date) -> RateOf:
-    """Looks uses up in price lists, as of a day: prices that begin later do not count.
+    """Returns a lookup of rates in price lists, as of a day: prices that begin later do not count.
 
-    A row fits a use where provider, item, name, way of buying, tenancy, term and direction are the same, and region and
-    system are the same or empty in the row. Of several lists of a provider the latest that has a row counts.
+    A row fits a use if provider, item, name, purchase, tenancy, term and direction are equal, and region and system are
+    equal or empty in the row. The latest list with a fitting row counts.
     """
     known = tuple(lists)
     found: dict[Use, Rate] = {}
@@ -36,19 +36,19 @@ def rates(lists: Iterable[PriceList], today: date) -> RateOf:
     return rate_of
 
 
-def given(price: Price, use: Use, billing: Billing | None = None) -> Rate:
-    """The rate of a use whose price for an hour is given by a study, or by a provider's own list."""
+def hourly_rate(price: Price, use: Use, billing: Billing | None = None) -> Rate:
+    """Returns the rate of a use with a given hourly price."""
     row = PriceRow(use.provider, use.region, use.item, use.name, price.amount_per_hour, price.currency, Unit.HOUR,
                    purchase=use.purchase, tenancy=use.tenancy)  # fmt: skip
-    monthly = sustained(use) if price.source not in TOLD else ()
+    monthly = sustained(use) if price.source not in USER_SOURCES else ()
     return Rate((row,), billing or clock_of(use), monthly=monthly, source=price.source, dated=price.as_of)
 
 
 def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
     fits: list[_Fit] = []
-    for one in sorted(lists, key=_day, reverse=True):
+    for one in sorted(lists, key=_published_on, reverse=True):
         fits = [
-            _Fit(row, one.source, _day(one))
+            _Fit(row, one.source, _published_on(one))
             for row in one.rows
             if _fits(row, use) and (row.starts is None or row.starts <= today)
         ]
@@ -62,8 +62,8 @@ def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
             if (doubt.provider, doubt.name) == (use.provider, use.name)
         ]
         return Rate(why=doubts[0]) if doubts else NO_RATE
-    near = _most_particular([fit.row for fit in fits], use)
-    best = in_force(_of_its_size(near, use))
+    near = _most_specific([fit.row for fit in fits], use)
+    best = in_force(_disk_rows(near, use))
     alike = {without_sku(row): row for row in reversed(best)}
     rows = tuple(sorted(alike.values(), key=lambda row: row.tier_from))
     if not rows:
@@ -84,8 +84,8 @@ def _fits(row: PriceRow, use: Use) -> bool:
     )
 
 
-def _most_particular(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
-    """The rows of the use's own region and system, where such are among them."""
+def _most_specific(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
+    """Returns the rows of the use's own region and system if there are any, else the next general ones."""
     for wanted in ((use.region, use.system), (use.region, ""), ("", use.system)):
         some = [row for row in rows if (row.region, row.system) == wanted]
         if some:
@@ -93,8 +93,8 @@ def _most_particular(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
     return list(rows)
 
 
-def _of_its_size(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
-    """The rows of whole disks that hold this one, as prices without tiers: a tier of theirs is a disk's size in GiB."""
+def _disk_rows(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
+    """Returns the rows of whole disks that fit this size, without tiers: their tiers are disk sizes in GiB."""
     if use.item is not Item.VOLUME:
         return list(rows)
     holds = volume_rows(Decimal(-(-int(use.size) // 2**30))).row
@@ -105,5 +105,5 @@ def _of_its_size(rows: Sequence[PriceRow], use: Use) -> list[PriceRow]:
     ]
 
 
-def _day(one: PriceList) -> date:
+def _published_on(one: PriceList) -> date:
     return one.published or datetime.fromtimestamp(one.fetched_at, UTC).date()

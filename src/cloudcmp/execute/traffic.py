@@ -27,7 +27,7 @@ async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator
         yield caps
         return
     most, where = most_bytes(caps, trial.probe, dict(trial.params)), f"{launch.candidate.id}: {trial.probe}"
-    while (held := run.guard.hold_traffic(where, most)) is None and not run.trials.stop.is_set():
+    while (held := run.guard.reserve_traffic(where, most)) is None and not run.trials.stop.is_set():
         await asyncio.sleep(_POLL_S)
     number = run.store.next_attempt(trial.index)
     try:

@@ -18,16 +18,16 @@ class Accounts:
     """The account of each provider that has any, kept with the study from its first create on."""
 
     def __init__(self, read: Read | None = None, write: Write | None = None) -> None:
-        kept: dict[str, str] = {}
-        self._read = read or kept.get
-        self._write = write or kept.__setitem__
+        recorded: dict[str, str] = {}
+        self._read_account = read or recorded.get
+        self._write = write or recorded.__setitem__
 
     async def settle(self, provider: Provider) -> None:
         """To be called before something is made: keeps the account where none is kept yet.
 
         Raises OtherAccount, the provider's faults if it cannot name the account, and what the store raises.
         """
-        if isinstance(provider, Accounted) and self._read(ACCOUNT + provider.name) is None:
+        if isinstance(provider, Accounted) and self._read_account(ACCOUNT + provider.name) is None:
             self._write(ACCOUNT + provider.name, await provider.account())
         await self.confirm(provider)
 
@@ -36,31 +36,31 @@ class Accounts:
 
         A study that kept no account, and a provider that names none, pass.
         """
-        kept, now = await self._own(provider)
-        if _endpoint(kept) != _endpoint(now):
-            what = f"what is asked here is {now}, it was made in {kept}: that it is not seen says nothing"
+        recorded, now = await self._compare(provider)
+        if _endpoint(recorded) != _endpoint(now):
+            what = f"what is asked here is {now}, it was made in {recorded}: that it is not seen says nothing"
             raise OtherAccount.at(provider.name, what, "name the endpoint as it was then")
 
-    async def own(self, provider: Provider) -> None:
+    async def check_account(self, provider: Provider) -> None:
         """To be called before something is ended; raises OtherAccount only if two known accounts differ.
 
         Another endpoint may lead to the same cloud. Raises the provider's faults as `settle`.
         """
-        await self._own(provider)
+        await self._compare(provider)
 
-    async def _own(self, provider: Provider) -> tuple[str, str]:
+    async def _compare(self, provider: Provider) -> tuple[str, str]:
         """The account that was kept and the one of now, twice the same where there is nothing to compare."""
-        kept = self._read(ACCOUNT + provider.name)
-        if kept is None or not isinstance(provider, Accounted):
+        recorded = self._read_account(ACCOUNT + provider.name)
+        if recorded is None or not isinstance(provider, Accounted):
             return UNKNOWN_ACCOUNT, UNKNOWN_ACCOUNT
         now = await provider.account()
-        if len({_id(kept), _id(now)} - {UNKNOWN_ACCOUNT}) > 1:
-            what = f"these credentials are of account {now}, it was made in account {kept}"
+        if len({_account_id(recorded), _account_id(now)} - {UNKNOWN_ACCOUNT}) > 1:
+            what = f"these credentials are of account {now}, it was made in account {recorded}"
             raise OtherAccount.at(provider.name, what, "use the credentials of that account")
-        return kept, now
+        return recorded, now
 
 
-def _id(account: str) -> str:
+def _account_id(account: str) -> str:
     return account.partition(" at ")[0]
 
 

@@ -10,7 +10,16 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle, Lease, LeaseRow
 from cloudcmp.model.protocol import Direct, Remote
 from cloudcmp.model.remote import Endpoint
 from cloudcmp.provision.arrival import Stopwatch, arrive
-from cloudcmp.provision.contract_run import Clause, ClauseBroken, ContractRun, Inconclusive, listed, make, part, until
+from cloudcmp.provision.contract_run import (
+    Clause,
+    ClauseBroken,
+    ContractRun,
+    Inconclusive,
+    listed,
+    make,
+    part,
+    until,
+)
 from cloudcmp.provision.ledger import Ledger, Part
 from cloudcmp.provision.lifecycle import release
 from cloudcmp.provision.ownership import Sighting
@@ -42,11 +51,11 @@ async def _create(run: ContractRun) -> None:
         if kind == INSTANCE:
             run.request, run.lease = request, lease
         else:
-            run.beneath[kind] = lease.cloud_id or ""
+            run.dependencies[kind] = lease.cloud_id or ""
 
 
 async def _same_token(run: ContractRun) -> None:
-    request, handle = run.made()
+    request, handle = run.require_machine()
     again = await run.provider.create(request)
     if run.lease is not None and again != handle.cloud_id:
         run.doubles.append(replace(run.lease, cloud_id=again))
@@ -54,24 +63,24 @@ async def _same_token(run: ContractRun) -> None:
 
 
 async def _by_token(run: ContractRun) -> None:
-    request, handle = run.made()
+    request, handle = run.require_machine()
     await listed(run, handle, "no-study-of-ours", request.token)
 
 
 async def _by_tag(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
     await listed(run, handle, run.study, None)
 
 
 async def _by_name(run: ContractRun) -> None:
-    request, handle = run.made()
+    request, handle = run.require_machine()
     found = await listed(run, handle, run.study, request.token)
     if found.name != request.name:
         raise ClauseBroken(f"it is listed as {found.name!r}, not as {request.name!r}")
 
 
 async def _tags(run: ContractRun) -> None:
-    request, handle = run.made()
+    request, handle = run.require_machine()
     found = await listed(run, handle, run.study, request.token)
     missing = sorted(key for key, value in request.tags if (key, value) not in found.tags)
     if missing:
@@ -79,7 +88,7 @@ async def _tags(run: ContractRun) -> None:
 
 
 async def _not_another(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
     others = await run.provider.find(f"{run.study}{_OTHER}", region=handle.region)
     if any(one.cloud_id == handle.cloud_id for one in others):
         raise ClauseBroken("it is listed for another study too")
@@ -88,7 +97,7 @@ async def _not_another(run: ContractRun) -> None:
 async def _unknown_offering(run: ContractRun) -> None:
     if isinstance(run.provider, Direct):
         raise Inconclusive("it stands in for any offering")
-    run.made()
+    run.require_machine()
     try:
         await make(run, run.launches[2], part(run, INSTANCE), offering=_NO_SUCH)
     except Refused:
@@ -97,7 +106,7 @@ async def _unknown_offering(run: ContractRun) -> None:
 
 
 async def _leftovers(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
 
     async def look() -> bool:
         return any(one.handle() == handle for one in (await run.provider.leftovers()).found)
@@ -109,8 +118,8 @@ async def _leftovers(run: ContractRun) -> None:
         raise ClauseBroken("a sweep would not find it")
 
 
-async def _decoy(run: ContractRun) -> None:
-    run.made()  # beside nothing it would tell nothing
+async def _decoy_unlisted(run: ContractRun) -> None:
+    run.require_machine()  # beside nothing it would tell nothing
     free = next((kind for kind in run.provider.parts if kind == FIREWALL), INSTANCE)
     piece = part(run, free)
     tags = run.context.ledger.request_for(run.candidate, run.launches[1], run.ttl_s, piece).tags
@@ -118,7 +127,7 @@ async def _decoy(run: ContractRun) -> None:
     try:
         _, run.decoy = await make(run, run.launches[1], piece, tags=bare)
     except Refused:  # the least-privilege policy lets nothing be made, or deleted, without our schema
-        await _of_another(run, piece, tags)
+        await _other_study_decoy(run, piece, tags)
         return
     handle = _id_of(run.decoy)
     await listed(run, handle, run.study, run.decoy.token)
@@ -126,7 +135,7 @@ async def _decoy(run: ContractRun) -> None:
         raise ClauseBroken("a resource without our schema is listed as ours")
 
 
-async def _of_another(run: ContractRun, piece: Part, tags: tuple[tuple[str, str], ...]) -> None:
+async def _other_study_decoy(run: ContractRun, piece: Part, tags: tuple[tuple[str, str], ...]) -> None:
     """A decoy that bears our schema and the name of another study, which is no study's of this run."""
     other = f"{run.study}{_OTHER}"
     theirs = tuple((key, other if key == _STUDY else value) for key, value in tags)
@@ -137,7 +146,7 @@ async def _of_another(run: ContractRun, piece: Part, tags: tuple[tuple[str, str]
         raise ClauseBroken("a resource of another study is listed as this one's")
 
 
-class _Unwritten:
+class _EmptyJournal:
     """The ledger of a process that made nothing itself."""
 
     def append_lease(self, row: LeaseRow) -> None:
@@ -148,13 +157,13 @@ class _Unwritten:
         return ()
 
 
-async def _kept(run: ContractRun) -> None:
+async def _foreign_kept(run: ContractRun) -> None:
     """A later process reads back what a ledger names, here something that is not what it says."""
-    _, handle = run.made()
+    _, handle = run.require_machine()
     if run.decoy is None or run.lease is None:
         raise Inconclusive("there is no other resource")
     now, other = run.context.ledger, _id_of(run.decoy)
-    lease, later = run.lease, Ledger(_Unwritten(), now.study, now.time, accounts=now.accounts)
+    lease, later = run.lease, Ledger(_EmptyJournal(), now.study, now.time, accounts=now.accounts)
 
     async def look() -> bool:
         return (await later.ownership.prove(run.provider, lease, handle)).sighting is Sighting.OURS
@@ -178,11 +187,11 @@ def _id_of(lease: Lease) -> Handle:
 async def _firewall(run: ContractRun) -> None:
     if FIREWALL not in run.provider.parts:
         raise Inconclusive("its machines stand behind no firewall of their launch's")
-    request, _ = run.made()
+    request, _ = run.require_machine()
     provider: Any = run.provider
     if not isinstance(provider, ReadsFirewall):
         raise Inconclusive("its rules cannot be read back")
-    handle = Handle(FIREWALL, request.region, run.beneath[FIREWALL])
+    handle = Handle(FIREWALL, request.region, run.dependencies[FIREWALL])
     wrong = "it was not looked at"
 
     async def look() -> bool:
@@ -205,14 +214,14 @@ def _wrongly_admitted(found: Admission, allow: str) -> str:
     return "" if found.members else "it does not admit the launch's other machines"
 
 
-async def _reached(run: ContractRun) -> None:
-    request, _ = run.made()
+async def _arrives(run: ContractRun) -> None:
+    request, _ = run.require_machine()
     if run.lease is None:
         raise Inconclusive("nothing was made")
     watch = Stopwatch(run.context.ledger.time)
     try:
         run.machine = await arrive(
-            run.context.ways,
+            run.context.connector,
             run.provider,
             run.lease,
             run.candidate,
@@ -233,18 +242,18 @@ async def _reached(run: ContractRun) -> None:
 
 
 async def _wrong_host(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
     if not isinstance(run.provider, Remote):
         raise Inconclusive("it is not reached by SSH")
     if run.machine is None or run.machine.shell is None:
         raise Inconclusive("it was not reached")
-    sight = await run.provider.look(handle)
-    if sight.alias or not sight.address:
+    status = await run.provider.look(handle)
+    if status.alias or not status.address:
         raise Inconclusive("the user's own SSH configuration knows its key")
     other = run.context.keys.new().public
-    endpoint = Endpoint(sight.address, sight.port, sight.user, other, run.context.ways.client)
+    endpoint = Endpoint(status.address, status.port, status.user, other, run.context.connector.client)
     try:
-        shell = await run.context.ways.dial(endpoint, _DIAL_S)
+        shell = await run.context.connector.dial(endpoint, _DIAL_S)
     except WrongHost:
         return
     await shell.close()
@@ -252,7 +261,7 @@ async def _wrong_host(run: ContractRun) -> None:
 
 
 async def _destroy(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
     if run.machine is not None and run.machine.shell is not None:
         await run.machine.shell.close()
     if await run.provider.gone(handle) is not None:
@@ -272,8 +281,8 @@ async def _only_that(run: ContractRun) -> None:
         raise ClauseBroken("another resource went with it")
 
 
-async def _again(run: ContractRun) -> None:
-    _, handle = run.made()
+async def _destroy_again(run: ContractRun) -> None:
+    _, handle = run.require_machine()
     try:
         await run.provider.destroy(handle)
     except ProviderFault as fault:
@@ -292,14 +301,16 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("tags", "all its tags are kept as they were given", _tags),
     Clause("not another", "it is not listed for another study", _not_another),
     Clause("leftovers", "it is listed among all that bears our tags, without its study being named", _leftovers),
-    Clause("decoy", _DECOY, _decoy),
-    Clause("kept", "what a ledger names and does not itself bear our tags and its lease's token is kept", _kept),
+    Clause("decoy", _DECOY, _decoy_unlisted),
+    Clause(
+        "kept", "what a ledger names and does not itself bear our tags and its lease's token is kept", _foreign_kept
+    ),
     Clause("unknown offering", "an offering that does not exist is refused", _unknown_offering),
     Clause("firewall", _FIREWALL, _firewall),
-    Clause("reached", "it comes up, shows the host key that it was given, and agents run on it", _reached),
+    Clause("reached", "it comes up, shows the host key that it was given, and agents run on it", _arrives),
     Clause("wrong host", "a machine with another host key is refused", _wrong_host),
     Clause("destroy", "it is not gone before it is destroyed, and seen gone after", _destroy),
     Clause("only that", "nothing else goes with it", _only_that),
-    Clause("again", "destroying what is gone is no error", _again),
+    Clause("again", "destroying what is gone is no error", _destroy_again),
 )
 """The contract, in the order in which it is tried out."""

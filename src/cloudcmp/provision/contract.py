@@ -37,7 +37,7 @@ class Ruling:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ContractResult:
     """What came of all clauses, and of releasing what they made; what has no evidence is left."""
 
     rulings: tuple[Ruling, ...]
@@ -49,12 +49,12 @@ class Held:
         return tuple(one for one in self.releases if one.evidence is None)
 
 
-async def hold(
+async def run_contract(
     run: ContractRun,
     clauses: Sequence[Clause] | None = None,
     stop: asyncio.Event | None = None,
     say: Callable[[str], None] = lambda _: None,
-) -> Held:
+) -> ContractResult:
     """Try every clause in order, and release whatever was made; never raises for a provider that fails.
 
     `say` is told each clause before it is tried, and what is waited for at the end. Once `stop` is set, the clause at
@@ -69,7 +69,7 @@ async def hold(
             if stop.is_set():
                 break
             say(f"trying {number} of {len(tried)}: {clause.name}")
-            ruling = await _unless(stop, _rule(run, clause))
+            ruling = await _run_unless_stopped(stop, _decide(run, clause))
             if ruling is None:
                 break
             rulings.append(ruling)
@@ -80,10 +80,10 @@ async def hold(
         doubles = [await _end_double(run, lease) for lease in run.doubles]
         named, ledger = {run.provider.name: run.provider}, run.context.ledger
         releases = (*doubles, *await run_with_progress(release_all(ledger, named), ledger, named, say))
-    return Held(tuple(rulings), releases)
+    return ContractResult(tuple(rulings), releases)
 
 
-async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Ruling | None:
+async def _run_unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Ruling | None:
     """A ruling, None where the stop came before it."""
     task, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
     try:
@@ -95,7 +95,7 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Rul
     return None if task.cancelled() else task.result()
 
 
-async def _rule(run: ContractRun, clause: Clause) -> Ruling:
+async def _decide(run: ContractRun, clause: Clause) -> Ruling:
     holds: bool | None = None
     try:
         await clause.attempt(run)
@@ -121,20 +121,20 @@ CHECKED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class TestRecord:
     """What a provider was tested against, and the clauses that do not hold or cannot be told there, with why.
 
     `checked` is what it told there when it was asked for a study that can be run.
     """
 
     against: str
-    untold: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
     checked: tuple[str, ...] = ()
 
     def holds(self, clause: str) -> bool | None:
         """What came of a clause there."""
-        return False if clause in self.broken else None if clause in self.untold else True
+        return False if clause in self.broken else None if clause in self.unknown else True
 
 
 _NO_FIREWALL = {"firewall": "its machines stand behind no firewall of their launch's"}
@@ -145,7 +145,7 @@ _NO_SSH = {
 }
 _EMULATED = "an emulator (moto behind a proxy that adds what it lacks) with SSH servers behind its addresses"
 _ARM = "an emulator of the tests' own, driven through Azure's official clients, with SSH servers behind its addresses"
-_ASKED = ("credentials", "account", "clock", "image", "rights", "quota")
+_PREFLIGHT = ("credentials", "account", "clock", "image", "rights", "quota")
 _LONG_TAIL = "an emulation of the tests' own, reached through apache-libcloud, with SSH servers behind its addresses"
 _EMULATED_OPENSTACK = (
     "an emulator of the tests' own (Keystone, Nova, Neutron, Cinder, Glance), driven through openstacksdk, with SSH "
@@ -153,37 +153,37 @@ _EMULATED_OPENSTACK = (
 )
 
 
-def _of_tail(cloud: Cloud) -> Tested:
+def _longtail_record(cloud: Cloud) -> TestRecord:
     """What a cloud of the long tail was tested against: each has an emulation."""
-    return Tested(
-        _LONG_TAIL, broken={"firewall": f"it admits {cloud.open_to}"} if cloud.open_to else {}, checked=_ASKED
+    return TestRecord(
+        _LONG_TAIL, broken={"firewall": f"it admits {cloud.open_to}"} if cloud.open_to else {}, checked=_PREFLIGHT
     )
 
 
-TESTED: Mapping[str, Tested] = {
-    **{name: _of_tail(cloud) for name, cloud in CLOUDS.items()},
-    "aws": Tested(_EMULATED, checked=_ASKED),
-    "azure": Tested(_ARM, checked=_ASKED),
-    "ec2": Tested(
+TESTED: Mapping[str, TestRecord] = {
+    **{name: _longtail_record(cloud) for name, cloud in CLOUDS.items()},
+    "aws": TestRecord(_EMULATED, checked=_PREFLIGHT),
+    "azure": TestRecord(_ARM, checked=_PREFLIGHT),
+    "ec2": TestRecord(
         f"{_EMULATED}, with tokens, filters and guest shutdown switched off",
-        untold={"offerings": "this cloud does not list its instance types"},
+        unknown={"offerings": "this cloud does not list its instance types"},
         broken={"same token": "this cloud ignores tokens: a second machine is seen by its tags, and ended"},
-        checked=("capability", *_ASKED),
+        checked=("capability", *_PREFLIGHT),
     ),
-    "gcp": Tested(
+    "gcp": TestRecord(
         "an emulator of the tests' own, driven through Google's client, with SSH servers behind its addresses",
-        checked=("capability", *_ASKED),
+        checked=("capability", *_PREFLIGHT),
     ),
-    "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
-    "openstack": Tested(_EMULATED_OPENSTACK, checked=("capability", *_ASKED)),
-    "qemu": Tested("guests of the machine that the tests run on", _NO_FIREWALL, checked=("host", "image", "quota")),
-    "rackspace": Tested(
-        "the same emulation as openstack, which has nothing of Rackspace's own", checked=("capability", *_ASKED)
+    "local": TestRecord("the machine that the tests run on", _NO_SSH, checked=("host",)),
+    "openstack": TestRecord(_EMULATED_OPENSTACK, checked=("capability", *_PREFLIGHT)),
+    "qemu": TestRecord("guests of the machine that the tests run on", _NO_FIREWALL, checked=("host", "image", "quota")),
+    "rackspace": TestRecord(
+        "the same emulation as openstack, which has nothing of Rackspace's own", checked=("capability", *_PREFLIGHT)
     ),
-    "simulated": Tested("its own planted clouds", _NO_SSH, checked=("host",)),
-    "ssh": Tested(
+    "simulated": TestRecord("its own planted clouds", _NO_SSH, checked=("host",)),
+    "ssh": TestRecord(
         "an SSH server of the tests' own",
-        untold={**_NO_FIREWALL, "wrong host": "the user's own SSH configuration knows its key"},
+        unknown={**_NO_FIREWALL, "wrong host": "the user's own SSH configuration knows its key"},
         checked=("host",),
     ),
 }

@@ -42,7 +42,7 @@ class ContractRun:
     ttl_s: float
     patience: Patience | None = None
     allow: str = ""
-    beneath: dict[str, str] = field(default_factory=dict)
+    dependencies: dict[str, str] = field(default_factory=dict)
     request: CreateRequest | None = None
     lease: Lease | None = None
     decoy: Lease | None = None
@@ -60,7 +60,7 @@ class ContractRun:
         kept = self.patience or patience_with(self.provider)
         return replace(kept, grace_s=min(kept.grace_s, _LOOK_S))
 
-    def made(self) -> tuple[CreateRequest, Handle]:
+    def require_machine(self) -> tuple[CreateRequest, Handle]:
         """The machine that all clauses are about; raises Untold where none was made."""
         handle = self.lease.handle() if self.lease else None
         if self.request is None or handle is None:
@@ -99,10 +99,10 @@ def part(run: ContractRun, kind: str) -> Part:
     """A part that stands on what was made before it; a machine reached by SSH is given its keys."""
     if kind != INSTANCE:
         return Part(kind, options=(("allow", run.allow),) if run.allow else ())
-    options = tuple(sorted(run.beneath.items()))
+    options = tuple(sorted(run.dependencies.items()))
     if not isinstance(run.provider, Remote):
         return Part(kind, options=options)
-    host, client = run.context.keys.new(), run.context.ways.client.public
+    host, client = run.context.keys.new(), run.context.connector.client.public
     return Part(kind, options=options, access=Access(host, client, run.context.keys.user_data(host, client, run.ttl_s)))
 
 

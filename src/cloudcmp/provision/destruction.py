@@ -75,9 +75,9 @@ def fault_text(fault: Exception) -> str:
 
 
 _AGAIN_S = 1.0  # until something that seems gone is looked at once more
-_NEVER = (UserMistake, ImportError, OtherAccount, NotOurs)  # asking again does not help
+_PERMANENT_FAULTS = (UserMistake, ImportError, OtherAccount, NotOurs)  # asking again does not help
 _NEW_S, _SPARE_S = 300.0, 60.0  # how long a new resource may be unlisted, and a gone one not be reported gone
-_THERE = {"running", "stopped"}  # one that is pending may only not be listed
+_SEEN_STATES = {"running", "stopped"}  # one that is pending may only not be listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +111,19 @@ async def end(
     """
     with suppress(Exception):  # an unknown account is asked for again before an absence is believed
         try:
-            await ledger.accounts.own(provider)
+            await ledger.accounts.check_account(provider)
         except OtherAccount as fault:
             return Release(lease, None, fault_text(fault), fault=fault)
     watch = GoneWatch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
     claim = _Claim(ledger, provider, lease, handle, patience, write=write, proof=proof)
-    outliving = _Outliving(claim, noted=not write)
-    there = True  # until the contrary is known
+    outliving = _OutlivingNote(claim, noted=not write)
+    was_there = True  # until the contrary is known
     with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
-        there = await provider.gone(handle) is None
-        if there:
+        was_there = await provider.gone(handle) is None
+        if was_there:
             watch.record(None, ledger.time.now(), ledger.time.monotonic())
     with suppress(Exception):  # it is proved once more before it is destroyed
-        if there:
+        if was_there:
             await claim.prove()
     await outliving.note(watch.seen_at)
     began, last = ledger.time.monotonic(), LastFault()
@@ -131,12 +131,12 @@ async def end(
         before = watch.agree
         try:
             await _round(ledger, claim, watch, last)
-        except _NEVER as fault:
+        except _PERMANENT_FAULTS as fault:
             return Release(lease, None, fault_text(fault), claim.unwritten, fault=fault)
         await outliving.note(watch.seen_at)
         if watch.evidence is not None:
-            took_s = max(0.0, watch.first - began) if there else None
-            return _gone(ledger, lease, handle, watch, took_s, claim.unwritten, write=write)
+            took_s = max(0.0, watch.first - began) if was_there else None
+            return _record_gone(ledger, lease, handle, watch, took_s, claim.unwritten, write=write)
         if not watch.agree and await claim.is_kept():
             return Release(lease, None, claim.why, claim.unwritten)
         moment = ledger.time.monotonic()
@@ -157,13 +157,13 @@ class _Claim:
         self.ledger, self.provider, self.lease, self.handle = ledger, provider, lease, handle
         self.unwritten = ""
         self._patience = patience
-        self._unasked = write
+        self._ask_unwritten = write
         self._looks = 0
         self._since = ledger.time.monotonic()
         self._proof = Proof(Sighting.UNSEEN) if proof is None else proof
         if proof is None and ledger.ownership.is_made_here(provider, handle):
             self._proof = PROVED
-        self._write_asked()
+        self._write_delete_asked()
 
     @property
     def is_proved(self) -> bool:
@@ -180,7 +180,7 @@ class _Claim:
         if self._proof.sighting is Sighting.UNSEEN:
             self._proof = await self.ledger.ownership.prove(self.provider, self.lease, self.handle)
             self._looks += 1
-            self._write_asked()
+            self._write_delete_asked()
 
     async def destroy(self) -> None:
         """Ask for it to go where it is proved to be ours; raises what reading it back and destroying it raise."""
@@ -188,9 +188,9 @@ class _Claim:
         if self.is_proved:
             await self.ledger.pace.destroy(self.provider, self.handle)
 
-    def _write_asked(self) -> None:
-        if self.is_proved and self._unasked:
-            id, self._unasked = self.handle.cloud_id, False
+    def _write_delete_asked(self) -> None:
+        if self.is_proved and self._ask_unwritten:
+            id, self._ask_unwritten = self.handle.cloud_id, False
             self.unwritten = try_write(self.ledger, self.lease, LeaseEvent.DELETE_ASKED, cloud_id=id)
 
     async def is_kept(self) -> bool:
@@ -212,13 +212,13 @@ class _Claim:
         """True if it is seen. What ended long ago is in no list either, before it is reported gone."""
         with suppress(Exception):  # what cannot be looked at was not seen
             if isinstance(self.provider, Remote):
-                return self.handle.kind == INSTANCE and (await self.provider.look(self.handle)).state in _THERE
+                return self.handle.kind == INSTANCE and (await self.provider.look(self.handle)).state in _SEEN_STATES
             listed = await self.provider.find(self.ledger.study, self.lease.token, region=self.lease.region)
             return any((one.kind, one.cloud_id) == (self.handle.kind, self.handle.cloud_id) for one in listed)
         return False
 
 
-def _gone(
+def _record_gone(
     ledger: Ledger, lease: Lease, handle: Handle, watch: GoneWatch, took_s: float | None, unwritten: str, *, write: bool
 ) -> Release:
     """What is seen gone, written down."""
@@ -229,7 +229,7 @@ def _gone(
 
 
 @dataclass(slots=True)
-class _Outliving:
+class _OutlivingNote:
     """Writes once that a machine was seen after its time to live, so that the bill does not end there."""
 
     claim: _Claim
@@ -262,7 +262,7 @@ async def _round(ledger: Ledger, claim: _Claim, watch: GoneWatch, last: LastFaul
         try:
             await claim.destroy()
             answers.append(None)
-        except _NEVER:
+        except _PERMANENT_FAULTS:
             raise
         except Exception as fault:
             answers.append(fault)
@@ -274,7 +274,7 @@ async def _round(ledger: Ledger, claim: _Claim, watch: GoneWatch, last: LastFaul
             await ledger.accounts.confirm(provider)
         watch.record(evidence, now, ledger.time.monotonic())
         answers.append(None)
-    except _NEVER:
+    except _PERMANENT_FAULTS:
         raise
     except Exception as fault:
         answers.append(fault)

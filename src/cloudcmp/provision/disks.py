@@ -18,9 +18,9 @@ _IDENTITIES = (
     'for file in /sys/block/*/device/model /sys/block/*/serial; do line=; read -r line <"$file"; '
     'echo "$file $line"; done 2>/dev/null'
 )
-_SAID = re.compile(r"/sys/block/([a-z0-9]+)/(?:device/model|serial) (.*\S)\s*")
+_IDENTITY_LINE = re.compile(r"/sys/block/([a-z0-9]+)/(?:device/model|serial) (.*\S)\s*")
 _VOLUMES = ("Amazon Elastic Block Store", "PersistentDisk", "nvme_card-pd", "cloudcmp-volume")  # Google's two are R
-_OTHERS = ("Instance Storage", "cloudcmp-s")  # on the host of a machine; a guest's own state or seed
+_NOT_VOLUMES = ("Instance Storage", "cloudcmp-s")  # on the host of a machine; a guest's own state or seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +41,23 @@ async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
         return None
     tables = await shell.run(["cat", "/proc/partitions", "/proc/mounts"])
     output = await shell.run(["sh", "-c", _IDENTITIES])
-    disk = chosen(volume, blank_disks(_text(tables.out), identities(_text(output.out))))
+    disk = choose_device(volume, blank_disks(_text(tables.out), identities(_text(output.out))))
     folder = await run_host_script(shell, "disk", disk, deadline_s=_FORMAT_S)
     if not re.fullmatch(r"/[A-Za-z0-9/_-]+", folder):
         raise ProviderFault.at(str(volume), f"{disk} could not be formatted and mounted", "see the machine's console")
     return folder
 
 
-def chosen(volume: Volume, blank: tuple[Disk, ...]) -> str:
+def choose_device(volume: Volume, blank: tuple[Disk, ...]) -> str:
     """The device of the volume, among disks that may be of the machine's own; raises ProviderFault where none or more
     than one may be it.
     """
-    able = [disk for disk in blank if not any(word in disk.identity for word in _OTHERS)]
-    if len(able) > 1:
-        named = [disk for disk in able if any(word in disk.identity for word in _VOLUMES)]
-        able = [disk for disk in named or able if _fits(volume, disk)]
-    if len(able) == 1:
-        return able[0].device
+    candidates = [disk for disk in blank if not any(word in disk.identity for word in _NOT_VOLUMES)]
+    if len(candidates) > 1:
+        named = [disk for disk in candidates if any(word in disk.identity for word in _VOLUMES)]
+        candidates = [disk for disk in named or candidates if _fits(volume, disk)]
+    if len(candidates) == 1:
+        return candidates[0].device
     if not blank:
         raise ProviderFault.at(str(volume), "the machine shows no disk of its own for it", "see its console")
     what = f"which disk it is cannot be told: {', '.join(map(str, blank))}"
@@ -66,8 +66,8 @@ def chosen(volume: Volume, blank: tuple[Disk, ...]) -> str:
 
 def _fits(volume: Volume, disk: Disk) -> bool:
     """Whether a disk is as large as was asked for: clouds sell whole GiB, tables count whole KiB."""
-    asked = volume.size_bytes
-    return asked is None or any(abs(disk.size_bytes - size) < _KIB for size in (asked, -(-asked // _GIB) * _GIB))
+    wanted = volume.size_bytes
+    return wanted is None or any(abs(disk.size_bytes - size) < _KIB for size in (wanted, -(-wanted // _GIB) * _GIB))
 
 
 def blank_disks(tables: str, identity: Mapping[str, str]) -> tuple[Disk, ...]:
@@ -88,7 +88,7 @@ def identities(output: str) -> dict[str, str]:
     """What each disk says of itself, by its name."""
     found: dict[str, str] = {}
     for line in output.splitlines():
-        match = _SAID.fullmatch(line)
+        match = _IDENTITY_LINE.fullmatch(line)
         if match is not None:
             found[match[1]] = f"{found.get(match[1], '')} {match[2]}".strip()
     return found

@@ -91,7 +91,7 @@ class Ledger:
         self._open: dict[tuple[str, int], Lease] = {}
         self._last_attempts: dict[str, int] = {}
         for lease in journal.leases():
-            self._know(lease)
+            self._remember(lease)
 
     def open_leases(self) -> tuple[Lease, ...]:
         """Every lease that is not known to be gone."""
@@ -104,8 +104,8 @@ class Ledger:
     def open_of(self, launch: Launch) -> tuple[Lease, ...]:
         """The open leases of a launch's parts, machines first, as they are to be ended."""
         own = f"launch-{launch.index}"
-        some = [lease for lease in self.open_leases() if lease.slot.split(".")[0] == own]
-        return in_order_of_ending(some)
+        leases = [lease for lease in self.open_leases() if lease.slot.split(".")[0] == own]
+        return in_order_of_ending(leases)
 
     def leases(self) -> tuple[Lease, ...]:
         """Every lease, also those that are gone."""
@@ -182,7 +182,7 @@ class Ledger:
             request.at + request.ttl_s,
         )
         self._journal.append_lease(row)
-        self._know(lease)
+        self._remember(lease)
         return lease
 
     def write(
@@ -192,7 +192,7 @@ class Ledger:
         at = self.time.now()
         created_at = at if event is LeaseEvent.CREATED and lease.created_at is None else lease.created_at
         after = replace(lease, state=STATE_OF[event], cloud_id=cloud_id or lease.cloud_id, created_at=created_at)
-        self._know(after)
+        self._remember(after)
         self._journal.append_lease(
             LeaseRow(
                 after.slot, after.attempt, event, after.provider, after.region, after.kind, after.name, after.token, at,
@@ -201,7 +201,7 @@ class Ledger:
         )  # fmt: skip
         return after
 
-    def _know(self, lease: Lease) -> None:
+    def _remember(self, lease: Lease) -> None:
         """A lease as it is from now on; what a launch asks for costs the same however many there were."""
         key = (lease.slot, lease.attempt)
         self._leases[key] = lease
@@ -222,13 +222,13 @@ class Ledger:
 
 def _notes(provider: Provider, request: CreateRequest) -> Iterator[LeaseNote]:
     """What the budget must know of a requested machine beside its price."""
-    if _ends(provider, request):
+    if _ends_by_itself(provider, request):
         yield LeaseNote.ENDS_BY_ITSELF
     if request.kind == INSTANCE and provider.billing.hourly(dict(request.options)):
         yield LeaseNote.BY_THE_HOUR
 
 
-def _ends(provider: Provider, request: CreateRequest) -> bool:
+def _ends_by_itself(provider: Provider, request: CreateRequest) -> bool:
     """Whether a machine that is asked for is known to end by itself: what safeguards promise may rest on its image."""
     promised = request.kind == INSTANCE and any(one.name == "death" and one.holds for one in provider.safeguards)
     return promised and (not isinstance(provider, SelfTerminating) or provider.ends(request))

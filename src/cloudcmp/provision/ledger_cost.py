@@ -39,17 +39,17 @@ _NOTHING = Extra()
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ExtraCosts:
     """What is counted beside the prices in the ledger's rows: of a slot, and on top of all that is spent (support).
 
     `on_top` takes money in the budget's currency and may only rise with it.
     """
 
-    of: Callable[[str], Extra] = lambda _: _NOTHING
+    of_slot: Callable[[str], Extra] = lambda _: _NOTHING
     on_top: Callable[[Decimal], Decimal] = lambda _: Decimal(0)
 
 
-NO_BESIDE = Beside()
+NO_EXTRA_COSTS = ExtraCosts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,25 +138,29 @@ def charge_of(key: Key, intent: LeaseRow, rows: Sequence[LeaseRow], now: float) 
     return Charge(key, intent.provider, price, intent.currency, ttl_s, age_s, is_open, most_s, starts, hourly)
 
 
-def spent(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside = NO_BESIDE) -> Money | None:
+def accrued_cost(
+    found: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
+) -> Money | None:
     """What has accrued by now, rounded up; None where a price is not known or is in another currency."""
-    total = sum_of(found, terms, currency, beside, worst=False)
-    return None if total is None else money_of(with_top(total, beside), currency)
+    total = sum_of(found, terms, currency, extras, worst=False)
+    return None if total is None else money_of(with_top(total, extras), currency)
 
 
-def committed(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside = NO_BESIDE) -> Money | None:
+def committed_cost(
+    found: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
+) -> Money | None:
     """What has accrued, and what every open machine adds by its time to live; rounded up, None as `spent`."""
-    total = sum_of(found, terms, currency, beside, worst=True)
-    return None if total is None else money_of(with_top(total, beside), currency)
+    total = sum_of(found, terms, currency, extras, worst=True)
+    return None if total is None else money_of(with_top(total, extras), currency)
 
 
-def sum_of(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside, *, worst: bool) -> Decimal | None:
+def sum_of(found: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts, *, worst: bool) -> Decimal | None:
     """The sum of price x paid seconds and of what is beside, undivided; None where a price is not known."""
     total = Decimal(0)
     for charge in found:
         if is_unpriced(charge, terms, currency):
             return None
-        total = EXACT.add(total, cost_of(charge, terms, beside, worst=worst))
+        total = EXACT.add(total, cost_of(charge, terms, extras, worst=worst))
     return total
 
 
@@ -165,19 +169,19 @@ def is_unpriced(charge: Charge, terms: Terms, currency: str) -> bool:
     return charge.provider in terms and (not usable(charge.price_per_hour) or charge.currency != currency)
 
 
-def cost_of(charge: Charge, terms: Terms, beside: Beside, *, worst: bool) -> Decimal:
+def cost_of(charge: Charge, terms: Terms, extras: ExtraCosts, *, worst: bool) -> Decimal:
     """Price x paid seconds of one machine and of what is beside, undivided; 0 where its provider bills nothing."""
     billing = terms.get(charge.provider)
     if billing is None:
         return Decimal(0)
-    return charge.times_seconds(billing, beside.of(charge.key[0]), worst=worst)
+    return charge.times_seconds(billing, extras.of_slot(charge.key[0]), worst=worst)
 
 
-def with_top(times_seconds: Decimal, beside: Beside) -> Decimal:
+def with_top(times_seconds: Decimal, extras: ExtraCosts) -> Decimal:
     """The sum with what comes on top of all that is spent."""
     if times_seconds <= 0:
         return times_seconds
-    more = beside.on_top(EXACT.divide(times_seconds, Decimal(HOUR_S)))
+    more = extras.on_top(EXACT.divide(times_seconds, Decimal(HOUR_S)))
     return EXACT.add(times_seconds, EXACT.multiply(more, Decimal(HOUR_S)))
 
 

@@ -28,7 +28,7 @@ from cloudcmp.store.crash import crash_point
 
 
 @dataclass(slots=True)
-class _Asking:
+class _RequestMark:
     """Called just before a request is sent: starts its stopwatch, and remembers that it was sent at all."""
 
     watch: Stopwatch | None
@@ -59,14 +59,14 @@ async def acquire(
     kind of what went wrong, and the journal's own error (then nothing was created, or it was destroyed again).
     """
     patience = patience or patience_with(provider)
-    await _release_before(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
+    await _release_earlier(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
     await ledger.accounts.settle(provider)
     request = ledger.request_for(candidate, launch, ttl_s, part)
     lease = ledger.intend(request, provider, candidate)
     crash_point("cloud.before_create")
-    asking = _Asking(watch)
+    request_mark = _RequestMark(watch)
     try:
-        cloud_id = await ledger.pace.create(provider, request, asking)
+        cloud_id = await ledger.pace.create(provider, request, request_mark)
     except LostAnswer as fault:
         try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
         return await _find_again(ledger, provider, lease, patience)
@@ -75,29 +75,29 @@ async def acquire(
         raise
     except BaseException as error:
         # A request that was sent may have arrived: the intent stays open, and the end of the study looks for it.
-        event = LeaseEvent.INDETERMINATE if asking.sent else LeaseEvent.REFUSED
-        when = "during the request" if asking.sent else "before the request was sent"
+        event = LeaseEvent.INDETERMINATE if request_mark.sent else LeaseEvent.REFUSED
+        when = "during the request" if request_mark.sent else "before the request was sent"
         try_write(ledger, lease, event, detail=f"{type(error).__name__} {when}")
         raise
     ledger.ownership.record_made(provider, Handle(lease.kind, lease.region, cloud_id))
     if watch is not None:
-        watch.seen("answered")
+        watch.mark("answered")
     crash_point("cloud.after_create")
-    return await _created(ledger, provider, lease, cloud_id, patience)
+    return await _record_created(ledger, provider, lease, cloud_id, patience)
 
 
-async def release_before(ledger: Ledger, provider: Provider, launch: Launch, patience: Patience | None = None) -> None:
+async def release_earlier(ledger: Ledger, provider: Provider, launch: Launch, patience: Patience | None = None) -> None:
     """End what an earlier attempt at a launch may have left; raises ProviderFault where it is not seen gone."""
-    await _release_before(ledger, provider, ledger.open_of(launch), patience)
+    await _release_earlier(ledger, provider, ledger.open_of(launch), patience)
 
 
-async def _release_before(
+async def _release_earlier(
     ledger: Ledger, provider: Provider, leases: Iterable[Lease], patience: Patience | None
 ) -> None:
     for earlier in leases:
         done = await release(ledger, provider, earlier, patience)
         if done.evidence is None:
-            raise _kind(done.fault).at(earlier.name, f"it is not seen gone ({done.why})", "cloudcmp cleanup")
+            raise _fault_kind(done.fault).at(earlier.name, f"it is not seen gone ({done.why})", "cloudcmp cleanup")
 
 
 async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience | None = None) -> Release:
@@ -176,15 +176,21 @@ async def _end_strays(
         await ledger.accounts.confirm(provider)
         listed = await provider.find(ledger.study)
     except Exception as fault:
-        unlisted = Release(_stray(ledger, name, None), None, f"could not be listed: {fault_text(fault)}", fault=fault)
+        unlisted = Release(
+            _stray_lease(ledger, name, None), None, f"could not be listed: {fault_text(fault)}", fault=fault
+        )
         return [] if only_machines else [unlisted]
     releases: list[Release] = []
     for machines in (True,) if only_machines else (True, False):
         ends: list[Coroutine[None, None, Release]] = []
         taken: set[tuple[str, int]] = set()
         for item in listed:
-            if (item.kind == INSTANCE) is machines and item.cloud_id not in left and _named(ledger, provider, item):
-                lease = _known(ledger, provider, item, taken)
+            if (
+                (item.kind == INSTANCE) is machines
+                and item.cloud_id not in left
+                and _is_of_study(ledger, provider, item)
+            ):
+                lease = _ledger_lease(ledger, provider, item, taken)
                 taken.add((lease.slot, lease.attempt))
                 why = ledger.ownership.doubt(provider, item, lease)
                 proof = Proof(Sighting.FOREIGN, f"{why}; {KEPT}") if why else PROVED
@@ -201,10 +207,10 @@ async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience
         raise LostAnswer.at(lease.name, "the answer was lost, and no such machine was found", "run again with --resume")
     for double in found[1:]:
         await end(ledger, provider, lease, double.handle(), patience, write=False, proof=PROVED)
-    return await _created(ledger, provider, lease, found[0].cloud_id, patience)
+    return await _record_created(ledger, provider, lease, found[0].cloud_id, patience)
 
 
-async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience) -> Lease:
+async def _record_created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience) -> Lease:
     """The lease, live; a machine that cannot be written down is not kept."""
     try:
         return ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
@@ -225,7 +231,7 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
         mine: tuple[TaggedResource, ...] = ()
         try:
             listed = await provider.find(ledger.study, lease.token, region=lease.region)
-            mine = tuple(item for item in listed if _is(ledger, provider, item, lease))
+            mine = tuple(item for item in listed if _is_of_lease(ledger, provider, item, lease))
             if not mine:
                 await ledger.accounts.confirm(provider)
             listings, doubt = listings + 1, _doubt(ledger, provider, lease, listed)
@@ -244,13 +250,13 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
             return ()
         if moment - began > most_s or last.refused(moment, most_s):
             why = "no listing came" if last.fault is None else last.why
-            raise _kind(last.fault).at(
+            raise _fault_kind(last.fault).at(
                 lease.name, f"it cannot be looked for: {why}", "cloudcmp cleanup, once it answers"
             )
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
 
-def _is(ledger: Ledger, provider: Provider, item: TaggedResource, lease: Lease) -> bool:
+def _is_of_lease(ledger: Ledger, provider: Provider, item: TaggedResource, lease: Lease) -> bool:
     """Whether an item is surely the lease's, by its tags and its token."""
     return item.kind == lease.kind and not ledger.ownership.doubt(provider, item, lease)
 
@@ -264,14 +270,14 @@ def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[Ta
     return ""
 
 
-def _named(ledger: Ledger, provider: Provider, item: TaggedResource) -> bool:
+def _is_of_study(ledger: Ledger, provider: Provider, item: TaggedResource) -> bool:
     """Whether an item names this study: providers that ignore filters list all that an account has."""
     if tag(item, STUDY) == ledger.study:
         return True
-    return is_untagged(provider, item) and any(_is(ledger, provider, item, lease) for lease in ledger.leases())
+    return is_untagged(provider, item) and any(_is_of_lease(ledger, provider, item, lease) for lease in ledger.leases())
 
 
-def _kind(fault: Exception | None) -> type[ProviderFault]:
+def _fault_kind(fault: Exception | None) -> type[ProviderFault]:
     """The kind in which a fault is raised on: what no candidate is to blame for stays so."""
     return type(fault) if isinstance(fault, (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS)) else ProviderFault
 
@@ -280,22 +286,22 @@ def _absence(patience: Patience) -> str:
     return f"not found by tags and token in {patience.listings} listings or more over {patience.grace_s:g} s"
 
 
-def _known(ledger: Ledger, provider: Provider, found: TaggedResource, taken: Set[tuple[str, int]]) -> Lease:
+def _ledger_lease(ledger: Ledger, provider: Provider, found: TaggedResource, taken: Set[tuple[str, int]]) -> Lease:
     """The ledger's own lease of a resource that a provider lists as ours, or one beside it.
 
     A second machine of a lease gets rows of its own, so that neither is forgotten for the other.
     """
-    lease = next((one for one in ledger.leases() if _is(ledger, provider, found, one)), None)
+    lease = next((one for one in ledger.leases() if _is_of_lease(ledger, provider, found, one)), None)
     if lease is not None and lease.cloud_id in {None, found.cloud_id} and (lease.slot, lease.attempt) not in taken:
         return lease
-    stray = _stray(ledger, provider.name, found)
+    stray = _stray_lease(ledger, provider.name, found)
     if lease is None:
         return stray
     costs = replace(stray, price_per_hour=lease.price_per_hour, currency=lease.currency, expires_at=lease.expires_at)
     return replace(costs, name=lease.name, token=lease.token)
 
 
-def _stray(ledger: Ledger, provider: str, found: TaggedResource | None) -> Lease:
+def _stray_lease(ledger: Ledger, provider: str, found: TaggedResource | None) -> Lease:
     """A lease of what no row is for; its token is the one that its tags' slot and attempt have in this study."""
     if found is None:
         return Lease("listing", 0, LeaseState.LIVE, provider, "", INSTANCE, provider, "", None, None)

@@ -65,7 +65,7 @@ class Pace:
         self._breakers: dict[Offer, _Breaker] = {}
 
     async def create(
-        self, provider: Provider, request: CreateRequest, asking: Callable[[], None] = lambda: None
+        self, provider: Provider, request: CreateRequest, on_request: Callable[[], None] = lambda: None
     ) -> str:
         """`provider.create`, in its turn; `asking` is called just before each time that it is asked.
 
@@ -73,18 +73,18 @@ class Pace:
         provider said it last, where it had no room so often in a row.
         """
         if not provider.billed:
-            asking()
+            on_request()
             return await provider.create(request)
 
         async def ask() -> str:
-            asking()
+            on_request()
             return await provider.create(request)
 
         offer = (provider.name, request.region, request.offering)
         breaker = self._breakers.setdefault(offer, _Breaker())
-        self._check(offer, breaker)
+        self._check_room(offer, breaker)
         try:
-            cloud_id = await self._paced(provider.name, ask, delete=False)
+            cloud_id = await self._at_pace(provider.name, ask, delete=False)
         except (NoCapacity, QuotaReached) as fault:
             breaker.count += 1
             breaker.at, breaker.kind = self._time.monotonic(), type(fault)
@@ -97,9 +97,9 @@ class Pace:
         if not provider.billed:
             await provider.destroy(handle)
         else:
-            await self._paced(provider.name, lambda: provider.destroy(handle), delete=True)
+            await self._at_pace(provider.name, lambda: provider.destroy(handle), delete=True)
 
-    def _check(self, offer: Offer, breaker: _Breaker) -> None:
+    def _check_room(self, offer: Offer, breaker: _Breaker) -> None:
         if breaker.count < self._tempo.in_a_row:
             return
         waited_s = self._time.monotonic() - breaker.at
@@ -111,19 +111,19 @@ class Pace:
             )
         breaker.at = self._time.monotonic()  # the next create waits for the answer to this one
 
-    async def _paced(self, account: str, call: Callable[[], Awaitable[T]], *, delete: bool) -> T:
+    async def _at_pace(self, account: str, call: Callable[[], Awaitable[T]], *, delete: bool) -> T:
         repeat = 0
         while True:
-            await self._turn(account, delete=delete)
+            await self._wait_turn(account, delete=delete)
             try:
                 return await call()
             except Throttled:
                 if repeat >= self._tempo.repeats:
                     raise
-                self._hold_back(account, repeat)
+                self._back_off(account, repeat)
                 repeat += 1
 
-    async def _turn(self, account: str, *, delete: bool) -> None:
+    async def _wait_turn(self, account: str, *, delete: bool) -> None:
         """Waits until a change may be made; a wait that is cancelled takes no turn."""
         one = self._accounts.setdefault(account, _Account(self._time.monotonic()))
         one.deletes += delete
@@ -137,7 +137,7 @@ class Pace:
             one.deletes -= delete
         one.free_at = self._time.monotonic() + self._tempo.interval_s
 
-    def _hold_back(self, account: str, repeat: int) -> None:
+    def _back_off(self, account: str, repeat: int) -> None:
         """The provider wants fewer requests: nobody of the account asks for a while."""
         most_s = min(self._tempo.longest_s, self._tempo.first_s * 2.0**repeat)
         pause_s = most_s * (0.5 + 0.5 * self._draw())

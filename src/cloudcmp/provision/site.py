@@ -12,7 +12,7 @@ from cloudcmp.model.remote import Access, KeyPair
 from cloudcmp.provision.arrival import Connector, Machine, Start, Stopwatch, arrive
 from cloudcmp.provision.destruction import Release
 from cloudcmp.provision.ledger import Ledger, Part
-from cloudcmp.provision.lifecycle import acquire, release, release_before
+from cloudcmp.provision.lifecycle import acquire, release, release_earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class ProvisionContext:
     """What setting up and tearing down takes: the study's ledger, how machines are reached, and their keys."""
 
     ledger: Ledger
-    ways: Connector
+    connector: Connector
     keys: Keys
 
 
 async def set_up(
-    office: ProvisionContext,
+    context: ProvisionContext,
     provider: Provider,
     candidate: Candidate,
     launch: Launch,
@@ -51,72 +51,72 @@ async def set_up(
     and is to be torn down. With `one_zone` the second machine and those after it are asked for in the zone of the
     first; `paid_s` are seconds of each machine that are paid beside its time to live.
     """
-    await release_before(office.ledger, provider, launch)
-    beneath = await _beneath(office, provider, candidate, launch, ttl_s)
-    start, together = Start(), Together(office.ways, provider if one_zone else None)
+    await release_earlier(context.ledger, provider, launch)
+    dependencies = await _create_dependencies(context, provider, candidate, launch, ttl_s)
+    start, placement = Start(), ZonePlacement(context.connector, provider if one_zone else None)
 
     async def one(number: int) -> Machine:
-        access = _access(office, provider, ttl_s)
-        watch = Stopwatch(office.ledger.time, start)
+        access = _access(context, provider, ttl_s)
+        watch = Stopwatch(context.ledger.time, start)
         watches.append(watch)
-        options = tuple(sorted((*beneath.items(), *await together.options(number))))
+        options = tuple(sorted((*dependencies.items(), *await placement.options(number))))
         part = Part(INSTANCE, number, options, access)
-        telling: asyncio.Task[None] | None = None
+        sharing: asyncio.Task[None] | None = None
         try:
-            lease = await acquire(office.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
-            telling = asyncio.create_task(together.lead(number, lease))  # beside its arrival, which is timed
-            machine = await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
-            await telling
+            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
+            sharing = asyncio.create_task(placement.share_zone(number, lease))  # beside its arrival, which is timed
+            machine = await arrive(context.connector, provider, lease, candidate, launch, watch, ttl_s, access)
+            await sharing
         except BaseException:
-            together.fail(number)
-            if telling is not None:
-                telling.cancel()
+            placement.fail(number)
+            if sharing is not None:
+                sharing.cancel()
             raise
         return machine
 
     if count == 1:
         return (await one(1),)
-    return tuple(await _all_of([one(number + 1) for number in range(count)]))
+    return tuple(await _gather_all([one(number + 1) for number in range(count)]))
 
 
-async def _beneath(
-    office: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
+async def _create_dependencies(
+    context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
 ) -> dict[str, str]:
     """What the machines stand on or ask, made before them: the cloud id of each kind."""
     made: dict[str, str] = {}
     data_sets = (DATA_SET,) if candidate.service else ()
     for kind in (*provider.parts, *data_sets):
         if kind != INSTANCE:
-            lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
+            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
             made[kind] = lease.cloud_id or ""
     return made
 
 
-async def tear_down(office: ProvisionContext, provider: Provider, launch: Launch) -> tuple[Release, ...]:
+async def tear_down(context: ProvisionContext, provider: Provider, launch: Launch) -> tuple[Release, ...]:
     """End all that a launch still leases, machines first and at once, then what they stood on."""
-    leases = office.ledger.open_of(launch)
+    leases = context.ledger.open_of(launch)
     machines = [lease for lease in leases if lease.kind == INSTANCE]
-    releases = list(await asyncio.gather(*(_release(office, provider, lease) for lease in machines)))
+    releases = list(await asyncio.gather(*(_release(context, provider, lease) for lease in machines)))
     for lease in leases:
         if lease.kind != INSTANCE:
-            releases.append(await _release(office, provider, lease))
+            releases.append(await _release(context, provider, lease))
     return tuple(releases)
 
 
-async def _release(office: ProvisionContext, provider: Provider, lease: Lease) -> Release:
-    return await release(office.ledger, provider, lease)
+async def _release(context: ProvisionContext, provider: Provider, lease: Lease) -> Release:
+    return await release(context.ledger, provider, lease)
 
 
-def _access(office: ProvisionContext, provider: Provider, ttl_s: float) -> Access | None:
+def _access(context: ProvisionContext, provider: Provider, ttl_s: float) -> Access | None:
     if not isinstance(provider, Remote):
         return None
-    host, client = office.keys.new(), office.ways.client.public
-    return Access(host, client, office.keys.user_data(host, client, ttl_s))
+    host, client = context.keys.new(), context.connector.client.public
+    return Access(host, client, context.keys.user_data(host, client, ttl_s))
 
 
-async def _all_of(walks: list) -> list[Machine]:  # type: ignore[type-arg]
+async def _gather_all(arrivals: list) -> list[Machine]:  # type: ignore[type-arg]
     """Every machine of a batch; where one fails the others are still waited for, then its fault is raised."""
-    results = await asyncio.gather(*walks, return_exceptions=True)
+    results = await asyncio.gather(*arrivals, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             for other in results:
@@ -126,14 +126,14 @@ async def _all_of(walks: list) -> list[Machine]:  # type: ignore[type-arg]
     return [result for result in results if isinstance(result, Machine)]
 
 
-_TELLS_S = 60.0  # a machine that nobody tells the zone of by then is no leader: what follows it goes anywhere
+_ZONE_WAIT_S = 60.0  # a machine that nobody tells the zone of by then is no leader: what follows it goes anywhere
 
 
-class Together:
+class ZonePlacement:
     """Has the machines 2 to n of a launch wait for the first one's zone; where there are no zones nobody waits."""
 
-    def __init__(self, ways: Connector, provider: Provider | None) -> None:
-        self._ways = ways
+    def __init__(self, connector: Connector, provider: Provider | None) -> None:
+        self._ways = connector
         self._provider = provider if isinstance(provider, Zoned) else None
         self._zone: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
@@ -144,7 +144,7 @@ class Together:
         zone = await asyncio.shield(self._zone)
         return ((ZONE, zone),) if zone else ()
 
-    async def lead(self, number: int, lease: Lease) -> None:
+    async def share_zone(self, number: int, lease: Lease) -> None:
         """Tell the others where the first machine is, once that is known; bounded in time."""
         if number == 1 and self._provider is not None:
             zone = None
@@ -160,21 +160,23 @@ class Together:
             self._zone.cancel()
 
 
-async def zones_of(ways: Connector, provider: Provider, leases: Iterable[Lease], *, needed: bool) -> tuple[str, ...]:
+async def zones_of(
+    connector: Connector, provider: Provider, leases: Iterable[Lease], *, needed: bool
+) -> tuple[str, ...]:
     """The zone of each machine, none where there are no zones; `unknown` if the provider does not report it.
 
     It is waited for where it is `needed`, and else asked for once: the machines are paid for meanwhile.
     """
     if not isinstance(provider, Zoned):
         return ()
-    patience_s = _TELLS_S if needed else 0.0
-    zones = await asyncio.gather(*(_zone_of(ways, provider, lease, patience_s) for lease in leases))
+    patience_s = _ZONE_WAIT_S if needed else 0.0
+    zones = await asyncio.gather(*(_zone_of(connector, provider, lease, patience_s) for lease in leases))
     return tuple(zone or "unknown" for zone in zones)
 
 
-async def _zone_of(ways: Connector, provider: Zoned, lease: Lease, patience_s: float = _TELLS_S) -> str | None:
+async def _zone_of(connector: Connector, provider: Zoned, lease: Lease, patience_s: float = _ZONE_WAIT_S) -> str | None:
     """The zone of a machine; None where nobody tells it in time, or not to us at all."""
-    handle, began = lease.handle(), ways.time.monotonic()
+    handle, began = lease.handle(), connector.time.monotonic()
     while handle is not None:
         try:
             if zone := await provider.zone(handle):
@@ -183,7 +185,7 @@ async def _zone_of(ways: Connector, provider: Zoned, lease: Lease, patience_s: f
             return None
         except ProviderFault:
             pass  # no word on where it is: the next look tells
-        if ways.time.monotonic() - began >= patience_s:
+        if connector.time.monotonic() - began >= patience_s:
             return None
-        await ways.time.sleep(ways.poll_s)
+        await connector.time.sleep(connector.poll_s)
     return None

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseRow
 from cloudcmp.provision.ledger import Journal
-from cloudcmp.provision.ledger_cost import EXACT, Beside, Charge, Key, Terms, charge_of, cost_of, is_unpriced
+from cloudcmp.provision.ledger_cost import EXACT, Charge, ExtraCosts, Key, Terms, charge_of, cost_of, is_unpriced
 
 RowsFrom = Callable[[int], Sequence[LeaseRow]]
 """The rows of a ledger from a number on, in the order in which they were written."""
@@ -40,12 +40,17 @@ class Tally:
     """The charges of all machines, and the exact cost of those that are gone; `aged` makes a charge as old as it is."""
 
     def __init__(
-        self, rows: RowsFrom, terms: Terms, currency: str, beside: Beside, aged: Callable[[Charge], Charge]
+        self,
+        rows: RowsFrom,
+        terms: Terms,
+        currency: str,
+        extras: ExtraCosts,
+        aged: Callable[[Charge], Charge],
     ) -> None:
         self._rows = rows
         self._terms = terms
         self._currency = currency
-        self._beside = beside
+        self._extras = extras
         self._aged = aged
         self._read = 0
         self._by_key: dict[Key, list[LeaseRow]] = {}
@@ -123,5 +128,5 @@ class Tally:
         if is_unpriced(charge, self._terms, self._currency):
             self._unpriced += 1 if add else -1
             return
-        cost = cost_of(charge, self._terms, self._beside, worst=False)
+        cost = cost_of(charge, self._terms, self._extras, worst=False)
         self._total = EXACT.add(self._total, cost) if add else EXACT.subtract(self._total, cost)

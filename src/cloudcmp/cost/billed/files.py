@@ -1,6 +1,6 @@
-"""Files of bills, opened: CSV, gzip, one JSON object a line, Parquet; untrusted, and of any length.
+"""Opens untrusted bill files of any length: CSV, gzip, one JSON object a line, Parquet.
 
-A line at a time is held (of Parquet a batch). Every fault is a UserMistake that names the place.
+Only a line is in memory at a time (of Parquet a batch). Every fault is a UserMistake that names the place.
 """
 
 import csv
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from cloudcmp.cost.billed.fields import own_column, plain_name
+from cloudcmp.cost.billed.fields import own_tag_column, plain_name
 from cloudcmp.cost.billed.formats import LAYOUTS, Format, Layout, Record, layout_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.store import parquet_columns, parquet_rows
@@ -24,18 +24,18 @@ _KNOWN = "AWS Cost and Usage Report, Azure cost export, Google billing export, F
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A file of a known format: its records with their places, and which fields it can tell at all."""
+class BillFile:
+    """A file of a known format: its records with their places, and the fields that its columns provide."""
 
     layout: Layout
     has: frozenset[str]
     records: Iterator[tuple[str, Record]]
 
 
-def opened(path: Path, format: Format | None = None) -> Opened:
-    """Open a file of a bill; `format` where it is not to be told from its columns.
+def open_bill(path: Path, format: Format | None = None) -> BillFile:
+    """Opens a bill file; `format` overrides its detection from the columns.
 
-    Raises UserMistake where it is missing, of no known format, or lacks a column; so may its records.
+    Raises UserMistake if it is missing, of no known format, or lacks a column; so may its records.
     """
     if not path.is_file():
         raise _mistake(path, "is a folder" if path.is_dir() else "no such file", "name the files of a bill")
@@ -53,7 +53,7 @@ def opened(path: Path, format: Format | None = None) -> Opened:
 
 
 def manifest(path: Path) -> tuple[str, ...] | None:
-    """The files that a manifest of an AWS report names, None where the file is no manifest."""
+    """Returns the files that a manifest of an AWS report names, None if the file is no manifest."""
     if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size > _LARGEST_MANIFEST:
         return None
     try:
@@ -68,7 +68,7 @@ def manifest(path: Path) -> tuple[str, ...] | None:
     return None
 
 
-def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) -> Opened:
+def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) -> BillFile:
     def lines() -> Iterator[str]:
         yield first
         yield from rest
@@ -96,24 +96,24 @@ def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) 
         except csv.Error as error:
             raise _mistake(f"{path}:{line + 1}", f"no CSV ({error})", "fetch the file again") from None
 
-    return Opened(layout, frozenset(field for field, _ in places), records())
+    return BillFile(layout, frozenset(field for field, _ in places), records())
 
 
-def _of_json(path: Path, first: str, rest: Iterator[str], format: Format | None) -> Opened:
+def _of_json(path: Path, first: str, rest: Iterator[str], format: Format | None) -> BillFile:
     top = _flat(f"{path}:1", first)
     layout, at = _layout(path, list(top), format)
 
     def records() -> Iterator[tuple[str, Record]]:
-        yield f"{path}:1", _picked(layout, top)
+        yield f"{path}:1", _record(layout, top)
         for number, line in enumerate(rest, 2):
             if line.strip():
-                yield f"{path}:{number}", _picked(layout, _flat(f"{path}:{number}", line))
+                yield f"{path}:{number}", _record(layout, _flat(f"{path}:{number}", line))
 
     # A record leaves out what is null in it: what one has, others may not, and the other way round.
-    return Opened(layout, frozenset(layout.columns) | _columns(layout, at).keys(), records())
+    return BillFile(layout, frozenset(layout.columns) | _columns(layout, at).keys(), records())
 
 
-def _of_parquet(path: Path, format: Format | None) -> Opened:
+def _of_parquet(path: Path, format: Format | None) -> BillFile:
     header = parquet_columns(path)
     layout, at = _layout(path, header, format)
     chosen = {field: header[at[name]] for field, name in _columns(layout, at).items()}
@@ -123,7 +123,7 @@ def _of_parquet(path: Path, format: Format | None) -> Opened:
             row = dict(zip(dict.fromkeys(chosen.values()), cells, strict=True))
             yield f"{path}:row {number}", {field: row[column] for field, column in chosen.items()}
 
-    return Opened(layout, frozenset(chosen), records())
+    return BillFile(layout, frozenset(chosen), records())
 
 
 def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[Layout, dict[str, int]]:
@@ -145,20 +145,20 @@ def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[L
 
 
 def _columns(layout: Layout, at: Mapping[str, int]) -> dict[str, str]:
-    """For each field that the file can tell, the column that holds it."""
-    own = {ours: name for name in at if (ours := own_column(name))}
+    """Returns the column of each field that the file has."""
+    own = {ours: name for name in at if (ours := own_tag_column(name))}
     fields = {field: next((one for one in names if one in at), "") for field, names in layout.columns.items()}
     return {**{field: name for field, name in fields.items() if name}, **own}
 
 
-def _picked(layout: Layout, flat: Mapping[str, str]) -> Record:
+def _record(layout: Layout, flat: Mapping[str, str]) -> Record:
     names = _columns(layout, dict.fromkeys(flat, 0))
     record = {field: flat[name] for field, name in names.items()}
     return {"amount": "", "currency": "", **record}
 
 
 def _flat(place: str, line: str) -> dict[str, str]:
-    """The fields of a JSON object, those of objects within it under both names."""
+    """Returns the fields of a JSON object; those of nested objects get both names."""
     try:
         found = json.loads(line, parse_float=str, parse_int=str)  # as written: money is no binary fraction
     except (ValueError, RecursionError):
@@ -198,7 +198,7 @@ def _lines(path: Path, *, zipped: bool) -> Iterator[str]:
 
 
 class _reading:  # noqa: N801 - a context like those of contextlib
-    """What the system says of a file becomes one line."""
+    """Turns errors of the operating system into a UserMistake."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
