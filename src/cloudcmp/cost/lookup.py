@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import ROUND_UP, Decimal
-from typing import Protocol
 
 from cloudcmp.cost.price_query import (
     NoPrice,
@@ -21,6 +20,7 @@ from cloudcmp.cost.price_query import (
 from cloudcmp.cost.shapes import Shape, shape_of
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, PriceListEntry, PriceRow, Purchase, Unit
+from cloudcmp.store.prices import PriceBook
 
 FRESH_DAYS = 30
 FETCHED = ("aws", "azure", "gcp")
@@ -31,34 +31,11 @@ _STEP = Decimal("1e-12")
 _DIGITS = 24  # what has more is a quotient without an end
 
 
-class Prices(Protocol):
-    """A store of price lists (`cloudcmp.store.prices.PriceBook`)."""
-
-    def lists(
-        self,
-        provider: str | None = None,
-        region: str | None = None,
-        item: Item | None = None,
-        purchase: Purchase | None = None,
-    ) -> list[PriceListEntry]:
-        """Returns the lists with such prices, in the order of preference."""
-
-    def rows(
-        self, list_: PriceListEntry, provider: str, region: str | None, item: Item, name: str | None = None
-    ) -> tuple[PriceRow, ...]:
-        """Returns a list's rows for a thing in a region, with those that hold everywhere."""
-
-    def doubts(
-        self, list_: PriceListEntry, provider: str, region: str | None, name: str | None = None
-    ) -> tuple[Doubt, ...]:
-        """Returns the lines of a list from which no price of a thing could be read."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lookup:
     """Looks up prices in a book, as of one day. An empty `currency` accepts any."""
 
-    book: Prices
+    book: PriceBook
     today: date
     currency: str = ""
 
@@ -329,7 +306,7 @@ def _no_row(list_: PriceListEntry, rows: Sequence[PriceRow]) -> str:
     return f"it is not sold in this region by the list of {list_.dated or 'no date'} ({list_.source})"
 
 
-def _no_list(book: Prices, provider: str, region: str, item: Item, purchase: Purchase) -> str:
+def _no_list(book: PriceBook, provider: str, region: str, item: Item, purchase: Purchase) -> str:
     if book.lists(provider, region, item):
         return f"no list at hand tells prices {purchase} there"
     fetch = f"cloudcmp fetch {provider} --region {region}"

@@ -13,7 +13,7 @@ from cloudcmp.cost.rules import USER_SOURCES
 from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, PriceListEntry, Purchase
+from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase
 from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money
@@ -73,11 +73,12 @@ def _unpriced_in(book: PriceBook, provider: str, region: str | None) -> Iterator
 
 def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
     found: dict[str, Offering] = {}
-    for list_ in _offering_lists(book, provider, region):
+    place = (provider, region, Item.INSTANCE)
+    for list_ in book.lists(*place, Purchase.ON_DEMAND) or book.lists(*place):
         partial = list_.how in {How.GIVEN, *OLD_BY_NATURE}
         source = (("source", list_.source),) if partial else ()
         sold_by_name = {one.name: one for one in book.sold(list_, provider, region)}
-        for name in book.names(list_, provider, region, Item.INSTANCE):
+        for name in book.names(list_, *place):
             one = sold_by_name.get(name)
             facts = (one.vcpus, one.memory_gib, one.category) if one else (None, None, None)
             attributes = tuple(sorted((*(one.attributes if one else ()), *source)))
@@ -85,13 +86,6 @@ def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
         if not partial:
             break
     return list(found.values())
-
-
-def _offering_lists(book: PriceBook, provider: str, region: str) -> list[PriceListEntry]:
-    """Returns the lists that say what is sold: lists of prices on demand come before all others."""
-    return book.lists(provider, region, Item.INSTANCE, Purchase.ON_DEMAND) or book.lists(
-        provider, region, Item.INSTANCE
-    )
 
 
 def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, tuple[str, ...]]:

@@ -26,28 +26,13 @@ Free = Callable[[Candidate], bool]
 """True if running a candidate costs nothing."""
 
 
-def hourly_billing(provider: str) -> Billing:  # noqa: ARG001
-    """Bills every provider in whole hours."""
-    return Billing()
-
-
-def never_free(candidate: Candidate) -> bool:  # noqa: ARG001
-    """Says that every candidate without a price makes the cost unknown."""
-    return False
-
-
-def no_rates(use: Use) -> Rate:  # noqa: ARG001
-    """Knows no price list."""
-    return NO_RATE
-
-
 @dataclass(frozen=True, slots=True)
 class Market:
     """What is known of prices: how providers bill, the rates of price lists, and which candidates are free."""
 
-    billing_of: BillingOf = hourly_billing
-    rate_of: RateOf = no_rates
-    free: Free = never_free
+    billing_of: BillingOf = lambda _: Billing()
+    rate_of: RateOf = lambda _: NO_RATE
+    free: Free = lambda _: False
 
 
 def with_quote(plan: Plan, market: Market = Market()) -> Plan:
@@ -61,15 +46,17 @@ def with_quote(plan: Plan, market: Market = Market()) -> Plan:
         with_extra_prices(one, market.billing_of(one.offering.provider), market.rate_of) for one in plan.candidates
     )
     counted = _billed_candidates(candidates, market.free)
-    found = [(one, plan.usage[one.index], _parts_of(one, plan.usage[one.index], market)) for one in counted]
-    fees = region_fees(plan, counted, {one.index: _billing(one, market) for one in counted})
-    usual = [*(one for _, _, parts in found for one in parts.expected), *fees]
+    billing = {one.index: _billing(one, market) for one in counted}
+    usages = [(one, plan.usage[one.index]) for one in counted]
+    priced = [(one, stay, parts_of(one, stay, billing[one.index], market.rate_of)) for one, stay in usages]
+    fees = region_fees(plan, counted, billing)
+    usual = [*(one for _, _, parts in priced for one in parts.expected), *fees]
     ended = _ended_credits(plan)
     terms = replace(plan.terms, credits=tuple(one for one in plan.terms.credits if one not in ended))
     expected, own = _bill(usual, NO_TERMS), _bill(usual, terms)
-    worst = _bill([one for _, _, parts in found for one in parts.worst], plan.terms, worst=True)
+    worst = _bill([one for _, _, parts in priced for one in parts.worst], plan.terms, worst=True)
     usage = list(plan.usage)
-    for _, stay, parts in found:
+    for _, stay, parts in priced:
         usage[stay.candidate] = replace(stay, extra=extra_of(stay, parts))
     cost, most = _rounded(expected, ROUND_HALF_EVEN, listed=True), _rounded(worst, ROUND_UP)
     quote = replace(
@@ -80,16 +67,12 @@ def with_quote(plan: Plan, market: Market = Market()) -> Plan:
         own=own.own if plan.terms else (),
         with_terms=_rounded(own, ROUND_HALF_EVEN) if plan.terms else None,
     )
-    notes = (*quote.notes, *_notes(candidates, counted, found, worst, market), *_budget_notes(most, plan.budget))
+    notes = (*quote.notes, *_notes(candidates, counted, priced, worst, market), *_budget_notes(most, plan.budget))
     notes += tuple(f"a credit of {format_money(one.money)} pays nothing: it ends on {one.until}" for one in ended)
     return replace(plan, candidates=candidates, usage=tuple(usage), quote=replace(quote, notes=notes))
 
 
-_Found = Sequence[tuple[Candidate, LaunchUsage, Parts]]
-
-
-def _parts_of(one: Candidate, stay: LaunchUsage, market: Market) -> Parts:
-    return parts_of(one, stay, _billing(one, market), market.rate_of)
+_PricedUsages = Sequence[tuple[Candidate, LaunchUsage, Parts]]
 
 
 def _bill(pairs: Sequence[Priced], terms: Terms, *, worst: bool = False) -> Bill:
@@ -102,8 +85,8 @@ def _ended_credits(plan: Plan) -> tuple[Credit, ...]:
     return tuple(one for one in plan.terms.credits if one.until is not None and one.until < ends)
 
 
-def _rounded(found: Bill, rounding: str, *, listed: bool = False) -> Money | None:
-    money = found.listed if listed else found.total
+def _rounded(total: Bill, rounding: str, *, listed: bool = False) -> Money | None:
+    money = total.listed if listed else total.total
     return None if money is None else Money(money.amount.quantize(_STEP, rounding), money.currency)
 
 
@@ -120,12 +103,12 @@ def _billed_candidates(candidates: Sequence[Candidate], free: Free) -> list[Cand
 
 
 def _notes(
-    candidates: Sequence[Candidate], counted: Sequence[Candidate], found: _Found, worst: Bill, market: Market
+    candidates: Sequence[Candidate], counted: Sequence[Candidate], priced: _PricedUsages, worst: Bill, market: Market
 ) -> list[str]:
     """Returns notes on what the prices include, what they leave out, and why there is no cost."""
     lines: list[str] = []
     for name in dict.fromkeys(one.offering.provider for one in candidates if one.offering.price):
-        lines += _extra_notes(name, candidates, found, market.billing_of(name))
+        lines += _extra_notes(name, candidates, priced, market.billing_of(name))
     hourly = [
         c.id for c in candidates if c.offering.price and _billing(c, market) != market.billing_of(c.offering.provider)
     ]
@@ -158,7 +141,7 @@ def _spot_notes(candidates: Sequence[Candidate], market: Market) -> list[str]:
     return lines
 
 
-def _extra_notes(name: str, candidates: Sequence[Candidate], found: _Found, billing: Billing) -> list[str]:
+def _extra_notes(name: str, candidates: Sequence[Candidate], priced: _PricedUsages, billing: Billing) -> list[str]:
     counted = next((one.beside for one in candidates if one.beside and one.offering.provider == name), None)
     lines = []
     if counted:
@@ -168,7 +151,7 @@ def _extra_notes(name: str, candidates: Sequence[Candidate], found: _Found, bill
     missing = list(billing.uncounted)
     if billing.beside and not (counted and billing.beside.source in counted.source):
         missing.append(billing.beside.source)
-    unknown = (what for one, _, parts in found if one.offering.provider == name for what in parts.unknown)
+    unknown = (what for one, _, parts in priced if one.offering.provider == name for what in parts.unknown)
     missing += dict.fromkeys(unknown)
     if missing:
         lines.append(f"{name}: no cost counts {'; '.join(missing)}")
@@ -275,8 +258,8 @@ def extra_of(stay: LaunchUsage, parts: Parts) -> Extra:
 
 def _dearest_cost(use: Use, rate: Rate) -> Decimal:
     """Returns the cost of one launch's use at its dearest tier."""
-    found = spread(replace(use, times=1), rate, Decimal(0), worst=True)
-    return sum((EXACT.multiply(one.quantity, one.row.amount) for one in found), Decimal(0))
+    tiers = spread(replace(use, times=1), rate, Decimal(0), worst=True)
+    return sum((EXACT.multiply(one.quantity, one.row.amount) for one in tiers), Decimal(0))
 
 
 def _dearest_hour(use: Use, rate: Rate) -> Decimal:

@@ -1,4 +1,4 @@
-"""Machines on lease: never one that is not written down first, never one forgotten."""
+"""Leases of machines: each is in the ledger before it is created, until it is seen gone."""
 
 from cloudcmp.provision.accounts import ACCOUNT, Accounts
 from cloudcmp.provision.arrival import Connector, Machine, Ready, Stopwatch, reconnect

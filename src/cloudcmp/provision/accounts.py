@@ -1,4 +1,4 @@
-"""In which account a study's things were made: under other credentials they are not seen, and look gone."""
+"""The accounts in which a study's resources were made: other credentials do not see them, so they would look gone."""
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -7,7 +7,7 @@ from cloudcmp.errors import OtherAccount
 from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, Accounted, Provider
 
 ACCOUNT = "account."
-"""With a provider's name, names the account among what a study remembers."""
+"""With a provider's name, the key of the account in the study's notes."""
 _PORTS = {"http": 80, "https": 443}
 
 Read = Callable[[str], str | None]
@@ -15,7 +15,7 @@ Write = Callable[[str, str], None]
 
 
 class Accounts:
-    """The account of each provider that has any, kept with the study from its first create on."""
+    """The account of each provider, stored with the study from its first create on."""
 
     def __init__(self, read: Read | None = None, write: Write | None = None) -> None:
         recorded: dict[str, str] = {}
@@ -23,7 +23,7 @@ class Accounts:
         self._write = write or recorded.__setitem__
 
     async def settle(self, provider: Provider) -> None:
-        """To be called before something is made: keeps the account where none is kept yet.
+        """Records the account if none is recorded yet; call it before anything is created.
 
         Raises OtherAccount, the provider's faults if it cannot name the account, and what the store raises.
         """
@@ -32,9 +32,9 @@ class Accounts:
         await self.confirm(provider)
 
     async def confirm(self, provider: Provider) -> None:
-        """To be called before an absence is believed; raises OtherAccount, and the provider's faults as `settle`.
+        """Checks the account before an absence is believed; raises OtherAccount, and the provider's faults.
 
-        A study that kept no account, and a provider that names none, pass.
+        Passes if the study recorded no account, or the provider names none.
         """
         recorded, now = await self._compare(provider)
         if _endpoint(recorded) != _endpoint(now):
@@ -42,14 +42,14 @@ class Accounts:
             raise OtherAccount.at(provider.name, what, "name the endpoint as it was then")
 
     async def check_account(self, provider: Provider) -> None:
-        """To be called before something is ended; raises OtherAccount only if two known accounts differ.
+        """Checks the account before anything is ended; raises OtherAccount only if two known accounts differ.
 
-        Another endpoint may lead to the same cloud. Raises the provider's faults as `settle`.
+        Another endpoint may lead to the same cloud. Raises the provider's faults like `settle`.
         """
         await self._compare(provider)
 
     async def _compare(self, provider: Provider) -> tuple[str, str]:
-        """The account that was kept and the one of now, twice the same where there is nothing to compare."""
+        """Returns the recorded and the current account, twice the same if there is nothing to compare."""
         recorded = self._read_account(ACCOUNT + provider.name)
         if recorded is None or not isinstance(provider, Accounted):
             return UNKNOWN_ACCOUNT, UNKNOWN_ACCOUNT
@@ -65,7 +65,7 @@ def _account_id(account: str) -> str:
 
 
 def _endpoint(account: str) -> str:
-    """An account's endpoint in one spelling: no case, no default port, no slash at its end."""
+    """Normalizes an account's endpoint: lower case, no default port, no final slash."""
     endpoint = account.partition(" at ")[2].strip()
     try:
         parts = urlsplit(endpoint)

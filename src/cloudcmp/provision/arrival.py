@@ -1,4 +1,4 @@
-"""From a machine that was asked for to one on which agents run: looked at, reached, known, made ready."""
+"""Waits for a requested machine: until it runs, can be reached, and has an agent."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -39,22 +39,22 @@ _RECONNECT_LOGIN_S = 10.0  # a login begun just before a machine goes down hangs
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What a machine is once agents run on it: the instance, and the guest's uptime (s) at that moment."""
+    """A machine on which agents run: the instance, and the guest's uptime (s) at that moment."""
 
     instance: Instance
     uptime_s: float | None
 
 
 Deploy = Callable[[Shell, str, str, float], Awaitable[Ready]]
-"""Puts the agent on a machine: the folder, the address for other machines, and the seconds that it may live."""
+"""Installs the agent on a machine: the folder, the address for other machines, and its time to live (s)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """How machines are reached: the key that we log in with, and what dials and deploys.
+    """How machines are reached: the client key, and the functions that dial and deploy.
 
-    `poll_s` is how often a step is looked for, which bounds how finely it is timed; `give_up_s` ends the walk,
-    `login_s` one try to log in.
+    `poll_s` is the interval between polls, which limits the resolution of times; `give_up_s` is the limit for the whole
+    arrival, `login_s` for one login.
     """
 
     time: Time
@@ -68,9 +68,9 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine of a launch: its lease, how it is reached, and when each step was seen.
+    """A machine of a launch: its lease, its connection, and the time of each step.
 
-    `instance` is None where no agent can run (Windows); `endpoint` holds the host key that the machine has by now.
+    `instance` is None if no agent can run (Windows); `endpoint` has the machine's current host key.
     """
 
     lease: Lease
@@ -81,21 +81,21 @@ class Machine:
 
 
 class Start:
-    """When the machines of a launch were asked for: just before the first request, which no other one resets."""
+    """The time of a launch's first request, which later requests do not change."""
 
     def __init__(self) -> None:
         self.at: float | None = None
 
     def begin(self, moment: float) -> None:
-        """A request is about to be sent."""
+        """Records that a request is about to be sent."""
         self.at = moment if self.at is None else self.at
 
 
 class Stopwatch:
-    """The steps of one machine, from the start stamp that it shares with its launch; its own making until there is one.
+    """Times the steps of one machine, from the first request of its launch; until then from its own creation.
 
-    A request that waits for its turn, or is repeated, is part of what is timed. `blind` says that for a while there was
-    no way to the provider, and so perhaps none to the machine: then it came no later than its times say.
+    Waiting for a turn and repeated requests are part of the time. `blind` is True if the provider was unreachable for a
+    while: the machine may then have arrived earlier than its times say.
     """
 
     def __init__(self, time: Time, start: Start | None = None) -> None:
@@ -106,20 +106,20 @@ class Stopwatch:
         self.blind = False
 
     def start(self) -> None:
-        """The request is about to be sent, for the first time or again."""
+        """Records that the request is about to be sent, for the first time or again."""
         self._start.begin(self._time.monotonic())
 
     def mark(self, step: str) -> None:
-        """A step was seen for the first time: `answered`, `running`, `reachable` or `usable`."""
+        """Records the first time of a step: `answered`, `running`, `reachable` or `usable`."""
         self._marks.setdefault(f"{step}_s", self.elapsed_s())
 
     def elapsed_s(self) -> float:
-        """Seconds since the launch's first request."""
+        """Returns the seconds since the launch's first request."""
         began = self._made if self._start.at is None else self._start.at
         return self._time.monotonic() - began
 
     def timeline(self, uptime_s: float | None = None) -> Timeline:
-        """What was seen."""
+        """Returns the recorded times."""
         return Timeline(**self._marks, uptime_s=uptime_s)
 
 
@@ -133,12 +133,11 @@ async def arrive(
     ttl_s: float,
     access: Access | None = None,
 ) -> Machine:
-    """The machine of a lease, once agents run on it.
+    """Waits until agents run on a lease's machine, and returns it.
 
-    Raises WrongHost where another machine answers, Preempted where its provider takes it back before it is up, TooLate
-    where it does not come in time, ConnectionLost where it runs and the connection broke, CONTROLLER_FAULTS and
-    ACCOUNT_FAULTS where its provider cannot be asked how it is, ProviderFault where it ends before or is not as it
-    should be.
+    Raises WrongHost if another machine answers, Preempted if its provider takes it back, TooLate if it is not up in
+    time, ConnectionLost if it runs and the connection broke, CONTROLLER_FAULTS and ACCOUNT_FAULTS if its provider
+    cannot be asked, and ProviderFault if it ends or is not as it should be.
     """
     if isinstance(provider, Direct):
         instance = await provider.connect(lease, candidate, launch)
@@ -177,10 +176,10 @@ async def reconnect(
     within_s: float,
     watch: Stopwatch,
 ) -> Machine:
-    """A machine that went down and comes up again, once agents run on it; only the host key that it had is accepted.
+    """Waits until agents run again on a machine that went down; accepts only its known host key.
 
-    `watch` is a new one, which tells whether we could see all of it.
-    Raises TimeoutError where it does not come in time, ProviderFault where it ends, or where it is not known.
+    `watch` is a new stopwatch, which records whether the provider was reachable all the time. Raises TimeoutError if
+    the machine is not back in time, ProviderFault if it ends or is unknown.
     """
     handle = machine.lease.handle()
     if not isinstance(provider, Remote) or handle is None or machine.endpoint is None:
@@ -206,7 +205,7 @@ async def reconnect(
 async def _deploy(
     connector: Connector, shell: Shell, status: MachineStatus, candidate: Candidate, ttl_s: float
 ) -> Ready:
-    """The agent on the machine, its test files on the volume where there is one."""
+    """Installs the agent, with its test files on the volume if there is one."""
     try:
         folder = await mounted_volume(shell, candidate.volume) or status.folder
         return await connector.deploy(shell, folder, status.peer_address or status.address or "127.0.0.1", ttl_s)
@@ -218,7 +217,7 @@ async def _deploy(
 async def _wait_running(
     connector: Connector, provider: Remote, handle: Handle, watch: Stopwatch, candidate: Candidate
 ) -> MachineStatus:
-    """The machine as it is once it runs and has an address."""
+    """Waits until the machine runs and has an address; returns its status."""
     while True:
         status = await _poll_status(connector, provider, handle, watch)
         if status.state in {"stopped", "gone"}:
@@ -237,7 +236,7 @@ async def _wait_reachable(
     watch: Stopwatch,
     candidate: Candidate,
 ) -> None:
-    """Returns once something answers; a forwarded port that takes connections for a guest that sleeps does not."""
+    """Waits until a port answers. A forwarded port that accepts connections for a sleeping guest does not count."""
     if status.alias:
         return
     attempts: set[asyncio.Task[bool]] = set()
@@ -256,14 +255,16 @@ async def _wait_reachable(
             if ended:  # they failed at once: a closed door is not knocked at without a pause
                 await _wait(connector, handle, watch, "it runs and cannot be reached", now.why)
             elif watch.elapsed_s() > connector.give_up_s:
-                raise _late_fault(handle, f"it runs and cannot be reached after {connector.give_up_s:g} s", now.why)
+                raise _arrival_fault(
+                    handle, f"it runs and cannot be reached after {connector.give_up_s:g} s", now.why, TooLate
+                )
     finally:
         for task in attempts:
             task.cancel()
 
 
 async def _poll_status(connector: Connector, provider: Remote, handle: Handle, watch: Stopwatch) -> MachineStatus:
-    """How a machine is; `unknown` while its provider does not say, which is no word on the machine."""
+    """Returns a machine's status, `unknown` while its provider does not answer."""
     try:
         return await provider.look(handle)
     except (IncompleteListing, Throttled, Unreached) as fault:
@@ -290,7 +291,7 @@ async def _has_greeting(address: str, port: int) -> bool:
 async def _log_in(
     connector: Connector, status: MachineStatus, access: Access | None, watch: Stopwatch
 ) -> tuple[Shell, Endpoint]:
-    """A connection to the machine that was launched, and to no other; its given host key is replaced at once."""
+    """Connects to the launched machine and to no other; replaces the host key that it was given at once."""
     injected = access.host.public if access else ""
     endpoint = Endpoint(
         status.address or "", status.port, status.user, status.host_key or injected, connector.client, status.alias
@@ -306,7 +307,7 @@ async def _log_in(
 
 
 async def _dial(connector: Connector, endpoint: Endpoint, watch: Stopwatch) -> Shell:
-    """A connection; tried until the walk's end, because a server is up before its users are."""
+    """Connects, with retries until the time limit, because a server is up before its users exist."""
     while True:
         try:
             return await connector.dial(
@@ -322,14 +323,14 @@ async def _dial(connector: Connector, endpoint: Endpoint, watch: Stopwatch) -> S
 
 async def _wait(connector: Connector, handle: Handle, watch: Stopwatch, what: str, why: str) -> None:
     if watch.elapsed_s() > connector.give_up_s:
-        raise _late_fault(handle, f"{what} after {connector.give_up_s:g} s", why)
+        raise _arrival_fault(handle, f"{what} after {connector.give_up_s:g} s", why, TooLate)
     await connector.time.sleep(connector.poll_s)
 
 
 async def _check_running(provider: Remote, handle: Handle, candidate: Candidate) -> None:
-    """Raises the reason why a machine that does not let us in has ended, where its provider says that it has.
+    """Raises the reason if a machine that refuses logins has ended.
 
-    Where the provider cannot be asked either, it raises that: it may be we who are cut off.
+    If the provider cannot be asked either, raises that fault: the controller may be offline.
     """
     try:
         now = await provider.look(handle)
@@ -342,14 +343,10 @@ async def _check_running(provider: Remote, handle: Handle, candidate: Candidate)
 
 
 def _ended_fault(handle: Handle, what: str, status: MachineStatus, candidate: Candidate) -> ProviderFault:
-    """A machine that ended on its way: taken back where its provider says so, or says nothing and may do so."""
+    """Returns the fault of a machine that ended before it arrived: Preempted if its provider says or may mean so."""
     spot = dict(candidate.options).get("market") == "spot"
     kind = Preempted if status.taken or (status.taken is None and spot) else ProviderFault
     return _arrival_fault(handle, what, status.why, kind)
-
-
-def _late_fault(handle: Handle, what: str, why: str) -> TooLate:
-    return _arrival_fault(handle, what, why, TooLate)
 
 
 def _arrival_fault(handle: Handle, what: str, why: str, kind: type[_Kind]) -> _Kind:

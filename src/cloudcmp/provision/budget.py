@@ -1,7 +1,4 @@
-"""What a study may spend: its worst case is kept within the budget before anything is created, and while it runs.
-
-What is committed is counted in `counting`.
-"""
+"""The budget guard: a study's worst case stays within the budget, before and after each create."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -33,7 +30,7 @@ WARN, DRAIN = Decimal("0.80"), Decimal("0.95")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Hard caps on machines at once and on bytes through the network; None is no cap. No money is counted for bytes."""
+    """Hard limits on concurrent machines and on network bytes; None is no limit. Bytes have no price here."""
 
     at_once: int | None = None
     traffic_bytes: int | None = None
@@ -41,10 +38,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class BudgetRequest:
-    """What a launch wants: so many machines of one price (per hour, each) for a time to live.
+    """A launch's request: machines of one price (per hour, each) for a time to live.
 
-    `where` names region and offering for a refusal; `slots` are those of the machines, so that what is allowed counts
-    from now on and not only from their intents on. `hourly` as in `Charge`.
+    `where` names region and offering in refusals; the grant counts for `slots` until their intents do. `hourly` as in
+    `Charge`.
     """
 
     provider: str
@@ -58,11 +55,10 @@ class BudgetRequest:
 
 
 class Guard:
-    """Says what may still be created, and for how long; all that it knows is in the ledger's rows, of which it reads
-    the new ones each time.
+    """Grants creates and their time to live, from the ledger's rows; it reads the new rows each time.
 
-    What it has allowed counts until the intent is in the rows or `withdraw` is called, so launches side by side never
-    share the same money. It creates, destroys and waits for nothing.
+    A grant counts until its intent is in the rows or `withdraw` is called, so concurrent launches never share money.
+    The guard creates, destroys and waits for nothing.
     """
 
     def __init__(
@@ -88,10 +84,10 @@ class Guard:
         self._reserved_bytes = 0
 
     def allow(self, request: BudgetRequest) -> float:
-        """The time to live (s) for what is asked: as wanted, or shortened to what fits the budget.
+        """Returns the granted time to live (s): the wanted one, or less to fit the budget.
 
-        Raises Refused where a price is unknown, zero, negative or in another currency than the budget's, BudgetSpent
-        where not even the shortest time to live fits, or a cap is reached.
+        Raises Refused if a price is unknown, not positive or in another currency than the budget's, BudgetSpent if even
+        the shortest time to live does not fit, or a limit is reached.
         """
         self.withdraw(request.slots)
         self._read()
@@ -102,19 +98,18 @@ class Guard:
         ttl_s = request.wanted_ttl_s if billing is None else self._fitting(request, billing)
         for slot in request.slots:
             key = (slot, 1 + self._tally.last_attempt(slot))
-            one = Charge(key, request.provider, request.price_per_hour, request.currency, ttl_s, 0.0, open=True,
-                         hourly=request.hourly)  # fmt: skip
+            one = _charge(request, key, ttl_s)
             self._reserved[slot] = one
             self._since[one.key] = self._time.monotonic()
         return ttl_s
 
     def withdraw(self, slots: Iterable[str]) -> None:
-        """What was allowed for these slots will not be created any more; what was created stays counted."""
+        """Withdraws grants of slots; created machines stay counted."""
         for slot in slots:
             self._reserved.pop(slot, None)
 
     def spend(self) -> Spend:
-        """The money now, for progress and report."""
+        """Returns the current spend, for progress and report."""
         if not self._terms:
             return Spend(None, None, self._budget, note="nothing here is billed")
         if self._budget is None:
@@ -128,8 +123,9 @@ class Guard:
         return Spend(money_of(accrued, currency), money_of(worst, currency), self._budget, level)
 
     def reserve_traffic(self, where: str, most: int) -> int | None:
-        """The bytes that a trial may send, up to `most`, nobody else's until they are settled; None while others hold
-        too much of what is left. Raises BudgetSpent where nothing is left of the cap.
+        """Reserves up to `most` bytes for a trial; None while reservations of others leave too little.
+
+        Raises BudgetSpent if nothing is left of the limit.
         """
         cap = self._limits.traffic_bytes
         left = most if cap is None else cap - self.traffic_bytes - self._reserved_bytes
@@ -143,30 +139,30 @@ class Guard:
         return reserved
 
     def settle_traffic(self, reserved: int, sent: int) -> None:
-        """Of what was held so much was sent; `traffic_bytes` counts it, and the rest is given back."""
+        """Replaces a reservation by the bytes that were sent."""
         self._reserved_bytes -= reserved
         self.traffic_bytes += sent
 
     def _sum(self, found: Iterable[Charge], *, worst: bool) -> Decimal | None:
-        """What is counted, times 3600, without what comes on top; None where a price is not known in the currency."""
+        """Returns the cost of charges times 3600, without support; None if a price is unknown in the currency."""
         gone = self._tally.gone_cost()
         currency = self._budget.currency if self._budget else ""
         more = sum_of(found, self._terms, currency, self._extras, worst=worst)
         return None if gone is None or more is None else EXACT.add(gone, more)
 
     def _open(self) -> tuple[Charge, ...]:
-        """The machines that may be there by the rows, and what is allowed and not yet in them."""
+        """Returns the machines that may exist by the rows, and the grants that are not yet in them."""
         self._read()
         return (*self._tally.open(self._time.now()), *map(self._aged, self._reserved.values()))
 
     def _read(self) -> None:
-        """Take in what was written: what was allowed and is in the rows by now is held no more."""
+        """Reads new rows, and drops the grants that are now in them."""
         for key in self._tally.read(self._time.now()):
             if key[0] in self._reserved and self._reserved[key[0]].key == key:
                 del self._reserved[key[0]]
 
     def _aged(self, charge: Charge) -> Charge:
-        """A charge that is at least as old as the clock says that nobody sets: the wall's may have been set back."""
+        """Returns a charge that is at least as old as by the monotonic clock: the wall clock may have been set back."""
         moment = self._time.monotonic()
         since = self._since.setdefault(charge.key, moment)
         if charge.open:
@@ -180,12 +176,11 @@ class Guard:
             raise BudgetSpent.at(request.where, what, "raise the cap, or launch fewer")
 
     def _fitting(self, request: BudgetRequest, billing: Billing) -> float:
-        """The longest time to live up to the wanted one that the budget bears."""
+        """Returns the longest time to live, up to the wanted one, that fits the budget."""
         budget = self._budget
         if budget is None:
-            raise Refused.at(
-                request.where, "it is billed, and the study has no budget", 'write one, e.g. "budget: 5 USD"'
-            )
+            what = "it is billed, and the study has no budget"
+            raise Refused.at(request.where, what, 'write one, e.g. "budget: 5 USD"')
         _check_price(request, budget.currency)
         base = self._sum(self._open(), worst=True)
         if base is None:
@@ -194,9 +189,9 @@ class Guard:
         taken, most = with_top(base, self._extras), EXACT.multiply(budget.amount, Decimal(HOUR_S))
 
         def total(ttl_s: float) -> Decimal:
-            """What is committed if each of these machines lives so long (times 3600)."""
-            charges_asked = [_requested_charge(request, slot, ttl_s) for slot in request.slots]
-            more = sum_of(charges_asked, {request.provider: billing}, budget.currency, self._extras, worst=True)
+            """Returns the committed cost (times 3600) if each requested machine lives `ttl_s`."""
+            machines = [_charge(request, (slot, 0), ttl_s) for slot in request.slots]
+            more = sum_of(machines, {request.provider: billing}, budget.currency, self._extras, worst=True)
             return with_top(EXACT.add(base, more or Decimal(0)), self._extras)
 
         if total(request.wanted_ttl_s) <= most:
@@ -211,22 +206,14 @@ class Guard:
         return ttl_s
 
 
-def _requested_charge(request: BudgetRequest, slot: str, ttl_s: float) -> Charge:
-    """A machine that is asked for, as it would be on the bill at the end of its time to live."""
-    return Charge(
-        (slot, 0),
-        request.provider,
-        request.price_per_hour,
-        request.currency,
-        ttl_s,
-        0.0,
-        open=True,
-        hourly=request.hourly,
-    )
+def _charge(request: BudgetRequest, key: Key, ttl_s: float) -> Charge:
+    """Returns a requested machine as a charge."""
+    price, currency, hourly = request.price_per_hour, request.currency, request.hourly
+    return Charge(key, request.provider, price, currency, ttl_s, 0.0, open=True, hourly=hourly)
 
 
 def _check_price(request: BudgetRequest, currency: str) -> None:
-    """Raise Refused where the price (per hour) that is asked for says nothing."""
+    """Raises Refused if the requested hourly price is invalid."""
     price = request.price_per_hour
     if price is None or not usable(price):
         what = "its price is not known" if price is None else f"a price of {price} says nothing"
@@ -237,9 +224,9 @@ def _check_price(request: BudgetRequest, currency: str) -> None:
 
 
 def _longest(total: Callable[[float], Decimal], most: Decimal, wanted_s: float) -> float:
-    """The longest time (whole s) up to the wanted one at which the total is no more than the most; 0 where none is.
+    """Returns the longest time (whole s), up to the wanted one, whose total is at most `most`; 0 if there is none.
 
-    What is paid never falls with time, so the time is found by halving.
+    The cost never falls with time, so bisection finds it.
     """
     if total(0.0) > most:
         return 0.0
@@ -251,7 +238,7 @@ def _longest(total: Callable[[float], Decimal], most: Decimal, wanted_s: float) 
 
 
 def _level(accrued: Decimal, worst: Decimal, budget: Decimal) -> str:
-    """What has accrued against the budget; more committed than was ever allowed ends the study too."""
+    """Compares the accrued cost with the budget; a committed cost above the budget ends the study too."""
     if accrued >= budget or worst > budget:
         return "teardown"
     return "drain" if accrued >= budget * DRAIN else "warn" if accrued >= budget * WARN else "ok"

@@ -1,4 +1,4 @@
-"""The clauses: what every provider promises, each small, named, and tried out on real resources."""
+"""The clauses of the provider contract: small, named promises, which are tested on real resources."""
 
 from dataclasses import replace
 from ipaddress import ip_network
@@ -10,16 +10,7 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle, Lease, LeaseRow
 from cloudcmp.model.protocol import Direct, Remote
 from cloudcmp.model.remote import Endpoint
 from cloudcmp.provision.arrival import Stopwatch, arrive
-from cloudcmp.provision.contract_run import (
-    Clause,
-    ClauseBroken,
-    ContractRun,
-    Inconclusive,
-    listed,
-    make,
-    part,
-    until,
-)
+from cloudcmp.provision.contract_run import Clause, ClauseBroken, ContractRun, Inconclusive, listed, make, part, until
 from cloudcmp.provision.ledger import Ledger, Part
 from cloudcmp.provision.lifecycle import release
 from cloudcmp.provision.ownership import Sighting
@@ -136,7 +127,7 @@ async def _decoy_unlisted(run: ContractRun) -> None:
 
 
 async def _other_study_decoy(run: ContractRun, piece: Part, tags: tuple[tuple[str, str], ...]) -> None:
-    """A decoy that bears our schema and the name of another study, which is no study's of this run."""
+    """Makes a decoy with our schema and the name of another study, which this run does not use."""
     other = f"{run.study}{_OTHER}"
     theirs = tuple((key, other if key == _STUDY else value) for key, value in tags)
     _, run.decoy = await make(run, run.launches[1], piece, tags=theirs)
@@ -147,18 +138,18 @@ async def _other_study_decoy(run: ContractRun, piece: Part, tags: tuple[tuple[st
 
 
 class _EmptyJournal:
-    """The ledger of a process that made nothing itself."""
+    """The journal of a process that made nothing itself."""
 
     def append_lease(self, row: LeaseRow) -> None:
-        """Nothing is kept."""
+        """Stores nothing."""
 
     def leases(self) -> tuple[Lease, ...]:
-        """Nothing was kept."""
+        """Returns nothing."""
         return ()
 
 
 async def _foreign_kept(run: ContractRun) -> None:
-    """A later process reads back what a ledger names, here something that is not what it says."""
+    """Checks that a later process does not destroy a resource which a forged ledger row names."""
     _, handle = run.require_machine()
     if run.decoy is None or run.lease is None:
         raise Inconclusive("there is no other resource")
@@ -204,7 +195,7 @@ async def _firewall(run: ContractRun) -> None:
 
 
 def _wrongly_admitted(found: Admission, allow: str) -> str:
-    """What is wrong with the rules of a launch's firewall, empty for nothing."""
+    """Returns what is wrong with the rules of a launch's firewall, empty if nothing is."""
     wanted = {str(ip_network(one.strip())) for one in allow.split(",") if one.strip()}
     strangers = sorted(set(found.controllers) - wanted) if wanted else []
     if found.others or strangers:
@@ -313,4 +304,4 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("only that", "nothing else goes with it", _only_that),
     Clause("again", "destroying what is gone is no error", _destroy_again),
 )
-"""The contract, in the order in which it is tried out."""
+"""The contract, in the order of its tests."""

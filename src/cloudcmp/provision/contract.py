@@ -1,7 +1,7 @@
-"""The provider contract, tried on any account with real machines.
+"""Tests the provider contract on any account with real machines.
 
-The clauses share one set of machines: they are tried in order, each says whether it holds, does not hold or could not
-be told, and everything that was made is released at the end, whatever came.
+All clauses use the same machines, in order; each one holds, does not hold or stays undecided. Everything that was made
+is released at the end.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from cloudcmp.provision.progress import best_effort, run_with_progress
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What came of one clause: `holds` is None where it could not be told."""
+    """The result of one clause; `holds` is None if it is undecided."""
 
     clause: str
     text: str
@@ -32,20 +32,20 @@ class Ruling:
 
     @property
     def words(self) -> str:
-        """The ruling in words."""
+        """The result in words."""
         return _WORDS[self.holds]
 
 
 @dataclass(frozen=True, slots=True)
 class ContractResult:
-    """What came of all clauses, and of releasing what they made; what has no evidence is left."""
+    """The results of all clauses, and of releasing what they made."""
 
     rulings: tuple[Ruling, ...]
     releases: tuple[Release, ...]
 
     @property
     def left(self) -> tuple[Release, ...]:
-        """What could not be seen gone."""
+        """The releases without evidence."""
         return tuple(one for one in self.releases if one.evidence is None)
 
 
@@ -55,10 +55,10 @@ async def run_contract(
     stop: asyncio.Event | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> ContractResult:
-    """Try every clause in order, and release whatever was made; never raises for a provider that fails.
+    """Tests every clause in order, then releases everything; never raises if a provider fails.
 
-    `say` is told each clause before it is tried, and what is waited for at the end. Once `stop` is set, the clause at
-    hand is cut short and none is tried any more: it has no ruling.
+    `say` gets each clause before its test, and what is waited for at the end. Setting `stop` aborts the current clause,
+    which then has no ruling, and skips the others.
     """
     stop, say = stop or asyncio.Event(), best_effort(say)
     rulings: list[Ruling] = []
@@ -84,7 +84,7 @@ async def run_contract(
 
 
 async def _run_unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Ruling | None:
-    """A ruling, None where the stop came before it."""
+    """Returns a ruling, None if the stop came first."""
     task, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -117,14 +117,14 @@ CHECKED: Mapping[str, str] = {
     "quota": "whether the account's limits leave room",
     "host": "whether this machine, or the one that is named, can run the agent",
 }
-"""What a provider itself may be asked before a study, in the words of its findings."""
+"""What a provider checks before a study, by kind of finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class TestRecord:
-    """What a provider was tested against, and the clauses that do not hold or cannot be told there, with why.
+    """What a provider was tested against, and the clauses that do not hold or are undecided there, with reasons.
 
-    `checked` is what it told there when it was asked for a study that can be run.
+    `checked` are the kinds of findings that it gave there for a study that can run.
     """
 
     against: str
@@ -133,7 +133,7 @@ class TestRecord:
     checked: tuple[str, ...] = ()
 
     def holds(self, clause: str) -> bool | None:
-        """What came of a clause there."""
+        """Returns the result of a clause there."""
         return False if clause in self.broken else None if clause in self.unknown else True
 
 
@@ -154,7 +154,7 @@ _EMULATED_OPENSTACK = (
 
 
 def _longtail_record(cloud: Cloud) -> TestRecord:
-    """What a cloud of the long tail was tested against: each has an emulation."""
+    """Returns the record of a long-tail cloud: each has an emulation."""
     return TestRecord(
         _LONG_TAIL, broken={"firewall": f"it admits {cloud.open_to}"} if cloud.open_to else {}, checked=_PREFLIGHT
     )
@@ -187,15 +187,12 @@ TESTED: Mapping[str, TestRecord] = {
         checked=("host",),
     ),
 }
-"""What the tests hold each provider's clauses against: all that is not named holds there.
-
-No real cloud account was ever used.
-"""
+"""The test record of each provider: clauses that are not named hold there. No real cloud account was ever used."""
 _WORDS = {True: "holds", False: "does not hold", None: "could not be told"}
 
 
 def differences(provider: str, rulings: Sequence[Ruling]) -> tuple[str, ...]:
-    """A line for each clause that came out otherwise than where cloudcmp was tested."""
+    """Returns a line for each clause whose result differs from the test record."""
     tested = TESTED.get(provider)
     if tested is None:
         return (f"{provider} was not tested against anything before: each line above is news",)
@@ -209,7 +206,7 @@ def differences(provider: str, rulings: Sequence[Ruling]) -> tuple[str, ...]:
 
 
 async def _end_double(run: ContractRun, lease: Lease) -> Release:
-    """End what was made beside the ledger: nothing but this run knows of it."""
+    """Ends a resource that is not in the ledger: only this run knows of it."""
     handle, time, why = Handle(lease.kind, lease.region, lease.cloud_id or ""), run.context.ledger.time, "still there"
     began = time.monotonic()
     while time.monotonic() - began <= run.waits.give_up_s:

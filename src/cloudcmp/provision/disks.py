@@ -1,4 +1,4 @@
-"""A volume of its own, made ready for test files: found in the guest, formatted, mounted."""
+"""A separate volume for test files: finds it in the guest, formats and mounts it."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _NOT_VOLUMES = ("Instance Storage", "cloudcmp-s")  # on the host of a machine; a
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A whole disk of a guest that nobody uses: its device, its size, and what it says of itself."""
+    """A whole unused disk of a guest: its device, its size, and its model or serial number."""
 
     device: str
     size_bytes: int
@@ -36,7 +36,7 @@ class Disk:
 
 
 async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
-    """The folder of a separate volume, formatted and mounted in the guest; None where there is none."""
+    """Formats and mounts a separate volume in the guest and returns its folder; None if there is none."""
     if volume is None or volume.root:
         return None
     tables = await shell.run(["cat", "/proc/partitions", "/proc/mounts"])
@@ -49,9 +49,7 @@ async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
 
 
 def choose_device(volume: Volume, blank: tuple[Disk, ...]) -> str:
-    """The device of the volume, among disks that may be of the machine's own; raises ProviderFault where none or more
-    than one may be it.
-    """
+    """Returns the device of the volume among unused disks; raises ProviderFault if not exactly one fits."""
     candidates = [disk for disk in blank if not any(word in disk.identity for word in _NOT_VOLUMES)]
     if len(candidates) > 1:
         named = [disk for disk in candidates if any(word in disk.identity for word in _VOLUMES)]
@@ -65,13 +63,13 @@ def choose_device(volume: Volume, blank: tuple[Disk, ...]) -> str:
 
 
 def _fits(volume: Volume, disk: Disk) -> bool:
-    """Whether a disk is as large as was asked for: clouds sell whole GiB, tables count whole KiB."""
+    """True if a disk has the requested size: clouds sell whole GiB, tables count whole KiB."""
     wanted = volume.size_bytes
     return wanted is None or any(abs(disk.size_bytes - size) < _KIB for size in (wanted, -(-wanted // _GIB) * _GIB))
 
 
 def blank_disks(tables: str, identity: Mapping[str, str]) -> tuple[Disk, ...]:
-    """The whole disks without partitions that are not mounted, in /proc/partitions followed by /proc/mounts."""
+    """Returns the whole disks without partitions that are not mounted, from /proc/partitions and /proc/mounts."""
     rows = [line.split() for line in tables.splitlines() if re.fullmatch(r"\s*\d+\s+\d+\s+\d+\s+\S+", line)]
     names = [row[3] for row in rows]
     mounted = {line.split()[0] for line in tables.splitlines() if line.startswith("/dev/")}
@@ -85,7 +83,7 @@ def blank_disks(tables: str, identity: Mapping[str, str]) -> tuple[Disk, ...]:
 
 
 def identities(output: str) -> dict[str, str]:
-    """What each disk says of itself, by its name."""
+    """Returns each disk's model or serial number, by its name."""
     found: dict[str, str] = {}
     for line in output.splitlines():
         match = _IDENTITY_LINE.fullmatch(line)

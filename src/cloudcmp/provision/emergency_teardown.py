@@ -35,7 +35,7 @@ async def request_deletes(ledger: Ledger, providers: Mapping[str, Provider], wit
 
 
 async def _request(ledger: Ledger, provider: Provider, lease: Lease) -> str:
-    """Requests the deletion of one lease; returns why it could not, empty if it did."""
+    """Requests the deletion of one lease; returns why that failed, empty if it worked."""
     handle = lease.handle()
     if handle is None:
         return "nothing is known to ask for"
@@ -52,7 +52,7 @@ async def _request(ledger: Ledger, provider: Provider, lease: Lease) -> str:
 
 
 def _result(lease: Lease, requests: Mapping[_Key, asyncio.Task[str]]) -> str:
-    """The result of one delete request in words."""
+    """Describes the result of one delete request."""
     if lease.handle() is None:
         return "it may have been made: there was no answer yet"
     request = requests.get((lease.slot, lease.attempt))

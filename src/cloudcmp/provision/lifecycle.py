@@ -1,6 +1,6 @@
-"""A lease from intent to evidence that it is gone.
+"""The life of a lease, from its intent to the evidence that it is gone.
 
-Nothing is created whose intent is not on the disk; what must go is destroyed even when nothing can be written.
+Nothing is created before its intent is durable. Resources are destroyed even if the journal fails.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from cloudcmp.store.crash import crash_point
 
 @dataclass(slots=True)
 class _RequestMark:
-    """Called just before a request is sent: starts its stopwatch, and remembers that it was sent at all."""
+    """Called just before a request is sent: starts the stopwatch, and records that it was sent."""
 
     watch: Stopwatch | None
     sent: bool = False
@@ -51,12 +51,10 @@ async def acquire(
     patience: Patience | None = None,
     watch: Stopwatch | None = None,
 ) -> Lease:
-    """One part of a launch, with its intent committed before it is asked for; `watch` is started just before.
+    """Creates one part of a launch after writing its intent; starts `watch` just before the request.
 
-    What an earlier attempt at the slot may have left is ended first.
-
-    Raises NoCapacity, Refused, LostAnswer (the answer was lost and the resource not found again), ProviderFault in the
-    kind of what went wrong, and the journal's own error (then nothing was created, or it was destroyed again).
+    Ends what an earlier attempt at the slot left. Raises NoCapacity, Refused, LostAnswer (the answer was lost and the
+    resource not found), the kind of ProviderFault that occurred, and the journal's error (then nothing exists).
     """
     patience = patience or patience_with(provider)
     await _release_earlier(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
@@ -87,7 +85,7 @@ async def acquire(
 
 
 async def release_earlier(ledger: Ledger, provider: Provider, launch: Launch, patience: Patience | None = None) -> None:
-    """End what an earlier attempt at a launch may have left; raises ProviderFault where it is not seen gone."""
+    """Ends what an earlier attempt at a launch left; raises ProviderFault if it is not seen gone."""
     await _release_earlier(ledger, provider, ledger.open_of(launch), patience)
 
 
@@ -101,9 +99,9 @@ async def _release_earlier(
 
 
 async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience | None = None) -> Release:
-    """End a lease and wait until it is seen gone; never raises for a provider or a journal that fails.
+    """Ends a lease and waits until it is seen gone; never raises if the provider or the journal fails.
 
-    A lease whose machine was never seen is looked for first, by token, tag and name.
+    If the lease's machine was never seen, looks for it first, by token, tag and name.
     """
     patience = patience or patience_with(provider)
     handle = lease.handle()
@@ -128,10 +126,10 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
 
 
 async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tuple[Release, ...]:
-    """End every open lease of the study, then whatever else its providers list under the study's tag.
+    """Ends every open lease of the study, then everything else that its providers list with the study's tag.
 
-    All machines at once, also those that no row knows of; then what they stood on, which goes only after them. Returns
-    what came of each; those without evidence are left over and must be shown to the user.
+    All machines end at once, then the resources that they used. Releases without evidence are leftovers, which the user
+    must see.
     """
     releases: list[Release] = []
     for machines in (True, False):
@@ -144,10 +142,10 @@ async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tupl
 
 
 async def change_type(ledger: Ledger, provider: Remote, lease: Lease, offering: str) -> None:
-    """Changes the type of a machine; between its stop and its start no timer of its own runs, and only we start it.
+    """Changes the type of a machine; while it is stopped, its own timer does not run.
 
-    Its start is written down before, as an intent is: one that never came costs little, one that is not known of may
-    be beyond the budget. Raises the kinds of ProviderFault, and what the journal raises, before anything is stopped.
+    The start is written first: a start that never came costs little, an unknown one may exceed the budget. Raises the
+    kinds of ProviderFault, and what the journal raises, before anything is stopped.
     """
     handle = lease.handle()
     if handle is None:
@@ -168,9 +166,9 @@ async def _release_one(ledger: Ledger, providers: Mapping[str, Provider], lease:
 async def _end_strays(
     ledger: Ledger, name: str, provider: Provider, left: Set[str | None], *, only_machines: bool
 ) -> list[Release]:
-    """End what a provider lists as ours, but what is `left` already; the last listing tells where it cannot be had.
+    """Ends what a provider lists as ours, apart from `left`; the last listing reports if there is none.
 
-    What bears this study's tag and is not proved to be ours is kept.
+    Keeps what has this study's tag and is not proved to be ours.
     """
     try:
         await ledger.accounts.confirm(provider)
@@ -200,7 +198,7 @@ async def _end_strays(
 
 
 async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> Lease:
-    """The machine whose answer was lost; a second one of the same request is destroyed."""
+    """Returns the lease of a machine whose answer was lost; destroys a second one of the same request."""
     found = await _look_for(ledger, provider, lease, patience)
     if not found:
         ledger.write(lease, LeaseEvent.GONE, detail=_absence(patience))
@@ -211,7 +209,7 @@ async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience
 
 
 async def _record_created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience) -> Lease:
-    """The lease, live; a machine that cannot be written down is not kept."""
+    """Returns the live lease; destroys a machine that cannot be written down."""
     try:
         return ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
     except Exception:
@@ -220,11 +218,10 @@ async def _record_created(ledger: Ledger, provider: Provider, lease: Lease, clou
 
 
 async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> tuple[TaggedResource, ...]:
-    """The machines of a lease, by tags and token; none only after the grace and enough complete listings.
+    """Returns the machines of a lease by tags and token; none only after the grace and enough complete listings.
 
-    Raises ProviderFault, in the kind of the last fault, where the provider could not be listed often enough in twice
-    the time, or the credentials are not taken for as long as they may take to be renewed, and where only something is
-    listed that may be the lease's and is not proved to be; and OtherAccount at once.
+    Raises ProviderFault, in the kind of the last fault, if listings or credentials fail for too long, or if a listed
+    resource may be the lease's and is not proved to be; raises OtherAccount at once.
     """
     began, listings, last, doubt = ledger.time.monotonic(), 0, LastFault(), ""
     while True:
@@ -257,12 +254,12 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
 
 
 def _is_of_lease(ledger: Ledger, provider: Provider, item: TaggedResource, lease: Lease) -> bool:
-    """Whether an item is surely the lease's, by its tags and its token."""
+    """True if an item is proved to be the lease's, by its tags and its token."""
     return item.kind == lease.kind and not ledger.ownership.doubt(provider, item, lease)
 
 
 def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[TaggedResource]) -> str:
-    """Why something that bears a lease's token is not proved to be its own; empty where nothing bears it."""
+    """Returns why something with a lease's token is not proved to be its own; empty if nothing has it."""
     for item in listed:
         why = ledger.ownership.doubt(provider, item, lease) if item.token == lease.token else ""
         if why and item.kind == lease.kind:
@@ -271,14 +268,14 @@ def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[Ta
 
 
 def _is_of_study(ledger: Ledger, provider: Provider, item: TaggedResource) -> bool:
-    """Whether an item names this study: providers that ignore filters list all that an account has."""
+    """True if an item names this study: some providers ignore filters and list the whole account."""
     if tag(item, STUDY) == ledger.study:
         return True
     return is_untagged(provider, item) and any(_is_of_lease(ledger, provider, item, lease) for lease in ledger.leases())
 
 
 def _fault_kind(fault: Exception | None) -> type[ProviderFault]:
-    """The kind in which a fault is raised on: what no candidate is to blame for stays so."""
+    """Returns the kind in which to raise a fault again: controller and account faults keep theirs."""
     return type(fault) if isinstance(fault, (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS)) else ProviderFault
 
 
@@ -287,9 +284,9 @@ def _absence(patience: Patience) -> str:
 
 
 def _ledger_lease(ledger: Ledger, provider: Provider, found: TaggedResource, taken: Set[tuple[str, int]]) -> Lease:
-    """The ledger's own lease of a resource that a provider lists as ours, or one beside it.
+    """Returns the ledger's lease of a listed resource, or a new one.
 
-    A second machine of a lease gets rows of its own, so that neither is forgotten for the other.
+    A second machine of a lease gets its own rows, so that neither is forgotten.
     """
     lease = next((one for one in ledger.leases() if _is_of_lease(ledger, provider, found, one)), None)
     if lease is not None and lease.cloud_id in {None, found.cloud_id} and (lease.slot, lease.attempt) not in taken:
@@ -302,7 +299,7 @@ def _ledger_lease(ledger: Ledger, provider: Provider, found: TaggedResource, tak
 
 
 def _stray_lease(ledger: Ledger, provider: str, found: TaggedResource | None) -> Lease:
-    """A lease of what no row is for; its token is the one that its tags' slot and attempt have in this study."""
+    """Returns a lease for what has no row; its token is that of its tags' slot and attempt."""
     if found is None:
         return Lease("listing", 0, LeaseState.LIVE, provider, "", INSTANCE, provider, "", None, None)
     slot, attempt = tag(found, SLOT) or "", tag(found, ATTEMPT) or ""

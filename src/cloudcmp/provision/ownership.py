@@ -1,7 +1,7 @@
-"""What a study may destroy: what this process made, and what its cloud shows with the study's tags and its own token.
+"""Proves which resources a study may destroy: those of this process, and those with the study's tags and token.
 
-A ledger is a file, and a file may be damaged, forged or somebody else's. So no row of it is enough to destroy anything:
-the resource itself is read back from the cloud first. Tags and token are set in the call that makes it.
+A ledger is a file, which may be damaged, forged or foreign. So its rows are not enough to destroy anything: the cloud
+must list the resource. The create call sets tags and token.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Key = tuple[str, str]
 
 
 class Sighting(Enum):
-    """What a complete list says of a resource: the lease's own, somebody else's, or nothing."""
+    """What a complete list shows of a resource: the lease's own, a foreign one, or nothing."""
 
     OURS = "ours"
     FOREIGN = "foreign"
@@ -34,7 +34,7 @@ class Sighting(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether a resource is proved to be a lease's own, and why it is kept where it is not."""
+    """Whether a resource is proved to be a lease's own, and the reason why it is kept if not."""
 
     sighting: Sighting
     why: str = ""
@@ -45,14 +45,14 @@ PROVED = Proof(Sighting.OURS)
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """All that a study has in a region, and when that was read (monotonic s)."""
+    """All resources of a study in a region, and the time of the list (monotonic s)."""
 
     at: float
     found: Mapping[Key, TaggedResource]
 
 
 class Ownership:
-    """Tells what is surely a study's own. `schema` is the version of the tags that is known here."""
+    """Decides which resources are a study's own. `schema` is the known version of the tags."""
 
     def __init__(self, study: str, schema: str, time: Time) -> None:
         self._study = study
@@ -62,17 +62,17 @@ class Ownership:
         self._lists: dict[Key, asyncio.Task[_List]] = {}
 
     def record_made(self, provider: Provider, handle: Handle) -> None:
-        """To be called with what the provider's own create call answered in this process."""
+        """Records the result of a create call in this process."""
         self._made.add((provider.name, handle))
 
     def is_made_here(self, provider: Provider, handle: Handle) -> bool:
-        """Whether this process made a resource: it need not be read back."""
+        """True if this process made a resource: it need not be read back."""
         return (provider.name, handle) in self._made
 
     async def prove(self, provider: Provider, lease: Lease, handle: Handle) -> Proof:
-        """Read a resource back, from one list for all that are asked for at once in a region.
+        """Reads a resource back; concurrent calls for a region share one list.
 
-        Raises the kinds of ProviderFault where the list is not complete: then nothing is proved.
+        Raises the kinds of ProviderFault if the list is incomplete: then nothing is proved.
         """
         if self.is_made_here(provider, handle):
             return PROVED
@@ -88,7 +88,7 @@ class Ownership:
         return Proof(Sighting.FOREIGN, f"{why}; {KEPT}") if why else PROVED
 
     def doubt(self, provider: Provider, found: TaggedResource, lease: Lease) -> str:
-        """Why a listed resource is not surely what was made for a lease; empty where it is."""
+        """Returns why a listed resource may not be the one made for a lease; empty if it is."""
         if found.token != lease.token:
             return "it bears no token" if found.token is None else "it bears another token than its lease"
         if is_untagged(provider, found):
@@ -105,22 +105,21 @@ class Ownership:
         if study != self._study:
             return f"it is another study's ({STUDY}={study})"
         own = (tag(found, SLOT), tag(found, ATTEMPT)) == (lease.slot, str(lease.attempt))
-        return "" if own or is_stray(lease) else f"it is of another slot ({SLOT}={tag(found, SLOT)})"
+        is_stray = lease.attempt == 0
+        return "" if own or is_stray else f"it is of another slot ({SLOT}={tag(found, SLOT)})"
 
     async def _listed(self, provider: Provider, region: str, key: Key) -> Mapping[Key, TaggedResource]:
-        """A recent list that shows what is asked for, else one that is read now, once for all who ask meanwhile."""
+        """Returns a recent list that shows the resource, else a new one, shared by concurrent calls."""
         where = (provider.name, region)
         task = self._lists.get(where)
         if task is not None and task.done():
-            if not (task.cancelled() or task.exception()) and self._shows(task.result(), key):
-                return task.result().found
+            known = None if task.cancelled() or task.exception() else task.result()
+            if known and self._time.monotonic() - known.at <= _FRESH_S and key in known.found:
+                return known.found
             task = None
         if task is None:
             task = self._lists[where] = asyncio.create_task(self._read(provider, region))
         return (await asyncio.shield(task)).found
-
-    def _shows(self, known: _List, key: Key) -> bool:
-        return self._time.monotonic() - known.at <= _FRESH_S and key in known.found
 
     async def _read(self, provider: Provider, region: str) -> _List:
         found = await provider.find(self._study, region=region)
@@ -128,20 +127,16 @@ class Ownership:
 
 
 def is_untagged(provider: Provider, found: TaggedResource) -> bool:
-    """Whether a resource bears none of our tags where that is no wonder: some clouds keep none, and what was never
-    finished on a machine of one's own has none yet.
+    """True if a resource has none of our tags for a known reason.
+
+    Some clouds store no tags, and unfinished resources on the user's own machine have none yet.
     """
     lacks = isinstance(provider, Untagged) and provider.may_lack_tags
     lacks |= found.state == INCOMPLETE and not provider.billed
     return lacks and not any(key.startswith(_OURS) for key, _ in found.tags)
 
 
-def is_stray(lease: Lease) -> bool:
-    """Whether a lease is of what a cloud listed and no intent in the ledger is for."""
-    return lease.attempt == 0
-
-
 def token_of(study: str, slot: str, attempt: int) -> str:
-    """The idempotency token of (study, slot, attempt): a UUID, because some clouds take nothing else."""
+    """Returns the idempotency token of (study, slot, attempt): a UUID, because some clouds accept nothing else."""
     digest = hashlib.sha256(f"{study}\n{slot}\n{attempt}".encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))

@@ -1,8 +1,8 @@
-"""The pace of changes at a provider: slow enough not to look like abuse, and no retries where there is no room.
+"""The pace of changes at a provider: slow enough not to look like abuse, without retries if there is no capacity.
 
-At most one resource a second and account is made or deleted, growing pauses where the provider asks for fewer, and no
-sixth create of an offering of which there was none five times in a row (a provider warned an account for such retries:
-ubicloud#4743). A driver's own calls for one resource, such as a group and its rules, follow each other at once.
+At most one resource a second and account is created or deleted, with growing pauses if the provider throttles, and no
+sixth create of an offering after five refusals in a row (a provider warned an account for such retries: ubicloud#4743).
+A driver's calls for one resource, such as a group and its rules, are not delayed.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,10 +20,10 @@ Offer = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Tempo:
-    """How often changes are made (s between two), how throttled ones are repeated, and when creates stop.
+    """The interval between changes (s), how throttled ones are repeated, and when creates stop.
 
     The k-th repetition waits between half of and all of `first_s` x 2^k, at most `longest_s`. After `in_a_row` refusals
-    for room one more create is let through each `rest_s`.
+    for capacity, one create is allowed each `rest_s`.
     """
 
     interval_s: float = 1.0
@@ -36,7 +36,7 @@ class Tempo:
 
 @dataclass(slots=True)
 class _Breaker:
-    """Refusals in a row of one offering, when the last one was asked for, and of which kind it was."""
+    """The refusals of one offering in a row, with the time and the kind of the last one."""
 
     count: int = 0
     at: float = 0.0
@@ -52,9 +52,9 @@ class _Account:
 
 
 class Pace:
-    """Creates and destroys at the pace of an account. A provider that bills nothing is not slowed down.
+    """Creates and destroys at the pace of an account; providers that bill nothing are not delayed.
 
-    `draw` gives numbers between 0 and 1, for the pauses. Deletes go before creates and are never refused here.
+    `draw` returns numbers between 0 and 1, for the pauses. Deletes go before creates and are never refused here.
     """
 
     def __init__(self, time: Time, draw: Callable[[], float], tempo: Tempo = Tempo()) -> None:
@@ -67,10 +67,10 @@ class Pace:
     async def create(
         self, provider: Provider, request: CreateRequest, on_request: Callable[[], None] = lambda: None
     ) -> str:
-        """`provider.create`, in its turn; `asking` is called just before each time that it is asked.
+        """Calls `provider.create` in its turn, and `on_request` just before each call.
 
-        Raises what it raises, Throttled only after the last repetition; NoCapacity or QuotaReached at once, as the
-        provider said it last, where it had no room so often in a row.
+        Raises what it raises: Throttled only after the last repetition, NoCapacity or QuotaReached at once after too
+        many refusals in a row.
         """
         if not provider.billed:
             on_request()
@@ -93,7 +93,7 @@ class Pace:
         return cloud_id
 
     async def destroy(self, provider: Provider, handle: Handle) -> None:
-        """`provider.destroy`, before any create that waits; raises what it raises."""
+        """Calls `provider.destroy`, before any waiting create; raises what it raises."""
         if not provider.billed:
             await provider.destroy(handle)
         else:
@@ -124,7 +124,7 @@ class Pace:
                 repeat += 1
 
     async def _wait_turn(self, account: str, *, delete: bool) -> None:
-        """Waits until a change may be made; a wait that is cancelled takes no turn."""
+        """Waits until a change may be made; a cancelled wait takes no turn."""
         one = self._accounts.setdefault(account, _Account(self._time.monotonic()))
         one.deletes += delete
         try:
@@ -138,7 +138,7 @@ class Pace:
         one.free_at = self._time.monotonic() + self._tempo.interval_s
 
     def _back_off(self, account: str, repeat: int) -> None:
-        """The provider wants fewer requests: nobody of the account asks for a while."""
+        """Delays all requests of the account after the provider throttled one."""
         most_s = min(self._tempo.longest_s, self._tempo.first_s * 2.0**repeat)
         pause_s = most_s * (0.5 + 0.5 * self._draw())
         one = self._accounts[account]

@@ -1,4 +1,4 @@
-"""The price at which a machine may be created: known, above zero, of one currency, fresh, and the only one."""
+"""The price at which a machine may be created: known, positive, in one currency, fresh and unambiguous."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _GIVE_PRICE = 'give its price in the study, e.g. "price: 0.10 USD/h"'
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """Money an hour for one machine of a candidate with its volume, and where that holds (provider, region, name)."""
+    """The hourly price of one machine of a candidate with its volume, and its place (provider, region, name)."""
 
     where: str
     per_hour: Decimal
@@ -24,11 +24,11 @@ class Priced:
 
 
 def price_to_create(candidate: Candidate, currency: str, today: date, listed: Iterable[Offering] = ()) -> Priced:
-    """What one machine of a billed candidate costs an hour, in the budget's currency.
+    """Returns the hourly price of one machine of a billed candidate, in the budget's currency.
 
-    `listed` is what the provider sells: a name that it lists at two prices in a region has none, unless the study gives
-    it. Raises Refused, with the line that says which price and why: unknown, zero, negative or infinite, in another
-    currency, older than 30 days or dated later than `today`, ambiguous. A price without a date is the study's own word.
+    `listed` is what the provider sells: a name that it lists at two prices has none, unless the study gives one. Raises
+    Refused with the price and the reason: unknown, not positive, infinite, in another currency, older than 30 days,
+    later than `today`, or ambiguous. A price without a date comes from the study.
     """
     sold = candidate.offering
     where = f"{sold.provider}/{sold.region}/{sold.name}"

@@ -1,4 +1,4 @@
-"""Progress lines for long waits: what is waited for, for how long already, and by which rule the wait ends."""
+"""Progress lines for long waits: the resource, the time so far, and the rule that ends the wait."""
 
 import asyncio
 import time
@@ -65,7 +65,7 @@ def lease_label(lease: Lease) -> str:
 
 
 def _end_rule(lease: Lease, provider: Provider | None) -> str:
-    """The rule by which a wait ends."""
+    """Describes the rule that ends a wait."""
     if provider is None:
         return "its provider is not at hand"
     patience = patience_with(provider)

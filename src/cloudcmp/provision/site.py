@@ -1,4 +1,4 @@
-"""All that one launch leases, set up together and torn down together."""
+"""Sets up and tears down everything that one launch leases."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ from cloudcmp.provision.lifecycle import acquire, release, release_earlier
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Makes what a new machine is given: a key pair, and the user data for a host key and a time to live (s)."""
+    """Makes the keys of a new machine: a key pair, and the user data for a host key and a time to live (s)."""
 
     new: Callable[[], KeyPair]
     user_data: Callable[[KeyPair, str, float], str]
@@ -25,7 +25,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class ProvisionContext:
-    """What setting up and tearing down takes: the study's ledger, how machines are reached, and their keys."""
+    """The context of setup and teardown: the study's ledger, the connector of machines, and their keys."""
 
     ledger: Ledger
     connector: Connector
@@ -44,12 +44,12 @@ async def set_up(
     one_zone: bool = False,
     paid_s: float = 0.0,
 ) -> tuple[Machine, ...]:
-    """The launch's `count` machines, all of them ready; what an earlier attempt may have left is ended first.
+    """Returns the launch's `count` machines, all ready; first ends what an earlier attempt left.
 
-    `watches` is given one of each machine that is asked for, which tells how far it came whatever happens; all of them
-    count from the first request. Raises what `acquire` and `arrive` raise; what was leased by then stays in the ledger
-    and is to be torn down. With `one_zone` the second machine and those after it are asked for in the zone of the
-    first; `paid_s` are seconds of each machine that are paid beside its time to live.
+    Adds a stopwatch for each requested machine to `watches`, which records its progress even on failure; all count from
+    the first request. Raises what `acquire` and `arrive` raise; the ledger then has what must be torn down. With
+    `one_zone` all machines are requested in the zone of the first; `paid_s` are additional billed seconds of each
+    machine.
     """
     await release_earlier(context.ledger, provider, launch)
     dependencies = await _create_dependencies(context, provider, candidate, launch, ttl_s)
@@ -82,7 +82,7 @@ async def set_up(
 async def _create_dependencies(
     context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
 ) -> dict[str, str]:
-    """What the machines stand on or ask, made before them: the cloud id of each kind."""
+    """Creates what the machines use or measure; returns the cloud id of each kind."""
     made: dict[str, str] = {}
     data_sets = (DATA_SET,) if candidate.service else ()
     for kind in (*provider.parts, *data_sets):
@@ -93,7 +93,7 @@ async def _create_dependencies(
 
 
 async def tear_down(context: ProvisionContext, provider: Provider, launch: Launch) -> tuple[Release, ...]:
-    """End all that a launch still leases, machines first and at once, then what they stood on."""
+    """Ends everything that a launch leases: all machines at once, then the resources that they used."""
     leases = context.ledger.open_of(launch)
     machines = [lease for lease in leases if lease.kind == INSTANCE]
     releases = list(await asyncio.gather(*(_release(context, provider, lease) for lease in machines)))
@@ -115,7 +115,7 @@ def _access(context: ProvisionContext, provider: Provider, ttl_s: float) -> Acce
 
 
 async def _gather_all(arrivals: list) -> list[Machine]:  # type: ignore[type-arg]
-    """Every machine of a batch; where one fails the others are still waited for, then its fault is raised."""
+    """Returns every machine of a batch; if one fails, waits for the others, then raises its fault."""
     results = await asyncio.gather(*arrivals, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -130,7 +130,7 @@ _ZONE_WAIT_S = 60.0  # a machine that nobody tells the zone of by then is no lea
 
 
 class ZonePlacement:
-    """Has the machines 2 to n of a launch wait for the first one's zone; where there are no zones nobody waits."""
+    """Makes machines 2 to n of a launch wait for the first one's zone, if the provider has zones."""
 
     def __init__(self, connector: Connector, provider: Provider | None) -> None:
         self._ways = connector
@@ -138,14 +138,14 @@ class ZonePlacement:
         self._zone: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
     async def options(self, number: int) -> Sequence[tuple[str, str]]:
-        """What a machine is asked for with, so that it stands where the first one does."""
+        """Returns the options that place a machine in the zone of the first."""
         if number == 1 or self._provider is None:
             return ()
         zone = await asyncio.shield(self._zone)
         return ((ZONE, zone),) if zone else ()
 
     async def share_zone(self, number: int, lease: Lease) -> None:
-        """Tell the others where the first machine is, once that is known; bounded in time."""
+        """Tells the other machines the zone of the first; bounded in time."""
         if number == 1 and self._provider is not None:
             zone = None
             try:
@@ -155,7 +155,7 @@ class ZonePlacement:
                     self._zone.set_result(zone)
 
     def fail(self, number: int) -> None:
-        """The first machine is not to be had, or not to be asked about: those that wait for it are not asked for."""
+        """Cancels the machines that wait for the first one, because it or its zone is not available."""
         if number == 1 and not self._zone.done():
             self._zone.cancel()
 
@@ -163,9 +163,9 @@ class ZonePlacement:
 async def zones_of(
     connector: Connector, provider: Provider, leases: Iterable[Lease], *, needed: bool
 ) -> tuple[str, ...]:
-    """The zone of each machine, none where there are no zones; `unknown` if the provider does not report it.
+    """Returns the zone of each machine, () without zones; `unknown` if the provider does not report it.
 
-    It is waited for where it is `needed`, and else asked for once: the machines are paid for meanwhile.
+    Waits for zones if they are `needed`, else asks once: the machines cost money meanwhile.
     """
     if not isinstance(provider, Zoned):
         return ()
@@ -175,7 +175,7 @@ async def zones_of(
 
 
 async def _zone_of(connector: Connector, provider: Zoned, lease: Lease, patience_s: float = _ZONE_WAIT_S) -> str | None:
-    """The zone of a machine; None where nobody tells it in time, or not to us at all."""
+    """Returns the zone of a machine; None if it is not known in time, or may not be read."""
     handle, began = lease.handle(), connector.time.monotonic()
     while handle is not None:
         try:

@@ -8,6 +8,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -197,18 +198,15 @@ def _lines(path: Path, *, zipped: bool) -> Iterator[str]:
             raise _mistake(f"{path}:{number + 1}", "the gzip file ends or breaks here", "fetch it again") from None
 
 
-class _reading:  # noqa: N801 - a context like those of contextlib
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     """Turns errors of the operating system into a UserMistake."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
-            raise _mistake(self._path, (error.strerror or str(error)).lower(), "check its rights") from None
+    try:
+        yield
+    except gzip.BadGzipFile:
+        raise
+    except OSError as error:
+        raise _mistake(path, (error.strerror or str(error)).lower(), "check its rights") from None
 
 
 def _mistake(where: Path | str, what: str, next: str) -> UserMistake:

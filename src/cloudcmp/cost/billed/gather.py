@@ -33,10 +33,7 @@ class StudyMarks:
 
     @classmethod
     def of(
-        cls,
-        study: str,
-        leased: Mapping[Key, str | None],
-        spelled: Callable[[str], Iterable[str]] = spellings,
+        cls, study: str, leased: Mapping[Key, str | None], spelled: Callable[[str], Iterable[str]] = spellings
     ) -> "StudyMarks":
         """Returns the marks for a study's tag and its leases with their ids, in each way that they are `spelled`."""
         ids = {id_of(one): key for key, one in leased.items() if one}

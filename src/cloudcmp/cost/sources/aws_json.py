@@ -67,10 +67,7 @@ def _rates(sku: str, kind: str, attributes: dict[str, str], offer: Mapping[str, 
         price = mapping(rate, f"a rate of {one_line(sku)}")
         money = mapping(price.get("pricePerUnit", {}), f"the price of {one_line(sku)}")
         unit = one_line(price.get("unit", ""))
-        ranges = {
-            "StartingRange": _text(price.get("beginRange", "")),
-            "EndingRange": _text(price.get("endRange", "")),
-        }
+        ranges = {"StartingRange": _text(price.get("beginRange", "")), "EndingRange": _text(price.get("endRange", ""))}
         for currency, amount in money.items() or (("", ""),):
             priced = {"Currency": one_line(currency), "PricePerUnit": _text(amount), "Unit": unit}
             yield {**attributes, **about, **ranges, **priced}
