@@ -197,7 +197,7 @@ def test_traffic_is_estimated_as_the_quote_has_it_a_launch_each(tmp_path: Path) 
     found = reconcile(folder, [write(tmp_path / "b.csv", bills.aws_rows(whole_bill(tag)))], now=NOW)
     traffic = by(found.sides, "launch-0", Kind.TRAFFIC)
     assert (traffic.billed.amount, traffic.estimated.amount, traffic.ratio) == (Decimal("0.03"), Decimal("0.03"), 1.0)
-    assert "traffic is estimated as the plan expects it, not as it was sent" in found.notes
+    assert "traffic is estimated from the plan, not from what was sent" in found.notes
 
 
 def test_the_disk_under_the_system_is_not_taken_for_an_address(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_page_tells_its_next_one() -> None:
 def test_a_page_with_another_number_of_items_than_it_says_is_refused() -> None:
     cut = json.loads((ANSWERS / "azure-2.json").read_text())
     cut["Items"].pop()
-    with pytest.raises(Unreadable, match="says that it has 8 items, and has 7"):
+    with pytest.raises(Unreadable, match="its count is 8, but it has 7 items"):
         list(azure.read(BytesIO(json.dumps(cut).encode())))
 
 

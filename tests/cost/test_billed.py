@@ -102,7 +102,7 @@ def test_taxes_without_a_tag_are_told_to_be_the_accounts(tmp_path: Path) -> None
     used = [Usage("", "3", type="tax"), Usage("i-0aaa", "1", study=STUDY)]
     billed = read([write(tmp_path / "b.csv", bills.aws_rows(used))], WANTED)
     assert sums(billed) == {(KEY, Kind.MACHINE): Decimal(1)}
-    assert "1 line of tax, credits or refunds bear no tag" in billed.notes[0]
+    assert "1 line of tax, credits or refunds have no tag" in billed.notes[0]
 
 
 def test_a_report_that_was_delivered_again_counts_once(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ HOUR = PriceRow("aws", "eu", Item.INSTANCE, "x", Decimal("0.03"), "USD", Unit.HO
 def test_an_hour_s_price_that_is_not_all_that_is_paid_is_unknown() -> None:
     reserved = replace(HOUR, purchase=Purchase.RESERVED, term_months=12, upfront=Decimal(334))
     use = replace(HELD, purchase=Purchase.RESERVED, term_months=12)
-    assert total(use, reserved) == "334 USD more are paid at the beginning"
+    assert total(use, reserved) == "334 USD more are paid upfront"
     assert total(use, replace(reserved, upfront=Decimal(0))) == Decimal("0.03")
     assert total(HELD, replace(HOUR, least=Decimal(100))) == "at least 100 h of it are billed"
 

@@ -64,7 +64,7 @@ class Controller:
         """One launch as a study carries it out: what stands beneath, machines, work, and the end of all."""
         slots = tuple(slot_of(launch, Part(number=n + 1)) for n in range(candidate.count))
         try:
-            await release_earlier(self.ledger, self.provider, launch)
+            await release_earlier(self.ledger, self.provider, self.ledger.open_of(launch))
             price = candidate.offering.price
             assert price is not None
             ask = BudgetRequest(

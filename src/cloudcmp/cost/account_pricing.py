@@ -44,11 +44,11 @@ def apply_terms(candidate: Candidate, terms: Terms, billing: Billing, purchase: 
             beside = _extras_under_terms(candidate, beside, billing, terms, purchase, effects)
     except _Unknown as no:
         return _without_price(candidate), f"{candidate.id}: unknown under your terms: {no}"
-    found = replace(candidate, offering=replace(candidate.offering, price=machine), volume=volume, beside=beside)
+    priced = replace(candidate, offering=replace(candidate.offering, price=machine), volume=volume, beside=beside)
     if not effects:
-        return found, f"{candidate.id}: {_per_hour(before, price)}, for your terms have nothing about it"
-    now = _per_hour(unit_cost(found) or Decimal(0), price)
-    return found, f"{candidate.id}: {now} under your terms, {_per_hour(before, price)} without: {'; '.join(effects)}"
+        return priced, f"{candidate.id}: {_per_hour(before, price)}: your terms do not apply to it"
+    now = _per_hour(unit_cost(priced) or Decimal(0), price)
+    return priced, f"{candidate.id}: {now} under your terms, {_per_hour(before, price)} without: {'; '.join(effects)}"
 
 
 class _Unknown(Exception):
@@ -75,7 +75,7 @@ def _hour_under_terms(
     paying = iter(covering_commitments(use, terms))
     for one in own:
         why = one.why
-        if one.quantity is not None:  # one of a commitment, in their order
+        if one.quantity is not None:  # the line of a commitment; both are in the same order
             paid, machines = next(paying)
             part = f" (for {machines} of {candidate.count} machines)" if machines < candidate.count else ""
             monthly = () if price.source in USER_SOURCES else shares_of(sold.provider, sold.name)
@@ -98,13 +98,13 @@ def _extras_under_terms(
     if address is not None and address.source in beside.source and address.currency == beside.currency:
         part = min(address.amount_per_hour, beside.amount_per_hour)
     parts = {(Item.ADDRESS, "ipv4"): part, (Item.VOLUME, "root"): beside.amount_per_hour - part}
-    found = [
+    prices = [
         _hour_under_terms(candidate, replace(beside, amount_per_hour=amount), what, terms, purchase, effects)
         for what, amount in parts.items()
         if amount > 0
     ]
-    whole = sum((one.amount_per_hour for one in found), Decimal(0))
-    return replace(beside, amount_per_hour=whole, source=next((one.source for one in found), beside.source))
+    whole = sum((one.amount_per_hour for one in prices), Decimal(0))
+    return replace(beside, amount_per_hour=whole, source=next((one.source for one in prices), beside.source))
 
 
 def _without_price(candidate: Candidate) -> Candidate:
@@ -146,13 +146,13 @@ def describe(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = ()
     """Describes a commitment and its break-even."""
     name = f"{own.purchase.value} for {own.term_months} months"
     effective = effective_per_hour(own)
-    found = break_even(own, per_hour, monthly)
+    even = break_even(own, per_hour, monthly)
     long = ", less for long use," if monthly else ""
     each = f"{effective.amount:.6g} {effective.currency}/h if it runs all the time"
-    if found.a_month is None:
+    if even.a_month is None:
         return f"{name}: {each}, and never cheaper than {per_hour.normalize():f} {effective.currency}/h{long} on demand"
-    share = found.a_month / MONTH_HOURS * 100
+    share = even.a_month / MONTH_HOURS * 100
     return (
         f"{name}: {each}; cheaper than {per_hour.normalize():f} {effective.currency}/h{long} on demand from "
-        f"{found.a_month:.0f} of {MONTH_HOURS} hours a month on ({share:.0f} %)"
+        f"{even.a_month:.0f} of {MONTH_HOURS} hours a month on ({share:.0f} %)"
     )

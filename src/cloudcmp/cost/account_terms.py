@@ -96,7 +96,7 @@ def _support_line(plan: Support, spend: Decimal, currency: str, step: Decimal) -
     due = added_support(plan, spend)
     why = f"the greater of {plan.minimum.amount} {currency} and its shares of the spend"
     if plan.spend:
-        why = f"what the bill adds to it beside {plan.spend} {currency} of other spend"
+        why = f"what the bill adds to it, given {plan.spend} {currency} of other spend"
     return BillLine(name, None, "", None, Money(due.quantize(step, ROUND_UP), currency), why)
 
 
@@ -108,7 +108,7 @@ class _Coverage:
 
     def of(self, use: Use) -> list[tuple[Commitment, int]]:
         """Returns the commitments of a use, each with the number of its machines that it covers."""
-        found, left = [], use.count
+        covered_by, left = [], use.count
         for one, taken in self._known:
             if left < 1 or not _covers(one, use):
                 continue
@@ -116,9 +116,9 @@ class _Coverage:
             covered = min(left, max(0, free))
             if covered:
                 taken[use.about] = max(covered, taken.get(use.about, 0))
-                found.append((one, covered))
+                covered_by.append((one, covered))
                 left -= covered
-        return found
+        return covered_by
 
 
 def _commitment_lines(
@@ -126,17 +126,17 @@ def _commitment_lines(
 ) -> Iterator[BillLine]:
     if line.amount is None:
         return
-    for found, share in cover:
-        hour = effective_per_hour(found)
-        name = f"{found.purchase.value}, {line.item}"
+    for commitment, share in cover:
+        hour = effective_per_hour(commitment)
+        name = f"{commitment.purchase.value}, {line.item}"
         if line.unit == Unit.HOUR.value and hour.currency != line.amount.currency:
             why = f"it is in {hour.currency}, the bill in {line.amount.currency}"
             yield BillLine(name, None, "", None, None, why, line.about)
-        elif line.quantity is None:  # what long use takes off
+        elif line.quantity is None:  # a discount for long use
             off = EXACT.multiply(line.amount.amount, share).quantize(step, ROUND_HALF_EVEN)
             left[number] -= off
             # https://cloud.google.com/compute/docs/sustained-use-discounts: such hours count for none.
-            why = "hours that a commitment covers are not cheaper for long use"
+            why = "hours under a commitment get no discount for long use"
             yield BillLine(f"no {line.item}", None, "", None, Money(-off, line.amount.currency), why, line.about)
         elif line.unit == Unit.HOUR.value:
             hours = EXACT.multiply(line.quantity, share)

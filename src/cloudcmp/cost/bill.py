@@ -40,7 +40,7 @@ def bill(
         month_h, terms = SHORTEST_MONTH_HOURS, Terms(support=terms.support, currency=terms.currency)
     lines: list[BillLine] = []
     before: dict[tuple[PriceRow, ...], Decimal] = {}
-    ran: dict[tuple[str, tuple[PriceRow, ...]], Sustained] = {}  # of each candidate: they run at once
+    ran: dict[tuple[str, tuple[PriceRow, ...]], Sustained] = {}  # by candidate: they run at once
     currency = terms.currency
     uses: list[Use] = []
     for use in wanted:
@@ -51,11 +51,13 @@ def bill(
             uses.append(use)
             continue
         currency = currency or rate.rows[0].currency
-        found = _lines(use, rate, before, month_h, worst=worst)
+        use_lines = _lines(use, rate, before, month_h, worst=worst)
         if rate.monthly and rate.rows[0].unit is Unit.HOUR and len(rate.rows) == 1 and not worst:
-            found += _sustained(use, rate, ran.setdefault((use.about, rate.rows), Sustained()), found[0], month_h)
-        lines += found
-        uses += [use] * len(found)
+            use_lines += _sustained(
+                use, rate, ran.setdefault((use.about, rate.rows), Sustained()), use_lines[0], month_h
+            )
+        lines += use_lines
+        uses += [use] * len(use_lines)
     listed = _sum(lines, currency)
     own = terms_lines(list(zip(uses, lines, strict=True)), terms, on, STEP) if listed is not None else ()
     total = _sum([*lines, *own], currency)
@@ -78,7 +80,7 @@ def _unknown(use: Use, rate: Rate, currency: str | None, on: date | None) -> str
 def _invalid_price(rows: Sequence[PriceRow]) -> str:
     """Returns why the rows are no valid price, empty if they are."""
     if any(not row.amount.is_finite() or row.amount < 0 for row in rows):
-        return "its price says nothing"
+        return "its price is negative or not finite"
     if all(row.amount == 0 for row in rows):
         return "its price is zero, which is unknown and not free"
     if len({(row.unit, row.currency) for row in rows}) > 1:
@@ -90,7 +92,7 @@ def _extra_payment(rows: Sequence[PriceRow]) -> str:
     """Returns why the amount of the rows is not the whole payment, empty if it is."""
     row = next((one for one in rows if one.upfront > 0), None)
     if row is not None:
-        return f"{_plain(row.upfront)} {row.currency} more are paid at the beginning"
+        return f"{_plain(row.upfront)} {row.currency} more are paid upfront"
     row = next((one for one in rows if one.least > 0 and one.unit in {Unit.HOUR, Unit.MONTH}), None)
     return f"at least {_plain(row.least)} {row.unit} of it are billed" if row else ""
 
@@ -107,9 +109,9 @@ def _lines(
     """Returns one line for each tier of a use."""
     key = rate.rows
     had = before.get(key, Decimal(0))
-    found = parts(use, rate, had, month_h=month_h, worst=worst)
-    before[key] = had + sum((one.quantity for one in found), Decimal(0))
-    return [_line(use, rate, one, worst=worst) for one in found]
+    tiers = parts(use, rate, had, month_h=month_h, worst=worst)
+    before[key] = had + sum((one.quantity for one in tiers), Decimal(0))
+    return [_line(use, rate, one, worst=worst) for one in tiers]
 
 
 def _line(use: Use, rate: Rate, part: Part, *, worst: bool) -> BillLine:

@@ -12,7 +12,7 @@ from cloudcmp.model.result import Estimate
 from cloudcmp.units import Money
 
 _SECONDS_PER_HOUR = 3600
-# Units of scores, which say how fast and not how much: their work per money is the score for a price of one an hour.
+# Units of scores, which are no amounts of work: their work per money is the score at a price of 1 an hour.
 _SCORES = ("index", "score")
 
 

@@ -28,7 +28,7 @@ FETCHED = ("aws", "azure", "gcp")
 _RATE_ITEMS = frozenset({Item.IOPS, Item.THROUGHPUT, Item.IO})
 """What a volume is billed by, apart from its size."""
 _STEP = Decimal("1e-12")
-_DIGITS = 24  # what has more is a quotient without an end
+_DIGITS = 24  # more digits mean an infinite fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,15 @@ class Lookup:
         lists = self.book.lists(*there, query.purchase)
         rows = [row for list_ in lists for row in self.book.rows(list_, *there, query.name)]
         kinds = {(row.term_months, row.plan) for row in rows if row.purchase is query.purchase and row.term_months}
-        found = []
+        offers = []
         for months, plan in sorted(kinds):
             try:
                 list_, row = self._find_row(*there, query.name, _of_plan(replace(query, term_months=months), plan))
             except NoPrice:
                 continue
             if list_.how not in OLD_BY_NATURE and row.unit is Unit.HOUR and row.amount + row.upfront > 0:
-                found.append(row)
-        return found
+                offers.append(row)
+        return offers
 
     def address(self, provider: str, region: str) -> Price | UnknownPrice:
         """Returns the hourly price of a public IPv4 address."""
@@ -92,7 +92,7 @@ class Lookup:
             if self._is_listed(query) or not self.book.lists(query.provider, query.region, Item.VCPU):
                 raise
             if shape is None:
-                raise NoPrice("its name does not tell of which processors and memory it is billed") from None
+                raise NoPrice("its name does not show its billed processors and memory") from None
             return self._price_of_parts(query, shape)
         return self._price(list_, row, _hourly_amount(row), row.sku)
 
@@ -110,7 +110,7 @@ class Lookup:
     def _price_of_parts(self, query: PriceQuery, shape: Shape) -> Price:
         """Returns the price of a machine as processors plus memory; systems with a licence have none."""
         if query.system != "linux" or query.tenancy != "shared":
-            raise NoPrice(f"no list tells what {query.system} on {query.tenancy} machines costs beside its parts")
+            raise NoPrice(f"no list has the price of {query.system} on {query.tenancy} machines")
         family = f"{shape.family} custom" if shape.custom else shape.family
         parts = [(Item.VCPU, family, shape.vcpus), (Item.MEMORY, family, shape.memory_gib)]
         if shape.extended_gib:
@@ -127,7 +127,7 @@ class Lookup:
 
     def _volume(self, provider: str, region: str, volume: Volume) -> Price:
         if volume.size_bytes is None:
-            raise NoPrice("its size is not said")
+            raise NoPrice("its size is unknown")
         gib = Decimal(-(-volume.size_bytes // 2**30))
         list_, row = self._find_row(provider, region, Item.VOLUME, volume.type, volume_rows(gib))
         sizes = _billed_units(row, gib, Decimal(volume.size_bytes))
@@ -141,16 +141,16 @@ class Lookup:
         if self._rate_rows(provider, region, Item.IO, volume.type):
             raise NoPrice("it is billed by the operation as well", row.sku)
         if rates and volume.iops is None and min(one.tier_from for _, one in rates) == 0:
-            raise NoPrice("it is billed by its rate, which is not said: write iops", row.sku)
+            raise NoPrice("it is billed by its rate, which is not given: write iops", row.sku)
         if volume.iops is not None and not rates and row.unit is not Unit.MONTH:
-            raise NoPrice("no list tells what its rate costs", row.sku)
+            raise NoPrice("no list has a price for its rate", row.sku)
         for begin in sorted({one.tier_from for _, one in rates}):
             if volume.iops is not None and volume.iops > begin:
-                found = self._find_row(provider, region, Item.IOPS, volume.type, tier_rows(begin))
-                upper = found[1].tier_until
+                tier = self._find_row(provider, region, Item.IOPS, volume.type, tier_rows(begin))
+                upper = tier[1].tier_until
                 quantity = (volume.iops if upper is None else min(Decimal(volume.iops), upper)) - begin
-                month += found[1].amount * quantity
-                parts.append(found)
+                month += tier[1].amount * quantity
+                parts.append(tier)
         return self._sum(parts, month / MONTH_HOURS)
 
     def _rate_rows(self, provider: str, region: str, item: Item, name: str) -> list[tuple[PriceListEntry, PriceRow]]:
@@ -191,7 +191,7 @@ class Lookup:
         self, list_: PriceListEntry, rows: Sequence[PriceRow], doubts: Sequence[Doubt], wanted: RowFilter
     ) -> PriceRow:
         fitting = [row for row in rows if wanted.row(row)]
-        for one in doubts:  # a line without a name says nothing against one that has its own
+        for one in doubts:  # a line without a name does not affect one with a name
             if wanted.doubt(one) and (one.name or not fitting):
                 raise NoPrice(one.why, one.sku)
         if not fitting:
@@ -257,7 +257,7 @@ def _check_complete(row: PriceRow, quantity: Decimal | None = None) -> None:
     Without a quantity the price must hold for any. A disk of a fixed size (MONTH) was already chosen by its size.
     """
     if row.upfront > 0:
-        raise NoPrice(f"{row.upfront.normalize():f} {row.currency} more are paid at the beginning", row.sku)
+        raise NoPrice(f"{row.upfront.normalize():f} {row.currency} more are paid upfront", row.sku)
     if row.unit is Unit.MONTH and row.item is Item.VOLUME:
         return
     if row.tier_from > 0:
@@ -269,7 +269,7 @@ def _check_complete(row: PriceRow, quantity: Decimal | None = None) -> None:
 def _hourly_amount(row: PriceRow) -> Decimal:
     """Returns the price of an hour; raises NoPrice if that is not the whole payment."""
     if row.amount <= 0:
-        raise NoPrice("what is paid by the hour alone is nothing", row.sku)
+        raise NoPrice("its hourly price is zero", row.sku)
     if row.least > 0:
         raise NoPrice(f"at least {row.least} {row.unit} of it are billed", row.sku)
     _check_complete(row)
@@ -284,14 +284,11 @@ def _billed_units(row: PriceRow, gib: Decimal, size_bytes: Decimal) -> Decimal:
     """Returns how many units of its price a volume is billed for in a month."""
     if row.unit is Unit.MONTH:
         return Decimal(1)
-    if row.unit is Unit.GIB_MONTH:
-        return max(gib, row.least)
-    if row.unit is Unit.GB_MONTH:
-        return max(size_bytes / 10**9, row.least)
-    if row.unit is Unit.GIB_HOUR:
-        return max(gib, row.least) * MONTH_HOURS
-    if row.unit is Unit.GB_HOUR:
-        return max(size_bytes / 10**9, row.least) * MONTH_HOURS
+    hours = MONTH_HOURS if row.unit in {Unit.GIB_HOUR, Unit.GB_HOUR} else 1
+    if row.unit in {Unit.GIB_MONTH, Unit.GIB_HOUR}:
+        return max(gib, row.least) * hours
+    if row.unit in {Unit.GB_MONTH, Unit.GB_HOUR}:
+        return max(size_bytes / 10**9, row.least) * hours
     raise NoPrice(f"{row.unit} is no unit of a volume", row.sku)
 
 
@@ -308,7 +305,7 @@ def _no_row(list_: PriceListEntry, rows: Sequence[PriceRow]) -> str:
 
 def _no_list(book: PriceBook, provider: str, region: str, item: Item, purchase: Purchase) -> str:
     if book.lists(provider, region, item):
-        return f"no list at hand tells prices {purchase} there"
+        return f"no list at hand has {purchase} prices there"
     fetch = f"cloudcmp fetch {provider} --region {region}"
     if provider not in FETCHED:
         fetch = "write price: into the study, or name a list: cloudcmp fetch --from FILE --as csv"

@@ -66,7 +66,7 @@ def parts(use: Use, rate: Rate, before: Decimal, *, month_h: int = MONTH_HOURS, 
     if unit in _MONTHLY and use.periods_s:
         hours = EXACT.divide(hours, Decimal(month_h))
     of_each = EXACT.multiply(hours, Decimal(use.count * use.times))
-    if unit in _BY_SIZE:  # below whose first tier lies what comes with each thing
+    if unit in _BY_SIZE:  # the first tier begins after the included size
         return [
             Part(EXACT.multiply(one.quantity, of_each), one.row) for one in _spread(each, Decimal(0), rate, worst=worst)
         ]
@@ -77,7 +77,7 @@ def _each(use: Use, rate: Rate) -> Decimal:
     """Returns the billed size of each thing in the row's unit: without what is included, at least the row's least."""
     row = rate.rows[0]
     if row.unit in {Unit.HOUR, Unit.MONTH} and use.item in {Item.VOLUME, Item.SNAPSHOT, Item.STORAGE}:
-        return Decimal(1)  # a price for the whole of it
+        return Decimal(1)  # a price for the whole thing
     size = EXACT.divide(use.size, _SCALE.get(row.unit, Decimal(1)))
     size = max(Decimal(0), size - rate.included)
     return max(size, row.least) if size > 0 else size
@@ -96,15 +96,15 @@ def _spread(quantity: Decimal, before: Decimal, rate: Rate, *, worst: bool) -> l
 
 def graduated(quantity: Decimal, before: Decimal, rows: Sequence[PriceRow]) -> list[Part]:
     """Splits a quantity that follows `before` over the tiers."""
-    found, start, end = [], before, before + quantity
+    tiers, start, end = [], before, before + quantity
     for number, row in enumerate(rows):
-        # Below a first tier of a month's sum lies what an account has free: nothing here counts on it.
+        # Below a month's first tier is the account's free allowance, which may be used up.
         begins = Decimal(0) if number == 0 and row.unit not in _BY_SIZE else row.tier_from
         low = max(start, begins)
         high = end if row.tier_until is None else min(end, row.tier_until)
         if high > low:
-            found.append(Part(high - low, row))
-    return found or [Part(Decimal(0), rows[0])]
+            tiers.append(Part(high - low, row))
+    return tiers or [Part(Decimal(0), rows[0])]
 
 
 def sustained_hours(hours: Decimal, month_h: int, monthly: Sequence[Decimal]) -> Decimal:

@@ -44,8 +44,8 @@ def _unpriced(sold: Offering) -> bool:
 def _with_book_price(sold: Offering, look: Lookup) -> Offering:
     if not _unpriced(sold):
         return sold
-    found = look.machine(PriceQuery(sold.provider, sold.region, sold.name))
-    return sold if isinstance(found, UnknownPrice) else replace(sold, price=found)
+    price = look.machine(PriceQuery(sold.provider, sold.region, sold.name))
+    return sold if isinstance(price, UnknownPrice) else replace(sold, price=price)
 
 
 def book_offerings(provider: str, region: str | None = None, today: date | None = None) -> tuple[Offering, ...]:
@@ -72,7 +72,7 @@ def _unpriced_in(book: PriceBook, provider: str, region: str | None) -> Iterator
 
 
 def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
-    found: dict[str, Offering] = {}
+    offerings: dict[str, Offering] = {}
     place = (provider, region, Item.INSTANCE)
     for list_ in book.lists(*place, Purchase.ON_DEMAND) or book.lists(*place):
         partial = list_.how in {How.GIVEN, *OLD_BY_NATURE}
@@ -82,10 +82,10 @@ def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
             one = sold_by_name.get(name)
             facts = (one.vcpus, one.memory_gib, one.category) if one else (None, None, None)
             attributes = tuple(sorted((*(one.attributes if one else ()), *source)))
-            found.setdefault(name, Offering(provider, region, name, *facts, attributes=attributes))
+            offerings.setdefault(name, Offering(provider, region, name, *facts, attributes=attributes))
         if not partial:
             break
-    return list(found.values())
+    return list(offerings.values())
 
 
 def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, tuple[str, ...]]:
@@ -103,11 +103,11 @@ def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, t
         query = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"),
                       tenancy=options.get("tenancy", "shared"))  # fmt: skip
         if _unpriced(sold):
-            found = look.machine(query)
-            if isinstance(found, Price):
-                sold = replace(sold, price=found)
+            machine = look.machine(query)
+            if isinstance(machine, Price):
+                sold = replace(sold, price=machine)
             elif sold.price is None:
-                lines.append(found.line)
+                lines.append(machine.line)
         volume = candidate.volume
         if volume is not None and volume.price is None and sold.price is not None:
             wanted = replace(look, currency=sold.price.currency).volume(sold.provider, sold.region, volume)
@@ -161,8 +161,8 @@ def price_for_purchase(candidate: Candidate, purchase: Purchase, today: date | N
     query = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), purchase,
                   options.get("tenancy", "shared"))  # fmt: skip
     with PriceBook() as book:
-        found = Lookup(book, today or utc_day(), sold.price.currency if sold.price else "").machine(query)
-    return (None, found.why) if isinstance(found, UnknownPrice) else (found, "")
+        price = Lookup(book, today or utc_day(), sold.price.currency if sold.price else "").machine(query)
+    return (None, price.why) if isinstance(price, UnknownPrice) else (price, "")
 
 
 def commitment_of(candidate: Candidate, today: date | None = None) -> Commitment | None:
@@ -173,11 +173,11 @@ def commitment_of(candidate: Candidate, today: date | None = None) -> Commitment
     with PriceBook() as book:
         look = Lookup(book, today or utc_day(), sold.price.currency if sold.price else "")
         rows = look.commitments(query)
-    found = [
+    commitments = [
         Commitment(
             sold.provider, sold.name, row.purchase, row.term_months, Money(row.amount, row.currency), row.upfront,
             sold.region,
         )
         for row in rows
     ]  # fmt: skip
-    return min(found, key=lambda one: (effective_per_hour(one).amount, one.term_months), default=None)
+    return min(commitments, key=lambda one: (effective_per_hour(one).amount, one.term_months), default=None)

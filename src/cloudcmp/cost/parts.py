@@ -39,8 +39,8 @@ def with_extra_prices(candidate: Candidate, billing: Billing, rate_of: RateOf) -
         return candidate
     volume = candidate.volume
     if volume is not None and volume.price is None:
-        found = _volume_price(candidate, volume, rate_of, price.currency)
-        candidate = replace(candidate, volume=replace(volume, price=found)) if found else candidate
+        volume_price = _volume_price(candidate, volume, rate_of, price.currency)
+        candidate = replace(candidate, volume=replace(volume, price=volume_price)) if volume_price else candidate
     beside = [billing.beside] if billing.beside and billing.beside.currency == price.currency else []
     root = _root(candidate, billing)
     under = _volume_price(candidate, root, rate_of, price.currency) if root else None
@@ -65,17 +65,17 @@ def parts_of(candidate: Candidate, stay: LaunchUsage, billing: Billing, rate_of:
     for use, rate in _address(candidate, stay, billing):
         expected.append((replace(use, periods_s=life), rate))
         worst.append((replace(use, periods_s=lease), rate))
-    for use, rate in _disks(candidate, stay, billing, rate_of):  # which stay when their machine is stopped
+    for use, rate in _disks(candidate, stay, billing, rate_of):  # disks stay when their machine is stopped
         expected.append((replace(use, periods_s=(sum(life, Decimal(0)),)), rate))
         worst.append((replace(use, periods_s=lease), worst_rate(rate, use)))
     sent = [(path, _traffic(candidate, stay, path, rate_of)) for path in stay.traffic if path.path not in billing.free]
     for _, pair in sent:
         expected += pair[:1]
         worst += pair[1:]
-    for asked in stay.service:
-        use, rate = _service_use(candidate, stay, asked.item)
-        expected.append((replace(use, size=Decimal(asked.expected)), rate))
-        worst.append((replace(use, size=Decimal(asked.most)), rate))
+    for usage in stay.service:
+        use, rate = _service_use(candidate, stay, usage.item)
+        expected.append((replace(use, size=Decimal(usage.expected)), rate))
+        worst.append((replace(use, size=Decimal(usage.most)), rate))
     unknown = [
         *_unpriced_extras(candidate, billing, rate_of),
         *(f"traffic over path {one.path}" for one, pair in sent if not pair),
@@ -191,11 +191,11 @@ def _machines(candidate: Candidate, stay: LaunchUsage, life: tuple[Decimal, ...]
     """Returns a launch's expected machines: its own type, and each type to which a resize changes it, if priced."""
     each = stay.starts // max(1, len(stay.becomes))
     kinds = [candidate.offering, *(kind for kind in stay.becomes for _ in range(each))]
-    found = []
+    machines = []
     for number, period in enumerate(life):
         kind = kinds[min(number, len(kinds) - 1)]
-        found.append(_machine(candidate, kind if kind.price else candidate.offering, stay, (period,), billing))
-    return found
+        machines.append(_machine(candidate, kind if kind.price else candidate.offering, stay, (period,), billing))
+    return machines
 
 
 def _dearest(candidate: Candidate, stay: LaunchUsage) -> Offering:
@@ -210,7 +210,7 @@ def _disks(candidate: Candidate, stay: LaunchUsage, billing: Billing, rate_of: R
     volume, price = candidate.volume, candidate.offering.price
     if price is None:
         return
-    if volume is not None and volume.price is not None:  # in whichever currency: the bill says where it is another
+    if volume is not None and volume.price is not None:  # the bill reports another currency
         use = replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes or 1))
         yield use, hourly_rate(volume.price, use, billing if volume.price.source in USER_SOURCES else None)
     root = _root(candidate, billing)
@@ -227,11 +227,11 @@ def _volume_rates(
     uses = [replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes))]
     if volume.iops is not None:
         uses.append(replace(_use(candidate, stay, Item.IOPS, volume.type), size=Decimal(volume.iops)))
-    found = [(use, rate_of(use)) for use in uses]
+    rates = [(use, rate_of(use)) for use in uses]
     fits = all(
-        rate.rows and rate.rows[0].currency == currency and rate.rows[0].unit is not Unit.RATIO for _, rate in found
+        rate.rows and rate.rows[0].currency == currency and rate.rows[0].unit is not Unit.RATIO for _, rate in rates
     )
-    return found if fits else []
+    return rates if fits else []
 
 
 def _has_other_charges(candidate: Candidate, volume: Volume, rate_of: RateOf) -> bool:
@@ -249,8 +249,8 @@ def _has_other_charges(candidate: Candidate, volume: Volume, rate_of: RateOf) ->
 
 def _volume_price(candidate: Candidate, volume: Volume, rate_of: RateOf, currency: str) -> Price | None:
     """Returns the hourly price of a volume in a price list, if known."""
-    found = _volume_rates(candidate, _ONE, volume, rate_of, currency)
-    rates = {replace(use, periods_s=_HOUR): replace(rate, billing=Billing(0.0, 0.0)) for use, rate in found}
+    uses = _volume_rates(candidate, _ONE, volume, rate_of, currency)
+    rates = {replace(use, periods_s=_HOUR): replace(rate, billing=Billing(0.0, 0.0)) for use, rate in uses}
     money = bill(rates, rates.__getitem__).total
     if money is None or money.amount <= 0:
         return None

@@ -113,7 +113,7 @@ def _notes(
         c.id for c in candidates if c.offering.price and _billing(c, market) != market.billing_of(c.offering.provider)
     ]
     if hourly:
-        lines.append(f"counted by the hour begun, for how its image is billed is not known: {_short_list(hourly)}")
+        lines.append(f"counted by the hour begun, because the billing of its image is unknown: {_short_list(hourly)}")
     lines += _spot_notes(candidates, market)
     lines += _no_cost_reasons(counted, worst)
     volumes = [str(one.volume) for one in candidates if one.offering.price and unpriced_volume(one)]
@@ -121,7 +121,7 @@ def _notes(
         lines.append(f"no cost counts the price of a volume: {_short_list(list(dict.fromkeys(volumes)))}")
     left = [one.id for one in candidates if one not in counted]
     if left:
-        lines.append(f"the cost leaves out {_short_list(left)}: without a price, and billed by nobody")
+        lines.append(f"the cost leaves out {_short_list(left)}: they have no price, and nobody bills them")
     return lines
 
 

@@ -1,7 +1,7 @@
 """Finds the rate of a use in price lists: the one row that fits it, with its tiers, or why there is none."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -12,13 +12,6 @@ from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.price import Item, PriceList, PriceRow, Unit
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    row: PriceRow
-    source: str
-    dated: date
-
-
 def rates(lists: Iterable[PriceList], today: date) -> RateOf:
     """Returns a lookup of rates in price lists, as of a day: prices that begin later do not count.
 
@@ -26,12 +19,12 @@ def rates(lists: Iterable[PriceList], today: date) -> RateOf:
     equal or empty in the row. The latest list with a fitting row counts.
     """
     known = tuple(lists)
-    found: dict[Use, Rate] = {}
+    cache: dict[Use, Rate] = {}
 
     def rate_of(use: Use) -> Rate:
-        if use not in found:
-            found[use] = _rate(use, known, today)
-        return found[use]
+        if use not in cache:
+            cache[use] = _rate(use, known, today)
+        return cache[use]
 
     return rate_of
 
@@ -45,24 +38,17 @@ def hourly_rate(price: Price, use: Use, billing: Billing | None = None) -> Rate:
 
 
 def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
-    fits: list[_Fit] = []
-    for one in sorted(lists, key=_published_on, reverse=True):
-        fits = [
-            _Fit(row, one.source, _published_on(one))
-            for row in one.rows
-            if _fits(row, use) and (row.starts is None or row.starts <= today)
-        ]
-        if fits:
-            break
-    if not fits:
-        doubts = [
-            doubt.why
-            for one in lists
-            for doubt in one.doubts
-            if (doubt.provider, doubt.name) == (use.provider, use.name)
-        ]
-        return Rate(why=doubts[0]) if doubts else NO_RATE
-    near = _most_specific([fit.row for fit in fits], use)
+    for list_ in sorted(lists, key=_published_on, reverse=True):
+        rows = [row for row in list_.rows if _fits(row, use) and (row.starts is None or row.starts <= today)]
+        if rows:
+            return _rate_in(list_, rows, use)
+    doubts = (doubt for list_ in lists for doubt in list_.doubts)
+    why = next((one.why for one in doubts if (one.provider, one.name) == (use.provider, use.name)), None)
+    return NO_RATE if why is None else Rate(why=why)
+
+
+def _rate_in(list_: PriceList, fits: Sequence[PriceRow], use: Use) -> Rate:
+    near = _most_specific(fits, use)
     best = in_force(_disk_rows(near, use))
     alike = {without_sku(row): row for row in reversed(best)}
     rows = tuple(sorted(alike.values(), key=lambda row: row.tier_from))
@@ -72,7 +58,7 @@ def _rate(use: Use, lists: Sequence[PriceList], today: date) -> Rate:
         amounts = sorted({row.amount for row in rows})
         return Rate(why=f"it is listed at {len(rows)} prices, {amounts[0]} to {amounts[-1]}")
     own = included(use) if rows[0].tier_from == 0 else Decimal(0)
-    return Rate(rows, clock_of(use), own, sustained(use), fits[0].source, fits[0].dated)
+    return Rate(rows, clock_of(use), own, sustained(use), list_.source, _published_on(list_))
 
 
 def _fits(row: PriceRow, use: Use) -> bool:

@@ -49,16 +49,16 @@ def shape_of(name: str) -> Shape | None:
     """Returns the shape of a machine type; None if its name does not tell what is billed."""
     if name in _SHARED:
         return Shape("e2", *_SHARED[name])
-    if found := _TYPE.fullmatch(name):
-        each = _MEMORY.get(found[1], {}).get(found[2])
-        vcpus = int(found[3])
+    if match := _TYPE.fullmatch(name):
+        each = _MEMORY.get(match[1], {}).get(match[2])
+        vcpus = int(match[3])
         if not each or not vcpus:
             return None
         gib = _EXCEPTIONS.get(name, vcpus * each)
-        return Shape(found[1], vcpus, gib // 1 if found[1] in _WHOLE_GIB else round(gib, 6))
-    found = _CUSTOM.fullmatch(name)
+        return Shape(match[1], vcpus, gib // 1 if match[1] in _WHOLE_GIB else round(gib, 6))
+    match = _CUSTOM.fullmatch(name)
     return (
-        _custom_shape(found[1] or "n1", int(found[2]), int(found[3]) / 1024, extends=bool(found[4])) if found else None
+        _custom_shape(match[1] or "n1", int(match[2]), int(match[3]) / 1024, extends=bool(match[4])) if match else None
     )
 
 

@@ -83,9 +83,8 @@ async def run_launch(
 async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
     """Leases the machines, timed, then runs the trials; if the machines never arrive, all trials fail."""
     run, turns = context.run, context.turns
-    connector = replace(
-        run.provisioning.connector, give_up_s=give_up_s(turns.arrival, run.provisioning.connector.give_up_s)
-    )
+    connector = run.provisioning.connector
+    connector = replace(connector, give_up_s=give_up_s(turns.arrival, connector.give_up_s))
     provisioning, missing = replace(run.provisioning, connector=connector), None
     try:
         context.machines = await set_up(

@@ -36,20 +36,17 @@ class Accounts:
 
         Passes if the study recorded no account, or the provider names none.
         """
-        recorded, now = await self._compare(provider)
+        recorded, now = await self.check_account(provider)
         if _endpoint(recorded) != _endpoint(now):
-            what = f"what is asked here is {now}, it was made in {recorded}: that it is not seen says nothing"
+            what = f"the current account is {now}, the resource was made in {recorded}: its absence proves nothing"
             raise OtherAccount.at(provider.name, what, "name the endpoint as it was then")
 
-    async def check_account(self, provider: Provider) -> None:
-        """Checks the account before anything is ended; raises OtherAccount only if two known accounts differ.
+    async def check_account(self, provider: Provider) -> tuple[str, str]:
+        """Checks the account before anything is ended; returns the recorded and the current one.
 
-        Another endpoint may lead to the same cloud. Raises the provider's faults like `settle`.
+        Raises OtherAccount if two known accounts differ (another endpoint may lead to the same cloud), and the
+        provider's faults like `settle`. Returns the same account twice if there is nothing to compare.
         """
-        await self._compare(provider)
-
-    async def _compare(self, provider: Provider) -> tuple[str, str]:
-        """Returns the recorded and the current account, twice the same if there is nothing to compare."""
         recorded = self._read_account(ACCOUNT + provider.name)
         if recorded is None or not isinstance(provider, Accounted):
             return UNKNOWN_ACCOUNT, UNKNOWN_ACCOUNT

@@ -26,15 +26,11 @@ from cloudcmp.provision.disks import mounted_volume
 
 _Kind = TypeVar("_Kind", bound=ProviderFault)
 _SSH_GREETING = b"SSH-"
-_WINDOWS_PORTS = {
-    "windows": (3389, 5985)
-}  # remote desktop, remote management: where a Windows machine is seen to be up
+_WINDOWS_PORTS = {"windows": (3389, 5985)}  # remote desktop, remote management
 _SHORTEST_LOGIN_S = 1.0
 _GREETING_S = 10.0  # a slow machine greets late
-_MOST_ATTEMPTS = (
-    6  # at once, a poll's time apart: one that hangs in a machine that is not up yet must not make the step late
-)
-_RECONNECT_LOGIN_S = 10.0  # a login begun just before a machine goes down hangs, and is part of what is timed
+_MOST_ATTEMPTS = 6  # concurrent, so that one that hangs while the machine boots does not delay the step
+_RECONNECT_LOGIN_S = 10.0  # a login hangs if the machine goes down
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +248,7 @@ async def _wait_reachable(
             now = await _poll_status(connector, provider, handle, watch)
             if now.state in {"stopped", "gone"}:
                 raise _ended_fault(handle, f"it is {now.state} before it could be reached", now, candidate)
-            if ended:  # they failed at once: a closed door is not knocked at without a pause
+            if ended:  # a closed port fails at once: pause
                 await _wait(connector, handle, watch, "it runs and cannot be reached", now.why)
             elif watch.elapsed_s() > connector.give_up_s:
                 raise _arrival_fault(

@@ -114,8 +114,8 @@ class Guard:
             return Spend(None, None, self._budget, note="nothing here is billed")
         if self._budget is None:
             return Spend(None, None, None, note="no budget was given")
-        found, currency = self._open(), self._budget.currency
-        sums = self._sum(found, worst=False), self._sum(found, worst=True)
+        charges, currency = self._open(), self._budget.currency
+        sums = self._sum(charges, worst=False), self._sum(charges, worst=True)
         if sums[0] is None or sums[1] is None:
             return Spend(None, None, self._budget, "teardown", f"a machine has no known price in {currency}")
         accrued, worst = (with_top(one, self._extras) for one in (sums[0], sums[1]))
@@ -143,11 +143,11 @@ class Guard:
         self._reserved_bytes -= reserved
         self.traffic_bytes += sent
 
-    def _sum(self, found: Iterable[Charge], *, worst: bool) -> Decimal | None:
+    def _sum(self, charges: Iterable[Charge], *, worst: bool) -> Decimal | None:
         """Returns the cost of charges times 3600, without support; None if a price is unknown in the currency."""
         gone = self._tally.gone_cost()
         currency = self._budget.currency if self._budget else ""
-        more = sum_of(found, self._terms, currency, self._extras, worst=worst)
+        more = sum_of(charges, self._terms, currency, self._extras, worst=worst)
         return None if gone is None or more is None else EXACT.add(gone, more)
 
     def _open(self) -> tuple[Charge, ...]:
@@ -216,7 +216,7 @@ def _check_price(request: BudgetRequest, currency: str) -> None:
     """Raises Refused if the requested hourly price is invalid."""
     price = request.price_per_hour
     if price is None or not usable(price):
-        what = "its price is not known" if price is None else f"a price of {price} says nothing"
+        what = "its price is not known" if price is None else f"a price of {price} is invalid"
         raise Refused.at(request.where, what, 'give its price in the study, e.g. "price: 0.10 USD/h"')
     if request.currency != currency:
         what = f"its price is in {request.currency}, the budget in {currency}"

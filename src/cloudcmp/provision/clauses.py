@@ -20,7 +20,7 @@ _DIAL_S = 30.0
 _SCHEMA, _STUDY = "cloudcmp:schema", "cloudcmp:study"
 _OTHER = "-other"
 _FIREWALL = "its firewall admits the controller and the launch's other machines, and nobody else"
-_DECOY = "what does not bear our schema is not taken for ours; where none such may be made, another study's is not"
+_DECOY = "a resource without our schema is not listed as ours; if none can be made, another study's is not"
 
 
 async def _offerings(run: ContractRun) -> None:
@@ -65,15 +65,15 @@ async def _by_tag(run: ContractRun) -> None:
 
 async def _by_name(run: ContractRun) -> None:
     request, handle = run.require_machine()
-    found = await listed(run, handle, run.study, request.token)
-    if found.name != request.name:
-        raise ClauseBroken(f"it is listed as {found.name!r}, not as {request.name!r}")
+    resource = await listed(run, handle, run.study, request.token)
+    if resource.name != request.name:
+        raise ClauseBroken(f"it is listed as {resource.name!r}, not as {request.name!r}")
 
 
 async def _tags(run: ContractRun) -> None:
     request, handle = run.require_machine()
-    found = await listed(run, handle, run.study, request.token)
-    missing = sorted(key for key, value in request.tags if (key, value) not in found.tags)
+    resource = await listed(run, handle, run.study, request.token)
+    missing = sorted(key for key, value in request.tags if (key, value) not in resource.tags)
     if missing:
         raise ClauseBroken(f"missing or changed: {', '.join(missing)}")
 
@@ -110,14 +110,14 @@ async def _leftovers(run: ContractRun) -> None:
 
 
 async def _decoy_unlisted(run: ContractRun) -> None:
-    run.require_machine()  # beside nothing it would tell nothing
+    run.require_machine()  # the decoy proves nothing without it
     free = next((kind for kind in run.provider.parts if kind == FIREWALL), INSTANCE)
     piece = part(run, free)
     tags = run.context.ledger.request_for(run.candidate, run.launches[1], run.ttl_s, piece).tags
     bare = tuple((key, value) for key, value in tags if key != _SCHEMA)
     try:
         _, run.decoy = await make(run, run.launches[1], piece, tags=bare)
-    except Refused:  # the least-privilege policy lets nothing be made, or deleted, without our schema
+    except Refused:  # the least-privilege policy requires our schema
         await _other_study_decoy(run, piece, tags)
         return
     handle = _id_of(run.decoy)
@@ -194,15 +194,15 @@ async def _firewall(run: ContractRun) -> None:
         raise ClauseBroken(wrong)
 
 
-def _wrongly_admitted(found: Admission, allow: str) -> str:
+def _wrongly_admitted(admission: Admission, allow: str) -> str:
     """Returns what is wrong with the rules of a launch's firewall, empty if nothing is."""
     wanted = {str(ip_network(one.strip())) for one in allow.split(",") if one.strip()}
-    strangers = sorted(set(found.controllers) - wanted) if wanted else []
-    if found.others or strangers:
-        return f"it admits others: {', '.join([*found.others, *strangers][:3])}"
-    if not found.controllers or not wanted <= set(found.controllers):
+    strangers = sorted(set(admission.controllers) - wanted) if wanted else []
+    if admission.others or strangers:
+        return f"it admits others: {', '.join([*admission.others, *strangers][:3])}"
+    if not admission.controllers or not wanted <= set(admission.controllers):
         return "it does not admit the controller"
-    return "" if found.members else "it does not admit the launch's other machines"
+    return "" if admission.members else "it does not admit the launch's other machines"
 
 
 async def _arrives(run: ContractRun) -> None:
@@ -229,7 +229,7 @@ async def _arrives(run: ContractRun) -> None:
     if instance is None:
         raise Inconclusive("no agent runs on this system")
     if not instance.cpus or not instance.address:
-        raise ClauseBroken("it tells no processors, or no address")
+        raise ClauseBroken("it reports no processors or no address")
 
 
 async def _wrong_host(run: ContractRun) -> None:
@@ -256,7 +256,7 @@ async def _destroy(run: ContractRun) -> None:
     if run.machine is not None and run.machine.shell is not None:
         await run.machine.shell.close()
     if await run.provider.gone(handle) is not None:
-        raise ClauseBroken("it is told gone before it was destroyed")
+        raise ClauseBroken("it is reported gone before it was destroyed")
     done = await release(run.context.ledger, run.provider, run.lease, run.waits) if run.lease else None
     if done is None or done.evidence is None:
         raise ClauseBroken(f"it was not seen gone: {done.why if done else 'nothing was made'}")
@@ -291,10 +291,10 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("by name", "it is listed by the name that it was given", _by_name),
     Clause("tags", "all its tags are kept as they were given", _tags),
     Clause("not another", "it is not listed for another study", _not_another),
-    Clause("leftovers", "it is listed among all that bears our tags, without its study being named", _leftovers),
+    Clause("leftovers", "it is listed among all resources with our tags, for any study", _leftovers),
     Clause("decoy", _DECOY, _decoy_unlisted),
     Clause(
-        "kept", "what a ledger names and does not itself bear our tags and its lease's token is kept", _foreign_kept
+        "kept", "a resource without our tags and its lease's token is kept, even if a ledger names it", _foreign_kept
     ),
     Clause("unknown offering", "an offering that does not exist is refused", _unknown_offering),
     Clause("firewall", _FIREWALL, _firewall),

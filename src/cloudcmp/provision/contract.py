@@ -75,7 +75,7 @@ async def run_contract(
             rulings.append(ruling)
     finally:
         if run.machine is not None and run.machine.shell is not None:
-            with suppress(Exception):  # it goes with its machine
+            with suppress(Exception):  # the machine is destroyed anyway
                 await run.machine.shell.close()
         doubles = [await _end_double(run, lease) for lease in run.doubles]
         named, ledger = {run.provider.name: run.provider}, run.context.ledger
@@ -188,7 +188,7 @@ TESTED: Mapping[str, TestRecord] = {
     ),
 }
 """The test record of each provider: clauses that are not named hold there. No real cloud account was ever used."""
-_WORDS = {True: "holds", False: "does not hold", None: "could not be told"}
+_WORDS = {True: "holds", False: "does not hold", None: "undecided"}
 
 
 def differences(provider: str, rulings: Sequence[Ruling]) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ async def _end_double(run: ContractRun, lease: Lease) -> Release:
             evidence = await run.provider.gone(handle)
             if evidence is not None:
                 return Release(lease, evidence)
-        except Exception as fault:  # whatever it is, all else must still be ended
+        except Exception as fault:  # of any kind: the rest must still be ended
             why = str(fault) or type(fault).__name__
         await time.sleep(run.waits.poll_s)
     return Release(lease, None, why)

@@ -111,8 +111,8 @@ async def listed(run: ContractRun, handle: Handle, study: str, token: str | None
     seen: list[TaggedResource] = []
 
     async def look() -> bool:
-        found = await run.provider.find(study, token, region=handle.region)
-        seen.extend(one for one in found if one.cloud_id == handle.cloud_id)
+        resources = await run.provider.find(study, token, region=handle.region)
+        seen.extend(one for one in resources if one.cloud_id == handle.cloud_id)
         return bool(seen)
 
     if not await until(run, look):

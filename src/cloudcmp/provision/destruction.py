@@ -10,7 +10,7 @@ from cloudcmp.provision.ledger import Ledger, Patience
 from cloudcmp.provision.ownership import PROVED, Proof, Sighting
 from cloudcmp.store.crash import crash_point
 
-_RENEWED_S = 60.0  # credentials that refresh themselves have done so by then; all others are waited for in vain
+_RENEWED_S = 60.0  # credentials that refresh themselves have done so by then
 
 
 class GoneWatch:
@@ -33,7 +33,7 @@ class GoneWatch:
             self.seen_at, self.agree = asked_at, 0
             return
         if self.seen_at is None and asked_at - self._made_at < self._patience.settle_s:
-            return  # it may be too new to be seen
+            return  # it may be too new to be visible
         self.first = self.first if self.agree else moment
         self.agree += 1
         if self.agree >= self._patience.sightings:
@@ -74,10 +74,10 @@ def fault_text(fault: Exception) -> str:
     return str(fault) if isinstance(fault, CloudcmpError) else f"{type(fault).__name__}: {fault}"
 
 
-_AGAIN_S = 1.0  # until something that seems gone is looked at once more
-_PERMANENT_FAULTS = (UserMistake, ImportError, OtherAccount, NotOurs)  # asking again does not help
+_AGAIN_S = 1.0  # the pause before a second look at something gone
+_PERMANENT_FAULTS = (UserMistake, ImportError, OtherAccount, NotOurs)  # retries do not help
 _NEW_S, _SPARE_S = 300.0, 60.0  # how long a new resource may be unlisted, and a gone one not be reported gone
-_SEEN_STATES = {"running", "stopped"}  # one that is pending may only not be listed
+_SEEN_STATES = {"running", "stopped"}  # a pending one may be unlisted
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ async def end(
 
     A resource must be proved to be the lease's own first; without a `proof` it is read back from the cloud.
     """
-    with suppress(Exception):  # an unknown account is asked for again before an absence is believed
+    with suppress(Exception):  # `confirm` checks the account again later
         try:
             await ledger.accounts.check_account(provider)
         except OtherAccount as fault:
@@ -117,12 +117,12 @@ async def end(
     watch = GoneWatch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
     claim = _Claim(ledger, provider, lease, handle, patience, write=write, proof=proof)
     outliving = _OutlivingNote(claim, noted=not write)
-    was_there = True  # until the contrary is known
-    with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
+    was_there = True
+    with suppress(Exception):  # once seen, it need not be old to be gone
         was_there = await provider.gone(handle) is None
         if was_there:
             watch.record(None, ledger.time.now(), ledger.time.monotonic())
-    with suppress(Exception):  # it is proved once more before it is destroyed
+    with suppress(Exception):  # `destroy` tries again
         if was_there:
             await claim.prove()
     await outliving.note(watch.seen_at)
@@ -208,7 +208,7 @@ class _Claim:
 
     async def is_there(self) -> bool:
         """True if it is seen. Long-ended resources are not listed either, before they are reported gone."""
-        with suppress(Exception):  # what cannot be looked at was not seen
+        with suppress(Exception):
             if isinstance(self.provider, Remote):
                 return self.handle.kind == INSTANCE and (await self.provider.look(self.handle)).state in _SEEN_STATES
             listed = await self.provider.find(self.ledger.study, self.lease.token, region=self.lease.region)
@@ -256,7 +256,7 @@ async def _round(ledger: Ledger, claim: _Claim, watch: GoneWatch, last: LastFaul
             answers.append(fault)
     crash_point("cloud.after_destroy")
     try:
-        now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
+        now = ledger.time.now()  # of the request: the controller may sleep meanwhile
         evidence = await provider.gone(handle)
         if evidence is not None:
             await ledger.accounts.confirm(provider)

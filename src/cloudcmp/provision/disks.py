@@ -13,14 +13,14 @@ _WHOLE_DISK = re.compile(r"(?:[svx]+d[a-z]+|nvme\d+n\d+)")
 _FORMAT_S = 120.0
 _GIB = 2**30
 _KIB = 2**10
-# What a disk says of itself: NVMe and SCSI disks a model, those of our own guests the serial number that they got.
+# NVMe and SCSI disks have a model, those of our own guests a serial number.
 _IDENTITIES = (
     'for file in /sys/block/*/device/model /sys/block/*/serial; do line=; read -r line <"$file"; '
     'echo "$file $line"; done 2>/dev/null'
 )
 _IDENTITY_LINE = re.compile(r"/sys/block/([a-z0-9]+)/(?:device/model|serial) (.*\S)\s*")
 _VOLUMES = ("Amazon Elastic Block Store", "PersistentDisk", "nvme_card-pd", "cloudcmp-volume")  # Google's two are R
-_NOT_VOLUMES = ("Instance Storage", "cloudcmp-s")  # on the host of a machine; a guest's own state or seed
+_NOT_VOLUMES = ("Instance Storage", "cloudcmp-s")  # disks of the host; state and seed of a guest
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def choose_device(volume: Volume, blank: tuple[Disk, ...]) -> str:
         return candidates[0].device
     if not blank:
         raise ProviderFault.at(str(volume), "the machine shows no disk of its own for it", "see its console")
-    what = f"which disk it is cannot be told: {', '.join(map(str, blank))}"
+    what = f"it is unclear which disk it is: {', '.join(map(str, blank))}"
     raise ProviderFault.at(str(volume), what, "ask for a size that no disk of the machine has")
 
 
@@ -84,12 +84,12 @@ def blank_disks(tables: str, identity: Mapping[str, str]) -> tuple[Disk, ...]:
 
 def identities(output: str) -> dict[str, str]:
     """Returns each disk's model or serial number, by its name."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for line in output.splitlines():
         match = _IDENTITY_LINE.fullmatch(line)
         if match is not None:
-            found[match[1]] = f"{found.get(match[1], '')} {match[2]}".strip()
-    return found
+            names[match[1]] = f"{names.get(match[1], '')} {match[2]}".strip()
+    return names
 
 
 def _text(out: bytes) -> str:

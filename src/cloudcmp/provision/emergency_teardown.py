@@ -24,7 +24,7 @@ async def request_deletes(ledger: Ledger, providers: Mapping[str, Provider], wit
     end_s = loop.time() + within_s
     requests: dict[_Key, asyncio.Task[str]] = {}
     while True:
-        await asyncio.sleep(0)  # a create that was cut short, or was just answered, is in the ledger first
+        await asyncio.sleep(0)  # lets pending creates reach the ledger
         for one in ledger.open_leases():
             if one.handle() and one.provider in providers and (one.slot, one.attempt) not in requests:
                 requests[one.slot, one.attempt] = asyncio.create_task(_request(ledger, providers[one.provider], one))

@@ -118,7 +118,7 @@ class Ledger:
         """Returns the request for a part of a launch: a new attempt at its slot, with a new token."""
         slot = slot_of(launch, part)
         attempt = 1 + self._last_attempts.get(slot, 0)
-        # The plan's time, so that a simulated machine's history does not depend on what else went on.
+        # The planned time keeps a simulated machine's history reproducible.
         at = self.time.at(launch.start_s)
         return CreateRequest(
             slot=slot,
@@ -142,7 +142,7 @@ class Ledger:
 
     def intend(self, request: CreateRequest, provider: Provider, candidate: Candidate) -> Lease:
         """Writes the intent to create; if this raises, nothing may be created."""
-        # A firewall costs nothing: only machines, with what is made in their call, have a price.
+        # Only machines have a price, including what their create call makes.
         price = candidate.offering.price if request.kind == INSTANCE else None
         row = LeaseRow(
             slot=request.slot,
@@ -236,8 +236,8 @@ def slot_of(launch: Launch, part: Part = Part()) -> str:
 
 def launch_of(slot: str) -> tuple[int, bool]:
     """Returns the launch of a slot, -1 if none, and whether the slot is that of its first machine."""
-    found = re.fullmatch(r"launch-(\d+)(\.\d+)?", slot)
-    return (int(found[1]), found[2] is None) if found else (-1, False)
+    match = re.fullmatch(r"launch-(\d+)(\.\d+)?", slot)
+    return (int(match[1]), match[2] is None) if match else (-1, False)
 
 
 def in_order_of_ending(leases: Iterable[Lease]) -> tuple[Lease, ...]:

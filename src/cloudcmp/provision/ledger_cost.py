@@ -124,7 +124,7 @@ def charge_of(key: Key, intent: LeaseRow, rows: Sequence[LeaseRow], now: float) 
     """Returns the charge of one machine from its rows and the intent of its token."""
     times = [intent.at, *(row.at for row in rows)]
     is_open = STATE_OF[rows[-1].event] is not LeaseState.GONE
-    # Rows may be out of order where the wall's clock was set: the whole span is never less than what went by.
+    # If the clock was set, rows may be out of order: the whole span is never too short.
     age_s = (max(now, *times) if is_open else max(times)) - min(times)
     ttl_s = intent.ttl_s or 0.0
     outlived = is_open or any(LeaseNote.STILL_THERE in row.notes for row in rows)
@@ -135,25 +135,27 @@ def charge_of(key: Key, intent: LeaseRow, rows: Sequence[LeaseRow], now: float) 
 
 
 def accrued_cost(
-    found: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
+    machines: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
 ) -> Money | None:
     """Returns the cost so far, rounded up; None if a price is unknown or in another currency."""
-    total = sum_of(found, terms, currency, extras, worst=False)
+    total = sum_of(machines, terms, currency, extras, worst=False)
     return None if total is None else money_of(with_top(total, extras), currency)
 
 
 def committed_cost(
-    found: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
+    machines: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
 ) -> Money | None:
     """Returns the accrued cost plus what open machines add by their time to live; rounded up, None like accrued."""
-    total = sum_of(found, terms, currency, extras, worst=True)
+    total = sum_of(machines, terms, currency, extras, worst=True)
     return None if total is None else money_of(with_top(total, extras), currency)
 
 
-def sum_of(found: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts, *, worst: bool) -> Decimal | None:
+def sum_of(
+    machines: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts, *, worst: bool
+) -> Decimal | None:
     """Returns the sum of price x paid seconds and of extra costs, undivided; None if a price is unknown."""
     total = Decimal(0)
-    for charge in found:
+    for charge in machines:
         if is_unpriced(charge, terms, currency):
             return None
         total = EXACT.add(total, cost_of(charge, terms, extras, worst=worst))

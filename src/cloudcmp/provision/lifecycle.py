@@ -57,7 +57,7 @@ async def acquire(
     resource not found), the kind of ProviderFault that occurred, and the journal's error (then nothing exists).
     """
     patience = patience or patience_with(provider)
-    await _release_earlier(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
+    await release_earlier(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
     await ledger.accounts.settle(provider)
     request = ledger.request_for(candidate, launch, ttl_s, part)
     lease = ledger.intend(request, provider, candidate)
@@ -84,14 +84,10 @@ async def acquire(
     return await _record_created(ledger, provider, lease, cloud_id, patience)
 
 
-async def release_earlier(ledger: Ledger, provider: Provider, launch: Launch, patience: Patience | None = None) -> None:
-    """Ends what an earlier attempt at a launch left; raises ProviderFault if it is not seen gone."""
-    await _release_earlier(ledger, provider, ledger.open_of(launch), patience)
-
-
-async def _release_earlier(
-    ledger: Ledger, provider: Provider, leases: Iterable[Lease], patience: Patience | None
+async def release_earlier(
+    ledger: Ledger, provider: Provider, leases: Iterable[Lease], patience: Patience | None = None
 ) -> None:
+    """Ends what earlier attempts left; raises ProviderFault if it is not seen gone."""
     for earlier in leases:
         done = await release(ledger, provider, earlier, patience)
         if done.evidence is None:
@@ -108,20 +104,24 @@ async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Pa
     if handle is not None:
         return await end(ledger, provider, lease, handle, patience)
     try:
-        found = await _look_for(ledger, provider, lease, patience)
+        resources = await _look_for(ledger, provider, lease, patience)
     except Exception as fault:
         return Release(lease, None, fault_text(fault), fault=fault)
-    if not found:
+    if not resources:
         evidence = _absence(patience)
         return Release(lease, evidence, unwritten=try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
-    if len(found) == 1:
-        return await end(ledger, provider, lease, found[0].handle(), patience, proof=PROVED)
-    ended = [await end(ledger, provider, lease, item.handle(), patience, write=False, proof=PROVED) for item in found]
+    if len(resources) == 1:
+        return await end(ledger, provider, lease, resources[0].handle(), patience, proof=PROVED)
+    ended = [
+        await end(ledger, provider, lease, item.handle(), patience, write=False, proof=PROVED) for item in resources
+    ]
     left = next((item for item in ended if item.evidence is None), None)
     if left is not None:
         return left
-    # Only now: as long as one of several is there, the lease is open.
-    unwritten = try_write(ledger, lease, LeaseEvent.GONE, cloud_id=found[0].cloud_id, detail=ended[0].evidence or "")
+    # Only now: the lease stays open as long as one of several exists.
+    unwritten = try_write(
+        ledger, lease, LeaseEvent.GONE, cloud_id=resources[0].cloud_id, detail=ended[0].evidence or ""
+    )
     return replace(ended[0], unwritten=unwritten)
 
 
@@ -199,13 +199,13 @@ async def _end_strays(
 
 async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> Lease:
     """Returns the lease of a machine whose answer was lost; destroys a second one of the same request."""
-    found = await _look_for(ledger, provider, lease, patience)
-    if not found:
+    resources = await _look_for(ledger, provider, lease, patience)
+    if not resources:
         ledger.write(lease, LeaseEvent.GONE, detail=_absence(patience))
         raise LostAnswer.at(lease.name, "the answer was lost, and no such machine was found", "run again with --resume")
-    for double in found[1:]:
+    for double in resources[1:]:
         await end(ledger, provider, lease, double.handle(), patience, write=False, proof=PROVED)
-    return await _record_created(ledger, provider, lease, found[0].cloud_id, patience)
+    return await _record_created(ledger, provider, lease, resources[0].cloud_id, patience)
 
 
 async def _record_created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience) -> Lease:
@@ -283,28 +283,28 @@ def _absence(patience: Patience) -> str:
     return f"not found by tags and token in {patience.listings} listings or more over {patience.grace_s:g} s"
 
 
-def _ledger_lease(ledger: Ledger, provider: Provider, found: TaggedResource, taken: Set[tuple[str, int]]) -> Lease:
+def _ledger_lease(ledger: Ledger, provider: Provider, resource: TaggedResource, taken: Set[tuple[str, int]]) -> Lease:
     """Returns the ledger's lease of a listed resource, or a new one.
 
     A second machine of a lease gets its own rows, so that neither is forgotten.
     """
-    lease = next((one for one in ledger.leases() if _is_of_lease(ledger, provider, found, one)), None)
-    if lease is not None and lease.cloud_id in {None, found.cloud_id} and (lease.slot, lease.attempt) not in taken:
+    lease = next((one for one in ledger.leases() if _is_of_lease(ledger, provider, resource, one)), None)
+    if lease is not None and lease.cloud_id in {None, resource.cloud_id} and (lease.slot, lease.attempt) not in taken:
         return lease
-    stray = _stray_lease(ledger, provider.name, found)
+    stray = _stray_lease(ledger, provider.name, resource)
     if lease is None:
         return stray
     costs = replace(stray, price_per_hour=lease.price_per_hour, currency=lease.currency, expires_at=lease.expires_at)
     return replace(costs, name=lease.name, token=lease.token)
 
 
-def _stray_lease(ledger: Ledger, provider: str, found: TaggedResource | None) -> Lease:
+def _stray_lease(ledger: Ledger, provider: str, resource: TaggedResource | None) -> Lease:
     """Returns a lease for what has no row; its token is that of its tags' slot and attempt."""
-    if found is None:
+    if resource is None:
         return Lease("listing", 0, LeaseState.LIVE, provider, "", INSTANCE, provider, "", None, None)
-    slot, attempt = tag(found, SLOT) or "", tag(found, ATTEMPT) or ""
+    slot, attempt = tag(resource, SLOT) or "", tag(resource, ATTEMPT) or ""
     token = token_of(ledger.study, slot, int(attempt)) if attempt.isdecimal() else ""
     return Lease(
-        f"stray-{found.cloud_id}", 0, LeaseState.LIVE, provider, found.region, found.kind, found.name, token,
-        found.cloud_id, None,
+        f"stray-{resource.cloud_id}", 0, LeaseState.LIVE, provider, resource.region, resource.kind, resource.name,
+        token, resource.cloud_id, None,
     )  # fmt: skip

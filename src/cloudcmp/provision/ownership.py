@@ -48,7 +48,7 @@ class _List:
     """All resources of a study in a region, and the time of the list (monotonic s)."""
 
     at: float
-    found: Mapping[Key, TaggedResource]
+    resources: Mapping[Key, TaggedResource]
 
 
 class Ownership:
@@ -77,36 +77,36 @@ class Ownership:
         if self.is_made_here(provider, handle):
             return PROVED
         key = (handle.kind, handle.cloud_id)
-        found = (await self._listed(provider, handle.region, key)).get(key)
-        if found is None:  # without tags its token may still identify it
+        resource = (await self._listed(provider, handle.region, key)).get(key)
+        if resource is None:  # without tags its token may still identify it
             some = await provider.find(self._study, lease.token, region=handle.region)
-            found = next((one for one in some if (one.kind, one.cloud_id) == key), None)
-        if found is None:
+            resource = next((one for one in some if (one.kind, one.cloud_id) == key), None)
+        if resource is None:
             what = f"it is not listed with the tags of this study ({STUDY}={self._study}) and the token of its lease"
             return Proof(Sighting.UNSEEN, f"{what}; {KEPT}")
-        why = self.doubt(provider, found, lease)
+        why = self.doubt(provider, resource, lease)
         return Proof(Sighting.FOREIGN, f"{why}; {KEPT}") if why else PROVED
 
-    def doubt(self, provider: Provider, found: TaggedResource, lease: Lease) -> str:
+    def doubt(self, provider: Provider, resource: TaggedResource, lease: Lease) -> str:
         """Returns why a listed resource may not be the one made for a lease; empty if it is."""
-        if found.token != lease.token:
-            return "it bears no token" if found.token is None else "it bears another token than its lease"
-        if is_untagged(provider, found):
-            # A token is a digest of study, slot and attempt: nothing but that request can bear it.
+        if resource.token != lease.token:
+            return "it bears no token" if resource.token is None else "it bears another token than its lease"
+        if is_untagged(provider, resource):
+            # A token is a digest of study, slot and attempt: only that request can have it.
             own = lease.token == token_of(self._study, lease.slot, lease.attempt)
             return "" if own else "it bears no tags, and its token is not this study's"
-        schema, study = tag(found, SCHEMA), tag(found, STUDY)
-        # Study and token are proof enough where the schema is missing, as of what a try-out makes to be overlooked.
-        twice = schema is None and any(name == SCHEMA for name, _ in found.tags)
+        schema, study = tag(resource, SCHEMA), tag(resource, STUDY)
+        # Without a schema, study and token are enough, as for the decoys of the contract.
+        twice = schema is None and any(name == SCHEMA for name, _ in resource.tags)
         if study is None or twice:
             return f"it has no readable tag {SCHEMA if twice else STUDY}"
         if schema not in (None, self._schema):
             return f"its tags are of schema {schema!r}, which this version does not know"
         if study != self._study:
             return f"it is another study's ({STUDY}={study})"
-        own = (tag(found, SLOT), tag(found, ATTEMPT)) == (lease.slot, str(lease.attempt))
+        own = (tag(resource, SLOT), tag(resource, ATTEMPT)) == (lease.slot, str(lease.attempt))
         is_stray = lease.attempt == 0
-        return "" if own or is_stray else f"it is of another slot ({SLOT}={tag(found, SLOT)})"
+        return "" if own or is_stray else f"it is of another slot ({SLOT}={tag(resource, SLOT)})"
 
     async def _listed(self, provider: Provider, region: str, key: Key) -> Mapping[Key, TaggedResource]:
         """Returns a recent list that shows the resource, else a new one, shared by concurrent calls."""
@@ -114,26 +114,26 @@ class Ownership:
         task = self._lists.get(where)
         if task is not None and task.done():
             known = None if task.cancelled() or task.exception() else task.result()
-            if known and self._time.monotonic() - known.at <= _FRESH_S and key in known.found:
-                return known.found
+            if known and self._time.monotonic() - known.at <= _FRESH_S and key in known.resources:
+                return known.resources
             task = None
         if task is None:
             task = self._lists[where] = asyncio.create_task(self._read(provider, region))
-        return (await asyncio.shield(task)).found
+        return (await asyncio.shield(task)).resources
 
     async def _read(self, provider: Provider, region: str) -> _List:
-        found = await provider.find(self._study, region=region)
-        return _List(self._time.monotonic(), {(one.kind, one.cloud_id): one for one in found})
+        resources = await provider.find(self._study, region=region)
+        return _List(self._time.monotonic(), {(one.kind, one.cloud_id): one for one in resources})
 
 
-def is_untagged(provider: Provider, found: TaggedResource) -> bool:
+def is_untagged(provider: Provider, resource: TaggedResource) -> bool:
     """True if a resource has none of our tags for a known reason.
 
     Some clouds store no tags, and unfinished resources on the user's own machine have none yet.
     """
     lacks = isinstance(provider, Untagged) and provider.may_lack_tags
-    lacks |= found.state == INCOMPLETE and not provider.billed
-    return lacks and not any(key.startswith(_OURS) for key, _ in found.tags)
+    lacks |= resource.state == INCOMPLETE and not provider.billed
+    return lacks and not any(key.startswith(_OURS) for key, _ in resource.tags)
 
 
 def token_of(study: str, slot: str, attempt: int) -> str:

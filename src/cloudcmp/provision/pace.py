@@ -106,10 +106,10 @@ class Pace:
         if waited_s < self._tempo.rest_s:
             raise breaker.kind.at(
                 "/".join(offer),
-                f"there was no room {breaker.count} times in a row: it is not asked again now",
+                f"there was no room {breaker.count} times in a row: there is no further attempt now",
                 f"try another region or offering, or again in {self._tempo.rest_s - waited_s:.0f} s",
             )
-        breaker.at = self._time.monotonic()  # the next create waits for the answer to this one
+        breaker.at = self._time.monotonic()
 
     async def _at_pace(self, account: str, call: Callable[[], Awaitable[T]], *, delete: bool) -> T:
         repeat = 0

@@ -53,7 +53,7 @@ def _check(where: str, price: Price | None, currency: str, today: date) -> None:
         raise Refused.at(where, "its price is not known", _GIVE_PRICE)
     amount = price.amount_per_hour
     if not amount.is_finite() or amount <= 0:
-        raise Refused.at(where, f"a price of {amount} ({price.source}) says nothing", _GIVE_PRICE)
+        raise Refused.at(where, f"a price of {amount} ({price.source}) is invalid", _GIVE_PRICE)
     if price.currency != currency:
         what = f"its price is in {price.currency}, the budget in {currency}"
         raise Refused.at(where, what, f"give both in one currency, e.g. a price in {currency}")

@@ -53,7 +53,7 @@ def best_effort(say: Callable[[str], None]) -> Callable[[str], None]:
 def _wait_line(leases: tuple[Lease, ...], providers: Mapping[str, Provider], after_s: float) -> str:
     after = f"after {format_seconds(after_s)}"
     if not leases:
-        return f"{after}: looking whether anything else bears this study's tags"
+        return f"{after}: looking for other resources with this study's tags"
     first, more = leases[0], len(leases) - 1
     others = f", and for {more} more" if more else ""
     return f"{after}: waiting for {lease_label(first)}: {_end_rule(first, providers.get(first.provider))}{others}"

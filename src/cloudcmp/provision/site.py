@@ -51,7 +51,7 @@ async def set_up(
     `one_zone` all machines are requested in the zone of the first; `paid_s` are additional billed seconds of each
     machine.
     """
-    await release_earlier(context.ledger, provider, launch)
+    await release_earlier(context.ledger, provider, context.ledger.open_of(launch))
     dependencies = await _create_dependencies(context, provider, candidate, launch, ttl_s)
     start, placement = Start(), ZonePlacement(context.connector, provider if one_zone else None)
 
@@ -64,7 +64,7 @@ async def set_up(
         sharing: asyncio.Task[None] | None = None
         try:
             lease = await acquire(context.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
-            sharing = asyncio.create_task(placement.share_zone(number, lease))  # beside its arrival, which is timed
+            sharing = asyncio.create_task(placement.share_zone(number, lease))  # concurrently, as the arrival is timed
             machine = await arrive(context.connector, provider, lease, candidate, launch, watch, ttl_s, access)
             await sharing
         except BaseException:
@@ -96,15 +96,11 @@ async def tear_down(context: ProvisionContext, provider: Provider, launch: Launc
     """Ends everything that a launch leases: all machines at once, then the resources that they used."""
     leases = context.ledger.open_of(launch)
     machines = [lease for lease in leases if lease.kind == INSTANCE]
-    releases = list(await asyncio.gather(*(_release(context, provider, lease) for lease in machines)))
+    releases = list(await asyncio.gather(*(release(context.ledger, provider, lease) for lease in machines)))
     for lease in leases:
         if lease.kind != INSTANCE:
-            releases.append(await _release(context, provider, lease))
+            releases.append(await release(context.ledger, provider, lease))
     return tuple(releases)
-
-
-async def _release(context: ProvisionContext, provider: Provider, lease: Lease) -> Release:
-    return await release(context.ledger, provider, lease)
 
 
 def _access(context: ProvisionContext, provider: Provider, ttl_s: float) -> Access | None:
@@ -126,7 +122,7 @@ async def _gather_all(arrivals: list) -> list[Machine]:  # type: ignore[type-arg
     return [result for result in results if isinstance(result, Machine)]
 
 
-_ZONE_WAIT_S = 60.0  # a machine that nobody tells the zone of by then is no leader: what follows it goes anywhere
+_ZONE_WAIT_S = 60.0  # after this, the other machines get any zone
 
 
 class ZonePlacement:
@@ -184,7 +180,7 @@ async def _zone_of(connector: Connector, provider: Zoned, lease: Lease, patience
         except CONTROLLER_FAULTS:
             return None
         except ProviderFault:
-            pass  # no word on where it is: the next look tells
+            pass  # unknown for now: ask again
         if connector.time.monotonic() - began >= patience_s:
             return None
         await connector.time.sleep(connector.poll_s)

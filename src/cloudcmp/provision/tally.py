@@ -82,10 +82,6 @@ class Tally:
         """Yields the machines that may still exist."""
         return (self._aged(self._charge(key, now)) for key in self._open)
 
-    def charges(self, now: float) -> tuple[Charge, ...]:
-        """Returns every machine, like `ledger_cost.charges`."""
-        return (*self._gone.values(), *self.open(now))
-
     def gone_cost(self) -> Decimal | None:
         """Returns the exact cost of all gone machines, times 3600; None if a price is unknown in the currency."""
         return None if self._unpriced else self._total

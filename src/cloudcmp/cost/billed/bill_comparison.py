@@ -13,9 +13,9 @@ from cloudcmp.units import Money, format_money
 
 _HOUR_S = 3600.0
 _DAY_S = 86400.0
-# Days after the end of a month until its bill is seldom changed. AWS invoices in the first days of the next month, and
-# charges what rests on the whole month on the sixth or seventh (docs.aws.amazon.com/cur/latest/userguide/
-# view-finalized-cur.html). Azure closes usage three days after the period (R). Google promises no time (R).
+# Days after the end of a month until its bill rarely changes. AWS adds charges for the whole month until the seventh
+# (docs.aws.amazon.com/cur/latest/userguide/view-finalized-cur.html). Azure closes usage three days after the period
+# (R). Google promises no time (R).
 _SETTLES_DAYS = {Format.AWS: 7, Format.AZURE: 5, Format.GCP: 7, Format.FOCUS: 7}
 
 
@@ -234,7 +234,7 @@ def _notes(
         yield f"preliminary: bills come hours to days late, and this one may change until {_day(until)}"
     missing = [one for one in sides if one.state is State.NOT_YET and one.kind is Kind.MACHINE]
     if missing:
-        reach = f"the files reach until {_time(billed.reach)}" if billed.reach else "the files tell of no use"
+        reach = f"the files reach until {_time(billed.reach)}" if billed.reach else "the files contain no usage"
         after = sum(billed.reach is None or leased[one.slot, one.attempt or 0].since >= billed.reach for one in missing)
         later = f", {after} of them began later" if after else ""
         yield f"{len(missing)} of {len(leased)} machines of the ledger are not billed yet; {reach}{later}"
@@ -243,14 +243,14 @@ def _notes(
     if currencies and other:
         yield f"billed in {', '.join(other)}, estimated in {', '.join(sorted(currencies))}: no difference is known"
     if any(one.state is State.BY_TAG for one in sides):
-        yield "some lines bear the study's tag alone: activate cloudcmp:slot and cloudcmp:attempt as tags too"
+        yield "some lines have only the study's tag: activate cloudcmp:slot and cloudcmp:attempt as tags too"
     if any(one is None for one in estimates.values()):
-        yield "for some of the ledger no price is known: it has no estimate, and the sums no ratio"
+        yield "part of the ledger has no known price: it has no estimate, and the sums have no ratio"
     traffic = [one for one in sides if one.kind is Kind.TRAFFIC]
     if any(one.estimated for one in traffic):
-        yield "traffic is estimated as the plan expects it, not as it was sent"
+        yield "traffic is estimated from the plan, not from what was sent"
     elif traffic:
-        yield "no traffic is in the estimate: its line has none"
+        yield "the estimate contains no traffic"
 
 
 def _day(at: float) -> str:

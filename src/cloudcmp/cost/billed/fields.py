@@ -72,7 +72,7 @@ _AMOUNT = re.compile(r"[+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+
 _LABEL_MAX = 63
 _LARGEST = Decimal(10) ** 15
 
-# What providers call the things on their bills; the first that is found counts.
+# Providers' names of things on their bills; the first match counts.
 _KIND_WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (Kind.MACHINE, re.compile(r"boxusage|spotusage|dedicatedusage|hostusage|cpucredits|ebsoptimized")),
     (Kind.TRAFFIC, re.compile(r"data ?transfer|egress|ingress|bandwidth|(?:in|out|regional)-bytes")),
@@ -117,8 +117,8 @@ def seconds(text: str) -> float | None:
     american = _AMERICAN.fullmatch(stripped)
     plain = f"{american[3]}-{int(american[1]):02}-{int(american[2]):02}" if american else stripped
     try:
-        found = datetime.fromisoformat(plain.removesuffix(" UTC"))
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(plain.removesuffix(" UTC"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise ValueError(f"{text[:40]!r} is no date or time") from None
 
@@ -128,18 +128,18 @@ def tags_in(text: str) -> Tags:
 
     That is a JSON object, the inside of one (Azure), or a list of objects with `key` and `value` (Google Cloud).
     """
-    if "cloudcmp" not in text:  # nearly every line of a bill: no need to understand it
+    if "cloudcmp" not in text:  # fast path for most lines of a bill
         return NO_TAGS
     try:
-        found = json.loads(text if text.lstrip()[:1] in {"{", "["} else f"{{{text}}}")
-        pairs = dict(_own_tags(found))
+        value = json.loads(text if text.lstrip()[:1] in {"{", "["} else f"{{{text}}}")
+        pairs = dict(_own_tags(value))
     except (ValueError, RecursionError, TypeError):
         raise ValueError(f"its tags cannot be read: {text[:60]!r}") from None
     return Tags(pairs.get("study", ""), pairs.get("slot", ""), pairs.get("attempt", ""))
 
 
-def _own_tags(found: Any) -> Iterator[tuple[str, str]]:
-    pairs = found.items() if isinstance(found, dict) else ((one["key"], one["value"]) for one in found)
+def _own_tags(tags: Any) -> Iterator[tuple[str, str]]:
+    pairs = tags.items() if isinstance(tags, dict) else ((one["key"], one["value"]) for one in tags)
     for key, value in pairs:
         ours = _OWN_TAG.fullmatch(plain_name(str(key)))
         if ours and value is not None:

@@ -59,11 +59,11 @@ def manifest(path: Path) -> tuple[str, ...] | None:
         return None
     try:
         with _reading(path):
-            found = json.loads(path.read_text(encoding="utf-8-sig"))
+            document = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError):
         return None
     for key in ("reportKeys", "dataFiles"):
-        keys = found.get(key) if isinstance(found, dict) else None
+        keys = document.get(key) if isinstance(document, dict) else None
         if isinstance(keys, list):
             return tuple(str(one) for one in keys)
     return None
@@ -110,7 +110,7 @@ def _of_json(path: Path, first: str, rest: Iterator[str], format: Format | None)
             if line.strip():
                 yield f"{path}:{number}", _record(layout, _flat(f"{path}:{number}", line))
 
-    # A record leaves out what is null in it: what one has, others may not, and the other way round.
+    # Records leave out null values, so each may have other fields.
     return BillFile(layout, frozenset(layout.columns) | _columns(layout, at).keys(), records())
 
 
@@ -133,14 +133,14 @@ def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[L
         at.setdefault(plain_name(column), place)
     if not any(at):
         raise _mistake(path, "is empty", f"name a file of: {_KNOWN}")
-    found = layout_of(at)
-    layout = LAYOUTS[format] if format else found
+    detected = layout_of(at)
+    layout = LAYOUTS[format] if format else detected
     if layout is None:
         raise _mistake(path, "its columns are of no bill that is known", f"name a file of: {_KNOWN}")
     for mark in layout.marks:
         if not any(name in at for name in layout.columns[mark]):
             wanted = " or ".join(layout.columns[mark])
-            other = f"it looks like {found.format.value}" if found else "choose another --format"
+            other = f"it looks like {detected.format.value}" if detected else "choose another --format"
             raise _mistake(path, f"no column {wanted}, which {layout.format.value} has", other)
     return layout, at
 
@@ -161,13 +161,13 @@ def _record(layout: Layout, flat: Mapping[str, str]) -> Record:
 def _flat(place: str, line: str) -> dict[str, str]:
     """Returns the fields of a JSON object; those of nested objects get both names."""
     try:
-        found = json.loads(line, parse_float=str, parse_int=str)  # as written: money is no binary fraction
+        document = json.loads(line, parse_float=str, parse_int=str)  # exact: money is no binary fraction
     except (ValueError, RecursionError):
         raise UserMistake.at(place, "no JSON object", "give one object a line") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise UserMistake.at(place, "no JSON object", "give one object a line")
     flat: dict[str, str] = {}
-    for key, value in found.items():
+    for key, value in document.items():
         name = plain_name(key)
         if isinstance(value, dict) and name not in _NESTED:
             flat.update({f"{name}_{plain_name(inner)}": _text(one) for inner, one in value.items()})

@@ -147,7 +147,7 @@ def kind_of(layout: Layout, record: Record) -> Kind:
     if kind is not Kind.OTHER:
         return kind
     words = " ".join(record.get(name, "") for name in ("what", "more", "meter", "resource"))
-    # An id may hold any word: what is charged is asked first.
+    # An id may contain any word, so it is only searched last.
     kind = fields.kind_of(" ".join(record.get(name, "") for name in ("what", "more", "meter")))
     return kind if kind is not Kind.OTHER else fields.kind_of(words) if layout.format is Format.AZURE else kind
 
@@ -186,19 +186,19 @@ def _identity(layout: Layout, record: Record, times: tuple[float | None, float |
     Google's export only adds lines, also for corrections: there all values of a line must be equal.
     """
     names = ("account", "resource", "type", "what", "more", "operation", "meter", "sku")
-    found = [*(record.get(name, "").strip() for name in names), *map(str, times)]
+    values = [*(record.get(name, "").strip() for name in names), *map(str, times)]
     if layout.format is Format.GCP:
         exported = fields.seconds(record.get("exported", ""))
-        found += [f"{fields.amount(record['amount']).normalize():f}", str(exported), *astuple(tags)]
-    return tuple(found)
+        values += [f"{fields.amount(record['amount']).normalize():f}", str(exported), *astuple(tags)]
+    return tuple(values)
 
 
 def _credits(line: Line, record: Record) -> tuple[Line, ...]:
     """Returns Google's credits, a list within the line: objects with a name and a negative amount."""
     text = record["credits"].strip()
     try:
-        found = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-        amounts = [(str(one.get("name") or one.get("type") or "credit"), one["amount"]) for one in found]
+        entries = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+        amounts = [(str(one.get("name") or one.get("type") or "credit"), one["amount"]) for one in entries]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         raise ValueError(f"its credits cannot be read: {text[:60]!r}") from None
     return tuple(

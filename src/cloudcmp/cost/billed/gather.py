@@ -46,8 +46,8 @@ class StudyMarks:
 
     def key(self, resource: str, tags: Tags) -> Key | None:
         """Returns the lease of a line: by its resource's id, else by the tags of slot and attempt."""
-        if resource and (found := self.ids.get(id_of(resource))):
-            return found
+        if resource and (key := self.ids.get(id_of(resource))):
+            return key
         return self.slots.get((tags.slot, tags.attempt)) if tags.slot and self.owns(tags.study) else None
 
 
@@ -118,7 +118,7 @@ def sum_file(path: Path, wanted: StudyMarks, format: Format | None = None) -> Fi
     """Reads a bill file; raises UserMistake with the place of the first thing that cannot be read."""
     file = open_bill(path, format)
     if not file.has & {"resource", "tags", "study"}:
-        what = "it tells neither resource ids nor tags: no line can be told to be this study's"
+        what = "it has neither resource ids nor tags: no line can be assigned to this study"
         raise UserMistake.at(str(path), what, "export it with resource ids or with tags")
     count = FileSums(path, file.layout.format, path.stat().st_mtime, tells=file.has)
     for place, record in file.records:
@@ -212,11 +212,11 @@ def read(paths: Sequence[Path], wanted: StudyMarks, format: Format | None = None
     files = [path for path in dict.fromkeys(paths) if path not in manifests]
     if not files:
         raise UserMistake.at("--bill", "only manifests were named", "name the files of the report too")
-    found = [sum_file(path, wanted, format) for path in files]
+    files_sums = [sum_file(path, wanted, format) for path in files]
     for at, path in enumerate(sorted(manifests, key=lambda one: one.stat().st_mtime), 1):
-        for one in found:
+        for one in files_sums:
             one.listed = at if _names_file(manifests[path], one.path, files) else one.listed
-    return merge_files(found)
+    return merge_files(files_sums)
 
 
 def _names_file(keys: Sequence[str], path: Path, files: Sequence[Path]) -> bool:
@@ -229,17 +229,17 @@ def _names_file(keys: Sequence[str], path: Path, files: Sequence[Path]) -> bool:
     )
 
 
-def merge_files(found: Sequence[FileSums]) -> BillContents:
+def merge_files(files: Sequence[FileSums]) -> BillContents:
     """Returns the sum of the files, oldest first.
 
     Reports are cumulative: if newer files contain most of the study's lines of a file, then on their days only the
     newer ones count. Files with few or no common lines are parts of one bill, as are all files of one manifest. Raises
     UserMistake if a thing is billed in two formats.
     """
-    _check_one_format(found)
-    ordered = sorted(found, key=lambda one: (one.listed, one.modified, str(one.path)))
+    _check_one_format(files)
+    ordered = sorted(files, key=lambda one: (one.listed, one.modified, str(one.path)))
     sums: dict[SumKey, LineSum] = {}
-    notes = list(_notes(found))
+    notes = list(_notes(files))
     for at, one in enumerate(ordered):
         newer = _redeliveries(one, ordered[at + 1 :])
         gone: set[Day] = set().union(*(other.days for other in newer))
@@ -258,37 +258,37 @@ def merge_files(found: Sequence[FileSums]) -> BillContents:
             lines = f"{left} {'lines' if left > 1 else 'line'}"
             notes.append(f"{one.path}: {lines} left out, delivered again in {newer[-1].path} (newer by {by})")
     charged = (BilledItem(item, one.amount, one.lines, one.first, one.last, one.what) for item, one in sums.items())
-    reaches = [one.reach for one in found if one.reach is not None]
+    reaches = [one.reach for one in files if one.reach is not None]
     return BillContents(
         charged=tuple(sorted(charged, key=lambda one: (one.item.key or ("~", 0), one.item.kind, one.item.resource))),
         foreign=_other_studies(ordered),
         reach=max(reaches, default=None),
-        invoiced=bool(sums) and not any(one.open_lines for one in found),
+        invoiced=bool(sums) and not any(one.open_lines for one in files),
         notes=tuple(notes),
         formats=tuple(dict.fromkeys(one.format for one in ordered)),
-        records=sum(one.records for one in found),
+        records=sum(one.records for one in files),
     )
 
 
 def _redeliveries(one: FileSums, later: Sequence[FileSums]) -> list[FileSums]:
     """Returns the later files that deliver one again."""
     own: set[bytes] = set().union(*one.identities.values())
-    found, lines_of_file = [], {}
+    redelivered, lines_of_file = [], {}
     for other in later:
         has: set[bytes] = set().union(*other.identities.values())
         if has & own and not (one.listed and one.listed == other.listed):
-            found.append(other)
+            redelivered.append(other)
             lines_of_file[id(other)] = has
-    days: set[Day] = set().union(*(other.days for other in found))
+    days: set[Day] = set().union(*(other.days for other in redelivered))
     there: set[bytes] = set().union(*(lines for day, lines in one.identities.items() if day in days))
     again = there & set().union(*lines_of_file.values())
-    return found if 2 * len(again) > len(there) else []
+    return redelivered if 2 * len(again) > len(there) else []
 
 
-def _check_one_format(found: Sequence[FileSums]) -> None:
+def _check_one_format(files: Sequence[FileSums]) -> None:
     """Raises UserMistake if the same machines, disks or traffic are in files of two formats."""
     first: dict[tuple[Key, Kind], FileSums] = {}
-    for one in found:
+    for one in files:
         for _, item in one.own:
             if item.key is None or item.kind not in USED:
                 continue
@@ -306,20 +306,22 @@ def _other_studies(ordered: Sequence[FileSums]) -> tuple[OtherStudy, ...]:
     return tuple(OtherStudy(study, one.amount, code, one.lines) for (study, code), one in sorted(newest.items()))
 
 
-def _notes(found: Sequence[FileSums]) -> list[str]:
+def _notes(files: Sequence[FileSums]) -> list[str]:
     notes = []
-    for one in found:
+    for one in files:
         if not one.tells & {"tags", "study"}:
             notes.append(
-                f"{one.path}: no column of tags: lines are known by resource ids alone; disks, addresses and leftovers "
+                f"{one.path}: no column of tags: lines are matched by resource ids; disks, addresses and leftovers "
                 "may be missed: activate cloudcmp:study, cloudcmp:slot and cloudcmp:attempt as tags of the bill"
             )
         elif "resource" not in one.tells:
-            notes.append(f"{one.path}: no column of resource ids: lines are known by tags alone")
+            notes.append(f"{one.path}: no column of resource ids: lines are matched by tags only")
         if not one.records:
-            notes.append(f"{one.path}: no line of a bill is in it")
-    untagged = sum(one.untagged for one in found)
+            notes.append(f"{one.path}: it contains no lines")
+    untagged = sum(one.untagged for one in files)
     if untagged:
         lines = f"{untagged} {'lines' if untagged > 1 else 'line'}"
-        notes.append(f"{lines} of tax, credits or refunds bear no tag: they are the whole account's, and not shown")
+        notes.append(
+            f"{lines} of tax, credits or refunds have no tag: they belong to the whole account and are not shown"
+        )
     return notes

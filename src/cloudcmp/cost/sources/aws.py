@@ -33,7 +33,7 @@ _OPERATIONS = {"RunInstances": "linux", "RunInstances:0002": "windows", "RunInst
                "RunInstances:000g": "suse"}  # fmt: skip
 _USAGE = re.compile(r"(?:^|-)(?P<kind>Box|Dedicated)Usage(?::(?P<type>.+))?$")
 _RATE = re.compile(r"(?:^|-)EBS:VolumeP-IOPS\.(piops|io2|gp3)(?:\.(tier[23]))?$")
-# From where a rate is billed: gp3 brings 3000 operations and 125 MiB a second, io2 has three tiers.
+# Where billing of a rate begins: gp3 includes 3000 operations and 125 MiB a second, io2 has three tiers.
 # https://aws.amazon.com/ebs/pricing/
 _RATE_TIERS = {
     ("gp3", None): (3000, None),
@@ -195,9 +195,9 @@ def _row(record: Record, item: Item, purchase: Purchase) -> PriceEntry:
 
 def _check_usage(name: str, usage: str, operation: str, system: str, tenancy: str) -> None:
     """Raises InvalidValue if usage type and operation, which are billed, belong to another machine than the row's."""
-    found = _USAGE.search(usage)
-    kind = "dedicated" if found and found["kind"] == "Dedicated" else "shared"
-    if found is None or kind != tenancy or found["type"] not in {None, name}:
+    match = _USAGE.search(usage)
+    kind = "dedicated" if match and match["kind"] == "Dedicated" else "shared"
+    if match is None or kind != tenancy or match["type"] not in {None, name}:
         raise fields.InvalidValue(f"its usage type {one_line(usage)!r} is of another machine than a {tenancy} {name}")
     if operation and _OPERATIONS.get(operation) != system:
         raise fields.InvalidValue(f"its operation {one_line(operation)!r} is not that of {system}")
@@ -210,8 +210,8 @@ def _identity(record: Record, item: Item) -> tuple[str, str, str, str]:
     if item is Item.INSTANCE:
         return (region, one_line(record.get("Instance Type", "")), _SYSTEMS[record["Operating System"]],
                 record["Tenancy"].lower())  # fmt: skip
-    if item is Item.IOPS and (found := _RATE.search(usage)):
-        return region, {"piops": "io1"}.get(found[1], found[1]), "", "shared"
+    if item is Item.IOPS and (match := _RATE.search(usage)):
+        return region, {"piops": "io1"}.get(match[1], match[1]), "", "shared"
     names = {Item.VOLUME: one_line(record.get("Volume API Name", "")), Item.THROUGHPUT: "gp3", Item.IO: "standard",
              Item.SNAPSHOT: "snapshot", Item.ADDRESS: "ipv4", Item.EGRESS: "egress"}  # fmt: skip
     return region, names[item], "", "shared"
@@ -220,7 +220,7 @@ def _identity(record: Record, item: Item) -> tuple[str, str, str, str]:
 _UNITS = {
     (Item.INSTANCE, "hrs"): (Unit.HOUR, Decimal(1)),
     (Item.ADDRESS, "hrs"): (Unit.HOUR, Decimal(1)),
-    # A GB of a volume is one of 2^30 bytes: a volume of 100 GiB is billed as 100 GB.
+    # A GB of a volume is 2^30 bytes: a volume of 100 GiB is billed as 100 GB.
     (Item.VOLUME, "gb-mo"): (Unit.GIB_MONTH, Decimal(1)),
     (Item.VOLUME, "gb-month"): (Unit.GIB_MONTH, Decimal(1)),
     (Item.SNAPSHOT, "gb-mo"): (Unit.GIB_MONTH, Decimal(1)),
@@ -233,15 +233,15 @@ _UNITS = {
 
 
 def _unit(text: str, item: Item) -> tuple[Unit, Decimal]:
-    found = _UNITS.get((item, text.lower()))
-    if found is None:
+    unit = _UNITS.get((item, text.lower()))
+    if unit is None:
         raise fields.InvalidValue(f"its unit {one_line(text)!r} is not one that {item} is billed by")
-    return found
+    return unit
 
 
 def _with_tiers(row: PriceRow, record: Record) -> PriceRow:
-    if row.item is Item.IOPS and (found := _RATE.search(record["usageType"])):
-        first, last = _RATE_TIERS[found[1], found[2]]
+    if row.item is Item.IOPS and (match := _RATE.search(record["usageType"])):
+        first, last = _RATE_TIERS[match[1], match[2]]
         return replace(row, tier_from=Decimal(first), tier_until=None if last is None else Decimal(last))
     if row.item is Item.THROUGHPUT:
         return replace(row, tier_from=_GP3_MB_PER_S)
@@ -271,7 +271,7 @@ def _type_facts(record: Record) -> Iterator[TypeFacts]:
 def _category(record: Record) -> str | None:
     """Returns the category of an instance from Amazon's name for its family."""
     family = record.get("Instance Family", "").lower()
-    if re.match(r"t\d", record.get("Instance Type", "")):  # trn1 is none
+    if re.match(r"t\d", record.get("Instance Type", "")):  # but not trn1
         return "burstable"
     kinds = {"general": "general", "compute": "compute", "memory": "memory", "storage": "storage", "gpu": "accelerated",
              "machine learning": "accelerated", "fpga": "accelerated", "media": "accelerated"}  # fmt: skip
@@ -287,9 +287,9 @@ def _commitment_row(parts: list[Record]) -> PriceEntry:
     option = record.get("PurchaseOption", "")
     try:
         if len(hourly) != 1 or len(fees) > 1 or len(hourly) + len(fees) != len(parts):
-            raise fields.InvalidValue(f"its commitment comes in {len(parts)} parts, not by the hour and at once")
+            raise fields.InvalidValue(f"its commitment comes in {len(parts)} parts, not one hourly and one upfront")
         if bool(fees) != (option in {"Partial Upfront", "All Upfront"}):
-            raise fields.InvalidValue(f"what is paid at once is missing or too much for {one_line(option)!r}")
+            raise fields.InvalidValue(f"its upfront payment is missing or unexpected for {one_line(option)!r}")
         months = {"1yr": 12, "1 yr": 12, "3yr": 36, "3 yr": 36}.get(record.get("LeaseContractLength", ""))
         if months is None:
             raise fields.InvalidValue(f"its term {one_line(record.get('LeaseContractLength', ''))!r} is not known")

@@ -46,10 +46,10 @@ def from_json(file: BinaryIO) -> Iterator[dict[str, str] | date]:
 
 def _attributes(product: Mapping[str, Any]) -> dict[str, str]:
     attributes = mapping(product.get("attributes", {}), "attributes")
-    found = {
+    columns = {
         column: one_line(attributes[key]) for key, column in _ATTRIBUTES.items() if isinstance(attributes.get(key), str)
     }
-    return {"usageType": "", **found, "Product Family": one_line(product.get("productFamily", ""))}
+    return {"usageType": "", **columns, "Product Family": one_line(product.get("productFamily", ""))}
 
 
 def _rates(sku: str, kind: str, attributes: dict[str, str], offer: Mapping[str, Any]) -> Iterator[dict[str, str]]:

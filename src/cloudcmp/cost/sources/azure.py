@@ -49,7 +49,7 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[PriceEntry]:
     page = _page(file)
     items = fields.sequence(page["Items"], "Items")
     if "Count" in page and page["Count"] != len(items):
-        raise fields.Unreadable(f"it says that it has {one_line(page['Count'])} items, and has {len(items)}")
+        raise fields.Unreadable(f"its count is {one_line(page['Count'])}, but it has {len(items)} items")
     billed = page.get("BillingCurrency")
     for number, item in enumerate(items, 1):
         one = fields.mapping(item, f"item {number}")
@@ -63,16 +63,16 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[PriceEntry]:
 
 def with_tier_ends(entries: Iterable[PriceEntry]) -> Iterator[PriceEntry]:
     """Yields the entries with tiers of traffic last, each ending where the next one of its SKU begins."""
-    found: list[PriceRow] = []
+    tiers: list[PriceRow] = []
     for one in entries:
         if isinstance(one, PriceRow) and one.item is Item.EGRESS:
-            found.append(one)
+            tiers.append(one)
         else:
             yield one
     begins: dict[tuple[str, ...], set[Decimal]] = {}
-    for row in found:
+    for row in tiers:
         begins.setdefault(_tiers_of(row), set()).add(row.tier_from)
-    for row in found:
+    for row in tiers:
         later = (begin for begin in begins[_tiers_of(row)] if begin > row.tier_from)
         yield replace(row, tier_until=min(later, default=None))
 
@@ -88,7 +88,7 @@ def _has_ended(item: Mapping[str, Any], day: date) -> bool:
     try:
         end = _end(item)
     except fields.InvalidValue:
-        return False  # it becomes a doubt where it is read
+        return False  # reading it gives a doubt
     return end is not None and end < day
 
 
@@ -125,12 +125,12 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Pr
     if "low priority" in words or "Cloud Services" in product or "CloudServices" in product or "Host" in product:
         return
     words_of_row = f"{product} {words}".lower().split()
-    if _LICENSED.intersection(words_of_row):  # a machine with what somebody else licenses for it
+    if _LICENSED.intersection(words_of_row):  # a machine with licensed software
         return
     name = item.get("armSkuName")
-    if name in {None, ""}:  # a licence or a discount of its own, not a machine
+    if name in {None, ""}:  # a licence or a discount, not a machine
         return
-    if not product:  # which alone tells Windows from Linux
+    if not product:  # only the product distinguishes Windows from Linux
         error = fields.InvalidValue("its product is missing")
         yield fields.doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, error, Item.INSTANCE)
         return
@@ -138,7 +138,7 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Pr
     spot = "spot" in words.split()
     units = {text: (Unit.HOUR, many) for text, many in _HOUR.items()}
     if kind == "Consumption" and item.get("reservationTerm"):
-        error = fields.InvalidValue("it is a price by the hour and one of a term at once")
+        error = fields.InvalidValue("it has both an hourly price and a term")
         yield fields.doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, error, Item.INSTANCE, system)
     elif kind == "Consumption":
         purchase = Purchase.SPOT if spot else Purchase.ON_DEMAND
@@ -146,7 +146,7 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Pr
         if not spot:
             yield from _savings(item, name, system)
     elif kind == "Reservation":
-        # Its price is that of the whole term, whatever its unit says; a reservation is of hardware, without a system.
+        # The price is for the whole term, whatever its unit is; a reservation is for hardware without a system.
         yield from _reservation(item, name)
 
 
@@ -158,14 +158,10 @@ def _row(
     try:
         where = fields.text_of(item, "armRegionName")
         _end(item)
-        unit = units.get(one_line(item.get("unitOfMeasure") or ""))
-        if unit is None:
-            raise fields.InvalidValue(
-                f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {what} is billed by"
-            )
+        unit = fields.unit_of(units, item.get("unitOfMeasure"), what)
         begin = fields.quantity_of(item.get("tierMinimumUnits", Decimal(0)))
         if what is Item.EGRESS and fields.number_of(item.get("retailPrice")) == 0 and begin == 0:
-            return  # what an account has free in a month; nothing here counts on it
+            return  # the free allowance, which may be used up
         if what is not Item.EGRESS and begin:
             raise fields.InvalidValue(f"its price holds from {begin} on only")
         yield PriceRow(
@@ -189,11 +185,7 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Pri
     for plan in plans if isinstance(plans, list) else []:
         try:
             terms = plan if isinstance(plan, Mapping) else {}
-            hours = _HOUR.get(one_line(item.get("unitOfMeasure") or ""))
-            if hours is None:
-                raise fields.InvalidValue(
-                    f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {Item.INSTANCE} is billed by"
-                )
+            hours = fields.unit_of(_HOUR, item.get("unitOfMeasure"), Item.INSTANCE)
             _end(item)
             yield PriceRow(
                 PROVIDER, fields.text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
@@ -220,21 +212,21 @@ def _reservation(item: Mapping[str, Any], name: object) -> Iterator[PriceEntry]:
 
 
 def _months(term: object) -> int:
-    found = _TERMS.get(term) if isinstance(term, str) else None
-    if found is None:
+    months = _TERMS.get(term) if isinstance(term, str) else None
+    if months is None:
         raise fields.InvalidValue(f"its term {one_line(term)!r} is not known")
-    return found
+    return months
 
 
 def _disk(item: Mapping[str, Any], product: str) -> Iterator[PriceEntry]:
     letter, type_ = _DISK_TYPES[product]
-    found = _DISK.fullmatch(one_line(item.get("skuName") or ""))
-    if found is None or found[1] != letter or one_line(item.get("meterName") or "") != f"{found[0]} Disk":
+    match = _DISK.fullmatch(one_line(item.get("skuName") or ""))
+    if match is None or match[1] != letter or one_line(item.get("meterName") or "") != f"{match[0]} Disk":
         return
-    size = _DISK_GIB.get(int(found[2]))
-    name = f"{type_}_{found[3]}"
+    size = _DISK_GIB.get(int(match[2]))
+    name = f"{type_}_{match[3]}"
     for row in _row(item, Item.VOLUME, name, {"1/Month": (Unit.MONTH, 1)}):
-        yield row if not isinstance(row, PriceRow) else _with_size(row, size, int(found[2]))
+        yield row if not isinstance(row, PriceRow) else _with_size(row, size, int(match[2]))
 
 
 def _with_size(row: PriceRow, size: int | None, number: int) -> PriceEntry:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from cloudcmp.model.price import Doubt, Item, Purchase
 from cloudcmp.model.untrusted_text import one_line
 
+T = TypeVar("T")
 MOST = Decimal(10) ** 9
 """A higher amount is taken for an error."""
 LEAST = Decimal(10) ** -12
@@ -42,7 +43,7 @@ def amount_of(value: object) -> Decimal:
     if amount < 0:
         raise InvalidValue(f"a price of {_brief(value)} is below zero")
     if not LEAST <= amount <= MOST:
-        raise InvalidValue(f"a price of {_brief(value)} is out of all reason")
+        raise InvalidValue(f"a price of {_brief(value)} is implausible")
     return amount
 
 
@@ -57,6 +58,14 @@ def number_of(value: object) -> Decimal:
     if not _NUMBER.fullmatch(text):
         raise InvalidValue(f"{_brief(value)} is no number")
     return Decimal(text)
+
+
+def unit_of(units: Mapping[str, T], text: object, item: Item) -> T:
+    """Returns the entry of a unit's text; raises InvalidValue if the item is not billed in such a unit."""
+    unit = units.get(one_line(text or ""))
+    if unit is None:
+        raise InvalidValue(f"its unit {one_line(text)!r} is not one that {item} is billed by")
+    return unit
 
 
 def quantity_of(value: object) -> Decimal:
@@ -76,9 +85,9 @@ def currency_of(value: object) -> str:
 
 def day_of(value: object) -> date:
     """Returns the day of a date or a time (ISO 8601); raises InvalidValue."""
-    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
     try:
-        return date.fromisoformat(found[1]) if found else _no_day(value)
+        return date.fromisoformat(match[1]) if match else _no_day(value)
     except ValueError:
         _no_day(value)
 
@@ -99,9 +108,6 @@ def text_of(thing: Mapping[str, Any], key: str) -> str:
 
 def _brief(value: object) -> str:
     return repr(one_line(value)[:40]) if isinstance(value, str) else one_line(value)[:40]
-
-
-# -- documents
 
 
 def json_of(file: BinaryIO) -> Any:
@@ -132,12 +138,12 @@ def _no_constant(text: str) -> NoReturn:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
         names = [key for key, _ in pairs]
         twice = next(key for key in names if names.count(key) > 1)
         raise Unreadable(f"the key {one_line(twice)!r} comes twice in one object")
-    return found
+    return values
 
 
 def _decoded(content: bytes) -> str:
@@ -205,9 +211,6 @@ def sequence(value: object, what: str) -> list[Any]:
     if not isinstance(value, list):
         raise Unreadable(f"{what} is no array")
     return value
-
-
-# -- lists
 
 
 def doubt(provider: str, region: object, sku: object, name: object, why: object, item: Item | None = None,

@@ -30,7 +30,7 @@ _PART = re.compile(
 _COMMITMENT = re.compile(
     r"Commitment v1: (?P<family>[A-Z]\d[A-Z]?) (?:(?:AMD|Arm) )?(?P<part>Cpu|Core|Ram) in .+ for . Years?"
 )
-# Families whose descriptions have words in place of a letter.
+# Families with words instead of a letter in their descriptions.
 _WORDS = (
     (re.compile(r"^(Spot Preemptible )?Compute optimized (Core|Ram) running in "), r"\1C2 Instance \2 running in "),
     (re.compile(r"^(Spot Preemptible )?Custom (Extended )?Instance (Core|Ram) running in "),
@@ -108,8 +108,8 @@ def _entries(sku: Mapping[str, Any]) -> Iterator[PriceEntry]:
 
 def _purchase_in(description: str) -> tuple[Purchase, int] | None:
     """Returns how a description says that a part of a machine is bought, None for anything else."""
-    if found := re.search(r"^Commitment v1: .+ for (\d) Years?$", description):
-        return Purchase.RESERVED, 12 * int(found[1])
+    if match := re.search(r"^Commitment v1: .+ for (\d) Years?$", description):
+        return Purchase.RESERVED, 12 * int(match[1])
     if " running in " not in description:
         return None
     return (Purchase.SPOT if description.startswith("Spot Preemptible ") else Purchase.ON_DEMAND), 0
@@ -119,8 +119,8 @@ def _item_and_name(description: str) -> tuple[Item | None, str]:
     """Returns what a description is for; None if a study cannot rent it."""
     for pattern, words in _WORDS:
         description = pattern.sub(words, description)
-    if found := _PART.fullmatch(description) or _COMMITMENT.fullmatch(description):
-        parts = found.groupdict()
+    if match := _PART.fullmatch(description) or _COMMITMENT.fullmatch(description):
+        parts = match.groupdict()
         kinds = [kind for kind in ("custom", "extended") if parts.get(kind)]
         return (Item.MEMORY if parts["part"] == "Ram" else Item.VCPU), " ".join([parts["family"].lower(), *kinds])
     for pattern, name in _DISKS:
@@ -141,15 +141,11 @@ def _rate(sku: Mapping[str, Any], item: Item) -> tuple[Decimal, str, Unit, Any]:
     rates = expression.get("tieredRates") if isinstance(expression, Mapping) else None
     if not isinstance(expression, Mapping) or not isinstance(rates, list) or not rates:
         raise fields.InvalidValue("it has no rates")
-    unit = _UNITS[item].get(one_line(expression.get("usageUnit") or ""))
-    if unit is None:
-        raise fields.InvalidValue(
-            f"its unit {one_line(expression.get('usageUnit'))!r} is not one that {item} is billed by"
-        )
+    unit = fields.unit_of(_UNITS[item], expression.get("usageUnit"), item)
     amounts = [_money(rate) for rate in rates]
     if len(amounts) == 1 and amounts[0][0] > 0:
         raise fields.InvalidValue(f"its price holds from {amounts[0][0]} on only")
-    # What an account has free in a month is not counted on: the first price that is one holds from the beginning.
+    # The free allowance may be used up: the first positive price counts from the beginning.
     known = [(amount, currency) for _, amount, currency in amounts if amount != 0]
     if len(known) != 1 or (len(amounts) > 1 and item not in {Item.ADDRESS, Item.SNAPSHOT, Item.VOLUME}):
         raise fields.InvalidValue(

@@ -15,7 +15,7 @@ from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 
 FILE = "libcloud/data/pricing.json"
-# Tables of the form type -> price, of one place.
+# Tables of the form type -> price, for one region.
 _FLAT = {"rackspace": ("rackspace", ""), "gandi": ("gandi", "")}
 _WHOLE = {"f1", "g1"}  # types of one size, not families
 _PARTS = {"cpu": Item.VCPU, "ram": Item.MEMORY}
@@ -31,8 +31,8 @@ def bundled_file() -> Path | None:
         listed = files("apache-libcloud") or []
     except PackageNotFoundError:
         return None
-    found = next((one for one in listed if one.as_posix() == FILE), None)
-    path = Path(str(found.locate())) if found else None
+    file = next((one for one in listed if one.as_posix() == FILE), None)
+    path = Path(str(file.locate())) if file else None
     return path if path is not None and path.is_file() else None
 
 
@@ -42,7 +42,7 @@ def read(file: BinaryIO) -> Iterator[PriceEntry]:
     try:
         yield datetime.fromtimestamp(int(number_of(document.get("updated"))), UTC).date()
     except (InvalidValue, ValueError, OverflowError, OSError):
-        raise Unreadable("it does not say when it was updated") from None
+        raise Unreadable("it has no date of its last update") from None
     compute = mapping(document.get("compute"), "compute")
     for table, (provider, region) in _FLAT.items():
         for name, amount in mapping(compute.get(table, {}), table).items():

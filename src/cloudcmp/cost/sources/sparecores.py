@@ -75,7 +75,7 @@ def _database(path: Path) -> Iterator[PriceEntry]:
     uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
-            connection.execute("PRAGMA trusted_schema = OFF")  # the file may come from a stranger
+            connection.execute("PRAGMA trusted_schema = OFF")  # the file is untrusted
             for vendor, id, reference, vcpus, memory, architecture in connection.execute(_SERVERS):
                 yield from _type_facts(one_line(vendor), "", one_line(reference or id), vcpus, memory, architecture)
             for row in connection.execute(_PRICES):
@@ -95,12 +95,12 @@ def _price(row: tuple[Any, ...]) -> Iterator[PriceEntry]:
     words = one_line(system or "linux").lower()
     guest = next((one for one, names in _GUESTS.items() if any(name in words for name in names)), "")
     if not guest:
-        return  # one with a licence that no study names
+        return  # a system that a study cannot name
     try:
         if one_line(unit).upper() not in _UNITS:
             raise fields.InvalidValue(f"its unit {one_line(unit)!r} is not known")
         if upfront and fields.number_of(str(upfront)):
-            raise fields.InvalidValue("something is paid at once, beside its hours")
+            raise fields.InvalidValue("part of it is paid upfront")
         amount = fields.amount_of(repr(price) if isinstance(price, float) else price)
         if observed:
             yield fields.day_of(str(observed))

@@ -69,14 +69,14 @@ class Web:
         ends = self.clock() + self.deadline_s
         for tries in range(1, _TRIES + 1):
             try:
-                self._once(url, into, what, most_bytes, headers or {}, ends)
+                self._try(url, into, what, most_bytes, headers or {}, ends)
                 return
             except (Throttled, Unreached):
                 if tries == _TRIES or self.clock() > ends:
                     raise
                 self.sleep(self.pause_s * 2 ** (tries - 1))
 
-    def _once(self, url: str, into: Path, what: str, most_bytes: int, headers: Mapping[str, str], ends: float) -> None:
+    def _try(self, url: str, into: Path, what: str, most_bytes: int, headers: Mapping[str, str], ends: float) -> None:
         import httpx
 
         assert self._client is not None
@@ -85,15 +85,12 @@ class Web:
                 _check_status(answer, what)
                 self._write(answer, into, what, most_bytes, ends)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise Unreached.at(
-                what, f"there is no way to {_host(url)} ({one_line(error) or 'no answer'})", _NEXT
-            ) from None
+            why = f"there is no way to {_host(url)} ({one_line(error) or 'no answer'})"
+            raise Unreached.at(what, why, _NEXT) from None
         except httpx.TimeoutException:
-            raise ProviderFault.at(
-                _every_sku(what), f"{_host(url)} said nothing for {self.idle_s:g} s", _NEXT
-            ) from None
+            raise _fault(what, f"{_host(url)} sent nothing for {self.idle_s:g} s") from None
         except httpx.HTTPError as error:
-            raise ProviderFault.at(_every_sku(what), f"the answer broke off ({one_line(error)})", _NEXT) from None
+            raise _fault(what, f"the answer broke off ({one_line(error)})") from None
 
     def _write(self, answer: "httpx.Response", into: Path, what: str, most_bytes: int, ends: float) -> None:
         size = 0
@@ -103,9 +100,9 @@ class Web:
             for part in _inflate(answer, what):
                 size += len(part)
                 if size > most_bytes:
-                    raise ProviderFault.at(_every_sku(what), f"the answer has more than {most_bytes} bytes", _NEXT)
+                    raise _fault(what, f"the answer has more than {most_bytes} bytes")
                 if self.clock() > ends:
-                    raise ProviderFault.at(_every_sku(what), f"it took longer than {self.deadline_s:g} s", _NEXT)
+                    raise _fault(what, f"it took longer than {self.deadline_s:g} s")
                 file.write(part)
                 self.report(what, answer.num_bytes_downloaded, whole)
 
@@ -117,9 +114,7 @@ def _inflate(answer: "httpx.Response", what: str) -> Iterator[bytes]:
         yield from answer.iter_raw(_PART)
         return
     if coding != "gzip":
-        raise ProviderFault.at(
-            _every_sku(what), f"it is compressed by {one_line(coding)!r}, which was not asked for", _NEXT
-        )
+        raise _fault(what, f"it is compressed by {one_line(coding)!r}, which was not requested")
     inflater = zlib.decompressobj(31)
     try:
         for part in answer.iter_raw(_PART):
@@ -129,9 +124,9 @@ def _inflate(answer: "httpx.Response", what: str) -> Iterator[bytes]:
                 rest = inflater.unconsumed_tail
         yield inflater.flush()
     except zlib.error as error:
-        raise ProviderFault.at(_every_sku(what), f"its compression cannot be read ({one_line(error)})", _NEXT) from None
+        raise _fault(what, f"its compression cannot be read ({one_line(error)})") from None
     if not inflater.eof or inflater.unused_data:
-        raise ProviderFault.at(_every_sku(what), "its compression is cut short, or goes on after its end", _NEXT)
+        raise _fault(what, "its compression is cut short, or goes on after its end")
 
 
 def check_url(url: str) -> str:
@@ -160,18 +155,15 @@ def _check_status(answer: "httpx.Response", what: str) -> None:
     code = answer.status_code
     if code == 200:
         return
-    if code == 429 or code >= 500:
-        raise Throttled.at(_every_sku(what), f"the answer was {code} {one_line(answer.reason_phrase)}".rstrip(), _NEXT)
+    why = f"the answer was {code} {one_line(answer.reason_phrase)}".rstrip()
     if code in {401, 403}:
-        raise NotAllowed.at(
-            _every_sku(what), f"the answer was {code}: it is not allowed", "check the API key that is used"
-        )
-    raise ProviderFault.at(_every_sku(what), f"the answer was {code} {one_line(answer.reason_phrase)}".rstrip(), _NEXT)
+        raise _fault(what, f"the answer was {code}: it is not allowed", NotAllowed, "check the API key that is used")
+    raise _fault(what, why, Throttled if code == 429 or code >= 500 else ProviderFault)
 
 
-def _every_sku(what: str) -> str:
-    """Returns the place of a fault that affects a whole list."""
-    return f"{what}, every SKU"
+def _fault(what: str, why: str, kind: type[ProviderFault] = ProviderFault, advice: str = _NEXT) -> ProviderFault:
+    """Returns a fault that affects a whole list."""
+    return kind.at(f"{what}, every SKU", why, advice)
 
 
 def _host(url: str) -> str:
