@@ -146,20 +146,20 @@ def _traffic(candidate: Candidate, usage: LaunchUsage, sent: Traffic, rate_of: R
 
 
 def _machine(
-    candidate: Candidate, sold: Offering, usage: LaunchUsage, periods: tuple[Decimal, ...], billing: Billing
+    candidate: Candidate, offering: Offering, usage: LaunchUsage, periods: tuple[Decimal, ...], billing: Billing
 ) -> Priced:
-    use = replace(_use(candidate, usage, Item.INSTANCE, sold.name), periods_s=periods)
-    if sold.price is None:
+    use = replace(_use(candidate, usage, Item.INSTANCE, offering.name), periods_s=periods)
+    if offering.price is None:
         return use, NO_RATE
-    return use, hourly_rate(sold.price, use, billing)
+    return use, hourly_rate(offering.price, use, billing)
 
 
 def _use(candidate: Candidate, usage: LaunchUsage, item: Item, name: str) -> Use:
-    sold, options = candidate.offering, dict(candidate.options)
+    offering, options = candidate.offering, dict(candidate.options)
     spot = item is Item.INSTANCE and options.get("market") == "spot"
     about = f"{candidate.id}, the machine that asks" if candidate.service else candidate.id
     use = Use(
-        sold.provider, sold.region, item, name, count=usage.machines, times=usage.launches, about=about,
+        offering.provider, offering.region, item, name, count=usage.machines, times=usage.launches, about=about,
         purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,
     )  # fmt: skip
     return with_system(use, candidate)
