@@ -56,8 +56,8 @@ async def run_contract(
 ) -> ContractResult:
     """Tests every clause in order, then releases everything; never raises if a provider fails.
 
-    `say` gets each clause before its test, and what is waited for at the end. Setting `stop` aborts the current clause,
-    which then has no ruling, and skips the others.
+    `say` gets each clause before its test, and what is awaited at the end. Setting `stop` aborts the current clause
+    without a ruling, and skips the others.
     """
     stop, say = stop or asyncio.Event(), best_effort(say)
     rulings: list[Ruling] = []
