@@ -29,7 +29,7 @@ def test_the_contract_holds_here_as_it_is_said(provider: str, tmp_path: Path, mo
     assert proved.differs == ()
     assert proved.left == ()
     assert proved.broken == ()
-    assert {one.clause for one in proved.rulings if one.holds is None} == set(TESTED[provider].untold)
+    assert {one.clause for one in proved.rulings if one.holds is None} == set(TESTED[provider].unknown)
     assert not tryout.folder.exists()
     assert "not on a real account" in " ".join(
         live_summary(provider, len(proved.rulings), proved.differs, proved.left, interrupted=False)

@@ -61,7 +61,7 @@ def test_p19_what_one_launch_cannot_write_is_told_as_the_fault_that_it_is(monkey
     )
     launches = [Launch(n, n, 0, None, 0.0, 1) for n in range(2)]
     with pytest.raises(StorageFault, match="no space left"):
-        asyncio.run(rounds._side_by_side(crew, launches, {0: (), 1: ()}, {}))  # type: ignore[arg-type]
+        asyncio.run(rounds._run_round(crew, launches, {0: (), 1: ()}, {}))  # type: ignore[arg-type]
     assert sorted(ended) == [0, 1]
 
 

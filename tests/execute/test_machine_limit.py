@@ -46,7 +46,7 @@ def most_at_once(counts: Sequence[int], cap: int, monkeypatch: pytest.MonkeyPatc
         providers={"aws": SimpleNamespace(host=lambda one: one.id)}, trials=SimpleNamespace(stop=stop), halt=Halt(),
     )  # fmt: skip
     launches = [Launch(n, n, 0, None, 0.0, 1) for n in range(len(counts))]
-    asyncio.run(study._side_by_side(crew, launches, dict.fromkeys(range(len(counts)), ()), {}))  # type: ignore[arg-type]
+    asyncio.run(study._run_round(crew, launches, dict.fromkeys(range(len(counts)), ()), {}))  # type: ignore[arg-type]
     return seen
 
 

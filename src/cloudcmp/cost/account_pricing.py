@@ -62,8 +62,9 @@ def _hour_under_terms(
 
     Raises _Unknown if the currencies differ or if nothing is left to pay.
     """
-    sold, count = candidate.offering, Decimal(candidate.count)
-    use = with_system(Use(sold.provider, sold.region, *what, count=candidate.count, purchase=purchase), candidate)
+    offering, count = candidate.offering, Decimal(candidate.count)
+    use = Use(offering.provider, offering.region, *what, count=candidate.count, purchase=purchase)
+    use = with_system(use, candidate)
     listed = EXACT.multiply(price.amount_per_hour, count)
     line = BillLine(use.label(), count, Unit.HOUR.value, price.amount_per_hour, Money(listed, price.currency), "")
     own = terms_lines([(use, line)], terms, None, _STEP)
@@ -78,7 +79,7 @@ def _hour_under_terms(
         if one.quantity is not None:  # the line of a commitment; both are in the same order
             paid, machines = next(paying)
             part = f" (for {machines} of {candidate.count} machines)" if machines < candidate.count else ""
-            monthly = () if price.source in USER_SOURCES else shares_of(sold.provider, sold.name)
+            monthly = () if price.source in USER_SOURCES else shares_of(offering.provider, offering.name)
             why = describe(paid, price.amount_per_hour, monthly) + part
         if why not in effects:
             effects.append(why)

@@ -296,8 +296,8 @@ def _no_row(list_: PriceListEntry, rows: Sequence[PriceRow]) -> str:
     if rows and all(row.item is Item.VOLUME for row in rows) and (why := missing_disk_size(rows)):
         return why
     if rows:
-        sold = sorted({" ".join(filter(None, (row.system, row.purchase, row.tenancy))) for row in rows})
-        return f"it is listed only as {', '.join(sold[:3])}{' and more' if sold[3:] else ''}"
+        variants = sorted({" ".join(filter(None, (row.system, row.purchase, row.tenancy))) for row in rows})
+        return f"it is listed only as {', '.join(variants[:3])}{' and more' if variants[3:] else ''}"
     if list_.how in {How.GIVEN, *OLD_BY_NATURE}:
         return f"it is not in the list of {list_.dated or 'no date'} ({list_.source})"
     return f"it is not sold in this region by the list of {list_.dated or 'no date'} ({list_.source})"

@@ -36,16 +36,16 @@ def with_prices(offerings: Sequence[Offering], today: date | None = None) -> tup
         return tuple(_with_book_price(one, look) for one in offerings)
 
 
-def _unpriced(sold: Offering) -> bool:
+def _unpriced(offering: Offering) -> bool:
     """True if the price book may know more about an offering's price."""
-    return sold.provider not in OWN_PRICES and (sold.price is None or sold.price.how in OLD_BY_NATURE)
+    return offering.provider not in OWN_PRICES and (offering.price is None or offering.price.how in OLD_BY_NATURE)
 
 
-def _with_book_price(sold: Offering, look: Lookup) -> Offering:
-    if not _unpriced(sold):
-        return sold
-    price = look.machine(PriceQuery(sold.provider, sold.region, sold.name))
-    return sold if isinstance(price, UnknownPrice) else replace(sold, price=price)
+def _with_book_price(offering: Offering, look: Lookup) -> Offering:
+    if not _unpriced(offering):
+        return offering
+    price = look.machine(PriceQuery(offering.provider, offering.region, offering.name))
+    return offering if isinstance(price, UnknownPrice) else replace(offering, price=price)
 
 
 def book_offerings(provider: str, region: str | None = None, today: date | None = None) -> tuple[Offering, ...]:
@@ -93,30 +93,29 @@ def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, t
 
     Prices from the study stay. A spot machine counts at the price on demand, which is the limit of its bid.
     """
-    sold, options = candidate.offering, dict(candidate.options)
-    if sold.provider in OWN_PRICES:
+    offering = candidate.offering
+    if offering.provider in OWN_PRICES:
         return candidate, ()
-    from_user = sold.price is not None and sold.price.source in USER_SOURCES
+    from_user = offering.price is not None and offering.price.source in USER_SOURCES
     lines: list[str] = []
     with PriceBook() as book:
-        look = Lookup(book, today or utc_day(), sold.price.currency if from_user and sold.price else "")
-        query = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"),
-                      tenancy=options.get("tenancy", "shared"))  # fmt: skip
-        if _unpriced(sold):
-            machine = look.machine(query)
+        look = Lookup(book, today or utc_day(), offering.price.currency if from_user and offering.price else "")
+        if _unpriced(offering):
+            machine = look.machine(_query(candidate))
             if isinstance(machine, Price):
-                sold = replace(sold, price=machine)
-            elif sold.price is None:
+                offering = replace(offering, price=machine)
+            elif offering.price is None:
                 lines.append(machine.line)
         volume = candidate.volume
-        if volume is not None and volume.price is None and sold.price is not None:
-            wanted = replace(look, currency=sold.price.currency).volume(sold.provider, sold.region, volume)
-            if isinstance(wanted, UnknownPrice):
-                lines.append(wanted.line)
+        if volume is not None and volume.price is None and offering.price is not None:
+            look = replace(look, currency=offering.price.currency)
+            volume_price = look.volume(offering.provider, offering.region, volume)
+            if isinstance(volume_price, UnknownPrice):
+                lines.append(volume_price.line)
             else:
-                volume = replace(volume, price=wanted)
-        listed = sold.provider in FETCHED or book.lists(sold.provider)
-    return replace(candidate, offering=sold, volume=volume), tuple(lines if listed else ())
+                volume = replace(volume, price=volume_price)
+        listed = offering.provider in FETCHED or book.lists(offering.provider)
+    return replace(candidate, offering=offering, volume=volume), tuple(lines if listed else ())
 
 
 def rate_of(use: Use, today: date | None = None) -> Rate:
@@ -155,29 +154,30 @@ def _about(doubt: Doubt, use: Use) -> bool:
     )
 
 
+def _query(candidate: Candidate, purchase: Purchase = Purchase.ON_DEMAND) -> PriceQuery:
+    offering, options = candidate.offering, dict(candidate.options)
+    system, tenancy = options.get("os", "linux"), options.get("tenancy", "shared")
+    return PriceQuery(offering.provider, offering.region, offering.name, system, purchase, tenancy)
+
+
 def price_for_purchase(candidate: Candidate, purchase: Purchase, today: date | None = None) -> tuple[Price | None, str]:
     """Returns the hourly price of a candidate's machine for a kind of purchase, or why it is unknown."""
-    sold, options = candidate.offering, dict(candidate.options)
-    query = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), purchase,
-                  options.get("tenancy", "shared"))  # fmt: skip
+    offering = candidate.offering
     with PriceBook() as book:
-        price = Lookup(book, today or utc_day(), sold.price.currency if sold.price else "").machine(query)
+        look = Lookup(book, today or utc_day(), offering.price.currency if offering.price else "")
+        price = look.machine(_query(candidate, purchase))
     return (None, price.why) if isinstance(price, UnknownPrice) else (price, "")
 
 
 def commitment_of(candidate: Candidate, today: date | None = None) -> Commitment | None:
     """Returns the cheapest commitment for a candidate's machine in a fresh price list, if every hour is used."""
-    sold, options = candidate.offering, dict(candidate.options)
-    query = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), Purchase.RESERVED,
-                  options.get("tenancy", "shared"))  # fmt: skip
+    offering = candidate.offering
     with PriceBook() as book:
-        look = Lookup(book, today or utc_day(), sold.price.currency if sold.price else "")
-        rows = look.commitments(query)
+        look = Lookup(book, today or utc_day(), offering.price.currency if offering.price else "")
+        rows = look.commitments(_query(candidate, Purchase.RESERVED))
+    place = (offering.provider, offering.name)
     commitments = [
-        Commitment(
-            sold.provider, sold.name, row.purchase, row.term_months, Money(row.amount, row.currency), row.upfront,
-            sold.region,
-        )
+        Commitment(*place, row.purchase, row.term_months, Money(row.amount, row.currency), row.upfront, offering.region)
         for row in rows
-    ]  # fmt: skip
+    ]
     return min(commitments, key=lambda one: (effective_per_hour(one).amount, one.term_months), default=None)

@@ -54,41 +54,43 @@ def unpriced_volume(candidate: Candidate) -> bool:
     return candidate.volume is not None and candidate.volume.price is None
 
 
-def parts_of(candidate: Candidate, stay: LaunchUsage, billing: Billing, rate_of: RateOf) -> Parts:
+def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of: RateOf) -> Parts:
     """Returns all that a candidate's launches are billed for.
 
     An hourly price that comes with a machine is billed like the machine. A rate from a price list has its own clock.
     """
-    life, lease = _expected_periods(stay), _worst_periods(stay, billing)
-    expected = _machines(candidate, stay, life, billing)
-    worst = [_machine(candidate, _dearest(candidate, stay), stay, lease, billing)]
-    for use, rate in _address(candidate, stay, billing):
+    life, lease = _expected_periods(usage), _worst_periods(usage, billing)
+    expected = _machines(candidate, usage, life, billing)
+    worst = [_machine(candidate, _dearest(candidate, usage), usage, lease, billing)]
+    for use, rate in _address(candidate, usage, billing):
         expected.append((replace(use, periods_s=life), rate))
         worst.append((replace(use, periods_s=lease), rate))
-    for use, rate in _disks(candidate, stay, billing, rate_of):  # disks stay when their machine is stopped
+    for use, rate in _disks(candidate, usage, billing, rate_of):  # disks stay when their machine is stopped
         expected.append((replace(use, periods_s=(sum(life, Decimal(0)),)), rate))
         worst.append((replace(use, periods_s=lease), worst_rate(rate, use)))
-    sent = [(path, _traffic(candidate, stay, path, rate_of)) for path in stay.traffic if path.path not in billing.free]
+    sent = [
+        (path, _traffic(candidate, usage, path, rate_of)) for path in usage.traffic if path.path not in billing.free
+    ]
     for _, pair in sent:
         expected += pair[:1]
         worst += pair[1:]
-    for usage in stay.service:
-        use, rate = _service_use(candidate, stay, usage.item)
-        expected.append((replace(use, size=Decimal(usage.expected)), rate))
-        worst.append((replace(use, size=Decimal(usage.most)), rate))
+    for units in usage.service:
+        use, rate = _service_use(candidate, usage, units.item)
+        expected.append((replace(use, size=Decimal(units.expected)), rate))
+        worst.append((replace(use, size=Decimal(units.most)), rate))
     unknown = [
         *_unpriced_extras(candidate, billing, rate_of),
         *(f"traffic over path {one.path}" for one, pair in sent if not pair),
     ]
-    return Parts(tuple(expected), (*worst, *_worst_fee(candidate, stay, billing)), tuple(unknown))
+    return Parts(tuple(expected), (*worst, *_worst_fee(candidate, usage, billing)), tuple(unknown))
 
 
-def _service_use(candidate: Candidate, stay: LaunchUsage, item: Item) -> Priced:
+def _service_use(candidate: Candidate, usage: LaunchUsage, item: Item) -> Priced:
     """Returns the use of a service by a candidate's launches, at the study's unit price."""
     service = candidate.service
     assert service is not None
     name = service.kind.value
-    use = Use(service.provider, service.region, item, name, times=stay.launches, about=candidate.id)
+    use = Use(service.provider, service.region, item, name, times=usage.launches, about=candidate.id)
     use = replace(use, to="internet") if item is Item.EGRESS else use
     price = next((one for one in candidate.unit_prices if one.item is item), None)
     if price is None:
@@ -117,19 +119,19 @@ def _unpriced_extras(candidate: Candidate, billing: Billing, rate_of: RateOf) ->
         yield f"{fee.amount_per_hour} {fee.currency}/h {fee.source}"
 
 
-def _address(candidate: Candidate, stay: LaunchUsage, billing: Billing) -> list[Priced]:
+def _address(candidate: Candidate, usage: LaunchUsage, billing: Billing) -> list[Priced]:
     """Returns the use of public addresses, one for each machine, if the provider bills them."""
     price, beside = candidate.offering.price, billing.beside
     if price is None or beside is None or beside.currency != price.currency:
         return []
-    use = _use(candidate, stay, Item.ADDRESS, "ipv4")
+    use = _use(candidate, usage, Item.ADDRESS, "ipv4")
     return [(use, hourly_rate(beside, use, billing))]
 
 
-def _traffic(candidate: Candidate, stay: LaunchUsage, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
+def _traffic(candidate: Candidate, usage: LaunchUsage, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
     """Returns the expected and the worst traffic of a path between a launch's machines, () if it has no price."""
     price = candidate.offering.price
-    use = replace(_use(candidate, stay, Item.EGRESS, "egress"), to=sent.path)
+    use = replace(_use(candidate, usage, Item.EGRESS, "egress"), to=sent.path)
     use = replace(use, count=directions(use))
     rate = rate_of(use)
     if (
@@ -144,20 +146,20 @@ def _traffic(candidate: Candidate, stay: LaunchUsage, sent: Traffic, rate_of: Ra
 
 
 def _machine(
-    candidate: Candidate, sold: Offering, stay: LaunchUsage, periods: tuple[Decimal, ...], billing: Billing
+    candidate: Candidate, offering: Offering, usage: LaunchUsage, periods: tuple[Decimal, ...], billing: Billing
 ) -> Priced:
-    use = replace(_use(candidate, stay, Item.INSTANCE, sold.name), periods_s=periods)
-    if sold.price is None:
+    use = replace(_use(candidate, usage, Item.INSTANCE, offering.name), periods_s=periods)
+    if offering.price is None:
         return use, NO_RATE
-    return use, hourly_rate(sold.price, use, billing)
+    return use, hourly_rate(offering.price, use, billing)
 
 
-def _use(candidate: Candidate, stay: LaunchUsage, item: Item, name: str) -> Use:
-    sold, options = candidate.offering, dict(candidate.options)
+def _use(candidate: Candidate, usage: LaunchUsage, item: Item, name: str) -> Use:
+    offering, options = candidate.offering, dict(candidate.options)
     spot = item is Item.INSTANCE and options.get("market") == "spot"
     about = f"{candidate.id}, the machine that asks" if candidate.service else candidate.id
     use = Use(
-        sold.provider, sold.region, item, name, count=stay.machines, times=stay.launches, about=about,
+        offering.provider, offering.region, item, name, count=usage.machines, times=usage.launches, about=about,
         purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,
     )  # fmt: skip
     return with_system(use, candidate)
@@ -171,62 +173,62 @@ def with_system(use: Use, candidate: Candidate) -> Use:
     return replace(use, system=options.get("os", "linux"), tenancy=options.get("tenancy", "shared"))
 
 
-def _expected_periods(stay: LaunchUsage) -> tuple[Decimal, ...]:
+def _expected_periods(usage: LaunchUsage) -> tuple[Decimal, ...]:
     """Returns the expected billing periods of one launch: until its first resize, and after each."""
-    if not stay.starts:
-        return (Decimal(repr(stay.expected_s)),)
-    first = Decimal(repr(max(0.0, stay.expected_s - stay.after_s)))
-    return (first, *([Decimal(repr(stay.after_s / stay.starts))] * stay.starts))
+    if not usage.starts:
+        return (Decimal(repr(usage.expected_s)),)
+    first = Decimal(repr(max(0.0, usage.expected_s - usage.after_s)))
+    return (first, *([Decimal(repr(usage.after_s / usage.starts))] * usage.starts))
 
 
-def _worst_periods(stay: LaunchUsage, billing: Billing) -> tuple[Decimal, ...]:
+def _worst_periods(usage: LaunchUsage, billing: Billing) -> tuple[Decimal, ...]:
     """Returns the worst-case billing periods of one launch: its lease, and one for each further start."""
-    life_s = stay.worst_s
+    life_s = usage.worst_s
     if billing.minimum_s < billing.step_s:
-        life_s += stay.starts * billing.step_s
-    return (Decimal(repr(life_s)), *([Decimal(0)] * stay.starts))
+        life_s += usage.starts * billing.step_s
+    return (Decimal(repr(life_s)), *([Decimal(0)] * usage.starts))
 
 
-def _machines(candidate: Candidate, stay: LaunchUsage, life: tuple[Decimal, ...], billing: Billing) -> list[Priced]:
+def _machines(candidate: Candidate, usage: LaunchUsage, life: tuple[Decimal, ...], billing: Billing) -> list[Priced]:
     """Returns a launch's expected machines: its own type, and each type to which a resize changes it, if priced."""
-    each = stay.starts // max(1, len(stay.becomes))
-    kinds = [candidate.offering, *(kind for kind in stay.becomes for _ in range(each))]
+    each = usage.starts // max(1, len(usage.becomes))
+    kinds = [candidate.offering, *(kind for kind in usage.becomes for _ in range(each))]
     machines = []
     for number, period in enumerate(life):
         kind = kinds[min(number, len(kinds) - 1)]
-        machines.append(_machine(candidate, kind if kind.price else candidate.offering, stay, (period,), billing))
+        machines.append(_machine(candidate, kind if kind.price else candidate.offering, usage, (period,), billing))
     return machines
 
 
-def _dearest(candidate: Candidate, stay: LaunchUsage) -> Offering:
+def _dearest(candidate: Candidate, usage: LaunchUsage) -> Offering:
     """Returns the dearest type that a machine has in a launch; one without a price comes first."""
-    kinds = [candidate.offering, *stay.becomes]
+    kinds = [candidate.offering, *usage.becomes]
     unknown = next((one for one in kinds if one.price is None), None)
     return unknown or max(kinds, key=lambda one: one.price.amount_per_hour if one.price else Decimal(0))
 
 
-def _disks(candidate: Candidate, stay: LaunchUsage, billing: Billing, rate_of: RateOf) -> Iterator[Priced]:
+def _disks(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of: RateOf) -> Iterator[Priced]:
     """Yields the disks with a known price: the volume, and the system disk by a price list."""
     volume, price = candidate.volume, candidate.offering.price
     if price is None:
         return
     if volume is not None and volume.price is not None:  # the bill reports another currency
-        use = replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes or 1))
+        use = replace(_use(candidate, usage, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes or 1))
         yield use, hourly_rate(volume.price, use, billing if volume.price.source in USER_SOURCES else None)
     root = _root(candidate, billing)
     if root is not None:
-        yield from _volume_rates(candidate, stay, root, rate_of, price.currency)
+        yield from _volume_rates(candidate, usage, root, rate_of, price.currency)
 
 
 def _volume_rates(
-    candidate: Candidate, stay: LaunchUsage, volume: Volume, rate_of: RateOf, currency: str
+    candidate: Candidate, usage: LaunchUsage, volume: Volume, rate_of: RateOf, currency: str
 ) -> list[Priced]:
     """Returns a volume's size and IOPS with their rates in a price list; nothing if one has no price."""
     if volume.size_bytes is None or _has_other_charges(candidate, volume, rate_of):
         return []
-    uses = [replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes))]
+    uses = [replace(_use(candidate, usage, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes))]
     if volume.iops is not None:
-        uses.append(replace(_use(candidate, stay, Item.IOPS, volume.type), size=Decimal(volume.iops)))
+        uses.append(replace(_use(candidate, usage, Item.IOPS, volume.type), size=Decimal(volume.iops)))
     rates = [(use, rate_of(use)) for use in uses]
     fits = all(
         rate.rows and rate.rows[0].currency == currency and rate.rows[0].unit is not Unit.RATIO for _, rate in rates
@@ -278,11 +280,11 @@ def _is_dedicated(candidate: Candidate) -> bool:
     return dict(candidate.options).get("tenancy") == "dedicated"
 
 
-def _worst_fee(candidate: Candidate, stay: LaunchUsage, billing: Billing) -> list[Priced]:
+def _worst_fee(candidate: Candidate, usage: LaunchUsage, billing: Billing) -> list[Priced]:
     """Returns a region's fee for dedicated machines at worst: each lease may touch one more hour of the clock."""
-    use = _use(candidate, stay, Item.FEE, "dedicated")
+    use = _use(candidate, usage, Item.FEE, "dedicated")
     rate = fee_of(candidate, billing, use)
-    return [(replace(use, count=1, periods_s=(Decimal(repr(stay.worst_s)) + 3600,)), rate)] if rate else []
+    return [(replace(use, count=1, periods_s=(Decimal(repr(usage.worst_s)) + 3600,)), rate)] if rate else []
 
 
 def fee_of(candidate: Candidate, billing: Billing, use: Use) -> Rate | None:

@@ -48,16 +48,16 @@ def with_quote(plan: Plan, market: Market = Market()) -> Plan:
     counted = _billed_candidates(candidates, market.free)
     billing = {one.index: _billing(one, market) for one in counted}
     usages = [(one, plan.usage[one.index]) for one in counted]
-    priced = [(one, stay, parts_of(one, stay, billing[one.index], market.rate_of)) for one, stay in usages]
+    priced = [(one, usage, parts_of(one, usage, billing[one.index], market.rate_of)) for one, usage in usages]
     fees = region_fees(plan, counted, billing)
     usual = [*(one for _, _, parts in priced for one in parts.expected), *fees]
     ended = _ended_credits(plan)
     terms = replace(plan.terms, credits=tuple(one for one in plan.terms.credits if one not in ended))
     expected, own = _bill(usual, NO_TERMS), _bill(usual, terms)
     worst = _bill([one for _, _, parts in priced for one in parts.worst], plan.terms, worst=True)
-    usage = list(plan.usage)
-    for _, stay, parts in priced:
-        usage[stay.candidate] = replace(stay, extra=extra_of(stay, parts))
+    usage_by_candidate = list(plan.usage)
+    for _, usage, parts in priced:
+        usage_by_candidate[usage.candidate] = replace(usage, extra=extra_of(usage, parts))
     cost, most = _rounded(expected, ROUND_HALF_EVEN, listed=True), _rounded(worst, ROUND_UP)
     quote = replace(
         plan.quote,
@@ -69,7 +69,7 @@ def with_quote(plan: Plan, market: Market = Market()) -> Plan:
     )
     notes = (*quote.notes, *_notes(candidates, counted, priced, worst, market), *_budget_notes(most, plan.budget))
     notes += tuple(f"a credit of {format_money(one.money)} pays nothing: it ends on {one.until}" for one in ended)
-    return replace(plan, candidates=candidates, usage=tuple(usage), quote=replace(quote, notes=notes))
+    return replace(plan, candidates=candidates, usage=tuple(usage_by_candidate), quote=replace(quote, notes=notes))
 
 
 _PricedUsages = Sequence[tuple[Candidate, LaunchUsage, Parts]]
@@ -232,7 +232,7 @@ _SHORT_EXCESS = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS - 1
 _DISKS = frozenset({Item.VOLUME, Item.IOPS, Item.THROUGHPUT})
 
 
-def extra_of(stay: LaunchUsage, parts: Parts) -> Extra:
+def extra_of(usage: LaunchUsage, parts: Parts) -> Extra:
     """Returns what a launch costs at worst in addition to its machines' hourly price.
 
     Traffic and requests at their dearest; a region's fee with one more hour of the clock; the dearer hour of disks in a
@@ -246,7 +246,7 @@ def extra_of(stay: LaunchUsage, parts: Parts) -> Extra:
             hourly = _dearest_hour(use, rate)
             timed.append((EXACT.multiply(hourly, _SHORT_EXCESS), machine))
             coarse_h = EXACT.divide(clock_excess_s(use, machine), Decimal(3600))
-            fixed += EXACT.multiply(hourly * (1 + _SHORT_EXCESS), coarse_h) * stay.machines * (1 + stay.starts)
+            fixed += EXACT.multiply(hourly * (1 + _SHORT_EXCESS), coarse_h) * usage.machines * (1 + usage.starts)
     for use, rate in parts.worst:
         if use.item in _TRAFFIC and rate.rows:
             fixed += _dearest_cost(use, rate)

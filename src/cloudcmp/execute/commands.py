@@ -125,10 +125,10 @@ async def parse_result(
     samples = [*result.samples] if job.command else []  # only the tool's own figures
     for cell, value in values.items():
         samples.append(Sample(len(samples), cell.metric, cell.params_text, ended_s, value, None))
-    given = {f"{one.metric} {one.params}" for one in samples}
-    if given != set(trial.cells):
-        odd = sorted(given ^ set(trial.cells))[0]
-        return replace(result, outcome=Outcome.INVALID, samples=(), why=f"{odd} was not what the trial measures")
+    measured = {f"{one.metric} {one.params}" for one in samples}
+    if measured != set(trial.cells):
+        unexpected = sorted(measured ^ set(trial.cells))[0]
+        return replace(result, outcome=Outcome.INVALID, samples=(), why=f"{unexpected} was not what the trial measures")
     return replace(result, samples=tuple(samples))
 
 
@@ -233,9 +233,9 @@ def number_in(metric: CommandMetric, texts: Sequence[str]) -> float:
     """The number that all matches agree on; raises UnclearOutput."""
     if not texts:
         raise UnclearOutput(f"{metric.name}: {metric.regex!r} is found nowhere in the output")
-    odd = next((text for text in texts if not _NUMBER.fullmatch(text.strip())), None)
-    if odd is not None:
-        raise UnclearOutput(f"{metric.name}: {odd[:_SHOWN]!r} is not a number")
+    unexpected = next((text for text in texts if not _NUMBER.fullmatch(text.strip())), None)
+    if unexpected is not None:
+        raise UnclearOutput(f"{metric.name}: {unexpected[:_SHOWN]!r} is not a number")
     number = float(texts[0])
     if other := next((text for text in texts if float(text) != number), None):
         raise UnclearOutput(f"{metric.name}: the output says {texts[0].strip()} and {other.strip()}")

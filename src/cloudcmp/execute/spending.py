@@ -49,12 +49,12 @@ def request_for(
     The cost of restarts is counted as additional time to live.
     """
     restart_s = restarts_s(provider, candidate, todo)
-    sold, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
+    offering, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
     return BudgetRequest(
         provider=provider.name,
-        where=f"{sold.provider}/{sold.region}/{sold.name}",
+        where=f"{offering.provider}/{offering.region}/{offering.name}",
         price_per_hour=unit_cost(candidate),
-        currency=sold.price.currency if sold.price else None,
+        currency=offering.price.currency if offering.price else None,
         wanted_ttl_s=work_s + LEASE_MARGIN_S + restart_s,
         shortest_ttl_s=work_s + _SHORTEST_MARGIN_S + restart_s,
         slots=slots,
@@ -93,24 +93,25 @@ def dearest_candidate(
     The study's own price for that type counts first, given by the candidate or by another one of `candidates`; then the
     listed price. Raises Refused if the provider bills the type and its price is unknown.
     """
-    sold = candidate.offering
+    offering = candidate.offering
     types = {dict(trial.params)["to"] for trial in todo if trial.probe == "resize"}
-    if not types or not provider.billed or sold.price is None:
+    if not types or not provider.billed or offering.price is None:
         return candidate
     own = {name: resize_price(candidate, name, candidates) for name in types}
     missing = any(price is None for price in own.values())
-    known = provider.offerings(sold.region) if missing else ()
+    known = provider.offerings(offering.region) if missing else ()
     known = with_prices(known) if list_prices_apply(candidate) else known
     listed = {one.name: one.price for one in known}
-    prices = [sold.price]
+    prices = [offering.price]
     for name in types:
         price = own[name] or listed.get(name)
-        if price is None or price.how in OLD_BY_NATURE or price.currency != sold.price.currency:
-            what = f"its price is not known in {sold.price.currency}, and a trial makes the machine one"
-            raise Refused.at(f"{sold.provider}/{sold.region}/{name}", what, "write resize_price, or leave resize out")
+        if price is None or price.how in OLD_BY_NATURE or price.currency != offering.price.currency:
+            what = f"its price is not known in {offering.price.currency}, and a trial makes the machine one"
+            where = f"{offering.provider}/{offering.region}/{name}"
+            raise Refused.at(where, what, "write resize_price, or leave resize out")
         prices.append(price)
     dearest = max(prices, key=lambda price: price.amount_per_hour)
-    return replace(candidate, offering=replace(sold, price=dearest))
+    return replace(candidate, offering=replace(offering, price=dearest))
 
 
 async def watch_money(

@@ -148,13 +148,13 @@ async def run_rounds(run: RunContext) -> str:
         reason = await until_open(run.plan, todo[0], run.provisioning.ledger.time, run.over, wait=run.wait)
         if reason:
             return reason
-        await _side_by_side(run, todo, trials, before)
+        await _run_round(run, todo, trials, before)
         if run.trials.stop.is_set():
             return run.halt.summary() or "stopped on request, after the trial that ran"
-    return run.halt.summary() if _undone(run) else ""
+    return run.halt.summary() if _has_trials_left(run) else ""
 
 
-def _undone(run: RunContext) -> bool:
+def _has_trials_left(run: RunContext) -> bool:
     """True if any trial is left: a study that must launch nothing new may have had nothing new to launch."""
     return bool({trial.index for trial in run.plan.trials} - run.store.done())
 
@@ -168,7 +168,7 @@ def _rounds(plan: Plan) -> Iterator[Sequence[Launch]]:
         yield tuple(some)
 
 
-async def _side_by_side(
+async def _run_round(
     run: RunContext,
     launches: Sequence[Launch],
     trials: Mapping[int, Sequence[PlannedTrial]],

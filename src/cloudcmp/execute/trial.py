@@ -55,7 +55,7 @@ async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
 async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
     agents = agents_of(task.trial, task.targets)
     try:
-        result = await (_together(context, task, agents) if len(agents) > 1 else _alone(context, task, agents[0]))
+        result = await (_run_cast(context, task, agents) if len(agents) > 1 else _run_agent(context, task, agents[0]))
     except ConnectionLost as lost:
         return await _after_lost_connection(task.targets, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
@@ -110,7 +110,7 @@ async def _preempted(gone: Gone) -> TrialResult | None:
     return None
 
 
-async def _alone(
+async def _run_agent(
     context: TrialContext,
     task: TrialTask,
     agent: Agent,
@@ -134,7 +134,7 @@ async def _alone(
     return await parse_result(command, trial, result, decoder.texts) if command else result
 
 
-async def _together(context: TrialContext, task: TrialTask, agents: Sequence[Agent]) -> TrialResult:
+async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Agent]) -> TrialResult:
     """An agent that listens, then those that connect to it; the trial is ok only if all streams are.
 
     A client reports its measurements with its server; among peers, the listening one reports.
@@ -159,7 +159,9 @@ async def _together(context: TrialContext, task: TrialTask, agents: Sequence[Age
         at = [JobTarget(first.role.value, address=listening.address)]
         limit_s = trial.deadline_s + (1 if peers else 2) * context.grace_s
         draining = asyncio.create_task(_read(stream, listening, limit_s))
-        connected = [asyncio.create_task(_alone(context, task, one, at, secret, reports=not peers)) for one in others]
+        connected = [
+            asyncio.create_task(_run_agent(context, task, one, at, secret, reports=not peers)) for one in others
+        ]
         try:
             if peers:
                 late = await draining
@@ -175,7 +177,7 @@ async def _together(context: TrialContext, task: TrialTask, agents: Sequence[Age
             ended = [task_.result() if task_.done() else None for task_ in connected]
         finally:
             await _cancel(draining, *connected)
-    return _of_peers(result, ended) if peers else _of_both(result, listening)
+    return _merge_peers(result, ended) if peers else _merge_client_and_server(result, listening)
 
 
 def _job(
@@ -225,7 +227,7 @@ def _never_served(agent: Agent, ended: TrialResult) -> TrialResult:
     return TrialResult(outcome, (), f"{agent.role.value}: {why}", ended.facts)
 
 
-def _of_both(client: TrialResult, server: Decoder) -> TrialResult:
+def _merge_client_and_server(client: TrialResult, server: Decoder) -> TrialResult:
     """The client's result, unless the server's stream gives reason to doubt it."""
     if client.outcome is not Outcome.OK:
         return client
@@ -236,7 +238,7 @@ def _of_both(client: TrialResult, server: Decoder) -> TrialResult:
     return TrialResult(ended.outcome, (), f"server: {ended.why}", client.facts)
 
 
-def _of_peers(first: TrialResult, others: Sequence[TrialResult | None]) -> TrialResult:
+def _merge_peers(first: TrialResult, others: Sequence[TrialResult | None]) -> TrialResult:
     """The first peer's result, unless another peer's stream gives reason to doubt it."""
     for number, other in enumerate(others, start=2):
         if other is None and first.outcome is Outcome.OK:

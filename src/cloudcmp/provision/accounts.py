@@ -51,14 +51,10 @@ class Accounts:
         if recorded is None or not isinstance(provider, Accounted):
             return UNKNOWN_ACCOUNT, UNKNOWN_ACCOUNT
         now = await provider.account()
-        if len({_account_id(recorded), _account_id(now)} - {UNKNOWN_ACCOUNT}) > 1:
+        if len({one.partition(" at ")[0] for one in (recorded, now)} - {UNKNOWN_ACCOUNT}) > 1:
             what = f"these credentials are of account {now}, it was made in account {recorded}"
             raise OtherAccount.at(provider.name, what, "use the credentials of that account")
         return recorded, now
-
-
-def _account_id(account: str) -> str:
-    return account.partition(" at ")[0]
 
 
 def _endpoint(account: str) -> str:

@@ -40,8 +40,7 @@ class Limits:
 class BudgetRequest:
     """A launch's request: machines of one price (per hour, each) for a time to live.
 
-    `where` names region and offering in refusals; the grant counts for `slots` until their intents do. `hourly` as in
-    `Charge`.
+    `where` names region and offering in refusals. A grant counts for `slots` until their intents are written.
     """
 
     provider: str
@@ -139,7 +138,7 @@ class Guard:
         return reserved
 
     def settle_traffic(self, reserved: int, sent: int) -> None:
-        """Replaces a reservation by the bytes that were sent."""
+        """Replaces a reservation with the bytes that were sent."""
         self._reserved_bytes -= reserved
         self.traffic_bytes += sent
 

@@ -24,15 +24,15 @@ _DECOY = "a resource without our schema is not listed as ours; if none can be ma
 
 
 async def _offerings(run: ContractRun) -> None:
-    sold = run.provider.offerings(run.candidate.offering.region)
-    keys = [(one.region, one.name) for one in sold]
+    offerings = run.provider.offerings(run.candidate.offering.region)
+    keys = [(one.region, one.name) for one in offerings]
     twice = sorted({name for region, name in keys if keys.count((region, name)) > 1})
     if twice:
         raise ClauseBroken(f"listed more than once: {', '.join(twice[:3])}")
-    free = sorted(one.name for one in sold if one.price is not None and one.price.amount_per_hour <= 0)
+    free = sorted(one.name for one in offerings if one.price is not None and one.price.amount_per_hour <= 0)
     if free:
         raise ClauseBroken(f"a price of zero: {', '.join(free[:3])}")
-    if not sold:
+    if not offerings:
         raise Inconclusive("nothing is listed in this region")
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.model.lease import Handle, Lease
-from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.table import CLOUDS
 from cloudcmp.provision.clauses import CLAUSES
 from cloudcmp.provision.contract_run import Clause, ClauseBroken, ContractRun, Inconclusive
@@ -57,8 +56,8 @@ async def run_contract(
 ) -> ContractResult:
     """Tests every clause in order, then releases everything; never raises if a provider fails.
 
-    `say` gets each clause before its test, and what is waited for at the end. Setting `stop` aborts the current clause,
-    which then has no ruling, and skips the others.
+    `say` gets each clause before its test, and what is awaited at the end. Setting `stop` aborts the current clause
+    without a ruling, and skips the others.
     """
     stop, say = stop or asyncio.Event(), best_effort(say)
     rulings: list[Ruling] = []
@@ -153,15 +152,11 @@ _EMULATED_OPENSTACK = (
 )
 
 
-def _longtail_record(cloud: Cloud) -> TestRecord:
-    """Returns the record of a long-tail cloud: each has an emulation."""
-    return TestRecord(
-        _LONG_TAIL, broken={"firewall": f"it admits {cloud.open_to}"} if cloud.open_to else {}, checked=_PREFLIGHT
-    )
-
-
 TESTED: Mapping[str, TestRecord] = {
-    **{name: _longtail_record(cloud) for name, cloud in CLOUDS.items()},
+    **{
+        name: TestRecord(_LONG_TAIL, {}, {"firewall": f"it admits {one.open_to}"} if one.open_to else {}, _PREFLIGHT)
+        for name, one in CLOUDS.items()
+    },
     "aws": TestRecord(_EMULATED, checked=_PREFLIGHT),
     "azure": TestRecord(_ARM, checked=_PREFLIGHT),
     "ec2": TestRecord(

@@ -41,7 +41,9 @@ async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
         return None
     tables = await shell.run(["cat", "/proc/partitions", "/proc/mounts"])
     output = await shell.run(["sh", "-c", _IDENTITIES])
-    disk = choose_device(volume, blank_disks(_text(tables.out), identities(_text(output.out))))
+    disk = choose_device(
+        volume, blank_disks(tables.out.decode(errors="replace"), identities(output.out.decode(errors="replace")))
+    )
     folder = await run_host_script(shell, "disk", disk, deadline_s=_FORMAT_S)
     if not re.fullmatch(r"/[A-Za-z0-9/_-]+", folder):
         raise ProviderFault.at(str(volume), f"{disk} could not be formatted and mounted", "see the machine's console")
@@ -90,7 +92,3 @@ def identities(output: str) -> dict[str, str]:
         if match is not None:
             names[match[1]] = f"{names.get(match[1], '')} {match[2]}".strip()
     return names
-
-
-def _text(out: bytes) -> str:
-    return out.decode("utf-8", errors="replace")

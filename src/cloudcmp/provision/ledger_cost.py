@@ -145,7 +145,7 @@ def accrued_cost(
 def committed_cost(
     machines: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
 ) -> Money | None:
-    """Returns the accrued cost plus what open machines add by their time to live; rounded up, None like accrued."""
+    """Returns the accrued cost plus what open machines add by their time to live, rounded up; may be None too."""
     total = sum_of(machines, terms, currency, extras, worst=True)
     return None if total is None else money_of(with_top(total, extras), currency)
 

@@ -30,20 +30,21 @@ def price_to_create(candidate: Candidate, currency: str, today: date, listed: It
     Refused with the price and the reason: unknown, not positive, infinite, in another currency, older than 30 days,
     later than `today`, or ambiguous. A price without a date comes from the study.
     """
-    sold = candidate.offering
-    where = f"{sold.provider}/{sold.region}/{sold.name}"
-    _check(where, sold.price, currency, today)
+    offering = candidate.offering
+    where = f"{offering.provider}/{offering.region}/{offering.name}"
+    _check(where, offering.price, currency, today)
     amounts = {
         other.price.amount_per_hour
         for other in listed
-        if (other.provider, other.region, other.name) == (sold.provider, sold.region, sold.name) and other.price
+        if (other.provider, other.region, other.name) == (offering.provider, offering.region, offering.name)
+        and other.price
     }
-    if len(amounts) > 1 and sold.price is not None and sold.price.as_of is not None:
+    if len(amounts) > 1 and offering.price is not None and offering.price.as_of is not None:
         raise Refused.at(where, f"it is listed at {len(amounts)} prices, {min(amounts)} to {max(amounts)}", _GIVE_PRICE)
     if candidate.volume is not None:
         _check(f"{where}+{candidate.volume}", candidate.volume.price, currency, today)
     per_hour = unit_cost(candidate)
-    if per_hour is None or sold.price is None:
+    if per_hour is None or offering.price is None:
         raise Refused.at(where, "its price is not known", _GIVE_PRICE)
     return Priced(where, per_hour, currency)
 

@@ -5,7 +5,7 @@ import ipaddress
 import json
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import ROUND_UP, Decimal
@@ -136,11 +136,7 @@ def _preflight(check: LiveCheck, say: Callable[[str], None]) -> None:
 
 
 def _add_left(
-    error: BaseException,
-    check: LiveCheck,
-    store: StudyStore,
-    results: Sequence[ContractResult],
-    say: Callable[[str], None],
+    error: BaseException, check: LiveCheck, store: StudyStore, results: list[ContractResult], say: Callable[[str], None]
 ) -> bool:
     """Add leftovers to the error that ended the check; returns True if certainly nothing is left.
 

@@ -127,16 +127,13 @@ def _item(record: Record) -> Item | None:
 
 
 def _is_rentable(record: Record, usage: str) -> bool:
-    attributes = {
-        key: record.get(key, "") for key in ("CapacityStatus", "Pre Installed S/W", "License Model", "MarketOption")
-    }
     return (
         record.get("Operating System") in _SYSTEMS
         and record.get("Tenancy") in {"Shared", "Dedicated"}
-        and attributes["CapacityStatus"] in {"Used", ""}
-        and attributes["Pre Installed S/W"] in {"NA", ""}
-        and attributes["License Model"] in {"No License required", "NA", ""}
-        and attributes["MarketOption"] in {"OnDemand", ""}
+        and record.get("CapacityStatus", "") in {"Used", ""}
+        and record.get("Pre Installed S/W", "") in {"NA", ""}
+        and record.get("License Model", "") in {"No License required", "NA", ""}
+        and record.get("MarketOption", "") in {"OnDemand", ""}
         and bool(_USAGE.search(usage))
         and (record.get("TermType") == "OnDemand" or record.get("OfferingClass") in {"standard", "convertible"})
     )

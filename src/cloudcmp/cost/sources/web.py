@@ -139,14 +139,9 @@ def check_url(url: str) -> str:
 
 def same_origin(url: str, base: str) -> bool:
     """True if two addresses have the same scheme, host and port."""
-    one, other = urlsplit(url), urlsplit(base)
-    ports = {"https": 443, "http": 80}
+    ports, parts = {"https": 443, "http": 80}, (urlsplit(url), urlsplit(base))
     try:
-        return (one.scheme, one.hostname, one.port or ports.get(one.scheme)) == (
-            other.scheme,
-            other.hostname,
-            other.port or ports.get(other.scheme),
-        )
+        return len({(one.scheme, one.hostname, one.port or ports.get(one.scheme)) for one in parts}) == 1
     except ValueError:  # a port that is no number
         return False
 

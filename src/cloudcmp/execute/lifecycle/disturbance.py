@@ -36,7 +36,7 @@ async def disturb(launch: LaunchContext) -> LaunchResult:
         await machine.shell.run(["sync"], deadline_s=_SYNC_S)
         boot_id = await boot_id_of(launch.machines[0])
     except ProviderFault as fault:
-        return await _silent(launch, todo, fault)
+        return await _handle_silence(launch, todo, fault)
     guest, connector = _Guest(launch, provider, boot_id), run.provisioning.connector
     actions = MachineActions(
         now=connector.time.monotonic,
@@ -54,7 +54,7 @@ async def disturb(launch: LaunchContext) -> LaunchResult:
     return run.postpone(f"{launch.candidate.id}: {result.why}", result.reason)
 
 
-async def _silent(launch: LaunchContext, todo: list[PlannedTrial], fault: ProviderFault) -> LaunchResult:
+async def _handle_silence(launch: LaunchContext, todo: list[PlannedTrial], fault: ProviderFault) -> LaunchResult:
     """Handles a machine that does not answer before anything was done to it: preempted, or unreachable."""
     try:
         evidence = await gone_of(launch, stopped_too=True)()
@@ -99,7 +99,7 @@ async def run_last(
         if context.stop.is_set():
             return LaunchResult(Outcome.ABORTED, False, LaunchReason.STOPPED.text, LaunchReason.STOPPED)
         rest = todo[place + 1 :]
-        disturbed = await _disturbed(context, candidate, trial, actions)
+        disturbed = await _disturb_once(context, candidate, trial, actions)
         result = disturbed.result
         if disturbed.reason is not None:
             return LaunchResult(Outcome.ABORTED, False, f"{trial.probe}: {result.why}", disturbed.reason)
@@ -115,7 +115,7 @@ async def run_last(
 
 
 @dataclass(frozen=True, slots=True)
-class _Disturbed:
+class _Disturbance:
     """The result of one trial, the machine's boot id after it, and the reason if it does not count."""
 
     result: TrialResult
@@ -123,9 +123,9 @@ class _Disturbed:
     reason: LaunchReason | None = None
 
 
-async def _disturbed(
+async def _disturb_once(
     context: TrialContext, candidate: Candidate, trial: PlannedTrial, actions: MachineActions
-) -> _Disturbed:
+) -> _Disturbance:
     """Resizes or crashes a machine, times it until it is usable again, and records the attempt."""
     begun = begin(context, trial)
     began, boot_id, slept_s = actions.now(), actions.boot_id, context.slept_s()
@@ -135,12 +135,12 @@ async def _disturbed(
             await (actions.resize(dict(trial.params)["to"]) if trial.probe == "resize" else actions.crash())
             boot_id = await actions.back(max(0.0, trial.deadline_s - (actions.now() - began)))
     except TimeoutError:
-        result = await _lost(actions, Outcome.TIMEOUT, f"not usable again within {trial.deadline_s:g} s")
+        result = await _lost_result(actions, Outcome.TIMEOUT, f"not usable again within {trial.deadline_s:g} s")
     except ProviderFault as fault:
         reason = _reason_of(fault)
-        result = await _lost(actions, Outcome.ABORTED if reason else Outcome.FAILED, str(fault))
+        result = await _lost_result(actions, Outcome.ABORTED if reason else Outcome.FAILED, str(fault))
     else:
-        result = _back(trial, actions, actions.now() - began, boot_id)
+        result = _back_result(trial, actions, actions.now() - began, boot_id)
     if result.outcome is Outcome.PREEMPTED:
         reason = None
     elif (slept_s := context.slept_s() - slept_s) >= SLEPT_S:
@@ -151,10 +151,10 @@ async def _disturbed(
         result = TrialResult(Outcome.ABORTED, (), reason.text, result.facts)
     if reason is not None:
         interrupt(context, candidate, trial, begun, result.why, result.facts, reason)
-        return _Disturbed(result, boot_id, reason)
+        return _Disturbance(result, boot_id, reason)
     ended_at = context.clock.at(trial.start_s + trial.expected_s)
     finish(context, candidate, trial, begun, ended_at, result)
-    return _Disturbed(result, boot_id)
+    return _Disturbance(result, boot_id)
 
 
 def _reason_of(fault: ProviderFault) -> LaunchReason | None:
@@ -166,7 +166,7 @@ def _reason_of(fault: ProviderFault) -> LaunchReason | None:
     return LaunchReason.ACCOUNT_FAULT if isinstance(fault, ACCOUNT_FAULTS) else None
 
 
-def _back(trial: PlannedTrial, actions: MachineActions, took_s: float, boot_id: str) -> TrialResult:
+def _back_result(trial: PlannedTrial, actions: MachineActions, took_s: float, boot_id: str) -> TrialResult:
     """The result for a machine that answers again: ok after another boot within the trial's deadline."""
     facts = facts_of(actions.poll_s)
     if boot_id == actions.boot_id:
@@ -176,7 +176,7 @@ def _back(trial: PlannedTrial, actions: MachineActions, took_s: float, boot_id: 
     return result_of(trial, {f"{trial.probe}_latency_s": took_s}, facts)
 
 
-async def _lost(actions: MachineActions, outcome: Outcome, why: str) -> TrialResult:
+async def _lost_result(actions: MachineActions, outcome: Outcome, why: str) -> TrialResult:
     """The result for a machine that did not come back: preempted if its provider says so, else `outcome`."""
     try:
         evidence = await actions.gone()

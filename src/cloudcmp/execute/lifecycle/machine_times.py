@@ -87,7 +87,7 @@ def arrival(
     count, last_step = int(params["count"]), "reachable_s" if params["os"] == "windows" else "usable_s"
     steps = _STEPS if last_step == "usable_s" else _STEPS[:-1]
     if why or len(timelines) < count or not all(_complete(line, steps) for line in timelines):
-        return _never(trial, timelines, steps, why, facts, late=late)
+        return _not_arrived(trial, timelines, steps, why, facts, late=late)
     slowest = max(timelines, key=lambda line: _times(line)[last_step] or 0.0)
     whole_s = _times(slowest)[last_step] or 0.0
     if whole_s > trial.deadline_s:
@@ -111,7 +111,7 @@ def _complete(line: Timeline, steps: Sequence[tuple[str, str]]) -> bool:
     return all(getattr(line, key) is not None for key, _ in steps)
 
 
-def _never(
+def _not_arrived(
     trial: PlannedTrial,
     timelines: Sequence[Timeline],
     steps: Sequence[tuple[str, str]],
