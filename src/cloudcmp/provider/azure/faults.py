@@ -105,10 +105,7 @@ def _is_specific(cause: CloudError) -> bool:
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Converts an azure-core error. `changes`: the call creates or deletes something, so a lost response matters.
-
-    Compares class names, so that azure-core stays unimported.
-    """
+    """Converts an azure-core error, by class name. `changes`: the call creates or deletes something."""
     names = [kind.__name__ for kind in type(error).__mro__]
     status = int(getattr(error, "status_code", None) or 0)
     if "ClientAuthenticationError" in names and not _from_resource_manager(error):

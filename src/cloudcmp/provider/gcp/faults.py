@@ -76,10 +76,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
 
 
 def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
-    """The fault of a finished operation, None if it succeeded.
-
-    The base fault for an internal error of Google: what was created by then is unknown.
-    """
+    """The fault of a finished operation, None if it succeeded; the base fault for Google's internal errors."""
     causes = list(operation.error.errors) if operation.error else []
     status = int(operation.http_error_status_code or 0)
     if not causes and status < 400:

@@ -48,9 +48,7 @@ class LocalInstance:
         return Process([str(self.agent)], job, Path(self.folder), environ)
 
     async def upload(self, files: Mapping[str, Path]) -> None:
-        """Copies files into the folder, since a command could change a linked file; raises NotOurs for a name outside
-        it.
-        """
+        """Copies files into the folder, to protect the originals; raises NotOurs for a name outside it."""
         folder = Path(self.folder)
         for name, file in files.items():
             await asyncio.to_thread(_copy, file, OwnedPath(folder.parent, (folder.name, *name.split("/"))))
@@ -101,10 +99,7 @@ class LocalProvider(Unbilled):
         return (Finding("host", count > 0, f"{count} processors can be used"),)
 
     async def create(self, request: CreateRequest) -> str:
-        """Creates a folder named after the token, with the tags in it; idempotent.
-
-        Raises NotOurs for a folder that holds more than a card: commands would use foreign files.
-        """
+        """Creates a folder named after the token, with the tags; idempotent. Raises NotOurs for a foreign folder."""
         token, path = _check_token(request.token), self._path(request.token)
         card = Card.of(request)
         try:

@@ -120,10 +120,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes: only they tell whether a connection was ever made.
-
-    Leaves out the causes of an earlier attempt.
-    """
+    """An error and its causes, without those of an earlier attempt: they tell if a connection was ever made."""
     pending: list[Any] = [error]
     sent = type(error).__name__.startswith("Connect")
     for _ in range(20):
