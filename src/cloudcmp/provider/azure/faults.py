@@ -166,7 +166,7 @@ def _response_fault(error: BaseException, status: int, where: str, *, changes: b
     # An unreadable success, or a 404 that is not from the Resource Manager.
     if status < 400 or (status == 404 and cloud_error is None):
         return lost_response(f"HTTP {status}", where, changes=changes)
-    return errors.Refused.at(where, cause.line, "change what is asked for").because(reason_of(cause))
+    return errors.Refused.at(where, cause.line, "change the request").because(reason_of(cause))
 
 
 def _transport_fault(error: BaseException, names: list[str], where: str, *, changes: bool) -> errors.CloudcmpError:

@@ -296,7 +296,7 @@ def _failure(response: dict[str, Any]) -> CloudError | None:
 
 
 def _fault(error: CloudError, where: str) -> errors.ProviderFault:
-    return refusal(error, where) or errors.Refused.at(where, error.line, "change what is asked for")
+    return refusal(error, where) or errors.Refused.at(where, error.line, "change the request")
 
 
 def _why(response: dict[str, Any], state: str) -> str:

@@ -132,7 +132,7 @@ class Machines:
                 if await self._get(request, zone) is None:
                     return fault
             except _INCONCLUSIVE as error:
-                what = f"{fault.faults[0].what}; and whether there is such a machine cannot be asked: {error}"
+                what = f"{fault.faults[0].what}; and whether there is such a machine is unknown: {error}"
             if left:
                 await asyncio.sleep(self.sdk.pause_s)
         return errors.ProviderFault.at(f"{INSTANCE} {request.name}", what, SEARCH_NOTICE)

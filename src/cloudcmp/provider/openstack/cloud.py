@@ -50,7 +50,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         self._catalog = OfferingCatalog(name, self._sdk)
         self._firewalls = Firewalls(self._sdk, pause_s)
         floatings = FloatingAddresses(self._sdk)
-        self._lifecycle = NovaLifecycle(self._sdk, self._firewalls, floatings, Absence(settle_s, "told of", clock))
+        self._lifecycle = NovaLifecycle(self._sdk, self._firewalls, floatings, Absence(settle_s, "listed", clock))
         self._resize = Resize(self._lifecycle, pause_s)
         self._lists = Lists(self._sdk, self._firewalls, floatings)
         self._ids_by_token: dict[str, str | None] = {}

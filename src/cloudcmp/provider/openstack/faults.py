@@ -82,7 +82,7 @@ def _refusal(status: int, words: str, where: str, *, changes: bool) -> errors.Pr
         return unclear_response(line, where, changes=changes)
     if status == 400 and "marker" in words.lower():
         return errors.IncompleteListing.at(where, line, "ask again")
-    return errors.Refused.at(where, line, "change what is asked for")
+    return errors.Refused.at(where, line, "change the request")
 
 
 def scarcity_fault(words: str, line: str, where: str) -> errors.ProviderFault | None:
