@@ -12,9 +12,9 @@ from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import leftover_fault, none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, ListedResource, SingleFirewall
+from cloudcmp.provider.longtail.options import user_data
 from cloudcmp.provider.longtail.pages import Json, by_cursor
 from cloudcmp.provider.longtail.prices import hourly, monthly
-from cloudcmp.provider.longtail.requests import user_data
 
 _API = "https://www.vultr.com/api/"
 _BILLING = "https://docs.vultr.com/support/platform/billing/how-am-i-billed-for-my-servers"

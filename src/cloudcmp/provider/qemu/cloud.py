@@ -16,7 +16,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.blocking_calls import run_to_completion
-from cloudcmp.provider.common.own_machines import Unbilled
+from cloudcmp.provider.common.unbilled import Unbilled
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu import preflight
 from cloudcmp.provider.qemu.boot import DiskImage, write_disks
