@@ -25,7 +25,7 @@ from cloudcmp.provider.azure import policy as azure_policy
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.openstack import policy as access_rules
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, Tested
+from cloudcmp.provision.contract import CHECKED, CLAUSES, TESTED, TestRecord
 from cloudcmp.units import format_seconds
 
 HERE = Path(__file__).parent / "reference"
@@ -208,8 +208,8 @@ def _billed_by(provider: Provider) -> str:
     return f"{format_seconds(step)} begun, at least {format_seconds(least)}"
 
 
-def _tested(provider: Provider) -> Tested:
-    return TESTED.get(provider.name, Tested("nothing yet"))
+def _tested(provider: Provider) -> TestRecord:
+    return TESTED.get(provider.name, TestRecord("nothing yet"))
 
 
 def _checks(providers: list[Provider]) -> Iterator[str]:
@@ -247,7 +247,7 @@ def _promises(providers: list[Provider]) -> Iterator[str]:
     yield ""
     yield from table(("", "clause", "promise"), ((str(n), one.name, one.text) for n, one in enumerate(CLAUSES, 1)))
     for one in providers:
-        for clause, why in {**_tested(one).untold, **_tested(one).broken}.items():
+        for clause, why in {**_tested(one).unknown, **_tested(one).broken}.items():
             yield ""
             yield from wrapped(f"{one.name}, *{clause}*: {why}.")
 

@@ -11,8 +11,8 @@ _open = study_run.open_provisioning
 
 
 def _hurried(*arguments: Any) -> ProvisionContext:
-    office = _open(*arguments)
-    return replace(office, ways=replace(office.ways, give_up_s=float(os.environ["PATIENCE_S"]), poll_s=0.2))
+    context = _open(*arguments)
+    return replace(context, connector=replace(context.connector, give_up_s=float(os.environ["PATIENCE_S"]), poll_s=0.2))
 
 
 def prepare() -> None:

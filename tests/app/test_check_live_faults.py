@@ -34,7 +34,7 @@ def made_then(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         await acquire(stage.context.ledger, stage.provider, stage.candidate, stage.launches[0], 600.0)
         raise error
 
-    monkeypatch.setattr(proving, "hold", hold)
+    monkeypatch.setattr(proving, "run_contract", hold)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("oh"), KeyboardInterrupt(), StorageFault.at("study.db", "is full")])

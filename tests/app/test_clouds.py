@@ -1,5 +1,7 @@
 """Studies on several clouds: emulated ones with SSH servers as machines, a machine of one's own, and real guests."""
 
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,12 @@ def keys_kept(sky: Sky) -> list[str]:
     return some + [f"{file.parts[-3]} kept its host key" for file, key in shown.items() if key in given]
 
 
+def reasons(study: Path) -> list[tuple[str, str]]:
+    """The outcomes of the attempts that were not ok, and why."""
+    with contextlib.closing(sqlite3.connect(f"file:{study}?mode=ro", uri=True)) as database:
+        return database.execute("SELECT outcome, why FROM attempt WHERE outcome IS NOT 'ok'").fetchall()
+
+
 def wrong(folder: Path, cloud: str, others: str) -> list[str]:
     """All that is wrong with one study from launch to report, on a cloud and beside it."""
     where, counts = kind(cloud), "[1, 2]" if "count: 2" in others else "1"
@@ -76,7 +84,8 @@ def wrong(folder: Path, cloud: str, others: str) -> list[str]:
         found = [f"left: {one}" for one in [*data["left"], *sky.left()]] + sky.harm() + sky.bodies()
         found += [f"without intent: {one}" for one in sky.unwritten]
         figures = [one for one in data["estimates"] if one["n_started"]]
-        found += [f"{one['cell']}: {one['reason']}" for one in figures if one["n_ok"] != one["n_started"]]
+        if short := [one["cell"] for one in figures if one["n_ok"] != one["n_started"]]:
+            found += [f"{short}: {reasons(sky.folder / 'out' / 'study.db')}"]
         measured = {(one["candidate"], one["cell"].split()[0]) for one in figures}
         pairs = range(0, len(data["candidates"]), 2)  # rented machines and guests, of which each launch takes two
         wanted = {

@@ -9,8 +9,8 @@ import pytest
 
 from cloudcmp.app.plan import quoted
 from cloudcmp.app.study_view import at_todays_prices, bought, under_terms
+from cloudcmp.cost import describe_terms
 from cloudcmp.cost import offering_prices as catalogue
-from cloudcmp.cost import told_terms
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.price import How, Item, PriceList, PriceRow, Purchase, Unit
 from cloudcmp.store.prices import PriceBook
@@ -132,4 +132,4 @@ def test_a_quote_of_other_prices_than_now_has_no_sum_under_other_terms(book: Non
     dear = planned("[{provider: aws, region: eu, offering: small, price: 0.03 USD/h}]")
     found = under_terms(replace(plan, quote=dear.quote), "own.yml")
     assert found.quote.with_terms is None
-    assert told_terms(found) == "with your terms: unknown (prices have changed since it was planned)"
+    assert describe_terms(found) == "with your terms: unknown (prices have changed since it was planned)"

@@ -226,10 +226,10 @@ def test_volumes_of_other_types_stay_without_a_price() -> None:
 
 def test_a_later_list_of_commitments_hides_nothing_that_is_sold() -> None:
     """Amazon's savings plans are a list of their own, fetched last: neither sizes nor all types are in it."""
-    before = catalogue.booked("aws", "eu-central-1")
+    before = catalogue.book_offerings("aws", "eu-central-1")
     row = PriceRow("aws", "eu-central-1", Item.INSTANCE, "m7i.large", Decimal("0.09"), "USD", Unit.HOUR, "linux",
                    Purchase.SAVINGS, term_months=12, plan="computesavingsplans no upfront")  # fmt: skip
     with PriceBook() as book:
         book.put(PriceList("aws", "plans", "fetched", time.time() + 60, "USD", "ef" * 32, (row,)))
-    assert catalogue.booked("aws", "eu-central-1") == before
+    assert catalogue.book_offerings("aws", "eu-central-1") == before
     assert {"m7i.large", "m7i.xlarge"} <= {one.name for one in before if one.vcpus}

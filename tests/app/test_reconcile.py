@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.app.reconcile import reconcile
-from cloudcmp.cost.billed import Kind, Side, State
+from cloudcmp.cost.billed import ComparedLine, Kind, State
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.bill import BillLine
 from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseRow
@@ -88,7 +88,7 @@ def whole_bill(tag: str) -> list[Usage]:
     ]
 
 
-def by(sides: tuple[Side, ...], slot: str, kind: Kind) -> Side:
+def by(sides: tuple[ComparedLine, ...], slot: str, kind: Kind) -> ComparedLine:
     (found,) = (one for one in sides if (one.slot, one.kind) == (slot, kind))
     return found
 
@@ -197,7 +197,7 @@ def test_traffic_is_estimated_as_the_quote_has_it_a_launch_each(tmp_path: Path) 
     found = reconcile(folder, [write(tmp_path / "b.csv", bills.aws_rows(whole_bill(tag)))], now=NOW)
     traffic = by(found.sides, "launch-0", Kind.TRAFFIC)
     assert (traffic.billed.amount, traffic.estimated.amount, traffic.ratio) == (Decimal("0.03"), Decimal("0.03"), 1.0)
-    assert "traffic is estimated as the plan expects it, not as it was sent" in found.notes
+    assert "traffic is estimated from the plan, not from what was sent" in found.notes
 
 
 def test_the_disk_under_the_system_is_not_taken_for_an_address(tmp_path: Path) -> None:

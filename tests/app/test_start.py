@@ -95,7 +95,9 @@ def test_a_cloud_without_any_sign_of_credentials_is_not_asked(tmp_path: Path) ->
 def sells(monkeypatch: pytest.MonkeyPatch, *sold: Offering) -> None:
     """Have `aws` sell these, and the price book know the same."""
     monkeypatch.setattr(Ec2Provider, "offerings", lambda self, region=None: sold)
-    monkeypatch.setattr(starting, "booked", lambda name, region: tuple(one for one in sold if one.provider == name))
+    monkeypatch.setattr(
+        starting, "book_offerings", lambda name, region: tuple(one for one in sold if one.provider == name)
+    )
     assert planning.offerings_of("aws", "eu-central-1") == sold
 
 

@@ -14,11 +14,11 @@ from tests.plan.clouds import MONDAY, host_of_any, study_text
 
 from cloudcmp import plan as planner
 from cloudcmp.cost.quote import Market as Known
-from cloudcmp.cost.quote import quoted
-from cloudcmp.execute.spending import beside_of
+from cloudcmp.cost.quote import with_quote
+from cloudcmp.execute.spending import extra_costs_of
 from cloudcmp.model.lease import LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.model.plan import Candidate, Plan, unit_cost
-from cloudcmp.provision import charges, committed, spent
+from cloudcmp.provision import accrued_cost, charges, committed_cost
 
 TIMER_S = 60
 
@@ -58,7 +58,7 @@ def play(seed: int, *, faults: bool) -> Played:
     where = market(rng)
     study = study_text(written(where, rng))
     plan = planner.make(study, offerings_of=where.offerings_of, host_of=host_of_any, start_at=MONDAY)
-    plan = quoted(plan, Known(lambda _: where.billing, where.rate_of))
+    plan = with_quote(plan, Known(lambda _: where.billing, where.rate_of))
     assert plan.quote.expected_cost is not None, plan.quote.notes
     assert plan.quote.worst_cost is not None, plan.quote.notes
     lives = list(_lives(plan, rng, where, faults=faults))
@@ -73,10 +73,10 @@ def play(seed: int, *, faults: bool) -> Played:
         for moves in (True, False)
     ]
     rows, now = list(_rows(plan, lives, where.billing.anew_s)), MONDAY + 10**8
-    terms, beside = {"aws": where.ending}, beside_of(plan)
-    done = spent(charges(rows, now), terms, "USD", beside)
+    terms, extra_costs = {"aws": where.ending}, extra_costs_of(plan)
+    done = accrued_cost(charges(rows, now), terms, "USD", extra_costs)
     open_ = [row for row in rows if row.event is not LeaseEvent.GONE]
-    held = committed(charges(open_, max(row.at for row in open_)), terms, "USD", beside)
+    held = committed_cost(charges(open_, max(row.at for row in open_)), terms, "USD", extra_costs)
     assert done is not None
     assert held is not None
     return Played(

@@ -9,7 +9,7 @@ from tests.plan.clouds import planned
 
 from cloudcmp.cost.account_pricing import apply_terms
 from cloudcmp.cost.bill import bill
-from cloudcmp.cost.rates import given as rate_given
+from cloudcmp.cost.rates import hourly_rate as rate_given
 from cloudcmp.model.bill import Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.plan import Candidate, unit_cost
@@ -51,7 +51,7 @@ def test_a_discount_is_taken_off_what_it_is_of_and_nothing_else() -> None:
         assert under_terms(one, Terms(discounts=(Discount(half, "", item.value),)))[0] == Decimal(amount), item
     price, line = under_terms(one, Terms(discounts=(Discount(half, "gcp"),)))
     assert price == Decimal("0.206")
-    assert line == "aws/eu/large: 0.206 USD/h, for your terms have nothing about it"
+    assert line == "aws/eu/large: 0.206 USD/h: your terms do not apply to it"
 
 
 def test_a_commitment_takes_its_machines_off_the_list_and_discounts_are_of_what_is_left() -> None:

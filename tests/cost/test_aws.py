@@ -74,7 +74,7 @@ def test_a_commitment_without_its_fee_is_a_doubt() -> None:
     found = collected(aws.read(io.BytesIO(cut.encode())), HEAD)
     assert not [row for row in found.rows if row.plan == "standard partial upfront"]
     assert [one.why for one in found.doubts if one.purchase is Purchase.RESERVED] == [
-        "what is paid at once is missing or too much for 'Partial Upfront'"
+        "its upfront payment is missing or unexpected for 'Partial Upfront'"
     ]
 
 

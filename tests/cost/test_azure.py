@@ -11,7 +11,7 @@ from tests.cost.test_aws import HEAD, rows
 
 from cloudcmp.cost.sources import azure
 from cloudcmp.cost.sources.fields import Unreadable
-from cloudcmp.cost.sources.readers import told_by
+from cloudcmp.cost.sources.readers import entries_of
 from cloudcmp.model.price import Item, PriceList, Purchase, Unit
 
 from .served import ANSWERS
@@ -72,7 +72,7 @@ def test_a_page_tells_its_next_one() -> None:
 def test_a_page_with_another_number_of_items_than_it_says_is_refused() -> None:
     cut = json.loads((ANSWERS / "azure-2.json").read_text())
     cut["Items"].pop()
-    with pytest.raises(Unreadable, match="says that it has 8 items, and has 7"):
+    with pytest.raises(Unreadable, match="its count is 8, but it has 7 items"):
         list(azure.read(BytesIO(json.dumps(cut).encode())))
 
 
@@ -123,7 +123,7 @@ def test_a_savings_plan_is_by_the_unit_of_its_item(unit: str, hours: int) -> Non
 
 def test_a_tier_of_traffic_ends_where_the_next_one_begins_over_all_pages() -> None:
     with (ANSWERS / "azure-1.json").open("rb") as one, (ANSWERS / "azure-2.json").open("rb") as other:
-        found = rows(collected(told_by("azure", [one, other]), HEAD), Item.EGRESS)
+        found = rows(collected(entries_of("azure", [one, other]), HEAD), Item.EGRESS)
     assert [(row.tier_from, row.tier_until) for row in found] == [(100, 10335), (10335, None)]
 
 
@@ -131,5 +131,5 @@ def test_tiers_of_another_sku_or_region_end_by_themselves() -> None:
     traffic = {"serviceName": "Bandwidth", "meterName": "Standard Data Transfer Out", "unitOfMeasure": "1 GB"}
     told = [("b/1", "westeurope", 100), ("b/2", "westeurope", 500), ("b/1", "eastus", 700), ("b/1", "westeurope", 900)]
     items = [machine(**traffic, skuId=sku, armRegionName=region, tierMinimumUnits=begin) for sku, region, begin in told]
-    found = rows(collected(told_by("azure", [page(*items)]), HEAD), Item.EGRESS)
+    found = rows(collected(entries_of("azure", [page(*items)]), HEAD), Item.EGRESS)
     assert [row.tier_until for row in found] == [900, None, None, None]

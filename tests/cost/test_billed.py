@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from tests.cost import bills
 from tests.cost.bills import Usage, write
 
-from cloudcmp.cost.billed import Format, Kind, Wanted, fields, read
+from cloudcmp.cost.billed import Format, Kind, StudyMarks, fields, read
 from cloudcmp.cost.billed.fields import Tags
 from cloudcmp.cost.billed.formats import LAYOUTS, lines
-from cloudcmp.cost.billed.gather import Billed
+from cloudcmp.cost.billed.gather import BillContents
 from cloudcmp.errors import UserMistake
 
 STUDY = "eu-1c9e04b7aa55"
 KEY = ("launch-0", 1)
-WANTED = Wanted.of(STUDY, {KEY: "i-0aaa", ("launch-1", 1): "i-0bbb"})
+WANTED = StudyMarks.of(STUDY, {KEY: "i-0aaa", ("launch-1", 1): "i-0bbb"})
 MAKERS = {
     Format.AWS: bills.aws_rows,
     Format.AZURE: bills.azure_rows,
@@ -37,7 +37,7 @@ USED = [
 ]
 
 
-def sums(billed: Billed) -> dict[tuple[object, Kind], Decimal]:
+def sums(billed: BillContents) -> dict[tuple[object, Kind], Decimal]:
     return {(one.item.key, one.item.kind): one.amount for one in billed.charged}
 
 
@@ -102,7 +102,7 @@ def test_taxes_without_a_tag_are_told_to_be_the_accounts(tmp_path: Path) -> None
     used = [Usage("", "3", type="tax"), Usage("i-0aaa", "1", study=STUDY)]
     billed = read([write(tmp_path / "b.csv", bills.aws_rows(used))], WANTED)
     assert sums(billed) == {(KEY, Kind.MACHINE): Decimal(1)}
-    assert "1 line of tax, credits or refunds bear no tag" in billed.notes[0]
+    assert "1 line of tax, credits or refunds have no tag" in billed.notes[0]
 
 
 def test_a_report_that_was_delivered_again_counts_once(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_report_without_tags_says_what_may_be_missed(tmp_path: Path) -> None:
 
 def test_a_label_cut_to_63_small_letters_is_still_the_studys() -> None:
     long = "A Study: " + "x" * 80
-    wanted = Wanted.of(long, {("launch-0.2", 1): None})
+    wanted = StudyMarks.of(long, {("launch-0.2", 1): None})
     assert wanted.owns(fields.label(long))
     assert not wanted.owns("a-study")
     assert wanted.key("", Tags(fields.label(long), "launch-0-2", "1")) == ("launch-0.2", 1)

@@ -9,7 +9,7 @@ from tests.cost import bills
 from tests.cost.bills import NOVEMBER_9, Usage, write
 from tests.cost.test_billed import KEY, MAKERS, STUDY, WANTED
 
-from cloudcmp.cost.billed import Estimated, Format, Kind, Leased, read, reconcile_bill
+from cloudcmp.cost.billed import EstimatedCost, Format, Kind, LeasedMachine, read, reconcile_bill
 from cloudcmp.errors import UserMistake
 from cloudcmp.units import Money
 
@@ -96,10 +96,10 @@ def test_an_estimate_that_is_not_whole_has_no_ratio(tmp_path: Path) -> None:
     used = [Usage("i-0aaa", "1", study=STUDY, slot="launch-0"), Usage("i-0bbb", "10", study=STUDY, slot="launch-1")]
     billed = read([write(tmp_path / "b.csv", bills.aws_rows(used))], WANTED)
     other = ("launch-1", 1)
-    leased = {key: Leased("x", "", NOVEMBER_9, NOVEMBER_9 + 3600) for key in (KEY, other)}
+    leased = {key: LeasedMachine("x", "", NOVEMBER_9, NOVEMBER_9 + 3600) for key in (KEY, other)}
     one, ten = Money(Decimal(1), "USD"), Money(Decimal(10), "USD")
     for known, ratio in ((ten, 1.0), (None, None)):
-        estimates = [Estimated(KEY, Kind.MACHINE, one), Estimated(other, Kind.MACHINE, known)]
+        estimates = [EstimatedCost(KEY, Kind.MACHINE, one), EstimatedCost(other, Kind.MACHINE, known)]
         (total,) = reconcile_bill(billed, estimates, leased, NOVEMBER_9 + DAY_S).totals
         assert total.used == 11
         assert (total.ratio, total.difference) == (ratio, None if ratio is None else 0)

@@ -130,7 +130,7 @@ def _badly(monkeypatch: pytest.MonkeyPatch, answer: Answer, **how: float) -> str
 
 
 def test_a_slow_answer_ends_at_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "said nothing for 0.2 s" in _badly(monkeypatch, Answer(body=b"{}", delay_s=1.0), idle_s=0.2)
+    assert "sent nothing for 0.2 s" in _badly(monkeypatch, Answer(body=b"{}", delay_s=1.0), idle_s=0.2)
 
 
 @pytest.mark.parametrize(

@@ -72,14 +72,14 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
     "no minimum and no steps": (metering, "paid_s", lambda found: found * Decimal("0.5")),
     "no addresses": (parts, "_address", lambda found: []),
     "no disks": (parts, "_disks", lambda found: ()),
-    "no traffic": (parts, "_sent", lambda found: ()),
-    "no fee of a region": (parts, "_fee", lambda found: []),
+    "no traffic": (parts, "_traffic", lambda found: ()),
+    "no fee of a region": (parts, "_worst_fee", lambda found: []),
     "a spot machine is counted at half": (parts, "_machine", _spot_at_half),
     "a spot price without a maximum is said to be bound": (quote, "_spot_notes", lambda found: []),
-    "a start is free": (parts, "_lease", lambda found: found[:1]),
+    "a start is free": (parts, "_worst_periods", lambda found: found[:1]),
     "a month's free part is counted on": (metering, "_spread", None),
-    "the guard counts machines alone": (lives, "quoted", _no_extra),
-    "support is free": (lives, "quoted", lambda found: replace(found, terms=NO_TERMS)),
+    "the guard counts machines alone": (lives, "with_quote", _no_extra),
+    "support is free": (lives, "with_quote", lambda found: replace(found, terms=NO_TERMS)),
 }
 
 
@@ -90,8 +90,8 @@ def test_the_bills_notice(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if change is None:
         monkeypatch.setattr(where, name, lambda quantity, had, rate, *, worst: graduated(quantity, had, rate.rows))
     elif mutant == "support is free":  # the market still bills what the study's terms say
-        before = lives.beside_of
-        monkeypatch.setattr(lives, "beside_of", lambda plan: before(replace(plan, terms=NO_TERMS)))
+        before = lives.extra_costs_of
+        monkeypatch.setattr(lives, "extra_costs_of", lambda plan: before(replace(plan, terms=NO_TERMS)))
     else:
         _once(monkeypatch, where, name, change)
     seeds = range(SEED * 1_000_003, SEED * 1_000_003 + 400)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from cloudcmp.cost.account_pricing import break_even, describe
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import Sustained, sustained_hours
-from cloudcmp.cost.rates import given as told_rate
+from cloudcmp.cost.rates import hourly_rate
 from cloudcmp.cost.rules import shares_of, sustained
 from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.offering import Billing, Price
@@ -87,7 +87,7 @@ def test_a_commitment_is_set_against_what_long_use_costs(hourly: Decimal, used: 
 
 @pytest.mark.parametrize(("source", "shares"), [("a list", THIRTY), ("study file", ()), ("imported", ())])
 def test_a_price_that_people_tell_stands_as_it_is(source: str, shares: tuple[Decimal, ...]) -> None:
-    assert told_rate(Price(HOUR, "USD", source), ran(1)).monthly == shares
+    assert hourly_rate(Price(HOUR, "USD", source), ran(1)).monthly == shares
 
 
 def test_in_words() -> None:

@@ -26,7 +26,7 @@ LIST = PriceList("aws", "test list", "fetched", NOW, "USD", "a" * 64, ())
 NOT_SOLD = "it is not sold in this region by the list of 2026-11-22 (test list)"
 TWO = "SKU S1: it is listed at 2 prices: 0.1 USD for a h, 0.2 USD for a h"
 FETCH = "cloudcmp fetch aws --region eu"
-LICENCE = "no list tells what windows on shared machines costs beside its parts"
+LICENCE = "no list has the price of windows on shared machines"
 
 
 @pytest.fixture
@@ -69,15 +69,15 @@ def test_a_list_that_nobody_can_fetch_is_named_as_a_file(book: PriceBook) -> Non
         ([replace(ROW, unit=Unit.GIB)], "SKU S1: GiB is no unit that it is rented by"),
         ([replace(ROW, starts=date(2027, 1, 1))], "SKU S1: its price holds from 2027-01-01 on, after today"),
         ([replace(ROW, system="windows")], "SKU unknown: it is listed only as windows on-demand shared"),
-        ([replace(ROW, purchase=Purchase.SPOT)], "SKU unknown: no list at hand tells prices on-demand there"),
+        ([replace(ROW, purchase=Purchase.SPOT)], "SKU unknown: no list at hand has on-demand prices there"),
         ([replace(ROW, tenancy="dedicated")], "SKU unknown: it is listed only as linux on-demand dedicated"),
         ([replace(ROW, name="other")], f"SKU unknown: {NOT_SOLD}"),
         ([replace(ROW, region="us")], f"SKU unknown: no price list at hand covers it there: {FETCH}"),
         ([], f"SKU unknown: no price list is at hand: {FETCH}"),
         ([replace(ROW, tier_from=Decimal(100))], "SKU S1: its price holds from 100 on only"),
         ([replace(ROW, tier_until=Decimal(100))], "SKU S1: its price holds up to 100 only"),
-        ([replace(ROW, upfront=Decimal(5))], "SKU S1: 5 USD more are paid at the beginning"),
-        ([replace(ROW, amount=Decimal(0), upfront=Decimal(5))], "SKU S1: what is paid by the hour alone is nothing"),
+        ([replace(ROW, upfront=Decimal(5))], "SKU S1: 5 USD more are paid upfront"),
+        ([replace(ROW, amount=Decimal(0), upfront=Decimal(5))], "SKU S1: its hourly price is zero"),
     ],
 )  # fmt: skip
 def test_why_a_price_is_unknown(book: PriceBook, rows: list[PriceRow], why: str) -> None:
@@ -191,7 +191,7 @@ def test_google_machines_are_the_sum_of_their_parts(book: PriceBook) -> None:
     assert told("n2-custom-4-8192") == 4 * Decimal("0.06") + 8 * Decimal("0.008")
     assert told("n2-custom-2-20480-ext") == 2 * Decimal("0.06") + 16 * Decimal("0.008") + 4 * Decimal("0.01")
     assert told("n2-standard-4", system="windows") == LICENCE
-    assert told("n2-custom-2-20480") == "its name does not tell of which processors and memory it is billed"
+    assert told("n2-custom-2-20480") == "its name does not show its billed processors and memory"
     assert told("c3-standard-4") == NOT_SOLD
 
 
@@ -211,10 +211,10 @@ def amazon(book: PriceBook) -> Lookup:
         (Volume("gp3", 100 * 2**30, 6000), "27.52"),
         (Volume("gp3", 1), "0.0952"),
         (Volume("io2", 100 * 2**30, 40000), "2947.70"),  # 14.9 + 32000 x 0.078 + 8000 x 0.0546
-        (Volume("io2", 100 * 2**30), "it is billed by its rate, which is not said: write iops"),
+        (Volume("io2", 100 * 2**30), "it is billed by its rate, which is not given: write iops"),
         (Volume("standard", 100 * 2**30), "it is billed by the operation as well"),
         (Volume("gp9", 2**30), NOT_SOLD),
-        (Volume("gp3"), "its size is not said"),
+        (Volume("gp3"), "its size is unknown"),
     ],
 )
 def test_volumes_cost_their_size_and_their_rate(amazon: Lookup, volume: Volume, month: str) -> None:
@@ -291,7 +291,7 @@ def test_a_rate_in_doubt_in_a_list_of_its_own_counts_too(book: PriceBook) -> Non
     [
         ({"tier_until": Decimal(100)}, "its price holds up to 100 only"),
         ({"tier_from": Decimal(1000)}, "its price holds from 1000 on only"),
-        ({"upfront": Decimal(50)}, "50 USD more are paid at the beginning"),
+        ({"upfront": Decimal(50)}, "50 USD more are paid upfront"),
         ({"tier_until": Decimal(500)}, ""),
     ],
 )

@@ -8,9 +8,9 @@ import pytest
 from tests.plan.clouds import planned
 
 from cloudcmp.app.plan import billing_of
-from cloudcmp.cost import told_terms
-from cloudcmp.cost.parts import with_beside
-from cloudcmp.cost.quote import Market, quoted
+from cloudcmp.cost import describe_terms
+from cloudcmp.cost.parts import with_extra_prices
+from cloudcmp.cost.quote import Market, with_quote
 from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.offering import Billing, Price, Volume
 from cloudcmp.model.plan import hourly_cost, unit_cost
@@ -55,8 +55,8 @@ def test_terms_stand_beside_the_list_price() -> None:
     assert half.quote.with_terms is not None
     assert plain.quote.expected_cost is not None
     assert abs(2 * half.quote.with_terms.amount - plain.quote.expected_cost.amount) < Decimal("0.00001")
-    assert told_terms(half).startswith("with your terms: ")
-    assert told_terms(plain) == ""
+    assert describe_terms(half).startswith("with your terms: ")
+    assert describe_terms(plain) == ""
 
 
 def test_an_account_in_another_currency_gets_no_quote_and_is_told_why() -> None:
@@ -67,7 +67,7 @@ def test_an_account_in_another_currency_gets_no_quote_and_is_told_why() -> None:
     )
     credit = planned(ONE, WORK, "terms: {credits: [{money: 5 EUR}]}", rate_of=listed)
     assert credit.quote.expected_cost is not None
-    assert told_terms(credit) == "with your terms: unknown (it is in EUR, the bill in USD)"
+    assert describe_terms(credit) == "with your terms: unknown (it is in EUR, the bill in USD)"
 
 
 def test_a_credit_that_ends_before_the_study_pays_nothing() -> None:
@@ -118,15 +118,15 @@ def test_each_of_several_commitments_covers_its_own_machines() -> None:
 
 
 def test_support_is_in_the_worst_case_and_in_what_the_guard_holds() -> None:
-    from cloudcmp.execute.spending import beside_of
+    from cloudcmp.execute.spending import extra_costs_of
 
     terms = "terms: {support: [{provider: aws, minimum: 29 USD, spend: 5000 USD, shares: [{share: 10 %}]}]}"
     plan, plain = planned(ONE, WORK, terms, rate_of=listed), planned(ONE, WORK, rate_of=listed)
     assert plan.quote.worst_cost is not None
     assert plain.quote.worst_cost is not None
     assert abs(plan.quote.worst_cost.amount / plain.quote.worst_cost.amount - Decimal("1.1")) < Decimal("0.0001")
-    assert beside_of(plan).on_top(Decimal(100)) == 10
-    first, second, other = (beside_of(plan).of(slot) for slot in ("launch-0", "launch-0.2", "none"))
+    assert extra_costs_of(plan).on_top(Decimal(100)) == 10
+    first, second, other = (extra_costs_of(plan).of_slot(slot) for slot in ("launch-0", "launch-0.2", "none"))
     assert first.fixed > second.fixed == other.fixed == 0  # what a launch sends is its first machine's
     assert first.timed == second.timed
 
@@ -144,13 +144,13 @@ def test_a_disk_that_is_billed_by_more_than_its_size_has_no_price_by_its_size(it
     disk = Volume("fast", 100 * 2**30)
     plan = planned(ONE, WORK, rate_of=listed)
     bare = replace(plan.candidates[0], volume=disk)
-    assert unit_cost(with_beside(bare, Billing(), listed)) != unit_cost(bare)
-    assert with_beside(bare, Billing(), both).volume == disk
+    assert unit_cost(with_extra_prices(bare, Billing(), listed)) != unit_cost(bare)
+    assert with_extra_prices(bare, Billing(), both).volume == disk
     assert "no cost counts the price of a volume: fast 100 GiB" in planned(ONE, WORK, rate_of=both).quote.notes
     under = Billing(root=disk)  # nor has the disk that is counted under the system
     diskless = replace(bare, volume=None)
-    assert with_beside(diskless, under, listed).beside is not None
-    assert with_beside(diskless, under, both).beside is None
+    assert with_extra_prices(diskless, under, listed).beside is not None
+    assert with_extra_prices(diskless, under, both).beside is None
 
 
 def test_what_comes_after_some_free_operations_leaves_the_size_its_price() -> None:
@@ -164,7 +164,7 @@ def test_currencies_are_never_added() -> None:
     euros = replace(plan.candidates[0], volume=Volume("fast", 2**30, price=Price(Decimal("0.05"), "EUR", "study file")))
     assert unit_cost(euros) is None
     assert hourly_cost(euros) is None
-    found = quoted(replace(plan, candidates=(euros,)), Market(rate_of=listed)).quote
+    found = with_quote(replace(plan, candidates=(euros,)), Market(rate_of=listed)).quote
     assert (found.expected_cost, found.worst_cost) == (None, None)
     assert any("volume fast" in note and "EUR" in note for note in found.notes)
 
@@ -174,7 +174,7 @@ def test_what_comes_with_a_machine_is_as_old_as_its_oldest_part() -> None:
     billing = Billing(beside=Price(Decimal("0.005"), "USD", "an address", old, how="bundled"), root=Volume("x", 2**33))
     plan = planned("[{provider: aws, region: eu, offering: large}]")
     dated = lambda use: replace(listed(use), dated=new)  # noqa: E731
-    beside = with_beside(plan.candidates[0], billing, dated).beside
+    beside = with_extra_prices(plan.candidates[0], billing, dated).beside
     assert beside is not None
     assert (beside.as_of, beside.how) == (old, "bundled")
 

@@ -67,16 +67,16 @@ HOUR = PriceRow("aws", "eu", Item.INSTANCE, "x", Decimal("0.03"), "USD", Unit.HO
 def test_an_hour_s_price_that_is_not_all_that_is_paid_is_unknown() -> None:
     reserved = replace(HOUR, purchase=Purchase.RESERVED, term_months=12, upfront=Decimal(334))
     use = replace(HELD, purchase=Purchase.RESERVED, term_months=12)
-    assert total(use, reserved) == "334 USD more are paid at the beginning"
+    assert total(use, reserved) == "334 USD more are paid upfront"
     assert total(use, replace(reserved, upfront=Decimal(0))) == Decimal("0.03")
     assert total(HELD, replace(HOUR, least=Decimal(100))) == "at least 100 h of it are billed"
 
 
 @pytest.mark.parametrize("size", ["NaN", "Infinity", "-1"])
 def test_what_cannot_be_used_costs_nothing_that_is_known(size: str) -> None:
-    assert total(replace(GIB_SENT, size=Decimal(size)), SENT) == "so much of it cannot be used"
-    assert total(replace(HELD, periods_s=(Decimal(size),)), HOUR) == "so long can nothing be used"
-    assert total(replace(HELD, count=-1), HOUR) == "so much of it cannot be used"
+    assert total(replace(GIB_SENT, size=Decimal(size)), SENT) == "its quantity is negative or infinite"
+    assert total(replace(HELD, periods_s=(Decimal(size),)), HOUR) == "its duration is negative or infinite"
+    assert total(replace(HELD, count=-1), HOUR) == "its quantity is negative or infinite"
 
 
 def test_a_gp3_volume_brings_125_mib_a_second() -> None:

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from cloudcmp import plan, study
-from cloudcmp.cost.quote import Market, quoted
+from cloudcmp.cost.quote import Market, with_quote
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.study import Study
@@ -70,4 +70,4 @@ def planned(candidates: str = TWO, probes: str = "[{probe: fma}]", rest: str = "
     how = {"start_at": MONDAY, "offerings_of": offerings_of, "host_of": host_of} | how
     market = Market(**{name: how.pop(name) for name in ("billing_of", "rate_of", "on_day") if name in how},
                     **({"free": how["free"]} if "free" in how else {}))  # fmt: skip
-    return quoted(plan.make(study_of(candidates, probes, rest), **how), market)
+    return with_quote(plan.make(study_of(candidates, probes, rest), **how), market)

@@ -206,5 +206,5 @@ def test_what_nobody_bills_leaves_the_cost_of_the_rest_known() -> None:
     assert planned(mixed).quote.worst_cost is None
     free = planned(mixed, free=lambda one: one.runner == "azure").quote
     assert free.worst_cost == paid
-    assert "the cost leaves out azure/eu/own: without a price, and billed by nobody" in free.notes
+    assert "the cost leaves out azure/eu/own: they have no price, and nobody bills them" in free.notes
     assert planned("[{provider: azure, region: eu, offering: own}]", free=lambda _: True).quote.worst_cost is None

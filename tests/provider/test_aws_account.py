@@ -56,7 +56,7 @@ def test_a_cloud_that_does_not_tell_its_account_any_more_is_the_same_place(
     one.faults = Faults(denied=frozenset({"DescribeSecurityGroups"}))
     driver = provider("ec2")
     assert asyncio.run(driver.account()) == f"untold at {one.url}"
-    asyncio.run(accounts.own(driver))
+    asyncio.run(accounts.check_account(driver))
     asyncio.run(accounts.confirm(driver))
 
 

@@ -122,7 +122,7 @@ def test_p12_whole_hours_are_counted_where_it_is_not_known_how_an_image_is_bille
     assert (hours % 1 < Decimal("0.0001")) is hourly
     assert (plan.quote.worst_cost.amount > by_the_second.quote.worst_cost.amount) is hourly
     assert (plan.quote.expected_cost.amount > by_the_second.quote.expected_cost.amount) is hourly
-    assert any(f"by the hour begun, for how its image is billed is not known: {one.id}" in note
+    assert any(f"by the hour begun, because the billing of its image is unknown: {one.id}" in note
                for note in plan.quote.notes) is hourly  # fmt: skip
     assert request_for(provider(), one, plan.trials, ("launch-0",)).hourly is hourly
 

@@ -24,10 +24,10 @@ OPTION = "Placement.AvailabilityZone"
 def launch(driver, *, one_zone, count=3, give_up_s=0.5):
     """Ask for the machines of a launch, Windows ones, which need no login; nothing answers at their doors."""
     ledger = Ledger(MemoryJournal(), STUDY, WallTime())
-    ways = Connector(WallTime(), None, None, new_key(), poll_s=0.02, give_up_s=give_up_s)
-    office = ProvisionContext(ledger, ways, Keys(new_key, lambda *_: ""))
+    connector = Connector(WallTime(), None, None, new_key(), poll_s=0.02, give_up_s=give_up_s)
+    context = ProvisionContext(ledger, connector, Keys(new_key, lambda *_: ""))
     machines = set_up(
-        office, driver, candidate(os="windows", allow="192.0.2.7/32"), Launch(0, 0, 0, None, 0.0, 1), 600.0, [], count,
+        context, driver, candidate(os="windows", allow="192.0.2.7/32"), Launch(0, 0, 0, None, 0.0, 1), 600.0, [], count,
         one_zone=one_zone,
     )  # fmt: skip
     return ledger, machines
@@ -46,8 +46,10 @@ def test_the_second_machine_is_asked_for_where_the_first_one_is(cloud, lag_s):
         ledger, machines = launch(provider(), one_zone=True, give_up_s=0.5 + 10 * lag_s)
         with pytest.raises(Exception, match="cannot be reached"):
             await machines
-        ways = Connector(WallTime(), None, None, new_key(), poll_s=0.02)
-        return await zones_of(ways, provider(), [one for one in ledger.leases() if one.kind == "instance"], needed=True)
+        connector = Connector(WallTime(), None, None, new_key(), poll_s=0.02)
+        return await zones_of(
+            connector, provider(), [one for one in ledger.leases() if one.kind == "instance"], needed=True
+        )
 
     first, *others = asyncio.run(walk())
     assert others == [first, first]
@@ -76,8 +78,8 @@ def test_where_the_first_one_is_refused_no_other_is_asked_for(cloud):
 
 def test_what_has_no_zones_tells_none(plans):
     lease = Lease("launch-0", 1, LeaseState.LIVE, "simulated", "nimbus", "instance", "n", "t", "id", None)
-    ways = Connector(WallTime(), None, None, new_key())
-    assert asyncio.run(zones_of(ways, plans.simulated(plans.candidate()), [lease], needed=True)) == ()
+    connector = Connector(WallTime(), None, None, new_key())
+    assert asyncio.run(zones_of(connector, plans.simulated(plans.candidate()), [lease], needed=True)) == ()
 
 
 def test_a_machine_tells_its_zone(cloud):

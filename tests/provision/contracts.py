@@ -13,7 +13,7 @@ from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.time import WallTime
 from cloudcmp.provision import Ledger, Patience
-from cloudcmp.provision.contract import TESTED, Held, differences, hold
+from cloudcmp.provision.contract import TESTED, ContractResult, differences, run_contract
 from cloudcmp.provision.contract_run import LAUNCHES, ContractRun
 from cloudcmp.provision.pace import Pace, Tempo
 
@@ -41,9 +41,9 @@ def stage(driver: Provider, wanted: Candidate, study: str = "study-a") -> Contra
     return ContractRun(office, driver, wanted, launches, 600.0, PATIENCE, _ALLOWED)
 
 
-def held(driver: Provider, wanted: Candidate, study: str = "study-a") -> Held:
+def held(driver: Provider, wanted: Candidate, study: str = "study-a") -> ContractResult:
     """What comes of the contract on one provider."""
-    return asyncio.run(hold(stage(driver, wanted, study)))
+    return asyncio.run(run_contract(stage(driver, wanted, study)))
 
 
 def of(name: str, wanted: Candidate) -> Candidate:
@@ -51,7 +51,7 @@ def of(name: str, wanted: Candidate) -> Candidate:
     return replace(wanted, runner=name, offering=replace(wanted.offering, provider=name))
 
 
-def is_as_said(name: str, found: Held, cloud: Standing[Any]) -> None:
+def is_as_said(name: str, found: ContractResult, cloud: Standing[Any]) -> None:
     """What came of it is what is said of the provider, in both directions, and nothing is left."""
     assert differences(name, found.rulings) == ()
     assert {one.clause for one in found.rulings if one.holds is False} == set(TESTED[name].broken)

@@ -16,10 +16,10 @@ from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, LeaseEvent, Le
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provision import Ledger, Part, destruction, lifecycle, release_all, slot_of
-from cloudcmp.provision.budget import Ask, Guard
+from cloudcmp.provision.budget import BudgetRequest, Guard
 from cloudcmp.provision.ledger import in_order_of_ending
 from cloudcmp.provision.ledger_cost import terms_of
-from cloudcmp.provision.lifecycle import acquire, release, release_before
+from cloudcmp.provision.lifecycle import acquire, release, release_earlier
 from cloudcmp.provision.ownership import token_of
 from cloudcmp.provision.pace import Pace
 from cloudcmp.units import Money
@@ -64,10 +64,10 @@ class Controller:
         """One launch as a study carries it out: what stands beneath, machines, work, and the end of all."""
         slots = tuple(slot_of(launch, Part(number=n + 1)) for n in range(candidate.count))
         try:
-            await release_before(self.ledger, self.provider, launch)
+            await release_earlier(self.ledger, self.provider, self.ledger.open_of(launch))
             price = candidate.offering.price
             assert price is not None
-            ask = Ask(
+            ask = BudgetRequest(
                 self.provider.name, candidate.id, price.amount_per_hour, price.currency, ttl_s, 0.4 * ttl_s, slots
             )
             ttl_s = self.guard.allow(ask)
@@ -77,7 +77,7 @@ class Controller:
                     await acquire(self.ledger, self.provider, candidate, launch, ttl_s, part=part)
             await self._work(0.5 * ttl_s)
         finally:
-            self.guard.let_go(slots)
+            self.guard.withdraw(slots)
             if not self.provider.dead:
                 for lease in in_order_of_ending(self.ledger.open_of(launch)):
                     await release(self.ledger, self.provider, lease)

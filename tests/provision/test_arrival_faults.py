@@ -87,11 +87,11 @@ async def connected(endpoint, within_s):
     return Line()
 
 
-def arrived(looks, market="on-demand", system="windows", **ways):
+def arrived(looks, market="on-demand", system="windows", **settings):
     time = VirtualTime(START)
     far = Far(looks, time)
     watch = far.watch = Stopwatch(time)
-    how = replace(Connector(time, dialled, None, KeyPair("", "")), **ways)
+    how = replace(Connector(time, dialled, None, KeyPair("", "")), **settings)
     windows = replace(candidate_with(Faults()), runner="far", options=(("market", market), ("os", system)))
     line = asyncio.run(arrive(how, far, LEASE, windows, Launch(0, 0, 0, None, 0.0, 1), watch, 600.0)).timeline
     return far, line
@@ -181,9 +181,9 @@ def test_p35_all_machines_of_a_batch_are_timed_from_the_first_request(refuses):
     time = VirtualTime(START)
     far = Far([UP], time, refuses=refuses)
     windows = replace(candidate_with(Faults()), runner="far", options=(("os", "windows"),))
-    ways = Connector(time, dialled, None, KeyPair("", ""), poll_s=1.0)
+    connector = Connector(time, dialled, None, KeyPair("", ""), poll_s=1.0)
     ledger = Ledger(MemoryJournal(), "study-a", time, pace=Pace(time, lambda: 1.0))
-    office = ProvisionContext(ledger, ways, Keys(lambda: KeyPair("", ""), lambda *_: ""))
+    office = ProvisionContext(ledger, connector, Keys(lambda: KeyPair("", ""), lambda *_: ""))
     watches, seen = [], []
 
     async def look(handle):

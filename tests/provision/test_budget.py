@@ -14,8 +14,8 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, LeaseEvent, LeaseNote, Leas
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Safeguard
-from cloudcmp.provision.budget import Ask, Guard, Limits
-from cloudcmp.provision.ledger_cost import Charge, charges, committed, spent, terms_of
+from cloudcmp.provision.budget import BudgetRequest, Guard, Limits
+from cloudcmp.provision.ledger_cost import Charge, accrued_cost, charges, committed_cost, terms_of
 from cloudcmp.provision.prices import FRESH_DAYS, price_to_create
 from cloudcmp.units import Money
 
@@ -77,8 +77,8 @@ def ask_for(
     slots: tuple[str, ...] = ("a",),
     currency: str | None = "USD",
     provider: str = "aws",
-) -> Ask:
-    return Ask(provider, "aws/eu/small", price, currency, ttl_s, shortest_s, slots)
+) -> BudgetRequest:
+    return BudgetRequest(provider, "aws/eu/small", price, currency, ttl_s, shortest_s, slots)
 
 
 def guard_of(
@@ -94,15 +94,15 @@ def guard_of(
 
 def test_a_machine_costs_what_it_was_there_for_and_at_worst_its_whole_life() -> None:
     found = charges(life("a", Decimal("3.6"), HOUR), 100.0)
-    assert spent(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.1"), "USD")
-    assert committed(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("3.6"), "USD")
-    assert spent(found, {"aws": BY_HOUR}, "USD") == Money(Decimal("3.6"), "USD")
+    assert accrued_cost(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.1"), "USD")
+    assert committed_cost(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("3.6"), "USD")
+    assert accrued_cost(found, {"aws": BY_HOUR}, "USD") == Money(Decimal("3.6"), "USD")
 
 
 def test_one_that_is_gone_costs_until_it_was_seen_gone_and_no_more() -> None:
     found = charges(life("a", Decimal("3.6"), HOUR, until=200.0), 1e6)
-    assert spent(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.2"), "USD")
-    assert committed(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.2"), "USD")
+    assert accrued_cost(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.2"), "USD")
+    assert committed_cost(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.2"), "USD")
 
 
 def after_a_weekend(*seen_at: float) -> tuple[Charge, ...]:
@@ -114,19 +114,19 @@ def after_a_weekend(*seen_at: float) -> tuple[Charge, ...]:
 
 def test_one_that_ended_by_itself_while_nobody_looked_costs_its_time_to_live_and_the_slack() -> None:
     terms = {"aws": replace(BY_SECOND, ends=True)}
-    assert spent(after_a_weekend(), terms, "USD") == Money(Decimal("3.6") + Decimal("0.001") * 360, "USD")
-    assert committed(after_a_weekend(), terms, "USD") == spent(after_a_weekend(), terms, "USD")
+    assert accrued_cost(after_a_weekend(), terms, "USD") == Money(Decimal("3.6") + Decimal("0.001") * 360, "USD")
+    assert committed_cost(after_a_weekend(), terms, "USD") == accrued_cost(after_a_weekend(), terms, "USD")
 
 
 def test_one_that_was_seen_after_its_time_to_live_costs_until_it_was_seen_gone() -> None:
     terms = {"aws": replace(BY_SECOND, ends=True)}
-    assert spent(after_a_weekend(2 * HOUR), terms, "USD") == Money(Decimal("3.6") * 65, "USD")
+    assert accrued_cost(after_a_weekend(2 * HOUR), terms, "USD") == Money(Decimal("3.6") * 65, "USD")
 
 
 def test_so_does_one_that_nothing_ends_and_one_that_is_not_seen_gone_yet() -> None:
-    assert spent(after_a_weekend(), {"aws": BY_SECOND}, "USD") == Money(Decimal("3.6") * 65, "USD")
+    assert accrued_cost(after_a_weekend(), {"aws": BY_SECOND}, "USD") == Money(Decimal("3.6") * 65, "USD")
     found = charges(life("a", Decimal("3.6"), HOUR), 65 * HOUR)
-    assert spent(found, {"aws": replace(BY_SECOND, ends=True)}, "USD") == Money(Decimal("3.6") * 65, "USD")
+    assert accrued_cost(found, {"aws": replace(BY_SECOND, ends=True)}, "USD") == Money(Decimal("3.6") * 65, "USD")
 
 
 @pytest.mark.parametrize("holds", [True, False])
@@ -137,14 +137,14 @@ def test_whether_machines_end_by_themselves_is_what_their_provider_promises(hold
 
 def test_one_that_outlives_its_time_goes_on_costing() -> None:
     found = charges(life("a", Decimal("3.6"), 100.0), 7200.0)
-    assert committed(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("7.2"), "USD")
+    assert committed_cost(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("7.2"), "USD")
 
 
 def test_a_lost_answer_counts_and_a_refusal_does_not() -> None:
     lost = [row("a", LeaseEvent.INTENT, 0.0, Decimal(1), HOUR), row("a", LeaseEvent.INDETERMINATE, 1.0)]
     refused = [row("b", LeaseEvent.INTENT, 0.0, Decimal(1), HOUR), row("b", LeaseEvent.REFUSED, 1.0)]
-    assert committed(charges(lost, 5.0), {"aws": BY_SECOND}, "USD") == Money(Decimal(1), "USD")
-    assert committed(charges(refused, 5.0), {"aws": BY_SECOND}, "USD") == Money(Decimal(0), "USD")
+    assert committed_cost(charges(lost, 5.0), {"aws": BY_SECOND}, "USD") == Money(Decimal(1), "USD")
+    assert committed_cost(charges(refused, 5.0), {"aws": BY_SECOND}, "USD") == Money(Decimal(0), "USD")
 
 
 def test_firewalls_cost_nothing() -> None:
@@ -155,12 +155,17 @@ def test_firewalls_cost_nothing() -> None:
 def test_a_second_machine_of_a_lease_costs_as_the_first_one_since_it_was_asked_for() -> None:
     stray = row("stray-i-2", LeaseEvent.DELETE_ASKED, 500.0, attempt=0, token="token-a")
     found = charges([*life("a", Decimal("3.6"), HOUR, until=100.0), stray], 600.0)
-    assert spent(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.7"), "USD")
+    assert accrued_cost(found, {"aws": BY_SECOND}, "USD") == Money(Decimal("0.7"), "USD")
 
 
 def test_what_is_not_billed_has_no_spend_and_says_so() -> None:
     spend = Guard(Money(Decimal(1), "USD"), {}, lambda number: life("a", Decimal(1), HOUR)[number:], Moment()).spend()
-    assert (spend.accrued, spend.committed, spend.level, spend.note) == (None, None, "ok", "nothing here is billed")
+    assert (spend.accrued, spend.committed, spend.level, spend.note) == (
+        None,
+        None,
+        "ok",
+        "nothing here is billed",
+    )
 
 
 @given(st.lists(st.tuples(PRICES, TIMES, st.booleans()), max_size=6), PRICES, TIMES, BILLINGS, st.floats(0, 1e6))
@@ -168,9 +173,9 @@ def test_more_machines_never_commit_less(
     some: list[tuple[Decimal, float, bool]], price: Decimal, ttl_s: float, billing: Billing, now: float
 ) -> None:
     rows = [r for n, (p, t, over) in enumerate(some) for r in life(f"s{n}", p, t, until=t / 2 if over else None)]
-    before = committed(charges(rows, now), {"aws": billing}, "USD")
-    after = committed(charges([*rows, *life("new", price, ttl_s)], now), {"aws": billing}, "USD")
-    accrued = spent(charges(rows, now), {"aws": billing}, "USD")
+    before = committed_cost(charges(rows, now), {"aws": billing}, "USD")
+    after = committed_cost(charges([*rows, *life("new", price, ttl_s)], now), {"aws": billing}, "USD")
+    accrued = accrued_cost(charges(rows, now), {"aws": billing}, "USD")
     assert before is not None
     assert after is not None
     assert accrued is not None
@@ -197,7 +202,7 @@ def test_p12_what_is_allowed_never_commits_more_than_the_budget(
     moment.wall = 10.0
     guard = guard_of(str(budget), rows, billing, moment)
     slots = tuple(f"new-{n}" for n in range(machines))
-    before = committed(charges(rows, 10.0), {"aws": billing}, "USD")
+    before = committed_cost(charges(rows, 10.0), {"aws": billing}, "USD")
     assert before is not None
     try:
         allowed_s = guard.allow(ask_for(price, ttl_s, shortest_s=share * ttl_s, slots=slots))
@@ -207,12 +212,12 @@ def test_p12_what_is_allowed_never_commits_more_than_the_budget(
         return
     assert share * ttl_s <= allowed_s <= ttl_s
     grown = [*rows, *(r for slot in slots for r in life(slot, price, allowed_s, at=10.0))]
-    after = committed(charges(grown, 10.0), {"aws": billing}, "USD")
+    after = committed_cost(charges(grown, 10.0), {"aws": billing}, "USD")
     assert after is not None
     assert after.amount <= budget
     # It was not shortened without need: one step more does not fit.
     longer = [*rows, *(r for slot in slots for r in life(slot, price, allowed_s + 2 * billing.step_s + 2, at=10.0))]
-    beyond = committed(charges(longer, 10.0), {"aws": billing}, "USD")
+    beyond = committed_cost(charges(longer, 10.0), {"aws": billing}, "USD")
     assert beyond is not None
     assert allowed_s == ttl_s or beyond.amount > budget
 
@@ -241,7 +246,7 @@ def test_launches_side_by_side_do_not_share_the_same_money() -> None:
     rows += life("a", Decimal(1), HOUR, at=Moment().now())  # its intent counts in place of what was held for it
     with pytest.raises(BudgetSpent):
         guard.allow(ask_for(slots=("c",)))
-    guard.let_go(("b",))
+    guard.withdraw(("b",))
     assert guard.allow(ask_for(slots=("c",))) == 1800.0
 
 
@@ -287,18 +292,18 @@ def test_caps_on_machines(limits: dict[str, int], rows: list[LeaseRow], what: st
 
 def test_the_bytes_of_a_study_are_shared_out_among_the_trials_that_run() -> None:
     guard = guard_of(None, [], traffic_bytes=100)
-    assert guard.hold_traffic("a", 60) == 60
-    assert guard.hold_traffic("b", 60) is None  # until the first has told what it sent
-    assert guard.hold_traffic("c", 40) == 40
+    assert guard.reserve_traffic("a", 60) == 60
+    assert guard.reserve_traffic("b", 60) is None  # until the first has told what it sent
+    assert guard.reserve_traffic("c", 40) == 40
     guard.settle_traffic(60, 10)
-    assert guard.hold_traffic("b", 60) is None
+    assert guard.reserve_traffic("b", 60) is None
     guard.settle_traffic(40, 40)
     assert guard.traffic_bytes == 50
-    assert guard.hold_traffic("b", 60) == 50  # nobody else is there to wait for
+    assert guard.reserve_traffic("b", 60) == 50  # nobody else is there to wait for
     guard.settle_traffic(50, 50)
     with pytest.raises(BudgetSpent, match="the cap on traffic is 100 bytes, 100 are counted"):
-        guard.hold_traffic("b", 1)
-    assert guard_of(None, []).hold_traffic("a", 60) == 60
+        guard.reserve_traffic("b", 1)
+    assert guard_of(None, []).reserve_traffic("a", 60) == 60
 
 
 @given(st.lists(st.tuples(st.integers(1, 80), st.floats(0, 1), st.booleans()), max_size=30))
@@ -310,7 +315,7 @@ def test_p15_trials_side_by_side_never_send_more_than_the_cap(asks: list[tuple[i
             sent += int(one * share)
             guard.settle_traffic(one, int(one * share))
         try:
-            allowed = guard.hold_traffic("a", most)
+            allowed = guard.reserve_traffic("a", most)
         except BudgetSpent:
             assert sent == 100
             continue

@@ -16,7 +16,7 @@ from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Launch
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, change_type, charges, committed, spent, terms_of
+from cloudcmp.provision import Ledger, accrued_cost, change_type, charges, committed_cost, terms_of
 from cloudcmp.store.ledger import fold
 from cloudcmp.units import Money
 
@@ -27,7 +27,7 @@ def test_one_of_which_it_is_not_known_that_it_ends_costs_until_it_is_seen_gone()
     """Whatever its provider promises of others."""
     terms = {"aws": replace(BY_SECOND, ends=True)}
     found = charges(life("a", Decimal("3.6"), HOUR, until=65 * HOUR, ends=False), 70 * HOUR)
-    assert spent(found, terms, "USD") == Money(Decimal("3.6") * 65, "USD")
+    assert accrued_cost(found, terms, "USD") == Money(Decimal("3.6") * 65, "USD")
 
 
 IMAGES = [
@@ -70,9 +70,9 @@ def test_p12_the_intent_says_whether_its_machine_is_counted_by_the_hour_begun(
     moment = intent.at + 1800.0
     found, terms = charges([replace(intent, at=moment - 1800.0)], moment), terms_of({"aws": aws})
     half_and_a_minute = Decimal("0.516667")  # in which its own timer ends it
-    assert committed(found, terms, "USD") == Money(Decimal(1) if hourly else half_and_a_minute, "USD")
+    assert committed_cost(found, terms, "USD") == Money(Decimal(1) if hourly else half_and_a_minute, "USD")
     again = replace(intent, event=LeaseEvent.CREATED, at=intent.at + 60.0, notes=AGAIN)
-    started = committed(charges([intent, again], moment), terms, "USD")
+    started = committed_cost(charges([intent, again], moment), terms, "USD")
     assert started is not None
     assert started.amount == (2 if hourly else Decimal("0.516667"))
 
@@ -95,15 +95,15 @@ def restarted(*at: float, until: float | None = None) -> list[Any]:
 @pytest.mark.parametrize(("at", "hours"), [((), 1), ((600.0,), 2), ((600.0, 900.0), 3)])
 def test_each_start_is_paid_anew_also_once_the_machine_is_gone(at: tuple[float, ...], hours: int) -> None:
     found = charges(restarted(*at, until=1800.0), 65 * HOUR)
-    assert spent(found, {"aws": BY_HOUR}, "USD") == Money(Decimal(hours), "USD")
-    assert spent(found, {"aws": BY_SECOND}, "USD") == spent(
+    assert accrued_cost(found, {"aws": BY_HOUR}, "USD") == Money(Decimal(hours), "USD")
+    assert accrued_cost(found, {"aws": BY_SECOND}, "USD") == accrued_cost(
         charges(life("a", Decimal(1), 2 * HOUR, until=1800.0 + 60 * len(at)), 65 * HOUR), {"aws": BY_SECOND}, "USD"
     )
 
 
 @pytest.mark.parametrize(("at", "hours"), [((), 2), ((600.0,), 2), ((600.0, 900.0), 3)])
 def test_what_its_time_to_live_counts_for_a_start_is_not_counted_twice(at: tuple[float, ...], hours: int) -> None:
-    assert committed(charges(restarted(*at), 1800.0), {"aws": BY_HOUR}, "USD") == Money(Decimal(hours), "USD")
+    assert committed_cost(charges(restarted(*at), 1800.0), {"aws": BY_HOUR}, "USD") == Money(Decimal(hours), "USD")
 
 
 class Types:

@@ -27,7 +27,7 @@ from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.provider.simulated import SimulatedProvider
 from cloudcmp.provider.time import VirtualTime
 from cloudcmp.provision import Ledger
-from cloudcmp.provision.contract import CLAUSES, TESTED, Held, Ruling, differences, hold
+from cloudcmp.provision.contract import CLAUSES, TESTED, ContractResult, Ruling, differences, run_contract
 from cloudcmp.provision.contract_run import LAUNCHES, ContractRun
 from cloudcmp.stats import histogram
 
@@ -193,12 +193,12 @@ class Fenced(Honest):
 
 def held(
     provider: Honest, say: Callable[[str], None] = lambda _: None, allow: str = ""
-) -> tuple[Held, dict[str, Ruling]]:
+) -> tuple[ContractResult, dict[str, Ruling]]:
     """What comes of the whole contract on one cloud."""
     ledger = Ledger(Journal(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 10.0 * index, index) for index in range(LAUNCHES)]
     stage = ContractRun(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0, allow=allow)
-    found = asyncio.run(hold(stage, say=say))
+    found = asyncio.run(run_contract(stage, say=say))
     return found, {one.clause: one for one in found.rulings}
 
 
@@ -206,8 +206,8 @@ def test_an_honest_provider_keeps_every_clause_that_can_be_told() -> None:
     provider = Honest()
     found, rulings = held(provider)
     assert [one.clause for one in found.rulings] == [clause.name for clause in CLAUSES]
-    assert {name for name, one in rulings.items() if one.holds is None} == set(TESTED["simulated"].untold)
-    assert all(one.holds for name, one in rulings.items() if name not in TESTED["simulated"].untold)
+    assert {name for name, one in rulings.items() if one.holds is None} == set(TESTED["simulated"].unknown)
+    assert all(one.holds for name, one in rulings.items() if name not in TESTED["simulated"].unknown)
     assert differences("simulated", found.rulings) == ()
     assert found.left == ()
     assert provider.holds == []
@@ -337,7 +337,7 @@ def test_every_intent_is_written_before_its_create() -> None:
     provider = Ordered()
     ledger = Ledger(Written(), "study-a", provider.time)
     launches = [Launch(index, 0, index, None, 0.0, index) for index in range(LAUNCHES)]
-    asyncio.run(hold(ContractRun(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
+    asyncio.run(run_contract(ContractRun(open_provisioning(ledger, [provider]), provider, CANDIDATE, launches, 1800.0)))
     creates = [line for line in order if line.startswith("create")]
     assert len(creates) == 3
     for line in creates:

@@ -76,10 +76,14 @@ def test_a_guest_of_this_host_knows_its_volume_by_the_serial_number():
 
 
 AMBIGUOUS = [
-    ({"xvdb": 20 * GIB, "xvdf": 20 * GIB}, {}, "cannot be told: /dev/xvdb of 20 GiB, /dev/xvdf of 20 GiB"),
-    ({"xvdb": 4 * GIB, "xvdf": 5 * GIB}, {}, "cannot be told"),
-    (M5D[0] | {"nvme3n1": 20 * GIB}, M5D[1] | {"nvme3n1": EBS}, "cannot be told"),
-    ({"nvme0n1": 8 * GIB, "nvme0n1p1": GIB, "nvme2n1": 70 * GIB}, {"nvme2n1": STORE}, "cannot be told"),
+    (
+        {"xvdb": 20 * GIB, "xvdf": 20 * GIB},
+        {},
+        "it is unclear which disk it is: /dev/xvdb of 20 GiB, /dev/xvdf of 20 GiB",
+    ),
+    ({"xvdb": 4 * GIB, "xvdf": 5 * GIB}, {}, "it is unclear which disk it is"),
+    (M5D[0] | {"nvme3n1": 20 * GIB}, M5D[1] | {"nvme3n1": EBS}, "it is unclear which disk it is"),
+    ({"nvme0n1": 8 * GIB, "nvme0n1p1": GIB, "nvme2n1": 70 * GIB}, {"nvme2n1": STORE}, "it is unclear which disk it is"),
     ({"vda": GIB, "vda1": GIB}, {}, "shows no disk of its own for it"),
 ]
 

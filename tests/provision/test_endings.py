@@ -17,7 +17,7 @@ from cloudcmp.errors import (
 )
 from cloudcmp.model.lease import LeaseEvent, LeaseNote, LeaseState
 from cloudcmp.provision import Accounts, Patience, release_all
-from cloudcmp.provision.lifecycle import acquire, release, release_before
+from cloudcmp.provision.lifecycle import acquire, release, release_earlier
 
 SHORT = Patience(grace_s=20.0, poll_s=5.0, give_up_s=30.0, settle_s=0.0)
 
@@ -80,7 +80,7 @@ def test_a_fault_of_whoever_asks_stays_one(
     for call in ("find", "destroy", "gone"):
         one.cloud.before[call] = raising(fault.at("nimbus", "said"))
     with pytest.raises(ProviderFault) as raised:
-        asyncio.run(release_before(one.ledger, one.cloud, one.launch(), SHORT))
+        asyncio.run(release_earlier(one.ledger, one.cloud, one.ledger.open_of(one.launch()), SHORT))
     assert type(raised.value) is kind
     assert "said" in str(raised.value)
 
@@ -314,7 +314,7 @@ def test_p4_at_another_endpoint_it_is_ended_and_no_absence_believed(owned: Any, 
     named(owned, now)
     done = asyncio.run(release(owned.ledger, owned.cloud, lease, SHORT))
     assert (done.evidence, owned.cloud.holds) == (None, [])
-    assert f"what is asked here is {now}, it was made in {HERE}" in done.why
+    assert f"the current account is {now}, the resource was made in {HERE}" in done.why
     assert "name the endpoint" in done.why
     assert len(owned.ledger.open_leases()) == 1
     with pytest.raises(OtherAccount):

@@ -17,7 +17,7 @@ from tests.provision.contracts import stage
 
 from cloudcmp.agent.ssh import dial
 from cloudcmp.errors import WrongHost
-from cloudcmp.provision.contract import CLAUSES, hold
+from cloudcmp.provision.contract import CLAUSES, run_contract
 from cloudcmp.provision.contract_run import Clause, ContractRun
 
 
@@ -31,7 +31,7 @@ def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reach
         return booted[-1]
 
     async def replaced(on: ContractRun) -> None:
-        request, _ = on.made()
+        request, _ = on.require_machine()
         assert request.access
         assert on.machine
         assert on.machine.endpoint
@@ -48,7 +48,7 @@ def test_p23_the_host_key_of_the_user_data_opens_nothing_once_a_machine_is_reach
         at = stage(provider(), candidate())
         needed = [one for one in CLAUSES if one.name in {"create", "reached"}]
         asked = Clause("replaced", "its host key is replaced at the first login", replaced)
-        held = asyncio.run(hold(at, [*needed, asked]))
+        held = asyncio.run(run_contract(at, [*needed, asked]))
         assert [(one.clause, one.holds, one.why) for one in held.rulings] == [
             (one.name, True, "") for one in (*needed, asked)
         ]

@@ -14,7 +14,7 @@ from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseNote, LeaseRow
 from cloudcmp.provider.time import WallTime
-from cloudcmp.provision import Ledger, Patience, Release, charges, spent, terms_of
+from cloudcmp.provision import Ledger, Patience, Release, accrued_cost, charges, terms_of
 from cloudcmp.provision.lifecycle import release
 from cloudcmp.store.ledger import fold
 
@@ -52,7 +52,7 @@ def ended(cloud: Ec2, *, dies: bool, stops: bool = False) -> tuple[Release, list
     ledger = Ledger(journal, "study-a", WallTime())
     (lease,) = ledger.open_leases()
     done = asyncio.run(release(ledger, driver, lease, QUICK))
-    money = spent(charges(journal.rows, time.time()), terms_of({"aws": driver}), "USD")
+    money = accrued_cost(charges(journal.rows, time.time()), terms_of({"aws": driver}), "USD")
     assert money is not None
     return done, journal.rows, float(money.amount)
 

@@ -190,7 +190,7 @@ def test_after_five_refusals_for_room_nothing_is_asked(fault: type[ProviderFault
     assert len(cloud.calls) == 5
     assert all(isinstance(one, fault) for one in refusals)
     line = str(refusals[0])
-    assert line.startswith("aws/eu/small: there was no room 5 times in a row: it is not asked again now; ")
+    assert line.startswith("aws/eu/small: there was no room 5 times in a row: there is no further attempt now; ")
     assert "\n" not in line
 
 

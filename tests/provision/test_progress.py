@@ -56,7 +56,7 @@ def test_what_may_have_been_made_is_named_with_how_long_is_looked_for_it(world: 
 def test_where_no_lease_is_open_the_tags_are_what_is_looked_at(world: Any) -> None:
     one, said = world(), []
     waited(one, said)
-    assert "looking whether anything else bears this study's tags" in said[0]
+    assert "looking for other resources with this study's tags" in said[0]
 
 
 def test_nothing_is_said_of_what_is_over_soon_and_its_fault_is_passed_on(world: Any) -> None:

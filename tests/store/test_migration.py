@@ -24,7 +24,7 @@ from cloudcmp.errors import CorruptStore
 from cloudcmp.model.lease import LeaseEvent, LeaseNote, LeaseState
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.trial import Attempt, Outcome
-from cloudcmp.provision import charges, spent
+from cloudcmp.provision import accrued_cost, charges
 from cloudcmp.store import MadeElsewhere, StudyStore
 from cloudcmp.store.seals import MIGRATED_COLUMNS, SEALED_COLUMNS
 from cloudcmp.units import Money
@@ -65,7 +65,7 @@ def check_ledger(store: StudyStore) -> None:
             found.setdefault(row.slot, set()).update(row.notes)
     assert found == NOTES
     rows = [row for row in store.lease_rows() if row.provider == "aws"]
-    assert spent(charges(rows, LATE), TERMS, "USD") == BILL
+    assert accrued_cost(charges(rows, LATE), TERMS, "USD") == BILL
 
 
 def test_it_is_read_without_a_change(study: Path) -> None:

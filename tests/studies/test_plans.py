@@ -6,7 +6,7 @@ import pytest
 
 from cloudcmp import plan
 from cloudcmp.catalog import PROBES, refusal
-from cloudcmp.cost import Market, quoted
+from cloudcmp.cost import Market, with_quote
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan
@@ -31,7 +31,7 @@ def host_of(candidate: Candidate) -> str:
 def planned(name: str, on: str | None = None, *, short: bool = False) -> Plan:
     study = read(FOLDER / f"{name}.yaml", providers=plan.published_providers() | WITH_DRIVERS, billed={"aws"})
     made = plan.make(study, offerings_of=offerings_of, host_of=host_of, on=on, short=short, start_at=1767571200.0)
-    return quoted(made, Market())
+    return with_quote(made, Market())
 
 
 def test_there_is_one_study_for_each_document_and_a_demonstration() -> None:

@@ -178,7 +178,7 @@ def test_workers_and_rates_are_known_by_the_files_name_only(tmp_path: Path) -> N
     other = tmp_path / "some.txt"
     other.write_text(text)
     assert format_of(named, ImportOptions()) == "stressngfull"
-    with pytest.raises(UserMistake, match="no output that is known"):
+    with pytest.raises(UserMistake, match="nor a known output"):
         format_of(other, ImportOptions())
 
 

@@ -14,11 +14,11 @@ from typing import BinaryIO
 from cloudcmp.catalog import hint
 from cloudcmp.catalog.parameters import nearest
 from cloudcmp.cost.lookup import FETCHED
-from cloudcmp.cost.sources.fetchers import Fetched, address_of
+from cloudcmp.cost.sources.fetchers import FetchedList, address_of
 from cloudcmp.cost.sources.fetchers import fetch as fetch_from
 from cloudcmp.cost.sources.fields import Unreadable
 from cloudcmp.cost.sources.libcloud import bundled_file
-from cloudcmp.cost.sources.web import Tell, Web, silent
+from cloudcmp.cost.sources.web import ReportProgress, Web, no_report
 from cloudcmp.errors import CloudcmpError, Fault, ProviderFault, UserMistake
 from cloudcmp.model.price import How, PriceEntry, PriceList, PriceListImport
 from cloudcmp.store.faults import storage
@@ -48,12 +48,12 @@ def fetch(
             known = f"nearest: {close}" if close else f"known are {', '.join(KNOWN)}"
             next_ = f"{known}; or name a file: --from FILE --as csv"
             raise UserMistake.at(name, "its prices cannot be fetched", next_)
-    tell = DownloadProgress(progress, time.monotonic).update if progress else silent
+    tell = DownloadProgress(progress, time.monotonic).update if progress else no_report
     for name in dict.fromkeys(providers):
         if name == LIBCLOUD:
             yield _bundled()
             continue
-        with tempfile.TemporaryDirectory(prefix="cloudcmp-prices-") as folder, web or Web(tell=tell) as open_web:
+        with tempfile.TemporaryDirectory(prefix="cloudcmp-prices-") as folder, web or Web(report=tell) as open_web:
             yield from _fetched(name, regions, open_web, Path(folder), tell)
 
 
@@ -64,7 +64,9 @@ def _bundled() -> PriceListImport:
     return take_in(LIBCLOUD, [path], source="apache-libcloud")
 
 
-def _fetched(name: str, regions: Sequence[str], web: Web, folder: Path, tell: Tell) -> Iterator[PriceListImport]:
+def _fetched(
+    name: str, regions: Sequence[str], web: Web, folder: Path, tell: ReportProgress
+) -> Iterator[PriceListImport]:
     try:
         for one in fetch_from(name, tuple(dict.fromkeys(regions)), web, folder):
             yield take_in(
@@ -76,7 +78,7 @@ def _fetched(name: str, regions: Sequence[str], web: Web, folder: Path, tell: Te
         raise ProviderFault(unread(name, place, address_of(name), no.what)) from None
 
 
-def _region_filter(one: Fetched, regions: Sequence[str]) -> Callable[[PriceEntry], bool] | None:
+def _region_filter(one: FetchedList, regions: Sequence[str]) -> Callable[[PriceEntry], bool] | None:
     """A filter for rows of the list's region, or of the requested regions if the list has all; None takes every row.
 
     A region's list must not price other regions: it would take precedence over their own lists.
@@ -127,7 +129,7 @@ def take_in(
     `tell` reports how many bytes were read, of how many. Raises UserMistake for an unknown kind and a missing file, and
     `fault` for content that is not of that kind or prices nothing.
     """
-    from cloudcmp.cost.sources.readers import READERS, told_by
+    from cloudcmp.cost.sources.readers import READERS, entries_of
 
     if kind not in READERS:
         raise UserMistake.at("--as", f"unknown kind {kind!r}", hint(kind, kinds(), f"known are {', '.join(kinds())}"))
@@ -147,7 +149,7 @@ def take_in(
                 published=as_of,
             )
             opened = [stack.enter_context(path.open("rb")) for path in paths]
-            rows = _selected(told_by(kind, opened), only, moment, as_of)
+            rows = _selected(entries_of(kind, opened), only, moment, as_of)
             kept = book.put(head, _counted(rows, opened, size, tell, f"reading {head.source}"))
             listed = next(one for one in book.lists() if one.id == kept.list)
     except Unreadable as no:

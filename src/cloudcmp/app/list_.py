@@ -64,12 +64,12 @@ def _offerings_of(name: str) -> Sequence[Offering]:
     """Return one provider's offerings; those of the price book if it does not answer or has no driver."""
     from cloudcmp.cost import offering_prices
 
-    if name not in names() and (booked := offering_prices.booked(name)):
+    if name not in names() and (booked := offering_prices.book_offerings(name)):
         return booked
     provider = make(_select(name, names(), "providers")[0])
     try:
         return offering_prices.with_prices(provider.offerings())
     except CloudcmpError:
-        if booked := offering_prices.booked(name):
+        if booked := offering_prices.book_offerings(name):
             return booked
         raise

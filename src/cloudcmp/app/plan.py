@@ -103,7 +103,7 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
 
 def quoted(plan: Plan) -> Plan:
     """The plan with a quote by the current price book."""
-    return cost.quoted(plan, cost.Market(billing_of, catalogue.rate_of, _free))
+    return cost.with_quote(plan, cost.Market(billing_of, catalogue.rate_of, _free))
 
 
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
@@ -113,11 +113,11 @@ def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
     preflight of a run checks them.
     """
     if provider not in names():
-        return catalogue.booked(provider, region)
+        return catalogue.book_offerings(provider, region)
     try:
         return catalogue.with_prices(make(provider).offerings(region))
     except (ProviderFault, UserMistake):  # no answer, no credentials, no endpoint, no extra
-        return catalogue.booked(provider, region)
+        return catalogue.book_offerings(provider, region)
 
 
 def _offerings_without_account(provider: str, region: str | None) -> tuple[Offering, ...]:

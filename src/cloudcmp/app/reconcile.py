@@ -9,13 +9,13 @@ from pathlib import Path
 from cloudcmp.app.adoption import Say, bill_actions, check_maker
 from cloudcmp.catalog import hint
 from cloudcmp.cost.billed import (
-    Estimated,
+    BillComparison,
+    EstimatedCost,
     Format,
     Key,
     Kind,
-    Leased,
-    Reconciled,
-    Wanted,
+    LeasedMachine,
+    StudyMarks,
     read,
     reconcile_bill,
     spellings,
@@ -41,7 +41,7 @@ def reconcile(
     *,
     adopt: bool = False,
     say: Say = lambda _: None,
-) -> Reconciled:
+) -> BillComparison:
     """Read the billed lines of a study's tag and machines, and compare them with the estimate by its ledger.
 
     A folder that was made elsewhere is refused, or adopted with `adopt`, which `say` reports. Raises UserMistake if the
@@ -56,7 +56,7 @@ def reconcile(
     moment = time.time() if now is None else now
     leased = {key: _leased(plan, some) for key, some in _machines(rows).items()}
     ids = {(one.slot, one.attempt): one.cloud_id for one in rows if one.cloud_id}
-    wanted = Wanted.of(tag, {**dict.fromkeys(leased), **ids}, _spellings)
+    wanted = StudyMarks.of(tag, {**dict.fromkeys(leased), **ids}, _spellings)
     billed = read(bills, wanted, Format(format) if format else None)
     result = reconcile_bill(billed, _estimated(plan, rows, moment), leased, moment)
     return replace(result, notes=(*result.notes, *_unbilled_providers(plan), *_quoted(plan)))
@@ -93,12 +93,14 @@ def _machines(rows: Sequence[LeaseRow]) -> dict[Key, list[LeaseRow]]:
     return {key: some for key, some in by_machine.items() if some[-1].event is not LeaseEvent.REFUSED}
 
 
-def _leased(plan: Plan, rows: Sequence[LeaseRow]) -> Leased:
+def _leased(plan: Plan, rows: Sequence[LeaseRow]) -> LeasedMachine:
     times = [row.at for row in rows]
     gone = STATE_OF[rows[-1].event] is LeaseState.GONE
     cloud_id = next((row.cloud_id for row in reversed(rows) if row.cloud_id), "")
     candidate = _candidate(plan, rows[0].slot)
-    return Leased(candidate.id if candidate else rows[0].slot, cloud_id or "", min(times), max(times) if gone else None)
+    return LeasedMachine(
+        candidate.id if candidate else rows[0].slot, cloud_id or "", min(times), max(times) if gone else None
+    )
 
 
 def _candidate(plan: Plan, slot: str) -> Candidate | None:
@@ -108,7 +110,7 @@ def _candidate(plan: Plan, slot: str) -> Candidate | None:
     return plan.candidates[launch.candidate] if launch else None
 
 
-def _estimated(plan: Plan, rows: Sequence[LeaseRow], now: float) -> Iterator[Estimated]:
+def _estimated(plan: Plan, rows: Sequence[LeaseRow], now: float) -> Iterator[EstimatedCost]:
     """Our own estimate by kind: paid time at the ledger's hourly price, and traffic as quoted.
 
     Disk and address have their planned share of that price. Traffic is expected, not counted: a launch's share of the
@@ -129,11 +131,11 @@ def _estimated(plan: Plan, rows: Sequence[LeaseRow], now: float) -> Iterator[Est
             money = None
             if price is not None and charge.currency is not None:
                 money = Money((price * paid / 3600).quantize(_CENT), charge.currency)
-            yield Estimated(charge.key, kind, money)
+            yield EstimatedCost(charge.key, kind, money)
     for key in sending.values():
         candidate = _candidate(plan, key[0])
         if candidate and (money := _traffic(plan, candidate)):
-            yield Estimated(key, Kind.TRAFFIC, money)
+            yield EstimatedCost(key, Kind.TRAFFIC, money)
 
 
 def _traffic(plan: Plan, candidate: Candidate) -> Money | None:

@@ -12,8 +12,8 @@ from cloudcmp.app.fetch import DownloadProgress, fetch
 from cloudcmp.app.plan import plan_text
 from cloudcmp.app.provider_clients import brief, open_clients
 from cloudcmp.catalog import METRICS
-from cloudcmp.cost.offering_prices import booked
-from cloudcmp.cost.sources.web import Tell, Web
+from cloudcmp.cost.offering_prices import book_offerings
+from cloudcmp.cost.sources.web import ReportProgress, Web
 from cloudcmp.errors import CloudcmpError, ProviderFault, UserMistake
 from cloudcmp.execute.interruption import run_interruptible
 from cloudcmp.model.offering import Match, Offering
@@ -180,7 +180,7 @@ def cheapest_by_price_list(answers: Answers) -> tuple[tuple[Offering, ...], list
     unlisted = []
     for name in starter.CLOUDS:
         region = starter.region_of(answers.users, name)
-        fits = [one for one in booked(name, region) if _fits(answers, one)]
+        fits = [one for one in book_offerings(name, region) if _fits(answers, one)]
         fits.sort(key=lambda one: (one.price.amount_per_hour if one.price else 0, one.name))
         found += fits[:_CHEAPEST]
         if not fits:
@@ -217,7 +217,7 @@ def fetch_price_lists(
     for name, region in places:
         say(f"fetching the price list of {name} in {region}, for at most {format_seconds(within_s)}")
         tell = _until(DownloadProgress(say, time.monotonic).update, within_s)
-        web = Web(idle_s=min(_IDLE_S, within_s), deadline_s=within_s, tell=tell)
+        web = Web(idle_s=min(_IDLE_S, within_s), deadline_s=within_s, report=tell)
         try:
             prices = sum(one.rows for one in fetch([name], [region], progress=say, web=web))
             yield FetchedPrices(name, region, prices)
@@ -225,7 +225,7 @@ def fetch_price_lists(
             yield FetchedPrices(name, region, 0, brief(fault))
 
 
-def _until(tell: Tell, within_s: float) -> Tell:
+def _until(tell: ReportProgress, within_s: float) -> ReportProgress:
     """A `tell` that raises ProviderFault once the lists together took too long."""
     ends = time.monotonic() + within_s
 

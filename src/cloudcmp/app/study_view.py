@@ -18,7 +18,7 @@ from cloudcmp.cost import account_pricing
 from cloudcmp.cost import offering_prices as catalogue
 from cloudcmp.cost.account_pricing import apply_terms
 from cloudcmp.cost.account_terms import commitment_for, effective_per_hour
-from cloudcmp.cost.parts import as_rented
+from cloudcmp.cost.parts import with_system
 from cloudcmp.cost.rules import shares_of
 from cloudcmp.execute.spending import budget_of, spend_of
 from cloudcmp.model.bill import BillLine, Use
@@ -296,7 +296,7 @@ def _on_demand(candidate: Candidate) -> _Priced:
 
 
 def _spot(candidate: Candidate) -> _Priced:
-    price, why = catalogue.price_bought(candidate, Purchase.SPOT)
+    price, why = catalogue.price_for_purchase(candidate, Purchase.SPOT)
     if price is None:
         return None, f"spot: no price is known ({why})"
     dated = f"of {price.as_of}" if price.as_of else "without a date"
@@ -320,7 +320,7 @@ def _reserved(plan: Plan, candidate: Candidate) -> _Priced:
 def _own(plan: Plan, candidate: Candidate) -> Commitment | None:
     sold = candidate.offering
     use = Use(sold.provider, sold.region, Item.INSTANCE, sold.name)
-    return commitment_for(as_rented(use, candidate), plan.terms)
+    return commitment_for(with_system(use, candidate), plan.terms)
 
 
 def _described(price: Price) -> str:

@@ -1,13 +1,13 @@
-"""The price of a candidate for an hour under an account's own terms, and what commitments are worth."""
+"""A candidate's hourly price under an account's own terms, and the break-even of commitments."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from cloudcmp.cost.account_terms import covering, effective_per_hour, own_lines
+from cloudcmp.cost.account_terms import covering_commitments, effective_per_hour, terms_lines
 from cloudcmp.cost.metering import EXACT, hours_for
-from cloudcmp.cost.parts import as_rented
-from cloudcmp.cost.rules import TOLD, shares_of
+from cloudcmp.cost.parts import with_system
+from cloudcmp.cost.rules import USER_SOURCES, shares_of
 from cloudcmp.model.bill import BillLine, Use
 from cloudcmp.model.offering import Billing, Price
 from cloudcmp.model.plan import Candidate, unit_cost
@@ -19,12 +19,11 @@ _STEP = Decimal("1e-12")
 
 
 def apply_terms(candidate: Candidate, terms: Terms, billing: Billing, purchase: Purchase) -> tuple[Candidate, str]:
-    """The candidate with its prices for an hour under the terms, and a line that says what they make of them.
+    """Returns the candidate with its hourly prices under the terms, and a line that explains them.
 
-    Commitments take their machines off the list, if every hour of their term is used, and discounts are of what is
-    left, as in a bill. Support plans and credits are of a bill as a whole: an hour's price holds none of them. A price
-    that the terms leave at zero, or that is in another currency than they, is unknown. `billing` tells which part of
-    what comes beside a machine is for its address; `purchase` is how the machine is bought.
+    Commitments replace the list price, as if every hour of their term were used; discounts apply to the rest, as in a
+    bill. Support plans and credits belong to a whole bill, so they are left out. A price is unknown if the terms reduce
+    it to zero or use another currency. `billing` says which part of `candidate.beside` is for the address.
     """
     price, before = candidate.offering.price, unit_cost(candidate)
     if price is None or before is None:
@@ -32,52 +31,54 @@ def apply_terms(candidate: Candidate, terms: Terms, billing: Billing, purchase: 
     terms = replace(terms, support=(), credits=())
     if terms.currency not in {None, price.currency}:
         why = f"its price is in {price.currency}, your terms are in {terms.currency}"
-        return _unpriced(candidate), f"{candidate.id}: unknown under your terms: {why}"
+        return _without_price(candidate), f"{candidate.id}: unknown under your terms: {why}"
     volume, beside, effects = candidate.volume, candidate.beside, list[str]()
     try:
-        machine = _hour(candidate, price, (Item.INSTANCE, candidate.offering.name), terms, purchase, effects)
+        machine = _hour_under_terms(
+            candidate, price, (Item.INSTANCE, candidate.offering.name), terms, purchase, effects
+        )
         if volume is not None and volume.price is not None:
-            disk = _hour(candidate, volume.price, (Item.VOLUME, volume.type), terms, purchase, effects)
+            disk = _hour_under_terms(candidate, volume.price, (Item.VOLUME, volume.type), terms, purchase, effects)
             volume = replace(volume, price=disk)
         if beside is not None:
-            beside = _beside(candidate, beside, billing, terms, purchase, effects)
+            beside = _extras_under_terms(candidate, beside, billing, terms, purchase, effects)
     except _Unknown as no:
-        return _unpriced(candidate), f"{candidate.id}: unknown under your terms: {no}"
-    found = replace(candidate, offering=replace(candidate.offering, price=machine), volume=volume, beside=beside)
+        return _without_price(candidate), f"{candidate.id}: unknown under your terms: {no}"
+    priced = replace(candidate, offering=replace(candidate.offering, price=machine), volume=volume, beside=beside)
     if not effects:
-        return found, f"{candidate.id}: {_per_hour(before, price)}, for your terms have nothing about it"
-    now = _per_hour(unit_cost(found) or Decimal(0), price)
-    return found, f"{candidate.id}: {now} under your terms, {_per_hour(before, price)} without: {'; '.join(effects)}"
+        return priced, f"{candidate.id}: {_per_hour(before, price)}: your terms do not apply to it"
+    now = _per_hour(unit_cost(priced) or Decimal(0), price)
+    return priced, f"{candidate.id}: {now} under your terms, {_per_hour(before, price)} without: {'; '.join(effects)}"
 
 
 class _Unknown(Exception):
-    """A price under the terms is not known; its text says why."""
+    """A price under the terms is unknown; the text is the reason."""
 
 
-def _hour(
+def _hour_under_terms(
     candidate: Candidate, price: Price, what: tuple[Item, str], terms: Terms, purchase: Purchase, effects: list[str]
 ) -> Price:
-    """A price for an hour under the terms; what they do to it is added to `told`, once.
+    """Returns an hourly price under the terms, and adds what they do to `effects`, once.
 
-    Raises _Unknown where it is in another currency than they, and where they leave nothing.
+    Raises _Unknown if the currencies differ or if nothing is left to pay.
     """
     sold, count = candidate.offering, Decimal(candidate.count)
-    use = as_rented(Use(sold.provider, sold.region, *what, count=candidate.count, purchase=purchase), candidate)
+    use = with_system(Use(sold.provider, sold.region, *what, count=candidate.count, purchase=purchase), candidate)
     listed = EXACT.multiply(price.amount_per_hour, count)
     line = BillLine(use.label(), count, Unit.HOUR.value, price.amount_per_hour, Money(listed, price.currency), "")
-    own = own_lines([(use, line)], terms, None, _STEP)
+    own = terms_lines([(use, line)], terms, None, _STEP)
     unknown = next((one for one in own if one.amount is None), None)
     if unknown is not None:
         raise _Unknown(f"{unknown.item}: {unknown.why}")
     if not own:
         return price
-    paying = iter(covering(use, terms))
+    paying = iter(covering_commitments(use, terms))
     for one in own:
         why = one.why
-        if one.quantity is not None:  # one of a commitment, in their order
+        if one.quantity is not None:  # the line of a commitment; both are in the same order
             paid, machines = next(paying)
             part = f" (for {machines} of {candidate.count} machines)" if machines < candidate.count else ""
-            monthly = () if price.source in TOLD else shares_of(sold.provider, sold.name)
+            monthly = () if price.source in USER_SOURCES else shares_of(sold.provider, sold.name)
             why = describe(paid, price.amount_per_hour, monthly) + part
         if why not in effects:
             effects.append(why)
@@ -88,25 +89,25 @@ def _hour(
     return replace(price, amount_per_hour=amount, source=f"{price.source}, under your terms")
 
 
-def _beside(
+def _extras_under_terms(
     candidate: Candidate, beside: Price, billing: Billing, terms: Terms, purchase: Purchase, effects: list[str]
 ) -> Price:
-    """What comes beside a machine under the terms: its address as far as the provider bills one, else a disk."""
+    """Returns the price of the extras of a machine under the terms: the provider's address, else a disk."""
     address = billing.beside
     part = Decimal(0)
     if address is not None and address.source in beside.source and address.currency == beside.currency:
         part = min(address.amount_per_hour, beside.amount_per_hour)
     parts = {(Item.ADDRESS, "ipv4"): part, (Item.VOLUME, "root"): beside.amount_per_hour - part}
-    found = [
-        _hour(candidate, replace(beside, amount_per_hour=amount), what, terms, purchase, effects)
+    prices = [
+        _hour_under_terms(candidate, replace(beside, amount_per_hour=amount), what, terms, purchase, effects)
         for what, amount in parts.items()
         if amount > 0
     ]
-    whole = sum((one.amount_per_hour for one in found), Decimal(0))
-    return replace(beside, amount_per_hour=whole, source=next((one.source for one in found), beside.source))
+    whole = sum((one.amount_per_hour for one in prices), Decimal(0))
+    return replace(beside, amount_per_hour=whole, source=next((one.source for one in prices), beside.source))
 
 
-def _unpriced(candidate: Candidate) -> Candidate:
+def _without_price(candidate: Candidate) -> Candidate:
     return replace(candidate, offering=replace(candidate.offering, price=None))
 
 
@@ -116,19 +117,17 @@ def _per_hour(amount: Decimal, price: Price) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
-    """Hours at which a commitment and paying by the hour cost the same; None where it never comes to that."""
+    """The hours at which a commitment and paying by the hour cost the same; None if it never pays off."""
 
     of_term: Decimal | None
     a_month: Decimal | None
 
 
 def break_even(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = ()) -> BreakEven:
-    """The hours of the term, and of each month, from which on a commitment is cheaper than `per_hour`.
+    """Returns from how many hours, in the term and a month, a commitment is cheaper than `per_hour`.
 
-    `monthly` are the shares of that price in equal parts of a month, where long use is cheaper by itself.
-
-    What is paid at the beginning and each hour of the term is paid whether the machine runs or not: upfront + hourly x
-    term. It is cheaper for more hours than that sum buys on demand, and never where those are more than the term has.
+    The upfront and hourly amounts are due for the whole term, whether the machine runs or not. `monthly` are the shares
+    of the price in equal parts of a month, for providers with a discount for long use.
     """
     term_h = Decimal(own.term_months * MONTH_HOURS)
     paid = own.upfront + EXACT.multiply(own.hourly.amount, term_h)
@@ -144,16 +143,16 @@ def break_even(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = 
 
 
 def describe(own: Commitment, per_hour: Decimal, monthly: Sequence[Decimal] = ()) -> str:
-    """The same in words."""
+    """Describes a commitment and its break-even."""
     name = f"{own.purchase.value} for {own.term_months} months"
     effective = effective_per_hour(own)
-    found = break_even(own, per_hour, monthly)
+    even = break_even(own, per_hour, monthly)
     long = ", less for long use," if monthly else ""
     each = f"{effective.amount:.6g} {effective.currency}/h if it runs all the time"
-    if found.a_month is None:
+    if even.a_month is None:
         return f"{name}: {each}, and never cheaper than {per_hour.normalize():f} {effective.currency}/h{long} on demand"
-    share = found.a_month / MONTH_HOURS * 100
+    share = even.a_month / MONTH_HOURS * 100
     return (
         f"{name}: {each}; cheaper than {per_hour.normalize():f} {effective.currency}/h{long} on demand from "
-        f"{found.a_month:.0f} of {MONTH_HOURS} hours a month on ({share:.0f} %)"
+        f"{even.a_month:.0f} of {MONTH_HOURS} hours a month on ({share:.0f} %)"
     )

@@ -13,22 +13,22 @@ from cloudcmp.units import Money
 Listed = Sequence[tuple[Use, BillLine]]
 
 
-def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> tuple[BillLine, ...]:
-    """The lines that follow a list's: commitments, discounts, support, credits, in the order in which they are taken.
+def terms_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> tuple[BillLine, ...]:
+    """Returns the lines that follow a list's, in the order in which they apply.
 
-    A commitment takes its machines off the list, and what it costs for their hours in its place; candidates run at
-    once, and share it. A discount is of what the list still asks for. Support is a share of what the list asks, before
-    discounts and credits (https://aws.amazon.com/premiumsupport/pricing/). A credit pays what is left, and never more.
-    Lines must be known.
+    A commitment replaces the list price of its machines; candidates run at once and share it. A discount applies to
+    what is left of the list. Support is a share of the list's sum before discounts and credits
+    (https://aws.amazon.com/premiumsupport/pricing/). A credit pays at most what is left. All listed amounts must be
+    known.
     """
     left = [one.amount.amount if one.amount else Decimal(0) for _, one in listed]
     lines: list[BillLine] = []
-    cover = _Cover(terms)
+    cover = _Coverage(terms)
     for number, (use, one) in enumerate(listed):
         shares = [(paid, EXACT.divide(Decimal(many), Decimal(use.count))) for paid, many in cover.of(use)]
-        lines += _committed(one, shares, left, number, step)
+        lines += _commitment_lines(one, shares, left, number, step)
     for discount in terms.discounts:
-        lines += _discounted(discount, listed, left, step)
+        lines += _discount_lines(discount, listed, left, step)
     due: dict[str, Decimal] = {}
     for (use, _), rest in zip(listed, left, strict=True):
         due[use.provider] = due.get(use.provider, Decimal(0)) + rest
@@ -36,26 +36,26 @@ def own_lines(listed: Listed, terms: Terms, on: date | None, step: Decimal) -> t
         spend = sum(
             (one.amount.amount for use, one in listed if use.provider == plan.provider and one.amount), Decimal(0)
         )
-        lines.append(_support(plan, spend, _currency(listed), step))
+        lines.append(_support_line(plan, spend, _currency(listed), step))
         if lines[-1].amount:
             due[plan.provider] = due.get(plan.provider, Decimal(0)) + lines[-1].amount.amount
     for credit in terms.credits:
-        lines += _credited(credit, _currency(listed), due, on)
+        lines += _credit_lines(credit, _currency(listed), due, on)
     return tuple(lines)
 
 
 def commitment_for(use: Use, terms: Terms) -> Commitment | None:
-    """The first commitment that covers a use, None where there is none: machines on demand of its type and region."""
+    """Returns the first commitment that covers a use, if any: on demand, of its type and region."""
     return next((one for one in terms.commitments if _covers(one, use)), None)
 
 
-def covering(use: Use, terms: Terms) -> list[tuple[Commitment, int]]:
-    """The commitments that cover a use which runs alone, each with the number of machines that it covers."""
-    return _Cover(terms).of(use)
+def covering_commitments(use: Use, terms: Terms) -> list[tuple[Commitment, int]]:
+    """Returns the commitments of a use that runs alone, each with the number of machines it covers."""
+    return _Coverage(terms).of(use)
 
 
 def _covers(one: Commitment, use: Use) -> bool:
-    """Whether a commitment is of such a machine."""
+    """True if a commitment is for such a machine."""
     on_demand = use.item is Item.INSTANCE and use.purchase is Purchase.ON_DEMAND
     wanted = (use.provider, use.name, use.system or "linux", use.tenancy)
     return (
@@ -64,18 +64,18 @@ def _covers(one: Commitment, use: Use) -> bool:
 
 
 def effective_per_hour(one: Commitment) -> Money:
-    """What an hour of a commitment costs with its share of what is paid at the beginning, if every hour is used."""
+    """Returns the hourly cost of a commitment with its share of the upfront payment, if every hour is used."""
     share = EXACT.divide(one.upfront, Decimal(one.term_months * MONTH_HOURS))
     return Money(one.hourly.amount + share, one.hourly.currency)
 
 
 def support_due(plan: Support, spend: Decimal) -> Decimal:
-    """What a support plan costs for a month's spend: the greater of its minimum and of the tiers' shares."""
+    """Returns a support plan's cost for a month's spend: at least its minimum, else the sum of the tiers' shares."""
     return max(plan.minimum.amount, _shares(plan.tiers, spend))
 
 
 def added_support(plan: Support, spend: Decimal) -> Decimal:
-    """What a bill of so much adds to a support plan: all of it, or the difference beside other spend in the month."""
+    """Returns what a bill adds to a support plan, given the account's other spend in the month."""
     return support_due(plan, plan.spend + spend) - (support_due(plan, plan.spend) if plan.spend else Decimal(0))
 
 
@@ -89,26 +89,26 @@ def _shares(tiers: Sequence[SupportTier], spend: Decimal) -> Decimal:
     return total
 
 
-def _support(plan: Support, spend: Decimal, currency: str, step: Decimal) -> BillLine:
+def _support_line(plan: Support, spend: Decimal, currency: str, step: Decimal) -> BillLine:
     name = f"support, {plan.provider}"
     if plan.minimum.currency != currency:
         return BillLine(name, None, "", None, None, f"it is in {plan.minimum.currency}, the bill in {currency}")
     due = added_support(plan, spend)
     why = f"the greater of {plan.minimum.amount} {currency} and its shares of the spend"
     if plan.spend:
-        why = f"what the bill adds to it beside {plan.spend} {currency} of other spend"
+        why = f"what the bill adds to it, given {plan.spend} {currency} of other spend"
     return BillLine(name, None, "", None, Money(due.quantize(step, ROUND_UP), currency), why)
 
 
-class _Cover:
-    """Which commitments cover which uses; those of different candidates (`about`) run at once, and share them."""
+class _Coverage:
+    """Distributes commitments over uses; those of different candidates (`about`) run at once and share them."""
 
     def __init__(self, terms: Terms) -> None:
         self._known = [(one, dict[str, int]()) for one in terms.commitments]
 
     def of(self, use: Use) -> list[tuple[Commitment, int]]:
-        """The commitments of a use, each with the number of its machines that it covers."""
-        found, left = [], use.count
+        """Returns the commitments of a use, each with the number of its machines that it covers."""
+        covered_by, left = [], use.count
         for one, taken in self._known:
             if left < 1 or not _covers(one, use):
                 continue
@@ -116,27 +116,27 @@ class _Cover:
             covered = min(left, max(0, free))
             if covered:
                 taken[use.about] = max(covered, taken.get(use.about, 0))
-                found.append((one, covered))
+                covered_by.append((one, covered))
                 left -= covered
-        return found
+        return covered_by
 
 
-def _committed(
+def _commitment_lines(
     line: BillLine, cover: Sequence[tuple[Commitment, Decimal]], left: list[Decimal], number: int, step: Decimal
 ) -> Iterator[BillLine]:
     if line.amount is None:
         return
-    for found, share in cover:
-        hour = effective_per_hour(found)
-        name = f"{found.purchase.value}, {line.item}"
+    for commitment, share in cover:
+        hour = effective_per_hour(commitment)
+        name = f"{commitment.purchase.value}, {line.item}"
         if line.unit == Unit.HOUR.value and hour.currency != line.amount.currency:
             why = f"it is in {hour.currency}, the bill in {line.amount.currency}"
             yield BillLine(name, None, "", None, None, why, line.about)
-        elif line.quantity is None:  # what long use takes off
+        elif line.quantity is None:  # a discount for long use
             off = EXACT.multiply(line.amount.amount, share).quantize(step, ROUND_HALF_EVEN)
             left[number] -= off
             # https://cloud.google.com/compute/docs/sustained-use-discounts: such hours count for none.
-            why = "hours that a commitment covers are not cheaper for long use"
+            why = "hours under a commitment get no discount for long use"
             yield BillLine(f"no {line.item}", None, "", None, Money(-off, line.amount.currency), why, line.about)
         elif line.unit == Unit.HOUR.value:
             hours = EXACT.multiply(line.quantity, share)
@@ -147,7 +147,7 @@ def _committed(
             yield BillLine(name, hours, Unit.HOUR.value, hour.amount, Money(change, hour.currency), why, line.about)
 
 
-def _discounted(discount: Discount, listed: Listed, left: list[Decimal], step: Decimal) -> list[BillLine]:
+def _discount_lines(discount: Discount, listed: Listed, left: list[Decimal], step: Decimal) -> list[BillLine]:
     hit = [
         number
         for number, (use, _) in enumerate(listed)
@@ -165,8 +165,8 @@ def _discounted(discount: Discount, listed: Listed, left: list[Decimal], step: D
     return [BillLine("discount", None, "", None, Money(-off, _currency(listed)), f"{percent} % off {what}")]
 
 
-def _credited(credit: Credit, currency: str, due: dict[str, Decimal], on: date | None) -> list[BillLine]:
-    """What a credit pays, taken off what is `due` to each provider: of its own, or of each in the bill's order."""
+def _credit_lines(credit: Credit, currency: str, due: dict[str, Decimal], on: date | None) -> list[BillLine]:
+    """Returns the line of a credit, and subtracts it from `due` per provider: its own, or each in the bill's order."""
     if credit.until is not None and on is not None and on > credit.until:
         return []
     if credit.money.currency != currency:

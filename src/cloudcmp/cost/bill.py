@@ -1,10 +1,10 @@
-"""A bill as a provider would write it, for what was used or will be."""
+"""Bills for past or planned usage, as a provider would write them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
-from cloudcmp.cost.account_terms import own_lines
+from cloudcmp.cost.account_terms import terms_lines
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS, Part, Sustained, misfit, parts
 from cloudcmp.model.bill import NO_RATE, Bill, BillLine, Rate, RateOf, Use
 from cloudcmp.model.price import MONTH_HOURS, PriceRow, Unit
@@ -12,7 +12,7 @@ from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
 
 STEP = Decimal("1e-10")
-"""Amounts are kept to ten decimals, as in AWS's cost and usage reports (R)."""
+"""Amounts have ten decimals, as in AWS's cost and usage reports (R)."""
 FRESH_DAYS = 30
 
 
@@ -25,23 +25,22 @@ def bill(
     month_h: int = MONTH_HOURS,
     worst: bool = False,
 ) -> Bill:
-    """The bill for all that was used in one month, line by line, each tier of a price a line of its own.
+    """Returns the bill for one month of usage, with a line for each use and price tier.
 
-    `price` looks a use's rate up; `terms` are the account's own, whose lines follow the list's. `on` is the day of the
-    bill: a credit that has ended pays nothing, and a rate that is more than 30 days older is not believed. A month's
-    price for a part of the month is shared out over `month_h` hours. With `worst` nothing is taken for granted that may
-    be used up, or that the calendar gives: each use costs its dearest tier, no long use makes it cheaper, the month is
-    the shortest one, amounts are rounded up, and nothing but a support plan is counted of the terms.
+    `price` returns the rate of a use; the lines of `terms` follow the list's. `on` is the day of the bill: an ended
+    credit pays nothing, and a rate more than 30 days older is unknown. A monthly price is divided by `month_h` hours.
+    With `worst` each use costs its dearest tier in the shortest month without a discount for long use, amounts are
+    rounded up, and of the terms only support plans count.
 
-    A price that is zero, missing, too old, ambiguous or in another currency than the rest makes its line unknown, and
-    with it the sums. Taxes are in no bill, nor is what none of the uses tells of.
+    If a price is zero, missing, too old, ambiguous or in another currency, its line and the sums are unknown. Taxes are
+    never included.
     """
     wanted = tuple(usage)
     if worst:
         month_h, terms = SHORTEST_MONTH_HOURS, Terms(support=terms.support, currency=terms.currency)
     lines: list[BillLine] = []
     before: dict[tuple[PriceRow, ...], Decimal] = {}
-    ran: dict[tuple[str, tuple[PriceRow, ...]], Sustained] = {}  # of each candidate: they run at once
+    ran: dict[tuple[str, tuple[PriceRow, ...]], Sustained] = {}  # by candidate: they run at once
     currency = terms.currency
     uses: list[Use] = []
     for use in wanted:
@@ -52,20 +51,22 @@ def bill(
             uses.append(use)
             continue
         currency = currency or rate.rows[0].currency
-        found = _lines(use, rate, before, month_h, worst=worst)
+        use_lines = _lines(use, rate, before, month_h, worst=worst)
         if rate.monthly and rate.rows[0].unit is Unit.HOUR and len(rate.rows) == 1 and not worst:
-            found += _sustained(use, rate, ran.setdefault((use.about, rate.rows), Sustained()), found[0], month_h)
-        lines += found
-        uses += [use] * len(found)
+            use_lines += _sustained(
+                use, rate, ran.setdefault((use.about, rate.rows), Sustained()), use_lines[0], month_h
+            )
+        lines += use_lines
+        uses += [use] * len(use_lines)
     listed = _sum(lines, currency)
-    own = own_lines(list(zip(uses, lines, strict=True)), terms, on, STEP) if listed is not None else ()
+    own = terms_lines(list(zip(uses, lines, strict=True)), terms, on, STEP) if listed is not None else ()
     total = _sum([*lines, *own], currency)
     unknown = tuple(f"{one.item}: {one.why}" for one in (*lines, *own) if one.amount is None)
     return Bill(tuple(lines), own, listed, total, unknown)
 
 
 def _unknown(use: Use, rate: Rate, currency: str | None, on: date | None) -> str:
-    """Why a use has no amount; nothing where it has one."""
+    """Returns why a use has no amount, empty if it has one."""
     rows = rate.rows
     if rate.why or not rows:
         return rate.why or NO_RATE.why
@@ -73,31 +74,31 @@ def _unknown(use: Use, rate: Rate, currency: str | None, on: date | None) -> str
         return f"its price is of {rate.dated}, more than {FRESH_DAYS} days old"
     if currency is not None and rows[0].currency != currency:
         return f"its price is in {rows[0].currency}, the others are in {currency}"
-    return _senseless(rows) or _partly(rows) or misfit(use, rows[0].unit)
+    return _invalid_price(rows) or _extra_payment(rows) or misfit(use, rows[0].unit)
 
 
-def _senseless(rows: Sequence[PriceRow]) -> str:
-    """Why the rows of a price tell none."""
+def _invalid_price(rows: Sequence[PriceRow]) -> str:
+    """Returns why the rows are no valid price, empty if they are."""
     if any(not row.amount.is_finite() or row.amount < 0 for row in rows):
-        return "its price says nothing"
+        return "its price is negative or not finite"
     if all(row.amount == 0 for row in rows):
         return "its price is zero, which is unknown and not free"
     if len({(row.unit, row.currency) for row in rows}) > 1:
         return "its tiers are in several units or currencies"
-    return "its tiers do not follow each other: which price holds is ambiguous" if _broken(rows) else ""
+    return "its tiers do not follow each other: which price holds is ambiguous" if _has_gaps(rows) else ""
 
 
-def _partly(rows: Sequence[PriceRow]) -> str:
-    """Why the amount of rows is not all that is paid for a use of theirs."""
+def _extra_payment(rows: Sequence[PriceRow]) -> str:
+    """Returns why the amount of the rows is not the whole payment, empty if it is."""
     row = next((one for one in rows if one.upfront > 0), None)
     if row is not None:
-        return f"{_plain(row.upfront)} {row.currency} more are paid at the beginning"
+        return f"{_plain(row.upfront)} {row.currency} more are paid upfront"
     row = next((one for one in rows if one.least > 0 and one.unit in {Unit.HOUR, Unit.MONTH}), None)
     return f"at least {_plain(row.least)} {row.unit} of it are billed" if row else ""
 
 
-def _broken(rows: Sequence[PriceRow]) -> bool:
-    """Whether tiers leave a gap, overlap, or do not go on without an end."""
+def _has_gaps(rows: Sequence[PriceRow]) -> bool:
+    """True if tiers leave a gap, overlap or end."""
     ends = [row.tier_until for row in rows]
     return ends[-1] is not None or any(end != later.tier_from for end, later in zip(ends, rows[1:], strict=False))
 
@@ -105,12 +106,12 @@ def _broken(rows: Sequence[PriceRow]) -> bool:
 def _lines(
     use: Use, rate: Rate, before: dict[tuple[PriceRow, ...], Decimal], month_h: int, *, worst: bool
 ) -> list[BillLine]:
-    """A use's lines: one for each tier."""
+    """Returns one line for each tier of a use."""
     key = rate.rows
     had = before.get(key, Decimal(0))
-    found = parts(use, rate, had, month_h=month_h, worst=worst)
-    before[key] = had + sum((one.quantity for one in found), Decimal(0))
-    return [_line(use, rate, one, worst=worst) for one in found]
+    tiers = parts(use, rate, had, month_h=month_h, worst=worst)
+    before[key] = had + sum((one.quantity for one in tiers), Decimal(0))
+    return [_line(use, rate, one, worst=worst) for one in tiers]
 
 
 def _line(use: Use, rate: Rate, part: Part, *, worst: bool) -> BillLine:
@@ -123,7 +124,7 @@ def _line(use: Use, rate: Rate, part: Part, *, worst: bool) -> BillLine:
 
 
 def _why(use: Use, rate: Rate, row: PriceRow, *, worst: bool) -> str:
-    """How the quantity came about, in words."""
+    """Explains how the quantity was computed."""
     notes = []
     if use.periods_s:
         notes.append(f"{use.times} x {use.count} for {_plain(sum(use.periods_s, Decimal(0)))} s each")
@@ -139,7 +140,7 @@ def _why(use: Use, rate: Rate, row: PriceRow, *, worst: bool) -> str:
 
 
 def _sustained(use: Use, rate: Rate, ran: Sustained, line: BillLine, month_h: int) -> list[BillLine]:
-    """What long use takes off a line of hours."""
+    """Returns the discount for long use on a line of hours."""
     row, full = rate.rows[0], line.quantity or Decimal(0)
     if use.count < 1 or full <= 0:
         return []
@@ -152,7 +153,7 @@ def _sustained(use: Use, rate: Rate, ran: Sustained, line: BillLine, month_h: in
 
 
 def _sum(lines: Sequence[BillLine], currency: str | None) -> Money | None:
-    """The sum of the lines, None where one is unknown or there are none."""
+    """Returns the sum of the lines; None if one is unknown or there are none."""
     amounts = [one.amount for one in lines]
     known = [one for one in amounts if one is not None]
     if not known or len(known) < len(amounts):

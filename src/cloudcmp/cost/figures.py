@@ -1,4 +1,4 @@
-"""Cost per task and work per money, from an estimate's median and the candidate's price for an hour."""
+"""Cost per task and work per money, from an estimate's median and the candidate's hourly price."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,38 +12,37 @@ from cloudcmp.model.result import Estimate
 from cloudcmp.units import Money
 
 _SECONDS_PER_HOUR = 3600
-# Units of scores, which say how fast and not how much: their work per money is the score for a price of one an hour.
+# Units of scores, which are no amounts of work: their work per money is the score at a price of 1 an hour.
 _SCORES = ("index", "score")
 
 
 def with_cost(plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric]) -> tuple[Estimate, ...]:
-    """The estimates with `cost_per_task` and `work_per_money` filled in where the candidate's price is known.
+    """Returns the estimates with `cost_per_task` and `work_per_money` where the candidate's price is known.
 
-    `cost_per_task` = price / 3600 x median, for finishing times of tasks (CloudCmp, IMC 2010, section 4.1); what a
-    launch costs before and after the task, minimum billing periods and traffic are left out. `work_per_money` =
-    median x 3600 / price, for rates (in units of `work_unit`); for scores median / price. Each is in the currency of
-    the candidate's own price: nothing is converted, and where currencies differ each estimate carries a warning.
+    `cost_per_task` = price / 3600 x median, for finishing times of tasks (CloudCmp, IMC 2010, section 4.1); it leaves
+    out setup and teardown, minimum billing periods and traffic. `work_per_money` = median x 3600 / price for rates (in
+    `work_unit`), median / price for scores. Nothing is converted: where currencies differ, each estimate has a warning.
     """
     services = {candidate.index: candidate for candidate in plan.candidates if candidate.service}
     prices = {candidate.index: price_of(candidate) for candidate in plan.candidates}
     currencies = {money.currency for money in prices.values() if money is not None}
     measured = {text: metrics[Cell.parse(text).metric] for text in dict.fromkeys(one.cell for one in estimates)}
     return tuple(
-        _of_service(one, services[one.candidate])
+        _with_request_cost(one, services[one.candidate])
         if one.candidate in services
-        else _priced(one, measured[one.cell], prices[one.candidate], currencies)
+        else _with_hourly_cost(one, measured[one.cell], prices[one.candidate], currencies)
         for one in estimates
     )
 
 
-def _of_service(one: Estimate, candidate: Candidate) -> Estimate:
-    """The estimate with what one request costs by the service's own prices; the asking machine is quoted apart."""
+def _with_request_cost(one: Estimate, candidate: Candidate) -> Estimate:
+    """Returns the estimate with the cost of one request at the service's own prices, without the client machine."""
     cost = cost_per_request(candidate, Cell.parse(one.cell))
     return one if one.median is None or cost is None else replace(one, cost_per_task=cost)
 
 
 def cost_per_request(candidate: Candidate, cell: Cell) -> Money | None:
-    """Money for one request of a cell to a candidate's service, with the bytes that it moves out; None if unknown."""
+    """Returns the cost of one request to a candidate's service, with its outgoing traffic; None if unknown."""
     prices = {price.item: price for price in candidate.unit_prices}
     request, moved = prices.get(Item.REQUEST), prices.get(Item.EGRESS)
     if request is None:
@@ -57,7 +56,7 @@ def cost_per_request(candidate: Candidate, cell: Cell) -> Money | None:
 
 
 def price_of(candidate: Candidate) -> Money | None:
-    """Money an hour for all instances of a candidate; None where the price is missing, zero, negative or infinite."""
+    """Returns the hourly price of all instances of a candidate; None if it is missing, not positive or infinite."""
     amount, price = hourly_cost(candidate), candidate.offering.price
     if amount is None or price is None or not amount.is_finite() or amount <= 0:
         return None
@@ -65,15 +64,16 @@ def price_of(candidate: Candidate) -> Money | None:
 
 
 def is_task(metric: Metric) -> bool:
-    """Whether a metric is the finishing time of a task: seconds, named `..._time_s`, lower is better, above zero."""
+    """True if a metric is the finishing time of a task: `..._time_s`, in seconds, lower is better, above zero."""
     finishing = metric.unit == "s" and metric.name.endswith("_time_s")
     return finishing and metric.better is Better.LOWER and not metric.signed
 
 
 def work_unit(metric: Metric, currency: str) -> str | None:
-    """The unit of `work_per_money`, such as `flop/USD`; None for a metric that is neither a rate nor a score.
+    """Returns the unit of `work_per_money`, such as `flop/USD`; None if the metric is neither a rate nor a score.
 
-    None also for storage services and networks: an instance's hour is not what their operations and traffic cost.
+    None also for storage services and networks: an instance's hourly price does not pay for their operations and
+    traffic.
     """
     if metric.better is not Better.HIGHER or metric.signed or metric.group is not Group.COMPUTE:
         return None
@@ -82,7 +82,7 @@ def work_unit(metric: Metric, currency: str) -> str | None:
     return f"{metric.unit}/({currency}/h)" if metric.unit in _SCORES else None
 
 
-def _priced(one: Estimate, metric: Metric, price: Money | None, currencies: set[str]) -> Estimate:
+def _with_hourly_cost(one: Estimate, metric: Metric, price: Money | None, currencies: set[str]) -> Estimate:
     if one.median is None or price is None:
         return one
     unit = work_unit(metric, price.currency)

@@ -1,10 +1,9 @@
-"""The price of what a study would rent, by the price book: one amount, or the one line that says why there is none."""
+"""Looks up prices in the price book: one amount, or one line with the reason why there is none."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import ROUND_UP, Decimal
-from typing import Protocol
 
 from cloudcmp.cost.price_query import (
     NoPrice,
@@ -21,162 +20,141 @@ from cloudcmp.cost.price_query import (
 from cloudcmp.cost.shapes import Shape, shape_of
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, PriceListEntry, PriceRow, Purchase, Unit
+from cloudcmp.store.prices import PriceBook
 
 FRESH_DAYS = 30
 FETCHED = ("aws", "azure", "gcp")
-"""Whose price lists can be fetched; others' are named as files."""
-_BESIDE = frozenset({Item.IOPS, Item.THROUGHPUT, Item.IO})
-"""What a volume is billed by beside its size."""
+"""Providers whose price lists can be fetched; lists of others are given as files."""
+_RATE_ITEMS = frozenset({Item.IOPS, Item.THROUGHPUT, Item.IO})
+"""What a volume is billed by, apart from its size."""
 _STEP = Decimal("1e-12")
-_DIGITS = 24  # what has more is a quotient without an end
-
-
-class Prices(Protocol):
-    """Where price lists are kept (`cloudcmp.store.prices.PriceBook`)."""
-
-    def lists(
-        self,
-        provider: str | None = None,
-        region: str | None = None,
-        item: Item | None = None,
-        purchase: Purchase | None = None,
-    ) -> list[PriceListEntry]:
-        """The lists that tell such prices, those to be asked first first."""
-
-    def rows(
-        self, list_: PriceListEntry, provider: str, region: str | None, item: Item, name: str | None = None
-    ) -> tuple[PriceRow, ...]:
-        """What a list says of a thing in a region, or everywhere."""
-
-    def doubts(
-        self, list_: PriceListEntry, provider: str, region: str | None, name: str | None = None
-    ) -> tuple[Doubt, ...]:
-        """The lines of a list that tell no price of a thing."""
+_DIGITS = 24  # more digits mean an infinite fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """A look into a book on one day. `currency` is the one that is wanted, any where it is empty."""
+    """Looks up prices in a book, as of one day. An empty `currency` accepts any."""
 
-    book: Prices
+    book: PriceBook
     today: date
     currency: str = ""
 
-    def machine(self, asked: PriceQuery) -> Price | UnknownPrice:
-        """What a machine costs an hour.
+    def machine(self, query: PriceQuery) -> Price | UnknownPrice:
+        """Returns the hourly price of a machine.
 
-        Unknown where no list has it, where its rows differ, where its amount, unit, currency or date says nothing, and
-        where a line about it could not be read. A list older than 30 days tells nothing, one that is old by nature
-        tells a price that is shown and never rented at.
+        Unknown if no list has it, its rows differ, one of its values is invalid or a line about it could not be read. A
+        list older than 30 days does not count. A price from a list that is old by nature is for display only.
         """
-        return self._attempt(asked.provider, asked.region, asked.name, lambda: self._machine(asked))
+        return self._price_or_unknown(query.provider, query.region, query.name, lambda: self._machine(query))
 
     def volume(self, provider: str, region: str, volume: Volume) -> Price | UnknownPrice:
-        """What a volume costs an hour: its size and its rate beyond what comes with it; traffic is not in it."""
-        return self._attempt(provider, region, str(volume), lambda: self._volume(provider, region, volume))
+        """Returns the hourly price of a volume: its size, and its rate beyond the included one; without traffic."""
+        return self._price_or_unknown(provider, region, str(volume), lambda: self._volume(provider, region, volume))
 
-    def commitments(self, asked: PriceQuery) -> list[PriceRow]:
-        """What a machine is committed at an hour, for each term and plan that has one sure price of these days."""
-        there = (asked.provider, asked.region, Item.INSTANCE)
-        lists = self.book.lists(*there, asked.purchase)
-        rows = [row for list_ in lists for row in self.book.rows(list_, *there, asked.name)]
-        kinds = {(row.term_months, row.plan) for row in rows if row.purchase is asked.purchase and row.term_months}
-        found = []
+    def commitments(self, query: PriceQuery) -> list[PriceRow]:
+        """Returns the hourly prices of a committed machine: a row for each term and plan with one current price."""
+        there = (query.provider, query.region, Item.INSTANCE)
+        lists = self.book.lists(*there, query.purchase)
+        rows = [row for list_ in lists for row in self.book.rows(list_, *there, query.name)]
+        kinds = {(row.term_months, row.plan) for row in rows if row.purchase is query.purchase and row.term_months}
+        offers = []
         for months, plan in sorted(kinds):
             try:
-                list_, row = self._one(*there, asked.name, _of_plan(replace(asked, term_months=months), plan))
+                list_, row = self._find_row(*there, query.name, _of_plan(replace(query, term_months=months), plan))
             except NoPrice:
                 continue
             if list_.how not in OLD_BY_NATURE and row.unit is Unit.HOUR and row.amount + row.upfront > 0:
-                found.append(row)
-        return found
+                offers.append(row)
+        return offers
 
     def address(self, provider: str, region: str) -> Price | UnknownPrice:
-        """What a public IPv4 address costs an hour."""
+        """Returns the hourly price of a public IPv4 address."""
 
         def address_price() -> Price:
-            list_, row = self._one(provider, region, Item.ADDRESS, "ipv4", RowFilter())
-            return self._price(list_, row, _by_the_hour(row), row.sku)
+            list_, row = self._find_row(provider, region, Item.ADDRESS, "ipv4", RowFilter())
+            return self._price(list_, row, _hourly_amount(row), row.sku)
 
-        return self._attempt(provider, region, "ipv4", address_price)
+        return self._price_or_unknown(provider, region, "ipv4", address_price)
 
-    def _attempt(self, provider: str, region: str, name: str, look: Callable[[], Price]) -> Price | UnknownPrice:
+    def _price_or_unknown(
+        self, provider: str, region: str, name: str, look: Callable[[], Price]
+    ) -> Price | UnknownPrice:
         try:
             return look()
         except NoPrice as no:
             return UnknownPrice(provider, region, name, no.why, no.sku)
 
-    def _machine(self, asked: PriceQuery) -> Price:
-        shape = shape_of(asked.name)
+    def _machine(self, query: PriceQuery) -> Price:
+        shape = shape_of(query.name)
         try:
-            list_, row = self._one(asked.provider, asked.region, Item.INSTANCE, asked.name, machine_rows(asked))
+            list_, row = self._find_row(query.provider, query.region, Item.INSTANCE, query.name, machine_rows(query))
         except NoPrice:
-            if self._named(asked) or not self.book.lists(asked.provider, asked.region, Item.VCPU):
+            if self._is_listed(query) or not self.book.lists(query.provider, query.region, Item.VCPU):
                 raise
             if shape is None:
-                raise NoPrice("its name does not tell of which processors and memory it is billed") from None
-            return self._composed(asked, shape)
-        return self._price(list_, row, _by_the_hour(row), row.sku)
+                raise NoPrice("its name does not show its billed processors and memory") from None
+            return self._price_of_parts(query, shape)
+        return self._price(list_, row, _hourly_amount(row), row.sku)
 
-    def _named(self, asked: PriceQuery) -> bool:
-        """Whether a list says anything of a machine by its name: what is wrong with it is not made up of parts."""
-        wanted = machine_rows(asked)
-        for list_ in self.book.lists(asked.provider, asked.region, Item.INSTANCE):
-            rows = self.book.rows(list_, asked.provider, asked.region, Item.INSTANCE, asked.name)
-            doubts = self.book.doubts(list_, asked.provider, asked.region, asked.name)
-            about = (one for one in doubts if one.name == asked.name and one.item in {None, Item.INSTANCE})
+    def _is_listed(self, query: PriceQuery) -> bool:
+        """True if a list names the machine; its errors then count, and its price is not composed of parts."""
+        wanted = machine_rows(query)
+        for list_ in self.book.lists(query.provider, query.region, Item.INSTANCE):
+            rows = self.book.rows(list_, query.provider, query.region, Item.INSTANCE, query.name)
+            doubts = self.book.doubts(list_, query.provider, query.region, query.name)
+            about = (one for one in doubts if one.name == query.name and one.item in {None, Item.INSTANCE})
             if any(map(wanted.row, rows)) or any(map(wanted.doubt, about)):
                 return True
         return False
 
-    def _composed(self, asked: PriceQuery, shape: Shape) -> Price:
-        """A machine of processors and memory, where a list prices those; systems with a licence cost more than both."""
-        if asked.system != "linux" or asked.tenancy != "shared":
-            raise NoPrice(f"no list tells what {asked.system} on {asked.tenancy} machines costs beside its parts")
+    def _price_of_parts(self, query: PriceQuery, shape: Shape) -> Price:
+        """Returns the price of a machine as processors plus memory; systems with a licence have none."""
+        if query.system != "linux" or query.tenancy != "shared":
+            raise NoPrice(f"no list has the price of {query.system} on {query.tenancy} machines")
         family = f"{shape.family} custom" if shape.custom else shape.family
         parts = [(Item.VCPU, family, shape.vcpus), (Item.MEMORY, family, shape.memory_gib)]
         if shape.extended_gib:
             parts.append((Item.MEMORY, f"{family} extended", shape.extended_gib))
         total, skus = Decimal(0), []
         for item, name, quantity in parts:
-            list_, row = self._one(asked.provider, asked.region, item, name, machine_rows(asked))
+            list_, row = self._find_row(query.provider, query.region, item, name, machine_rows(query))
             if row.unit is not (Unit.HOUR if item is Item.VCPU else Unit.GIB_HOUR):
                 raise NoPrice(f"{row.unit} is no unit for the {item} of a machine", row.sku)
-            _whole(row)
+            _check_complete(row)
             total += row.amount * Decimal(repr(quantity))
             skus.append((list_, row))
         return self._sum(skus, total)
 
     def _volume(self, provider: str, region: str, volume: Volume) -> Price:
         if volume.size_bytes is None:
-            raise NoPrice("its size is not said")
+            raise NoPrice("its size is unknown")
         gib = Decimal(-(-volume.size_bytes // 2**30))
-        list_, row = self._one(provider, region, Item.VOLUME, volume.type, volume_rows(gib))
-        sizes = _sizes(row, gib, Decimal(volume.size_bytes))
-        _whole(row, None if row.unit is Unit.MONTH else sizes)
+        list_, row = self._find_row(provider, region, Item.VOLUME, volume.type, volume_rows(gib))
+        sizes = _billed_units(row, gib, Decimal(volume.size_bytes))
+        _check_complete(row, None if row.unit is Unit.MONTH else sizes)
         month = row.amount * sizes
         parts = [(list_, row)]
         for one in self.book.doubts(list_, provider, region, volume.type):
-            if one.name == volume.type and one.item in _BESIDE:
+            if one.name == volume.type and one.item in _RATE_ITEMS:
                 raise NoPrice(one.why, one.sku)
-        rates = self._offered(provider, region, Item.IOPS, volume.type)
-        if self._offered(provider, region, Item.IO, volume.type):
+        rates = self._rate_rows(provider, region, Item.IOPS, volume.type)
+        if self._rate_rows(provider, region, Item.IO, volume.type):
             raise NoPrice("it is billed by the operation as well", row.sku)
         if rates and volume.iops is None and min(one.tier_from for _, one in rates) == 0:
-            raise NoPrice("it is billed by its rate, which is not said: write iops", row.sku)
+            raise NoPrice("it is billed by its rate, which is not given: write iops", row.sku)
         if volume.iops is not None and not rates and row.unit is not Unit.MONTH:
-            raise NoPrice("no list tells what its rate costs", row.sku)
+            raise NoPrice("no list has a price for its rate", row.sku)
         for begin in sorted({one.tier_from for _, one in rates}):
             if volume.iops is not None and volume.iops > begin:
-                found = self._one(provider, region, Item.IOPS, volume.type, tier_rows(begin))
-                upper = found[1].tier_until
+                tier = self._find_row(provider, region, Item.IOPS, volume.type, tier_rows(begin))
+                upper = tier[1].tier_until
                 quantity = (volume.iops if upper is None else min(Decimal(volume.iops), upper)) - begin
-                month += found[1].amount * quantity
-                parts.append(found)
+                month += tier[1].amount * quantity
+                parts.append(tier)
         return self._sum(parts, month / MONTH_HOURS)
 
-    def _offered(self, provider: str, region: str, item: Item, name: str) -> list[tuple[PriceListEntry, PriceRow]]:
-        """The rows of a rate in the first list that says anything of it; raises No where that is in doubt."""
+    def _rate_rows(self, provider: str, region: str, item: Item, name: str) -> list[tuple[PriceListEntry, PriceRow]]:
+        """Returns the rows of a rate in the first list that has any; raises NoPrice if a line is in doubt."""
         for list_ in self.book.lists(provider, region, item):
             for one in self.book.doubts(list_, provider, region, name):
                 if one.name == name and one.item is item:
@@ -185,13 +163,13 @@ class Lookup:
                 return [(list_, row) for row in rows]
         return []
 
-    def _one(
+    def _find_row(
         self, provider: str, region: str, item: Item, name: str, wanted: RowFilter
     ) -> tuple[PriceListEntry, PriceRow]:
-        """The one row that prices a thing; the user's own lists are partial, every other one is the whole truth."""
+        """Returns the one row that prices a thing. Only the user's own lists may be incomplete."""
         lists = self.book.lists(provider, region, item, wanted.purchase)
         if not lists:
-            raise NoPrice(_nowhere(self.book, provider, region, item, wanted.purchase))
+            raise NoPrice(_no_list(self.book, provider, region, item, wanted.purchase))
         kept: NoPrice | None = None
         for list_ in lists:
             rows = self.book.rows(list_, provider, region, item, name)
@@ -203,21 +181,21 @@ class Lookup:
             ):
                 continue
             try:
-                return list_, self._decided(list_, rows, doubts, wanted)
+                return list_, self._choose_row(list_, rows, doubts, wanted)
             except NoPrice as no:
                 kept = no
             break
         raise kept or NoPrice("the price lists at hand do not have it in this region")
 
-    def _decided(
+    def _choose_row(
         self, list_: PriceListEntry, rows: Sequence[PriceRow], doubts: Sequence[Doubt], wanted: RowFilter
     ) -> PriceRow:
         fitting = [row for row in rows if wanted.row(row)]
-        for one in doubts:  # a line without a name says nothing against one that has its own
+        for one in doubts:  # a line without a name does not affect one with a name
             if wanted.doubt(one) and (one.name or not fitting):
                 raise NoPrice(one.why, one.sku)
         if not fitting:
-            raise NoPrice(_not_sold(list_, rows))
+            raise NoPrice(_no_row(list_, rows))
         begun = [row for row in fitting if row.starts is None or row.starts <= self.today]
         begun = begun or [row for row in fitting if row.starts and row.starts <= self.today + timedelta(days=1)]
         if not begun:
@@ -236,10 +214,10 @@ class Lookup:
         row = next(row for row in in_force(begun) if without_sku(row) == distinct[0])
         if self.currency and row.currency != self.currency:
             raise NoPrice(f"its price is in {row.currency}, not in {self.currency}", row.sku)
-        self._fresh(list_, row)
+        self._check_fresh(list_, row)
         return row
 
-    def _fresh(self, list_: PriceListEntry, row: PriceRow) -> None:
+    def _check_fresh(self, list_: PriceListEntry, row: PriceRow) -> None:
         if list_.how in OLD_BY_NATURE:
             return
         if list_.dated is None:
@@ -253,7 +231,7 @@ class Lookup:
             raise NoPrice(f"its list is dated {list_.dated}, after today ({list_.source})", row.sku)
 
     def _sum(self, parts: Sequence[tuple[PriceListEntry, PriceRow]], amount: Decimal) -> Price:
-        """The price that several rows make together: as old as the oldest list, and by the word of the least sure."""
+        """Returns the sum of rows as one price: as old as the oldest list, as reliable as the least reliable one."""
         currencies = sorted({row.currency for _, row in parts})
         if len(currencies) > 1:
             raise NoPrice(f"its parts are in {' and '.join(currencies)}", parts[0][1].sku)
@@ -267,19 +245,19 @@ class Lookup:
         return Price(short.normalize() + 0, row.currency, list_.source, list_.dated, list_.how, sku, list_.sha256[:12])
 
 
-def _of_plan(asked: PriceQuery, plan: str) -> RowFilter:
-    """Rows of just this plan, and not of any where it is empty."""
-    own = machine_rows(asked)
+def _of_plan(query: PriceQuery, plan: str) -> RowFilter:
+    """Returns a filter for rows of exactly this plan, also if it is empty."""
+    own = machine_rows(query)
     return replace(own, row=lambda row: own.row(row) and row.plan == plan)
 
 
-def _whole(row: PriceRow, quantity: Decimal | None = None) -> None:
-    """Raises No where an amount is not all that is paid, or holds for other quantities only.
+def _check_complete(row: PriceRow, quantity: Decimal | None = None) -> None:
+    """Raises NoPrice if the amount is not the whole payment, or holds for other quantities only.
 
-    Without a quantity a price must hold for any; a disk of its own size (MONTH) was chosen by that.
+    Without a quantity the price must hold for any. A disk of a fixed size (MONTH) was already chosen by its size.
     """
     if row.upfront > 0:
-        raise NoPrice(f"{row.upfront.normalize():f} {row.currency} more are paid at the beginning", row.sku)
+        raise NoPrice(f"{row.upfront.normalize():f} {row.currency} more are paid upfront", row.sku)
     if row.unit is Unit.MONTH and row.item is Item.VOLUME:
         return
     if row.tier_from > 0:
@@ -288,13 +266,13 @@ def _whole(row: PriceRow, quantity: Decimal | None = None) -> None:
         raise NoPrice(f"its price holds up to {row.tier_until} only", row.sku)
 
 
-def _by_the_hour(row: PriceRow) -> Decimal:
-    """The price of an hour, where that is all that is paid."""
+def _hourly_amount(row: PriceRow) -> Decimal:
+    """Returns the price of an hour; raises NoPrice if that is not the whole payment."""
     if row.amount <= 0:
-        raise NoPrice("what is paid by the hour alone is nothing", row.sku)
+        raise NoPrice("its hourly price is zero", row.sku)
     if row.least > 0:
         raise NoPrice(f"at least {row.least} {row.unit} of it are billed", row.sku)
-    _whole(row)
+    _check_complete(row)
     if row.unit is Unit.HOUR:
         return row.amount
     if row.unit is Unit.MONTH:
@@ -302,22 +280,19 @@ def _by_the_hour(row: PriceRow) -> Decimal:
     raise NoPrice(f"{row.unit} is no unit that it is rented by", row.sku)
 
 
-def _sizes(row: PriceRow, gib: Decimal, size_bytes: Decimal) -> Decimal:
-    """How many units of its price a volume is, for a month."""
+def _billed_units(row: PriceRow, gib: Decimal, size_bytes: Decimal) -> Decimal:
+    """Returns how many units of its price a volume is billed for in a month."""
     if row.unit is Unit.MONTH:
         return Decimal(1)
-    if row.unit is Unit.GIB_MONTH:
-        return max(gib, row.least)
-    if row.unit is Unit.GB_MONTH:
-        return max(size_bytes / 10**9, row.least)
-    if row.unit is Unit.GIB_HOUR:
-        return max(gib, row.least) * MONTH_HOURS
-    if row.unit is Unit.GB_HOUR:
-        return max(size_bytes / 10**9, row.least) * MONTH_HOURS
+    hours = MONTH_HOURS if row.unit in {Unit.GIB_HOUR, Unit.GB_HOUR} else 1
+    if row.unit in {Unit.GIB_MONTH, Unit.GIB_HOUR}:
+        return max(gib, row.least) * hours
+    if row.unit in {Unit.GB_MONTH, Unit.GB_HOUR}:
+        return max(size_bytes / 10**9, row.least) * hours
     raise NoPrice(f"{row.unit} is no unit of a volume", row.sku)
 
 
-def _not_sold(list_: PriceListEntry, rows: Sequence[PriceRow]) -> str:
+def _no_row(list_: PriceListEntry, rows: Sequence[PriceRow]) -> str:
     if rows and all(row.item is Item.VOLUME for row in rows) and (why := missing_disk_size(rows)):
         return why
     if rows:
@@ -328,9 +303,9 @@ def _not_sold(list_: PriceListEntry, rows: Sequence[PriceRow]) -> str:
     return f"it is not sold in this region by the list of {list_.dated or 'no date'} ({list_.source})"
 
 
-def _nowhere(book: Prices, provider: str, region: str, item: Item, purchase: Purchase) -> str:
+def _no_list(book: PriceBook, provider: str, region: str, item: Item, purchase: Purchase) -> str:
     if book.lists(provider, region, item):
-        return f"no list at hand tells prices {purchase} there"
+        return f"no list at hand has {purchase} prices there"
     fetch = f"cloudcmp fetch {provider} --region {region}"
     if provider not in FETCHED:
         fetch = "write price: into the study, or name a list: cloudcmp fetch --from FILE --as csv"

@@ -1,4 +1,4 @@
-"""How much of its unit a use is billed for: time in minimums and steps, sizes in their least, tiers within a month."""
+"""Converts a use into billed quantities: time in minimums and steps, least sizes, tiers within a month."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from cloudcmp.model.price import MONTH_HOURS, Item, PriceRow, Unit
 
 EXACT = Context(prec=60)
 SHORTEST_MONTH_HOURS = 28 * 24
-"""February: a month's price for a part of the month is the dearest in it."""
+"""February, in which an hourly share of a monthly price is highest."""
 _HOUR_S = Decimal(3600)
 _SCALE = {
     Unit.GB_MONTH: Decimal(10**9), Unit.GB_HOUR: Decimal(10**9), Unit.GB: Decimal(10**9),
@@ -20,19 +20,19 @@ _SCALE = {
 _MONTHLY = frozenset({Unit.GB_MONTH, Unit.GIB_MONTH, Unit.IOPS_MONTH, Unit.MB_PER_S_MONTH, Unit.MONTH})
 _TIMED = _MONTHLY | {Unit.HOUR, Unit.GB_HOUR, Unit.GIB_HOUR}
 _BY_SIZE = frozenset({Unit.IOPS_MONTH, Unit.MB_PER_S_MONTH})
-"""Units whose tiers are of each volume, not of a month's sum (https://aws.amazon.com/ebs/pricing/, io2)."""
+"""Units with tiers for each volume instead of for a month's sum (https://aws.amazon.com/ebs/pricing/, io2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """So much of a unit at one row's price."""
+    """A quantity in a row's unit at that row's price."""
 
     quantity: Decimal
     row: PriceRow
 
 
 def paid_s(seconds: Decimal, billing: Billing) -> Decimal:
-    """The seconds that one period is paid for: the minimum, then every step begun; exact."""
+    """Returns the exact seconds that are billed for one period: the minimum, then every step begun."""
     least, step = Decimal(repr(billing.minimum_s)), Decimal(repr(billing.step_s))
     if seconds <= least:
         return least
@@ -42,37 +42,31 @@ def paid_s(seconds: Decimal, billing: Billing) -> Decimal:
     return least + steps * step
 
 
-def timed(use: Use) -> bool:
-    """Whether a use has periods."""
-    return bool(use.periods_s)
-
-
 def misfit(use: Use, unit: Unit) -> str:
-    """Why a use cannot be counted in a unit, nothing where it can."""
+    """Returns why a use cannot be counted in a unit, empty if it can."""
     if not use.size.is_finite() or use.size < 0 or use.count < 0 or use.times < 0:
-        return "so much of it cannot be used"
+        return "its quantity is negative or infinite"
     if any(not one.is_finite() or one < 0 for one in use.periods_s):
-        return "so long can nothing be used"
+        return "its duration is negative or infinite"
     if unit is Unit.RATIO:
         return "its price is a share of other money"
-    if (unit in _TIMED) != timed(use) and unit is not Unit.MONTH:
-        return f"its price is for a {unit.value}, and {'its time' if timed(use) else 'no time'} is what is told of it"
+    if (unit in _TIMED) != bool(use.periods_s) and unit is not Unit.MONTH:
+        return f"its price is for a {unit.value}, and its use has {'a' if use.periods_s else 'no'} duration"
     return ""
 
 
 def parts(use: Use, rate: Rate, before: Decimal, *, month_h: int = MONTH_HOURS, worst: bool = False) -> list[Part]:
-    """A use spread over the tiers of its rate; `before` is what the month has already had of the unit.
+    """Splits a use over the tiers of its rate; `before` is the quantity that the month already has.
 
-    A tier begins where the one before it ends, and what lies in it costs its price. With `worst` all of it costs the
-    dearest tier's, whatever the month has had. Sizes below the row's least count as the least, for each thing.
+    With `worst` all of it costs the dearest tier. Each thing counts at least as the row's least size.
     """
     unit = rate.rows[0].unit
     each = _each(use, rate)
-    hours = _hours(use, rate) if unit in _TIMED and timed(use) else Decimal(1)
-    if unit in _MONTHLY and timed(use):
+    hours = _hours(use, rate) if unit in _TIMED and use.periods_s else Decimal(1)
+    if unit in _MONTHLY and use.periods_s:
         hours = EXACT.divide(hours, Decimal(month_h))
     of_each = EXACT.multiply(hours, Decimal(use.count * use.times))
-    if unit in _BY_SIZE:  # below whose first tier lies what comes with each thing
+    if unit in _BY_SIZE:  # the first tier begins after the included size
         return [
             Part(EXACT.multiply(one.quantity, of_each), one.row) for one in _spread(each, Decimal(0), rate, worst=worst)
         ]
@@ -80,10 +74,10 @@ def parts(use: Use, rate: Rate, before: Decimal, *, month_h: int = MONTH_HOURS, 
 
 
 def _each(use: Use, rate: Rate) -> Decimal:
-    """The size of each thing in the row's unit: what is included is not billed, and no less than the least is."""
+    """Returns the billed size of each thing in the row's unit: without what is included, at least the row's least."""
     row = rate.rows[0]
     if row.unit in {Unit.HOUR, Unit.MONTH} and use.item in {Item.VOLUME, Item.SNAPSHOT, Item.STORAGE}:
-        return Decimal(1)  # a price for the whole of it
+        return Decimal(1)  # a price for the whole thing
     size = EXACT.divide(use.size, _SCALE.get(row.unit, Decimal(1)))
     size = max(Decimal(0), size - rate.included)
     return max(size, row.least) if size > 0 else size
@@ -101,23 +95,23 @@ def _spread(quantity: Decimal, before: Decimal, rate: Rate, *, worst: bool) -> l
 
 
 def graduated(quantity: Decimal, before: Decimal, rows: Sequence[PriceRow]) -> list[Part]:
-    """The parts of a quantity that follows `before`, each in its tier."""
-    found, start, end = [], before, before + quantity
+    """Splits a quantity that follows `before` over the tiers."""
+    tiers, start, end = [], before, before + quantity
     for number, row in enumerate(rows):
-        # Below a first tier of a month's sum lies what an account has free: nothing here counts on it.
+        # Below a month's first tier is the account's free allowance, which may be used up.
         begins = Decimal(0) if number == 0 and row.unit not in _BY_SIZE else row.tier_from
         low = max(start, begins)
         high = end if row.tier_until is None else min(end, row.tier_until)
         if high > low:
-            found.append(Part(high - low, row))
-    return found or [Part(Decimal(0), rows[0])]
+            tiers.append(Part(high - low, row))
+    return tiers or [Part(Decimal(0), rows[0])]
 
 
 def sustained_hours(hours: Decimal, month_h: int, monthly: Sequence[Decimal]) -> Decimal:
-    """Hours at full price that cost what one machine's do, where each equal part of a month has its own share of it.
+    """Returns the hours at full price that cost as much as one machine's hours with `monthly` shares.
 
-    https://cloud.google.com/compute/docs/sustained-use-discounts: machines of one kind in a region that follow each
-    other are taken for one; for those that run at once see `Sustained`.
+    Each equal part of a month has its share of the price. Successive machines of one kind in a region count as one
+    (https://cloud.google.com/compute/docs/sustained-use-discounts); for concurrent ones see `Sustained`.
     """
     width = EXACT.divide(Decimal(month_h), Decimal(len(monthly)))
     full, rest = divmod(hours, Decimal(month_h))
@@ -127,17 +121,17 @@ def sustained_hours(hours: Decimal, month_h: int, monthly: Sequence[Decimal]) ->
 
 
 class Sustained:
-    """The hours that machines of one kind have run in a month: the first, the second of those at once, and so on.
+    """The hours of concurrent machines of one kind in a month: of the first, the second, and so on.
 
-    https://cloud.google.com/compute/docs/sustained-use-discounts: ten machines at once for three days are ten that ran
-    for a tenth of the month each, and not one that ran all of it.
+    https://cloud.google.com/compute/docs/sustained-use-discounts: ten machines at once for three days are ten with a
+    tenth of the month each, not one with the whole month.
     """
 
     def __init__(self) -> None:
         self._hours: dict[int, Decimal] = {}
 
     def add(self, hours: Decimal, count: int, month_h: int, monthly: Sequence[Decimal]) -> Decimal:
-        """Count in what `count` machines at once ran, each so many hours; the hours at full price that this costs."""
+        """Adds `hours` of each of `count` concurrent machines; returns the hours at full price that this costs."""
         total, done = Decimal(0), 0
         for until in sorted({*(one for one in self._hours if one < count), count}):
             had = sum((ran for one, ran in self._hours.items() if one >= until), Decimal(0))
@@ -149,7 +143,7 @@ class Sustained:
 
 
 def hours_for(worth: Decimal, month_h: int, monthly: Sequence[Decimal]) -> Decimal | None:
-    """How long one machine runs in a month for what so many hours cost at full price; None where it never does."""
+    """Returns how long one machine runs in a month for the price of `worth` full hours; None if it never costs that."""
     width = EXACT.divide(Decimal(month_h), Decimal(len(monthly)))
     left, hours = worth, Decimal(0)
     for share in monthly:

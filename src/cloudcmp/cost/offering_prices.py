@@ -1,4 +1,4 @@
-"""What is sold at what price: a provider's own list beside the price book, and price lists on their way into it."""
+"""Prices of offerings and candidates, from a provider's own list and the price book."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -9,58 +9,58 @@ from cloudcmp.cost.account_terms import effective_per_hour
 from cloudcmp.cost.lookup import FETCHED, FRESH_DAYS, Lookup
 from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.rates import rates
+from cloudcmp.cost.rules import USER_SOURCES
 from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, PriceListEntry, Purchase
+from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase
 from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money
 
 OWN_PRICES = frozenset({"simulated"})
-"""Providers whose prices are their own: no list is asked."""
-_USERS_OWN = {"study file", "imported"}
+"""Providers with prices of their own: the price book is not used."""
 
 
-def today_of(now: float | None = None) -> date:
-    """The UTC day of a Unix time (s), of now without one."""
+def utc_day(now: float | None = None) -> date:
+    """Returns the UTC day of a Unix time (s), by default of now."""
     return datetime.fromtimestamp(time.time() if now is None else now, UTC).date()
 
 
 def with_prices(offerings: Sequence[Offering], today: date | None = None) -> tuple[Offering, ...]:
-    """A provider's own list with the price book's prices where it tells none: Linux on demand, on shared machines."""
+    """Returns offerings with missing prices from the price book: Linux, on demand, shared machines."""
     if not any(map(_unpriced, offerings)):
         return tuple(offerings)
     with PriceBook() as book:
-        look = Lookup(book, today or today_of())
-        return tuple(_joined(one, look) for one in offerings)
+        look = Lookup(book, today or utc_day())
+        return tuple(_with_book_price(one, look) for one in offerings)
 
 
 def _unpriced(sold: Offering) -> bool:
-    """Whether a list may tell more of an offering's price than is known of it."""
+    """True if the price book may know more about an offering's price."""
     return sold.provider not in OWN_PRICES and (sold.price is None or sold.price.how in OLD_BY_NATURE)
 
 
-def _joined(sold: Offering, look: Lookup) -> Offering:
+def _with_book_price(sold: Offering, look: Lookup) -> Offering:
     if not _unpriced(sold):
         return sold
-    found = look.machine(PriceQuery(sold.provider, sold.region, sold.name))
-    return sold if isinstance(found, UnknownPrice) else replace(sold, price=found)
+    price = look.machine(PriceQuery(sold.provider, sold.region, sold.name))
+    return sold if isinstance(price, UnknownPrice) else replace(sold, price=price)
 
 
-def booked(provider: str, region: str | None = None, today: date | None = None) -> tuple[Offering, ...]:
-    """What the price book alone knows of a provider's instance types, in one region or all, with their prices.
+def book_offerings(provider: str, region: str | None = None, today: date | None = None) -> tuple[Offering, ...]:
+    """Returns the instance types that the price book knows of a provider, in one region or all, with prices.
 
-    The newest of the provider's own lists is all that it sells there. Where there is only a list of others, or of the
-    user's own, each offering names its source among its attributes: there may be more.
+    The provider's own newest list is complete. Otherwise there may be more types, and each offering names its source
+    among its attributes.
     """
     with PriceBook() as book:
-        look = Lookup(book, today or today_of())
-        return tuple(_joined(one, look) for one in _unpriced_in(book, provider, region))
+        look = Lookup(book, today or utc_day())
+        return tuple(_with_book_price(one, look) for one in _unpriced_in(book, provider, region))
 
 
-def booked_unpriced(provider: str, region: str | None = None) -> tuple[Offering, ...]:
-    """The same without prices."""
+def unpriced_book_offerings(provider: str, region: str | None = None) -> tuple[Offering, ...]:
+    """Returns the same without prices."""
     with PriceBook() as book:
         return tuple(_unpriced_in(book, provider, region))
 
@@ -72,48 +72,42 @@ def _unpriced_in(book: PriceBook, provider: str, region: str | None) -> Iterator
 
 
 def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
-    found: dict[str, Offering] = {}
-    for list_ in _telling(book, provider, region):
+    offerings: dict[str, Offering] = {}
+    place = (provider, region, Item.INSTANCE)
+    for list_ in book.lists(*place, Purchase.ON_DEMAND) or book.lists(*place):
         partial = list_.how in {How.GIVEN, *OLD_BY_NATURE}
         source = (("source", list_.source),) if partial else ()
         sold_by_name = {one.name: one for one in book.sold(list_, provider, region)}
-        for name in book.names(list_, provider, region, Item.INSTANCE):
+        for name in book.names(list_, *place):
             one = sold_by_name.get(name)
             facts = (one.vcpus, one.memory_gib, one.category) if one else (None, None, None)
             attributes = tuple(sorted((*(one.attributes if one else ()), *source)))
-            found.setdefault(name, Offering(provider, region, name, *facts, attributes=attributes))
+            offerings.setdefault(name, Offering(provider, region, name, *facts, attributes=attributes))
         if not partial:
             break
-    return list(found.values())
-
-
-def _telling(book: PriceBook, provider: str, region: str) -> list[PriceListEntry]:
-    """The lists that say what is sold: those of prices on demand, before those of commitments and spot alone."""
-    return book.lists(provider, region, Item.INSTANCE, Purchase.ON_DEMAND) or book.lists(
-        provider, region, Item.INSTANCE
-    )
+    return list(offerings.values())
 
 
 def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, tuple[str, ...]]:
-    """A candidate with the book's price of its machine, as it is asked for, and of its volume; and why one is unknown.
+    """Returns the candidate with the book's prices of its machine and its volume, and why one is unknown.
 
-    What the study itself says stays. A spot machine is counted at the price on demand, which its bid is bound by.
+    Prices from the study stay. A spot machine counts at the price on demand, which is the limit of its bid.
     """
     sold, options = candidate.offering, dict(candidate.options)
     if sold.provider in OWN_PRICES:
         return candidate, ()
-    from_user = sold.price is not None and sold.price.source in _USERS_OWN
+    from_user = sold.price is not None and sold.price.source in USER_SOURCES
     lines: list[str] = []
     with PriceBook() as book:
-        look = Lookup(book, today or today_of(), sold.price.currency if from_user and sold.price else "")
-        asked = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"),
+        look = Lookup(book, today or utc_day(), sold.price.currency if from_user and sold.price else "")
+        query = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"),
                       tenancy=options.get("tenancy", "shared"))  # fmt: skip
         if _unpriced(sold):
-            found = look.machine(asked)
-            if isinstance(found, Price):
-                sold = replace(sold, price=found)
+            machine = look.machine(query)
+            if isinstance(machine, Price):
+                sold = replace(sold, price=machine)
             elif sold.price is None:
-                lines.append(found.line)
+                lines.append(machine.line)
         volume = candidate.volume
         if volume is not None and volume.price is None and sold.price is not None:
             wanted = replace(look, currency=sold.price.currency).volume(sold.provider, sold.region, volume)
@@ -126,11 +120,11 @@ def price(candidate: Candidate, today: date | None = None) -> tuple[Candidate, t
 
 
 def rate_of(use: Use, today: date | None = None) -> Rate:
-    """What the price book says of a use, by the newest of its lists that has it; bundled and printed ones say nothing.
+    """Returns the rate of a use in the newest list that has it; bundled and printed lists do not count.
 
-    A price that is more than 30 days old, or in doubt, is not believed, and no older list stands in for it.
+    A rate older than 30 days or in doubt is unknown; no older list replaces it.
     """
-    day = today or today_of()
+    day = today or utc_day()
     with PriceBook() as book:
         for list_ in book.lists(use.provider, use.region, use.item, use.purchase):
             if list_.how in OLD_BY_NATURE:
@@ -161,29 +155,29 @@ def _about(doubt: Doubt, use: Use) -> bool:
     )
 
 
-def price_bought(candidate: Candidate, purchase: Purchase, today: date | None = None) -> tuple[Price | None, str]:
-    """What a candidate's machine costs an hour if it is bought so, by the price book; or why that is not known."""
+def price_for_purchase(candidate: Candidate, purchase: Purchase, today: date | None = None) -> tuple[Price | None, str]:
+    """Returns the hourly price of a candidate's machine for a kind of purchase, or why it is unknown."""
     sold, options = candidate.offering, dict(candidate.options)
-    asked = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), purchase,
+    query = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), purchase,
                   options.get("tenancy", "shared"))  # fmt: skip
     with PriceBook() as book:
-        found = Lookup(book, today or today_of(), sold.price.currency if sold.price else "").machine(asked)
-    return (None, found.why) if isinstance(found, UnknownPrice) else (found, "")
+        price = Lookup(book, today or utc_day(), sold.price.currency if sold.price else "").machine(query)
+    return (None, price.why) if isinstance(price, UnknownPrice) else (price, "")
 
 
 def commitment_of(candidate: Candidate, today: date | None = None) -> Commitment | None:
-    """The cheapest commitment that a fresh price list has for a candidate's machine, if every hour of it is used."""
+    """Returns the cheapest commitment for a candidate's machine in a fresh price list, if every hour is used."""
     sold, options = candidate.offering, dict(candidate.options)
-    asked = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), Purchase.RESERVED,
+    query = PriceQuery(sold.provider, sold.region, sold.name, options.get("os", "linux"), Purchase.RESERVED,
                   options.get("tenancy", "shared"))  # fmt: skip
     with PriceBook() as book:
-        look = Lookup(book, today or today_of(), sold.price.currency if sold.price else "")
-        rows = look.commitments(asked)
-    found = [
+        look = Lookup(book, today or utc_day(), sold.price.currency if sold.price else "")
+        rows = look.commitments(query)
+    commitments = [
         Commitment(
             sold.provider, sold.name, row.purchase, row.term_months, Money(row.amount, row.currency), row.upfront,
             sold.region,
         )
         for row in rows
     ]  # fmt: skip
-    return min(found, key=lambda one: (effective_per_hour(one).amount, one.term_months), default=None)
+    return min(commitments, key=lambda one: (effective_per_hour(one).amount, one.term_months), default=None)

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
-from cloudcmp.cost.rates import given
-from cloudcmp.cost.rules import TOLD, clock_of, directions
+from cloudcmp.cost.rates import hourly_rate
+from cloudcmp.cost.rules import USER_SOURCES, clock_of, directions
 from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, LaunchUsage, Traffic
@@ -21,71 +21,70 @@ _SHORT = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What is used as expected and at worst, each with its rate; `unknown` says in words what has no price."""
+    """The expected and worst-case uses with their rates; `unknown` describes what has no price."""
 
     expected: tuple[Priced, ...]
     worst: tuple[Priced, ...]
     unknown: tuple[str, ...] = ()
 
 
-def with_beside(candidate: Candidate, billing: Billing, rate_of: RateOf) -> Candidate:
-    """The candidate with what comes with each of its machines, as far as a price in its own currency is known.
+def with_extra_prices(candidate: Candidate, billing: Billing, rate_of: RateOf) -> Candidate:
+    """Returns the candidate with the known hourly prices of its volume and of what comes with each machine.
 
-    That is what its provider bills beside (an address), the disk under its system, and the price of its volume, at a
-    month of 730 hours.
+    That is the provider's extra charge (an address) and the system disk, in the machine's currency, at 730 hours a
+    month.
     """
     price = candidate.offering.price
     if price is None:
         return candidate
     volume = candidate.volume
     if volume is not None and volume.price is None:
-        found = _per_hour(candidate, volume, rate_of, price.currency)
-        candidate = replace(candidate, volume=replace(volume, price=found)) if found else candidate
+        volume_price = _volume_price(candidate, volume, rate_of, price.currency)
+        candidate = replace(candidate, volume=replace(volume, price=volume_price)) if volume_price else candidate
     beside = [billing.beside] if billing.beside and billing.beside.currency == price.currency else []
     root = _root(candidate, billing)
-    under = _per_hour(candidate, root, rate_of, price.currency) if root else None
+    under = _volume_price(candidate, root, rate_of, price.currency) if root else None
     if under and root:
         beside.append(replace(under, source=f"{root}, {under.source}"))
-    return replace(candidate, beside=_together(beside)) if beside else candidate
+    return replace(candidate, beside=_sum_prices(beside)) if beside else candidate
 
 
 def unpriced_volume(candidate: Candidate) -> bool:
-    """Whether a candidate has a volume of which no price is known."""
+    """True if a candidate has a volume without a known price."""
     return candidate.volume is not None and candidate.volume.price is None
 
 
 def parts_of(candidate: Candidate, stay: LaunchUsage, billing: Billing, rate_of: RateOf) -> Parts:
-    """All that a candidate's launches are billed for.
+    """Returns all that a candidate's launches are billed for.
 
-    A price for an hour that comes with a machine is billed as the machine is; what has a price list's own unit is
-    billed as its provider bills that.
+    An hourly price that comes with a machine is billed like the machine. A rate from a price list has its own clock.
     """
-    life, lease = _expected(stay), _lease(stay, billing)
+    life, lease = _expected_periods(stay), _worst_periods(stay, billing)
     expected = _machines(candidate, stay, life, billing)
     worst = [_machine(candidate, _dearest(candidate, stay), stay, lease, billing)]
     for use, rate in _address(candidate, stay, billing):
         expected.append((replace(use, periods_s=life), rate))
         worst.append((replace(use, periods_s=lease), rate))
-    for use, rate in _disks(candidate, stay, billing, rate_of):  # which stay when their machine is stopped
+    for use, rate in _disks(candidate, stay, billing, rate_of):  # disks stay when their machine is stopped
         expected.append((replace(use, periods_s=(sum(life, Decimal(0)),)), rate))
-        worst.append((replace(use, periods_s=lease), at_worst(rate, use)))
-    sent = [(path, _sent(candidate, stay, path, rate_of)) for path in stay.traffic if path.path not in billing.free]
+        worst.append((replace(use, periods_s=lease), worst_rate(rate, use)))
+    sent = [(path, _traffic(candidate, stay, path, rate_of)) for path in stay.traffic if path.path not in billing.free]
     for _, pair in sent:
         expected += pair[:1]
         worst += pair[1:]
-    for asked in stay.service:
-        use, rate = _of_service(candidate, stay, asked.item)
-        expected.append((replace(use, size=Decimal(asked.expected)), rate))
-        worst.append((replace(use, size=Decimal(asked.most)), rate))
+    for usage in stay.service:
+        use, rate = _service_use(candidate, stay, usage.item)
+        expected.append((replace(use, size=Decimal(usage.expected)), rate))
+        worst.append((replace(use, size=Decimal(usage.most)), rate))
     unknown = [
-        *_unknown(candidate, billing, rate_of),
+        *_unpriced_extras(candidate, billing, rate_of),
         *(f"traffic over path {one.path}" for one, pair in sent if not pair),
     ]
-    return Parts(tuple(expected), (*worst, *_fee(candidate, stay, billing)), tuple(unknown))
+    return Parts(tuple(expected), (*worst, *_worst_fee(candidate, stay, billing)), tuple(unknown))
 
 
-def _of_service(candidate: Candidate, stay: LaunchUsage, item: Item) -> Priced:
-    """The use of a service by a candidate's launches, at the study's price for its unit of use."""
+def _service_use(candidate: Candidate, stay: LaunchUsage, item: Item) -> Priced:
+    """Returns the use of a service by a candidate's launches, at the study's unit price."""
     service = candidate.service
     assert service is not None
     name = service.kind.value
@@ -100,35 +99,35 @@ def _of_service(candidate: Candidate, stay: LaunchUsage, item: Item) -> Priced:
     return use, Rate((row,), clock_of(use), source=price.source, dated=price.as_of)
 
 
-def at_worst(rate: Rate, use: Use) -> Rate:
-    """The rate of a disk in the shortest month: its price for an hour is a share of a month's unless it was given."""
-    if use.item is not Item.VOLUME or rate.source in TOLD or rate.rows[0].unit is not Unit.HOUR:
+def worst_rate(rate: Rate, use: Use) -> Rate:
+    """Returns the rate of a disk in the shortest month; an hourly price that the user gave stays."""
+    if use.item is not Item.VOLUME or rate.source in USER_SOURCES or rate.rows[0].unit is not Unit.HOUR:
         return rate
     return replace(rate, rows=tuple(replace(row, amount=EXACT.multiply(row.amount, _SHORT)) for row in rate.rows))
 
 
-def _unknown(candidate: Candidate, billing: Billing, rate_of: RateOf) -> Iterator[str]:
-    """What is billed beside a machine and has no price in its own currency."""
+def _unpriced_extras(candidate: Candidate, billing: Billing, rate_of: RateOf) -> Iterator[str]:
+    """Describes what is billed in addition to a machine and has no price in its currency."""
     price, fee, root = candidate.offering.price, billing.dedicated, _root(candidate, billing)
     if price is None:
         return
-    if root and _per_hour(candidate, root, rate_of, price.currency) is None:
+    if root and _volume_price(candidate, root, rate_of, price.currency) is None:
         yield "the disk under the system unless it is written as a volume (some 0.001 USD/h for 8 GiB)"
-    if fee is not None and _dedicated(candidate) and fee.currency != price.currency:
+    if fee is not None and _is_dedicated(candidate) and fee.currency != price.currency:
         yield f"{fee.amount_per_hour} {fee.currency}/h {fee.source}"
 
 
 def _address(candidate: Candidate, stay: LaunchUsage, billing: Billing) -> list[Priced]:
-    """What its provider bills for each machine: a public address."""
+    """Returns the use of public addresses, one for each machine, if the provider bills them."""
     price, beside = candidate.offering.price, billing.beside
     if price is None or beside is None or beside.currency != price.currency:
         return []
     use = _use(candidate, stay, Item.ADDRESS, "ipv4")
-    return [(use, given(beside, use, billing))]
+    return [(use, hourly_rate(beside, use, billing))]
 
 
-def _sent(candidate: Candidate, stay: LaunchUsage, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
-    """What goes between a launch's machines over a path, as expected and at worst; () where no price is known."""
+def _traffic(candidate: Candidate, stay: LaunchUsage, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
+    """Returns the expected and the worst traffic of a path between a launch's machines, () if it has no price."""
     price = candidate.offering.price
     use = replace(_use(candidate, stay, Item.EGRESS, "egress"), to=sent.path)
     use = replace(use, count=directions(use))
@@ -150,7 +149,7 @@ def _machine(
     use = replace(_use(candidate, stay, Item.INSTANCE, sold.name), periods_s=periods)
     if sold.price is None:
         return use, NO_RATE
-    return use, given(sold.price, use, billing)
+    return use, hourly_rate(sold.price, use, billing)
 
 
 def _use(candidate: Candidate, stay: LaunchUsage, item: Item, name: str) -> Use:
@@ -161,27 +160,27 @@ def _use(candidate: Candidate, stay: LaunchUsage, item: Item, name: str) -> Use:
         sold.provider, sold.region, item, name, count=stay.machines, times=stay.launches, about=about,
         purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,
     )  # fmt: skip
-    return as_rented(use, candidate)
+    return with_system(use, candidate)
 
 
-def as_rented(use: Use, candidate: Candidate) -> Use:
-    """A use of a candidate's machines with their system and their tenancy; of anything else as it is."""
+def with_system(use: Use, candidate: Candidate) -> Use:
+    """Returns a use of machines with the candidate's system and tenancy; any other use is unchanged."""
     if use.item is not Item.INSTANCE:
         return use
     options = dict(candidate.options)
     return replace(use, system=options.get("os", "linux"), tenancy=options.get("tenancy", "shared"))
 
 
-def _expected(stay: LaunchUsage) -> tuple[Decimal, ...]:
-    """The periods of one launch as expected: until it is resized, and after each time."""
+def _expected_periods(stay: LaunchUsage) -> tuple[Decimal, ...]:
+    """Returns the expected billing periods of one launch: until its first resize, and after each."""
     if not stay.starts:
         return (Decimal(repr(stay.expected_s)),)
     first = Decimal(repr(max(0.0, stay.expected_s - stay.after_s)))
     return (first, *([Decimal(repr(stay.after_s / stay.starts))] * stay.starts))
 
 
-def _lease(stay: LaunchUsage, billing: Billing) -> tuple[Decimal, ...]:
-    """The periods of one launch at worst: its lease, and one for each further start, which may round it up once."""
+def _worst_periods(stay: LaunchUsage, billing: Billing) -> tuple[Decimal, ...]:
+    """Returns the worst-case billing periods of one launch: its lease, and one for each further start."""
     life_s = stay.worst_s
     if billing.minimum_s < billing.step_s:
         life_s += stay.starts * billing.step_s
@@ -189,54 +188,56 @@ def _lease(stay: LaunchUsage, billing: Billing) -> tuple[Decimal, ...]:
 
 
 def _machines(candidate: Candidate, stay: LaunchUsage, life: tuple[Decimal, ...], billing: Billing) -> list[Priced]:
-    """A launch's machines as expected: of their own type, and of each that they become where its price is known."""
+    """Returns a launch's expected machines: its own type, and each type to which a resize changes it, if priced."""
     each = stay.starts // max(1, len(stay.becomes))
     kinds = [candidate.offering, *(kind for kind in stay.becomes for _ in range(each))]
-    found = []
+    machines = []
     for number, period in enumerate(life):
         kind = kinds[min(number, len(kinds) - 1)]
-        found.append(_machine(candidate, kind if kind.price else candidate.offering, stay, (period,), billing))
-    return found
+        machines.append(_machine(candidate, kind if kind.price else candidate.offering, stay, (period,), billing))
+    return machines
 
 
 def _dearest(candidate: Candidate, stay: LaunchUsage) -> Offering:
-    """The dearest of what a machine is and becomes; one that has no price where there is such."""
+    """Returns the dearest type that a machine has in a launch; one without a price comes first."""
     kinds = [candidate.offering, *stay.becomes]
     unknown = next((one for one in kinds if one.price is None), None)
     return unknown or max(kinds, key=lambda one: one.price.amount_per_hour if one.price else Decimal(0))
 
 
 def _disks(candidate: Candidate, stay: LaunchUsage, billing: Billing, rate_of: RateOf) -> Iterator[Priced]:
-    """The disks whose price is known: the volume's own for an hour, and a list's of the one under the system."""
+    """Yields the disks with a known price: the volume, and the system disk by a price list."""
     volume, price = candidate.volume, candidate.offering.price
     if price is None:
         return
-    if volume is not None and volume.price is not None:  # in whichever currency: the bill says where it is another
+    if volume is not None and volume.price is not None:  # the bill reports another currency
         use = replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes or 1))
-        yield use, given(volume.price, use, billing if volume.price.source in TOLD else None)
+        yield use, hourly_rate(volume.price, use, billing if volume.price.source in USER_SOURCES else None)
     root = _root(candidate, billing)
     if root is not None:
-        yield from _listed(candidate, stay, root, rate_of, price.currency)
+        yield from _volume_rates(candidate, stay, root, rate_of, price.currency)
 
 
-def _listed(candidate: Candidate, stay: LaunchUsage, volume: Volume, rate_of: RateOf, currency: str) -> list[Priced]:
-    """A volume's size and its operations a second by a price list; nothing where a part of it has no price."""
-    if volume.size_bytes is None or _billed_by_more(candidate, volume, rate_of):
+def _volume_rates(
+    candidate: Candidate, stay: LaunchUsage, volume: Volume, rate_of: RateOf, currency: str
+) -> list[Priced]:
+    """Returns a volume's size and IOPS with their rates in a price list; nothing if one has no price."""
+    if volume.size_bytes is None or _has_other_charges(candidate, volume, rate_of):
         return []
     uses = [replace(_use(candidate, stay, Item.VOLUME, volume.type), size=Decimal(volume.size_bytes))]
     if volume.iops is not None:
         uses.append(replace(_use(candidate, stay, Item.IOPS, volume.type), size=Decimal(volume.iops)))
-    found = [(use, rate_of(use)) for use in uses]
+    rates = [(use, rate_of(use)) for use in uses]
     fits = all(
-        rate.rows and rate.rows[0].currency == currency and rate.rows[0].unit is not Unit.RATIO for _, rate in found
+        rate.rows and rate.rows[0].currency == currency and rate.rows[0].unit is not Unit.RATIO for _, rate in rates
     )
-    return found if fits else []
+    return rates if fits else []
 
 
-def _billed_by_more(candidate: Candidate, volume: Volume, rate_of: RateOf) -> bool:
-    """Whether a volume is billed by more than its size and its stated rate: its size alone is no price then.
+def _has_other_charges(candidate: Candidate, volume: Volume, rate_of: RateOf) -> bool:
+    """True if a volume is billed by more than its size and its stated rate.
 
-    That is by each operation, or by a rate from the first on that nobody says; a rate whose price is in doubt counts.
+    That is by operation, or by a rate from zero on that the study does not state; a rate in doubt counts.
     """
     io, iops = (rate_of(_use(candidate, _ONE, item, volume.type)) for item in (Item.IO, Item.IOPS))
     if io.rows or not io.unlisted:
@@ -246,10 +247,10 @@ def _billed_by_more(candidate: Candidate, volume: Volume, rate_of: RateOf) -> bo
     return not iops.unlisted
 
 
-def _per_hour(candidate: Candidate, volume: Volume, rate_of: RateOf, currency: str) -> Price | None:
-    """What a volume costs an hour by a price list, None where that is not known."""
-    found = _listed(candidate, _ONE, volume, rate_of, currency)
-    rates = {replace(use, periods_s=_HOUR): replace(rate, billing=Billing(0.0, 0.0)) for use, rate in found}
+def _volume_price(candidate: Candidate, volume: Volume, rate_of: RateOf, currency: str) -> Price | None:
+    """Returns the hourly price of a volume in a price list, if known."""
+    uses = _volume_rates(candidate, _ONE, volume, rate_of, currency)
+    rates = {replace(use, periods_s=_HOUR): replace(rate, billing=Billing(0.0, 0.0)) for use, rate in uses}
     money = bill(rates, rates.__getitem__).total
     if money is None or money.amount <= 0:
         return None
@@ -258,13 +259,13 @@ def _per_hour(candidate: Candidate, volume: Volume, rate_of: RateOf, currency: s
 
 
 def _root(candidate: Candidate, billing: Billing) -> Volume | None:
-    """The disk that is counted under the system where the study writes none."""
+    """Returns the system disk that is counted if the study writes none."""
     own = candidate.volume is not None and candidate.volume.root
     return None if own else billing.root
 
 
-def _together(prices: list[Price]) -> Price:
-    """Several prices of one currency as one: as old as the oldest, and by the word of the least sure."""
+def _sum_prices(prices: list[Price]) -> Price:
+    """Returns the sum of prices of one currency: as old as the oldest, as reliable as the least reliable."""
     if len(prices) == 1:
         return prices[0]
     amount = sum((one.amount_per_hour for one in prices), Decimal(0))
@@ -273,27 +274,27 @@ def _together(prices: list[Price]) -> Price:
     return Price(amount, prices[0].currency, "; ".join(one.source for one in prices), min(days, default=None), how)
 
 
-def _dedicated(candidate: Candidate) -> bool:
+def _is_dedicated(candidate: Candidate) -> bool:
     return dict(candidate.options).get("tenancy") == "dedicated"
 
 
-def _fee(candidate: Candidate, stay: LaunchUsage, billing: Billing) -> list[Priced]:
-    """What a region costs at worst in which dedicated machines run: each life may touch an hour of the clock more."""
+def _worst_fee(candidate: Candidate, stay: LaunchUsage, billing: Billing) -> list[Priced]:
+    """Returns a region's fee for dedicated machines at worst: each lease may touch one more hour of the clock."""
     use = _use(candidate, stay, Item.FEE, "dedicated")
     rate = fee_of(candidate, billing, use)
     return [(replace(use, count=1, periods_s=(Decimal(repr(stay.worst_s)) + 3600,)), rate)] if rate else []
 
 
 def fee_of(candidate: Candidate, billing: Billing, use: Use) -> Rate | None:
-    """The rate of a region's fee, None where a candidate has none or it is in another currency."""
+    """Returns the rate of a region's fee; None if there is none or its currency differs."""
     fee, price = billing.dedicated, candidate.offering.price
-    if fee is None or price is None or not _dedicated(candidate) or fee.currency != price.currency:
+    if fee is None or price is None or not _is_dedicated(candidate) or fee.currency != price.currency:
         return None
-    return given(fee, use, Billing())
+    return hourly_rate(fee, use, Billing())
 
 
-def coarser(use: Use, billing: Billing) -> Decimal:
-    """The most seconds by which a thing's own clock counts more than its machine's: 0 where it is no coarser."""
+def clock_excess_s(use: Use, billing: Billing) -> Decimal:
+    """Returns how many more seconds a thing's own clock may count than its machine's."""
     own = clock_of(use)
     finer = own.minimum_s <= billing.minimum_s and own.step_s <= billing.step_s
     return Decimal(0) if finer else EXACT.add(Decimal(repr(own.minimum_s)), Decimal(repr(own.step_s)))

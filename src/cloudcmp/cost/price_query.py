@@ -10,7 +10,7 @@ from cloudcmp.model.price import Doubt, PriceRow, Purchase, Unit, doubt_line
 
 @dataclass(frozen=True, slots=True)
 class PriceQuery:
-    """A query for the price of a machine for an hour. `plan` is a provider's kind of commitment, any if empty."""
+    """A query for the hourly price of a machine. `plan` is a provider's kind of commitment, any if empty."""
 
     provider: str
     region: str
@@ -24,7 +24,7 @@ class PriceQuery:
 
 @dataclass(frozen=True, slots=True)
 class UnknownPrice:
-    """Why a price is not known; `line` names the thing, its region and its SKU."""
+    """The reason why a price is unknown; `line` names the thing, its region and its SKU."""
 
     provider: str
     region: str
@@ -39,7 +39,7 @@ class UnknownPrice:
 
 
 class NoPrice(Exception):
-    """There is no price; says why."""
+    """There is no price; the text is the reason."""
 
     def __init__(self, why: str, sku: str = "") -> None:
         self.why, self.sku = why, sku
@@ -53,37 +53,37 @@ def any_row(_: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """Chooses the rows that price a query, and the doubts about it; a doubt that leaves something open matches all."""
+    """Chooses the rows that price a query, and the doubts about it; a doubt without a value for a field matches any."""
 
     row: Callable[[PriceRow], bool] = any_row
     doubt: Callable[[Doubt], bool] = any_row
     purchase: Purchase = Purchase.ON_DEMAND
 
 
-def machine_rows(asked: PriceQuery) -> RowFilter:
-    """The filter for rows of a machine that is bought as the query says."""
+def machine_rows(query: PriceQuery) -> RowFilter:
+    """Returns the filter for rows of a machine with the query's purchase, system and tenancy."""
 
     def row(one: PriceRow) -> bool:
         return (
-            one.system in {asked.system, ""}
-            and one.purchase is asked.purchase
-            and one.tenancy == asked.tenancy
-            and one.term_months == asked.term_months
-            and (not asked.plan or one.plan == asked.plan)
+            one.system in {query.system, ""}
+            and one.purchase is query.purchase
+            and one.tenancy == query.tenancy
+            and one.term_months == query.term_months
+            and (not query.plan or one.plan == query.plan)
         )
 
     def doubt(one: Doubt) -> bool:
         return (
-            one.system in {asked.system, ""}
-            and one.purchase in {asked.purchase, None}
-            and one.tenancy in {asked.tenancy, ""}
+            one.system in {query.system, ""}
+            and one.purchase in {query.purchase, None}
+            and one.tenancy in {query.tenancy, ""}
         )
 
-    return RowFilter(row, doubt, asked.purchase)
+    return RowFilter(row, doubt, query.purchase)
 
 
 def volume_rows(gib: Decimal) -> RowFilter:
-    """The filter for rows of volumes of this size, where a list has several sizes."""
+    """Returns the filter for rows of volumes of this size, where a list has several sizes."""
 
     def row(one: PriceRow) -> bool:
         return one.unit is not Unit.MONTH or one.tier_from < gib <= (one.tier_until or gib)
@@ -92,7 +92,7 @@ def volume_rows(gib: Decimal) -> RowFilter:
 
 
 def missing_disk_size(rows: Iterable[PriceRow]) -> str:
-    """Why none of these rows prices a volume, if they are of whole disks: a disk is billed as the next larger one."""
+    """Returns why no row prices a volume, if they are for whole disks: the next larger disk is billed."""
     sizes = sorted(
         {(one.tier_from, one.tier_until) for one in rows if one.unit is Unit.MONTH}, key=lambda size: size[0]
     )
@@ -104,12 +104,12 @@ def missing_disk_size(rows: Iterable[PriceRow]) -> str:
 
 
 def tier_rows(tier: Decimal) -> RowFilter:
-    """The filter for rows of the tier that begins at `tier`."""
+    """Returns the filter for rows of the tier that begins at `tier`."""
     return RowFilter(lambda row: row.tier_from == tier)
 
 
 def in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
-    """Of rows of one SKU those that began last: each ends the one before it."""
+    """Returns the rows that began last for each SKU: each row ends the one before it."""
     rows = list(rows)
     last: dict[str, date] = {}
     for row in rows:
@@ -119,5 +119,5 @@ def in_force(rows: Iterable[PriceRow]) -> list[PriceRow]:
 
 
 def without_sku(row: PriceRow) -> PriceRow:
-    """The row without its SKU and its first day, so that rows with the same price are equal."""
+    """Returns the row without its SKU and first day, so that rows with the same price are equal."""
     return replace(row, starts=None, sku="")

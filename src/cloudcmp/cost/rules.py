@@ -1,4 +1,4 @@
-"""How providers bill beside what their price lists tell: time, what is included, long use."""
+"""Billing rules that price lists do not contain: clocks, included quantities, discounts for long use."""
 
 from decimal import Decimal
 
@@ -6,8 +6,8 @@ from cloudcmp.model.bill import Use
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.price import Item, Purchase
 
-TOLD = frozenset({"study file", "imported"})
-"""Whose prices are for an hour as they stand; those of price lists are shares of a month's, and long use is cheaper."""
+USER_SOURCES = frozenset({"study file", "imported"})
+"""Sources of hourly prices that count as they are; those of price lists are shares of a month."""
 BY_SECOND = Billing(60.0, 1.0)
 _EBS = (Item.VOLUME, Item.IOPS, Item.THROUGHPUT)
 _CLOCKS: dict[tuple[str, Item], Billing] = {
@@ -33,32 +33,32 @@ _SUSTAINED = {"n1": _THIRTY, "f1": _THIRTY, "g1": _THIRTY, "m1": _THIRTY, "m2": 
 
 
 def directions(use: Use) -> int:
-    """How often a byte is billed that goes between machines.
+    """Returns how often traffic between machines is billed.
 
-    https://aws.amazon.com/ec2/pricing/on-demand/: between zones of a region where it leaves and where it comes in.
+    https://aws.amazon.com/ec2/pricing/on-demand/: between zones of a region both when it leaves and when it arrives.
     """
     return 2 if use.provider == "aws" and use.to == "region" else 1
 
 
 def clock_of(use: Use) -> Billing:
-    """How the time of a use is billed; by the hour begun where that is not known."""
+    """Returns how the time of a use is billed; by default each hour begun."""
     return _CLOCKS.get((use.provider, use.item), Billing())
 
 
 def included(use: Use) -> Decimal:
-    """What comes with each thing, in the unit of its price."""
+    """Returns the included quantity of each thing, in the unit of its price."""
     return _INCLUDED.get((use.provider, use.item, use.name), Decimal(0))
 
 
 def sustained(use: Use) -> tuple[Decimal, ...]:
-    """The shares of the price in the quarters of a month, () where long use is not cheaper by itself."""
+    """Returns the shares of the price in the quarters of a month, () without a discount for long use."""
     if use.item is not Item.INSTANCE or use.purchase is not Purchase.ON_DEMAND:
         return ()
     return shares_of(use.provider, use.name)
 
 
 def shares_of(provider: str, name: str) -> tuple[Decimal, ...]:
-    """The same of a machine type on demand; a custom type of Google's without a family is of N1."""
+    """Returns the same for a machine type on demand; Google's custom types without a family are N1."""
     if provider != "gcp":
         return ()
     family = name.partition("-")[0]

@@ -190,7 +190,7 @@ class LaunchContext:
         """The least remaining life of the machines; infinite if nothing ends them by themselves."""
         if self.candidate.simulated:
             return math.inf
-        return self.ttl_s - (self.run.provisioning.ways.time.monotonic() - self.began_s) - self.asleep_s()
+        return self.ttl_s - (self.run.provisioning.connector.time.monotonic() - self.began_s) - self.asleep_s()
 
     def left(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
         """The trials that have not ended by themselves in an earlier run."""

@@ -60,7 +60,7 @@ async def run_launch(
         run.stop_all(str(fault), LaunchReason.ACCOUNT_FAULT)  # a price is not available
         return
     run.store.begin_launch(launch.index, run.trials.clock.at(launch.start_s), slots[0])
-    now_s, slept_s = run.provisioning.ways.time.monotonic(), run.trials.slept_s()
+    now_s, slept_s = run.provisioning.connector.time.monotonic(), run.trials.slept_s()
     turns = TrialsByTurn.of(PROBES, candidate, trials)
     context = LaunchContext(run, provider, paid, launch, turns, before, ttl_s, count, [], now_s, slept_s)
     releases: tuple[Release, ...] = ()
@@ -72,7 +72,7 @@ async def run_launch(
                 await machine.shell.close()
         context.slept_s = run.trials.slept_s()
         releases = await tear_down(run.provisioning, provider, launch)
-        run.guard.let_go(slots)
+        run.guard.withdraw(slots)
     if result.finished:
         _record_release(context, releases, result)
     reason = None if result.reason is None else result.reason.value
@@ -83,8 +83,9 @@ async def run_launch(
 async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
     """Leases the machines, timed, then runs the trials; if the machines never arrive, all trials fail."""
     run, turns = context.run, context.turns
-    ways = replace(run.provisioning.ways, give_up_s=give_up_s(turns.arrival, run.provisioning.ways.give_up_s))
-    provisioning, missing = replace(run.provisioning, ways=ways), None
+    connector = run.provisioning.connector
+    connector = replace(connector, give_up_s=give_up_s(turns.arrival, connector.give_up_s))
+    provisioning, missing = replace(run.provisioning, connector=connector), None
     try:
         context.machines = await set_up(
             provisioning, context.provider, context.candidate, context.launch, context.ttl_s, context.watches,
@@ -98,8 +99,8 @@ async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
     except ProviderFault as fault:
         missing = fault
     if missing is not None:
-        return _record_missing(context, ways.poll_s, missing)
-    _record_arrival(context, ways.poll_s)
+        return _record_missing(context, connector.poll_s, missing)
+    _record_arrival(context, connector.poll_s)
     return await _run_trials(context)
 
 
@@ -177,7 +178,7 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
         reconnect=await reconnect_of(context),
         caps=lambda trial: allowance(context, trial),
         left_s=context.left_s,
-        zones=await zones_of(run.provisioning.ways, context.provider, leases, needed=context.one_zone()),
+        zones=await zones_of(run.provisioning.connector, context.provider, leases, needed=context.one_zone()),
     )
     while True:
         result = await run_trials(

@@ -15,7 +15,16 @@ from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.model.safety import Spend
 from cloudcmp.plan import list_prices_apply, resize_price
 from cloudcmp.provider.registry import make, names
-from cloudcmp.provision import Ask, Beside, Guard, charges, committed, launch_of, spent, terms_of
+from cloudcmp.provision import (
+    BudgetRequest,
+    ExtraCosts,
+    Guard,
+    accrued_cost,
+    charges,
+    committed_cost,
+    launch_of,
+    terms_of,
+)
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money, parse_money
 
@@ -32,20 +41,22 @@ def budget_of(store: StudyStore) -> Money | None:
     return parse_money(raised) if raised else store.plan.budget
 
 
-def request_for(provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]) -> Ask:
+def request_for(
+    provider: Provider, candidate: Candidate, todo: Sequence[PlannedTrial], slots: tuple[str, ...]
+) -> BudgetRequest:
     """The budget request of a launch: a machine for each slot, for the deadlines of its trials and a margin.
 
     The cost of restarts is counted as additional time to live.
     """
-    beside_s = restarts_s(provider, candidate, todo)
+    restart_s = restarts_s(provider, candidate, todo)
     sold, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
-    return Ask(
+    return BudgetRequest(
         provider=provider.name,
         where=f"{sold.provider}/{sold.region}/{sold.name}",
         price_per_hour=unit_cost(candidate),
         currency=sold.price.currency if sold.price else None,
-        wanted_ttl_s=work_s + LEASE_MARGIN_S + beside_s,
-        shortest_ttl_s=work_s + _SHORTEST_MARGIN_S + beside_s,
+        wanted_ttl_s=work_s + LEASE_MARGIN_S + restart_s,
+        shortest_ttl_s=work_s + _SHORTEST_MARGIN_S + restart_s,
         slots=slots,
         hourly=provider.billing.hourly(dict(candidate.options)),
     )
@@ -57,7 +68,7 @@ def restarts_s(provider: Provider, candidate: Candidate, todo: Iterable[PlannedT
     return sum(billing.anew_s for trial in todo if trial.probe == "resize" and provider.billed)
 
 
-def beside_of(plan: Plan) -> Beside:
+def extra_costs_of(plan: Plan) -> ExtraCosts:
     """The costs that the prices in a ledger's rows do not include, as the plan bounds them: per launch, and support."""
     extra = {one.candidate: one.extra for one in plan.usage}
     of_launch = {launch.index: extra.get(launch.candidate, Extra()) for launch in plan.launches}
@@ -71,7 +82,7 @@ def beside_of(plan: Plan) -> Beside:
         """The upper bound of the cost of support plans, as if each applied to the whole spend."""
         return sum((added_support(one, spend) for one in plan.terms.support), Decimal(0))
 
-    return Beside(of, on_top)
+    return ExtraCosts(of, on_top)
 
 
 def dearest_candidate(
@@ -143,8 +154,9 @@ def spend_of(plan: Plan, rows: Iterable[LeaseRow], budget: Money | None, now: fl
     if not terms or budget is None:
         return None
     leased = charges(rows, now)
-    beside = beside_of(plan)
-    accrued, worst = spent(leased, terms, budget.currency, beside), committed(leased, terms, budget.currency, beside)
+    extras = extra_costs_of(plan)
+    accrued = accrued_cost(leased, terms, budget.currency, extras)
+    worst = committed_cost(leased, terms, budget.currency, extras)
     note = "" if accrued is not None else f"a machine has no known price in {budget.currency}"
     return Spend(accrued, worst, budget, note=note)
 

@@ -14,7 +14,7 @@ from cloudcmp.execute.context import Halt, RunContext, TrialContext
 from cloudcmp.execute.environment import is_simulated, ledger_of, limits_of, make_folder, providers_of, time_of, work_of
 from cloudcmp.execute.interruption import StopSignals, run_interruptible
 from cloudcmp.execute.launch import run_launch
-from cloudcmp.execute.spending import beside_of, budget_of, watch_money
+from cloudcmp.execute.spending import budget_of, extra_costs_of, watch_money
 from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, leave_at_once, lines_left, reporting_leftovers
 from cloudcmp.execute.traffic import sent_in_all
 from cloudcmp.model.plan import Launch, Plan, PlannedTrial
@@ -69,7 +69,7 @@ def _open_run(store: StudyStore, binary: Path | None, wait: bool, progress: Prog
     trials = TrialContext(
         store, metrics_with(plan.commands), PROBES, moment, progress, from_base64, commands=plan.commands
     )
-    guard = Guard(budget_of(store), terms_of(providers), rows.rows_from, moment, limits_of(plan), beside_of(plan))
+    guard = Guard(budget_of(store), terms_of(providers), rows.rows_from, moment, limits_of(plan), extra_costs_of(plan))
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
     return RunContext(
         plan, store, providers, open_provisioning(ledger, providers.values()), trials, guard, Halt(), wait=wait

@@ -27,14 +27,14 @@ async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator
         yield caps
         return
     most, where = most_bytes(caps, trial.probe, dict(trial.params)), f"{launch.candidate.id}: {trial.probe}"
-    while (held := run.guard.hold_traffic(where, most)) is None and not run.trials.stop.is_set():
+    while (share := run.guard.reserve_traffic(where, most)) is None and not run.trials.stop.is_set():
         await asyncio.sleep(_POLL_S)
     number = run.store.next_attempt(trial.index)
     try:
-        yield caps if held is None else {**caps, "bytes": held}
+        yield caps if share is None else {**caps, "bytes": share}
     finally:
-        if held is not None:
-            run.guard.settle_traffic(held, _sent_by(run.store, trial, number, held))
+        if share is not None:
+            run.guard.settle_traffic(share, _sent_by(run.store, trial, number, share))
 
 
 def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:
@@ -52,12 +52,12 @@ def sent_in_all(plan: Plan, attempts: Iterable[Attempt]) -> int:
     return total
 
 
-def _sent_by(store: StudyStore, trial: PlannedTrial, number: int, held: int) -> int:
+def _sent_by(store: StudyStore, trial: PlannedTrial, number: int, share: int) -> int:
     """The bytes that an attempt used of its allowance: none if it never began, all while it is open."""
     if store.next_attempt(trial.index) == number:
         return 0
     return next(
-        (_sent(one, held) for one in store.attempts() if (one.trial, one.attempt) == (trial.index, number)), held
+        (_sent(one, share) for one in store.attempts() if (one.trial, one.attempt) == (trial.index, number)), share
     )
 
 

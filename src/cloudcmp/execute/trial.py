@@ -59,21 +59,21 @@ async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
     except ConnectionLost as lost:
         return await _after_lost_connection(task.targets, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
-        return await _if_held(
+        return await _if_connected(
             task.targets, TrialResult(Outcome.FAILED, (), one_line(f"the agent could not be started: {fault}"))
         )
-    return await _if_held(task.targets, result) if result.outcome is Outcome.TIMEOUT else result
+    return await _if_connected(task.targets, result) if result.outcome is Outcome.TIMEOUT else result
 
 
-async def _if_held(targets: LaunchTargets, silent: TrialResult) -> TrialResult:
+async def _if_connected(targets: LaunchTargets, silent: TrialResult) -> TrialResult:
     """The result if the connection held all the time; otherwise the silence does not count against the machine."""
     if targets.reconnect is None:
         return silent
     try:
-        held = await targets.reconnect() is Link.HELD
+        connected = await targets.reconnect() is Link.HELD
     except ProviderFault as fault:
         return await _unreachable(targets, f"{silent.why}: nothing came any more", fault)
-    return silent if held else TrialResult(Outcome.ABORTED, (), f"{silent.why}: the connection was lost meanwhile")
+    return silent if connected else TrialResult(Outcome.ABORTED, (), f"{silent.why}: the connection was lost meanwhile")
 
 
 async def _after_lost_connection(targets: LaunchTargets, what: str) -> TrialResult:

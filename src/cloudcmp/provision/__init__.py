@@ -1,12 +1,12 @@
-"""Machines on lease: never one that is not written down first, never one forgotten."""
+"""Leases of machines: each is in the ledger before it is created, until it is seen gone."""
 
 from cloudcmp.provision.accounts import ACCOUNT, Accounts
-from cloudcmp.provision.arrival import Connector, Machine, Ready, Stopwatch, come_back
-from cloudcmp.provision.budget import Ask, Guard, Limits
+from cloudcmp.provision.arrival import Connector, Machine, Ready, Stopwatch, reconnect
+from cloudcmp.provision.budget import BudgetRequest, Guard, Limits
 from cloudcmp.provision.destruction import Release
 from cloudcmp.provision.emergency_teardown import request_deletes
 from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of, patience_with, slot_of
-from cloudcmp.provision.ledger_cost import Beside, charges, committed, spent, terms_of
+from cloudcmp.provision.ledger_cost import ExtraCosts, accrued_cost, charges, committed_cost, terms_of
 from cloudcmp.provision.lifecycle import change_type, release_all
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.site import Keys, ProvisionContext, set_up, tear_down, zones_of

@@ -1,4 +1,4 @@
-"""In which account a study's things were made: under other credentials they are not seen, and look gone."""
+"""The accounts in which a study's resources were made: other credentials do not see them, so they would look gone."""
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -7,7 +7,7 @@ from cloudcmp.errors import OtherAccount
 from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, Accounted, Provider
 
 ACCOUNT = "account."
-"""With a provider's name, names the account among what a study remembers."""
+"""With a provider's name, the key of the account in the study's notes."""
 _PORTS = {"http": 80, "https": 443}
 
 Read = Callable[[str], str | None]
@@ -15,57 +15,54 @@ Write = Callable[[str, str], None]
 
 
 class Accounts:
-    """The account of each provider that has any, kept with the study from its first create on."""
+    """The account of each provider, stored with the study from its first create on."""
 
     def __init__(self, read: Read | None = None, write: Write | None = None) -> None:
-        kept: dict[str, str] = {}
-        self._read = read or kept.get
-        self._write = write or kept.__setitem__
+        recorded: dict[str, str] = {}
+        self._read_account = read or recorded.get
+        self._write = write or recorded.__setitem__
 
     async def settle(self, provider: Provider) -> None:
-        """To be called before something is made: keeps the account where none is kept yet.
+        """Records the account if none is recorded yet; call it before anything is created.
 
         Raises OtherAccount, the provider's faults if it cannot name the account, and what the store raises.
         """
-        if isinstance(provider, Accounted) and self._read(ACCOUNT + provider.name) is None:
+        if isinstance(provider, Accounted) and self._read_account(ACCOUNT + provider.name) is None:
             self._write(ACCOUNT + provider.name, await provider.account())
         await self.confirm(provider)
 
     async def confirm(self, provider: Provider) -> None:
-        """To be called before an absence is believed; raises OtherAccount, and the provider's faults as `settle`.
+        """Checks the account before an absence is believed; raises OtherAccount, and the provider's faults.
 
-        A study that kept no account, and a provider that names none, pass.
+        Passes if the study recorded no account, or the provider names none.
         """
-        kept, now = await self._own(provider)
-        if _endpoint(kept) != _endpoint(now):
-            what = f"what is asked here is {now}, it was made in {kept}: that it is not seen says nothing"
+        recorded, now = await self.check_account(provider)
+        if _endpoint(recorded) != _endpoint(now):
+            what = f"the current account is {now}, the resource was made in {recorded}: its absence proves nothing"
             raise OtherAccount.at(provider.name, what, "name the endpoint as it was then")
 
-    async def own(self, provider: Provider) -> None:
-        """To be called before something is ended; raises OtherAccount only if two known accounts differ.
+    async def check_account(self, provider: Provider) -> tuple[str, str]:
+        """Checks the account before anything is ended; returns the recorded and the current one.
 
-        Another endpoint may lead to the same cloud. Raises the provider's faults as `settle`.
+        Raises OtherAccount if two known accounts differ (another endpoint may lead to the same cloud), and the
+        provider's faults like `settle`. Returns the same account twice if there is nothing to compare.
         """
-        await self._own(provider)
-
-    async def _own(self, provider: Provider) -> tuple[str, str]:
-        """The account that was kept and the one of now, twice the same where there is nothing to compare."""
-        kept = self._read(ACCOUNT + provider.name)
-        if kept is None or not isinstance(provider, Accounted):
+        recorded = self._read_account(ACCOUNT + provider.name)
+        if recorded is None or not isinstance(provider, Accounted):
             return UNKNOWN_ACCOUNT, UNKNOWN_ACCOUNT
         now = await provider.account()
-        if len({_id(kept), _id(now)} - {UNKNOWN_ACCOUNT}) > 1:
-            what = f"these credentials are of account {now}, it was made in account {kept}"
+        if len({_account_id(recorded), _account_id(now)} - {UNKNOWN_ACCOUNT}) > 1:
+            what = f"these credentials are of account {now}, it was made in account {recorded}"
             raise OtherAccount.at(provider.name, what, "use the credentials of that account")
-        return kept, now
+        return recorded, now
 
 
-def _id(account: str) -> str:
+def _account_id(account: str) -> str:
     return account.partition(" at ")[0]
 
 
 def _endpoint(account: str) -> str:
-    """An account's endpoint in one spelling: no case, no default port, no slash at its end."""
+    """Normalizes an account's endpoint: lower case, no default port, no final slash."""
     endpoint = account.partition(" at ")[2].strip()
     try:
         parts = urlsplit(endpoint)

@@ -1,4 +1,4 @@
-"""From a machine that was asked for to one on which agents run: looked at, reached, known, made ready."""
+"""Waits for a requested machine: until it runs, can be reached, and has an agent."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,31 +26,31 @@ from cloudcmp.provision.disks import mounted_volume
 
 _Kind = TypeVar("_Kind", bound=ProviderFault)
 _SSH_GREETING = b"SSH-"
-_DOORS = {"windows": (3389, 5985)}  # remote desktop, remote management: where a Windows machine is seen to be up
-_TRY_S = 1.0
-_TRY_MOST_S = 10.0  # a slow machine greets late
-_TRIES = 6  # at once, a poll's time apart: one that hangs in a machine that is not up yet must not make the step late
-_AGAIN_S = 10.0  # a login begun just before a machine goes down hangs, and is part of what is timed
+_WINDOWS_PORTS = {"windows": (3389, 5985)}  # remote desktop, remote management
+_SHORTEST_LOGIN_S = 1.0
+_GREETING_S = 10.0  # a slow machine greets late
+_MOST_ATTEMPTS = 6  # concurrent, so that one that hangs while the machine boots does not delay the step
+_RECONNECT_LOGIN_S = 10.0  # a login hangs if the machine goes down
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What a machine is once agents run on it: the instance, and the guest's uptime (s) at that moment."""
+    """A machine on which agents run: the instance, and the guest's uptime (s) at that moment."""
 
     instance: Instance
     uptime_s: float | None
 
 
 Deploy = Callable[[Shell, str, str, float], Awaitable[Ready]]
-"""Puts the agent on a machine: the folder, the address for other machines, and the seconds that it may live."""
+"""Installs the agent on a machine: the folder, the address for other machines, and its time to live (s)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """How machines are reached: the key that we log in with, and what dials and deploys.
+    """How machines are reached: the client key, and the functions that dial and deploy.
 
-    `poll_s` is how often a step is looked for, which bounds how finely it is timed; `give_up_s` ends the walk,
-    `login_s` one try to log in.
+    `poll_s` is the interval between polls, which limits the resolution of times; `give_up_s` is the limit for the whole
+    arrival, `login_s` for one login.
     """
 
     time: Time
@@ -64,9 +64,9 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine of a launch: its lease, how it is reached, and when each step was seen.
+    """A machine of a launch: its lease, its connection, and the time of each step.
 
-    `instance` is None where no agent can run (Windows); `endpoint` holds the host key that the machine has by now.
+    `instance` is None if no agent can run (Windows); `endpoint` has the machine's current host key.
     """
 
     lease: Lease
@@ -77,50 +77,50 @@ class Machine:
 
 
 class Start:
-    """When the machines of a launch were asked for: just before the first request, which no other one resets."""
+    """The time of a launch's first request, which later requests do not change."""
 
     def __init__(self) -> None:
         self.at: float | None = None
 
     def begin(self, moment: float) -> None:
-        """A request is about to be sent."""
+        """Records that a request is about to be sent."""
         self.at = moment if self.at is None else self.at
 
 
 class Stopwatch:
-    """The steps of one machine, from the start stamp that it shares with its launch; its own making until there is one.
+    """Times the steps of one machine, from the first request of its launch; until then from its own creation.
 
-    A request that waits for its turn, or is repeated, is part of what is timed. `blind` says that for a while there was
-    no way to the provider, and so perhaps none to the machine: then it came no later than its times say.
+    Waiting for a turn and repeated requests are part of the time. `blind` is True if the provider was unreachable for a
+    while: the machine may then have arrived earlier than its times say.
     """
 
     def __init__(self, time: Time, start: Start | None = None) -> None:
         self._time = time
         self._made = time.monotonic()
         self._start = start or Start()
-        self._seen: dict[str, float] = {}
+        self._marks: dict[str, float] = {}
         self.blind = False
 
     def start(self) -> None:
-        """The request is about to be sent, for the first time or again."""
+        """Records that the request is about to be sent, for the first time or again."""
         self._start.begin(self._time.monotonic())
 
-    def seen(self, step: str) -> None:
-        """A step was seen for the first time: `answered`, `running`, `reachable` or `usable`."""
-        self._seen.setdefault(f"{step}_s", self.elapsed_s())
+    def mark(self, step: str) -> None:
+        """Records the first time of a step: `answered`, `running`, `reachable` or `usable`."""
+        self._marks.setdefault(f"{step}_s", self.elapsed_s())
 
     def elapsed_s(self) -> float:
-        """Seconds since the launch's first request."""
+        """Returns the seconds since the launch's first request."""
         began = self._made if self._start.at is None else self._start.at
         return self._time.monotonic() - began
 
     def timeline(self, uptime_s: float | None = None) -> Timeline:
-        """What was seen."""
-        return Timeline(**self._seen, uptime_s=uptime_s)
+        """Returns the recorded times."""
+        return Timeline(**self._marks, uptime_s=uptime_s)
 
 
 async def arrive(
-    ways: Connector,
+    connector: Connector,
     provider: Provider,
     lease: Lease,
     candidate: Candidate,
@@ -129,41 +129,42 @@ async def arrive(
     ttl_s: float,
     access: Access | None = None,
 ) -> Machine:
-    """The machine of a lease, once agents run on it.
+    """Waits until agents run on a lease's machine, and returns it.
 
-    Raises WrongHost where another machine answers, Preempted where its provider takes it back before it is up, TooLate
-    where it does not come in time, ConnectionLost where it runs and the connection broke, CONTROLLER_FAULTS and
-    ACCOUNT_FAULTS where its provider cannot be asked how it is, ProviderFault where it ends before or is not as it
-    should be.
+    Raises WrongHost if another machine answers, Preempted if its provider takes it back, TooLate if it is not up in
+    time, ConnectionLost if it runs and the connection broke, CONTROLLER_FAULTS and ACCOUNT_FAULTS if its provider
+    cannot be asked, and ProviderFault if it ends or is not as it should be.
     """
     if isinstance(provider, Direct):
         instance = await provider.connect(lease, candidate, launch)
-        watch.seen("usable")
+        watch.mark("usable")
         return Machine(lease, instance, watch.timeline())
     handle = lease.handle()
     if not isinstance(provider, Remote) or handle is None:
         raise ProviderFault.at(lease.name, "there is no way to reach it", "cloudcmp cleanup")
-    sight = await _running(ways, provider, handle, watch, candidate)
-    watch.seen("running")
+    status = await _wait_running(connector, provider, handle, watch, candidate)
+    watch.mark("running")
     system = dict(candidate.options).get("os", "linux")
-    await _reachable(ways, provider, handle, sight, _DOORS.get(system, (sight.port,)), watch, candidate)
-    watch.seen("reachable")
-    if system in _DOORS:
+    await _wait_reachable(
+        connector, provider, handle, status, _WINDOWS_PORTS.get(system, (status.port,)), watch, candidate
+    )
+    watch.mark("reachable")
+    if system in _WINDOWS_PORTS:
         return Machine(lease, None, watch.timeline())
     try:
-        shell, endpoint = await _logged_in(ways, sight, access, watch)
-        ready = await _deployed(ways, shell, sight, candidate, ttl_s)
+        shell, endpoint = await _log_in(connector, status, access, watch)
+        ready = await _deploy(connector, shell, status, candidate, ttl_s)
     except WrongHost:
         raise
     except ProviderFault:
-        await _still_there(provider, handle, candidate)
+        await _check_running(provider, handle, candidate)
         raise
-    watch.seen("usable")
+    watch.mark("usable")
     return Machine(lease, ready.instance, watch.timeline(ready.uptime_s), shell, endpoint)
 
 
-async def come_back(
-    ways: Connector,
+async def reconnect(
+    connector: Connector,
     provider: Provider,
     machine: Machine,
     candidate: Candidate,
@@ -171,122 +172,128 @@ async def come_back(
     within_s: float,
     watch: Stopwatch,
 ) -> Machine:
-    """A machine that went down and comes up again, once agents run on it; only the host key that it had is accepted.
+    """Waits until agents run again on a machine that went down; accepts only its known host key.
 
-    `watch` is a new one, which tells whether we could see all of it.
-    Raises TimeoutError where it does not come in time, ProviderFault where it ends, or where it is not known.
+    `watch` is a new stopwatch, which records whether the provider was reachable all the time. Raises TimeoutError if
+    the machine is not back in time, ProviderFault if it ends or is unknown.
     """
     handle = machine.lease.handle()
     if not isinstance(provider, Remote) or handle is None or machine.endpoint is None:
         raise ProviderFault.at(machine.lease.name, "there is no way to reach it again", "cloudcmp cleanup")
     if machine.shell is not None:
         await machine.shell.close()
-    patient = replace(ways, give_up_s=within_s, login_s=_AGAIN_S)
+    limited = replace(connector, give_up_s=within_s, login_s=_RECONNECT_LOGIN_S)
     try:
-        sight = await _running(patient, provider, handle, watch, candidate)
-        await _reachable(patient, provider, handle, sight, (sight.port,), watch, candidate)
-        endpoint = replace(machine.endpoint, address=sight.address or "", port=sight.port)
-        shell = await _dialled(patient, endpoint, watch)
+        status = await _wait_running(limited, provider, handle, watch, candidate)
+        await _wait_reachable(limited, provider, handle, status, (status.port,), watch, candidate)
+        endpoint = replace(machine.endpoint, address=status.address or "", port=status.port)
+        shell = await _dial(limited, endpoint, watch)
     except (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS):
         raise
     except ProviderFault:
         if watch.elapsed_s() >= within_s:
             raise TimeoutError from None
         raise
-    ready = await _deployed(ways, shell, sight, candidate, ttl_s)
+    ready = await _deploy(connector, shell, status, candidate, ttl_s)
     return replace(machine, instance=ready.instance, shell=shell, endpoint=endpoint)
 
 
-async def _deployed(ways: Connector, shell: Shell, sight: MachineStatus, candidate: Candidate, ttl_s: float) -> Ready:
-    """The agent on the machine, its test files on the volume where there is one."""
+async def _deploy(
+    connector: Connector, shell: Shell, status: MachineStatus, candidate: Candidate, ttl_s: float
+) -> Ready:
+    """Installs the agent, with its test files on the volume if there is one."""
     try:
-        folder = await mounted_volume(shell, candidate.volume) or sight.folder
-        return await ways.deploy(shell, folder, sight.peer_address or sight.address or "127.0.0.1", ttl_s)
+        folder = await mounted_volume(shell, candidate.volume) or status.folder
+        return await connector.deploy(shell, folder, status.peer_address or status.address or "127.0.0.1", ttl_s)
     except BaseException:
         await shell.close()
         raise
 
 
-async def _running(
-    ways: Connector, provider: Remote, handle: Handle, watch: Stopwatch, candidate: Candidate
+async def _wait_running(
+    connector: Connector, provider: Remote, handle: Handle, watch: Stopwatch, candidate: Candidate
 ) -> MachineStatus:
-    """The machine as it is once it runs and has an address."""
+    """Waits until the machine runs and has an address; returns its status."""
     while True:
-        sight = await _look(ways, provider, handle, watch)
-        if sight.state in {"stopped", "gone"}:
-            raise _ended(handle, f"it is {sight.state} before it was up", sight, candidate)
-        if sight.state == "running" and (sight.address or sight.alias):
-            return sight
-        await _wait(ways, handle, watch, f"it is still {sight.state}", sight.why)
+        status = await _poll_status(connector, provider, handle, watch)
+        if status.state in {"stopped", "gone"}:
+            raise _ended_fault(handle, f"it is {status.state} before it was up", status, candidate)
+        if status.state == "running" and (status.address or status.alias):
+            return status
+        await _wait(connector, handle, watch, f"it is still {status.state}", status.why)
 
 
-async def _reachable(
-    ways: Connector,
+async def _wait_reachable(
+    connector: Connector,
     provider: Remote,
     handle: Handle,
-    sight: MachineStatus,
-    doors: tuple[int, ...],
+    status: MachineStatus,
+    ports: tuple[int, ...],
     watch: Stopwatch,
     candidate: Candidate,
 ) -> None:
-    """Returns once something answers; a forwarded port that takes connections for a guest that sleeps does not."""
-    if sight.alias:
+    """Waits until a port answers. A forwarded port that accepts connections for a sleeping guest does not count."""
+    if status.alias:
         return
-    tries: set[asyncio.Task[bool]] = set()
+    attempts: set[asyncio.Task[bool]] = set()
     try:
         while True:
-            if len(tries) < _TRIES:
-                tries |= {asyncio.create_task(_answers(sight.address or "", door)) for door in doors}
-            await asyncio.wait(tries, timeout=ways.poll_s, return_when=asyncio.FIRST_COMPLETED)
-            ended = {task for task in tries if task.done()}
+            if len(attempts) < _MOST_ATTEMPTS:
+                attempts |= {asyncio.create_task(_has_greeting(status.address or "", port)) for port in ports}
+            await asyncio.wait(attempts, timeout=connector.poll_s, return_when=asyncio.FIRST_COMPLETED)
+            ended = {task for task in attempts if task.done()}
             if any(task.result() for task in ended):
                 return
-            tries -= ended
-            now = await _look(ways, provider, handle, watch)
+            attempts -= ended
+            now = await _poll_status(connector, provider, handle, watch)
             if now.state in {"stopped", "gone"}:
-                raise _ended(handle, f"it is {now.state} before it could be reached", now, candidate)
-            if ended:  # they failed at once: a closed door is not knocked at without a pause
-                await _wait(ways, handle, watch, "it runs and cannot be reached", now.why)
-            elif watch.elapsed_s() > ways.give_up_s:
-                raise _late(handle, f"it runs and cannot be reached after {ways.give_up_s:g} s", now.why)
+                raise _ended_fault(handle, f"it is {now.state} before it could be reached", now, candidate)
+            if ended:  # a closed port fails at once: pause
+                await _wait(connector, handle, watch, "it runs and cannot be reached", now.why)
+            elif watch.elapsed_s() > connector.give_up_s:
+                raise _arrival_fault(
+                    handle, f"it runs and cannot be reached after {connector.give_up_s:g} s", now.why, TooLate
+                )
     finally:
-        for task in tries:
+        for task in attempts:
             task.cancel()
 
 
-async def _look(ways: Connector, provider: Remote, handle: Handle, watch: Stopwatch) -> MachineStatus:
-    """How a machine is; `unknown` while its provider does not say, which is no word on the machine."""
+async def _poll_status(connector: Connector, provider: Remote, handle: Handle, watch: Stopwatch) -> MachineStatus:
+    """Returns a machine's status, `unknown` while its provider does not answer."""
     try:
         return await provider.look(handle)
     except (IncompleteListing, Throttled, Unreached) as fault:
-        if watch.elapsed_s() > ways.give_up_s:
+        if watch.elapsed_s() > connector.give_up_s:
             raise
         watch.blind |= isinstance(fault, Unreached)
         return MachineStatus("unknown", why=str(fault))
 
 
-async def _answers(address: str, port: int) -> bool:
+async def _has_greeting(address: str, port: int) -> bool:
     try:
-        async with asyncio.timeout(_TRY_MOST_S):
+        async with asyncio.timeout(_GREETING_S):
             reader, writer = await asyncio.open_connection(address, port)
             try:
-                return port in _DOORS["windows"] or await reader.readexactly(len(_SSH_GREETING)) == _SSH_GREETING
+                return (
+                    port in _WINDOWS_PORTS["windows"] or await reader.readexactly(len(_SSH_GREETING)) == _SSH_GREETING
+                )
             finally:
                 writer.close()
     except (OSError, TimeoutError, asyncio.IncompleteReadError):
         return False
 
 
-async def _logged_in(
-    ways: Connector, sight: MachineStatus, access: Access | None, watch: Stopwatch
+async def _log_in(
+    connector: Connector, status: MachineStatus, access: Access | None, watch: Stopwatch
 ) -> tuple[Shell, Endpoint]:
-    """A connection to the machine that was launched, and to no other; its given host key is replaced at once."""
+    """Connects to the launched machine and to no other; replaces the host key that it was given at once."""
     injected = access.host.public if access else ""
     endpoint = Endpoint(
-        sight.address or "", sight.port, sight.user, sight.host_key or injected, ways.client, sight.alias
+        status.address or "", status.port, status.user, status.host_key or injected, connector.client, status.alias
     )
-    shell = await _dialled(ways, endpoint, watch)
-    if injected and not sight.host_key and not sight.alias:
+    shell = await _dial(connector, endpoint, watch)
+    if injected and not status.host_key and not status.alias:
         try:
             endpoint = replace(endpoint, host_key=await shell.rotate())
         except BaseException:
@@ -295,29 +302,31 @@ async def _logged_in(
     return shell, endpoint
 
 
-async def _dialled(ways: Connector, endpoint: Endpoint, watch: Stopwatch) -> Shell:
-    """A connection; tried until the walk's end, because a server is up before its users are."""
+async def _dial(connector: Connector, endpoint: Endpoint, watch: Stopwatch) -> Shell:
+    """Connects, with retries until the time limit, because a server is up before its users exist."""
     while True:
         try:
-            return await ways.dial(endpoint, min(ways.login_s, max(_TRY_S, ways.give_up_s - watch.elapsed_s())))
+            return await connector.dial(
+                endpoint, min(connector.login_s, max(_SHORTEST_LOGIN_S, connector.give_up_s - watch.elapsed_s()))
+            )
         except WrongHost:
             raise
         except ProviderFault as fault:
-            if watch.elapsed_s() > ways.give_up_s:
+            if watch.elapsed_s() > connector.give_up_s:
                 raise TooLate(*fault.faults) from fault
-            await ways.time.sleep(ways.poll_s)
+            await connector.time.sleep(connector.poll_s)
 
 
-async def _wait(ways: Connector, handle: Handle, watch: Stopwatch, what: str, why: str) -> None:
-    if watch.elapsed_s() > ways.give_up_s:
-        raise _late(handle, f"{what} after {ways.give_up_s:g} s", why)
-    await ways.time.sleep(ways.poll_s)
+async def _wait(connector: Connector, handle: Handle, watch: Stopwatch, what: str, why: str) -> None:
+    if watch.elapsed_s() > connector.give_up_s:
+        raise _arrival_fault(handle, f"{what} after {connector.give_up_s:g} s", why, TooLate)
+    await connector.time.sleep(connector.poll_s)
 
 
-async def _still_there(provider: Remote, handle: Handle, candidate: Candidate) -> None:
-    """Raises the reason why a machine that does not let us in has ended, where its provider says that it has.
+async def _check_running(provider: Remote, handle: Handle, candidate: Candidate) -> None:
+    """Raises the reason if a machine that refuses logins has ended.
 
-    Where the provider cannot be asked either, it raises that: it may be we who are cut off.
+    If the provider cannot be asked either, raises that fault: the controller may be offline.
     """
     try:
         now = await provider.look(handle)
@@ -326,19 +335,15 @@ async def _still_there(provider: Remote, handle: Handle, candidate: Candidate) -
     except ProviderFault:
         return
     if now.state in {"stopped", "gone"}:
-        raise _ended(handle, f"it is {now.state} before it was usable", now, candidate)
+        raise _ended_fault(handle, f"it is {now.state} before it was usable", now, candidate)
 
 
-def _ended(handle: Handle, what: str, sight: MachineStatus, candidate: Candidate) -> ProviderFault:
-    """A machine that ended on its way: taken back where its provider says so, or says nothing and may do so."""
+def _ended_fault(handle: Handle, what: str, status: MachineStatus, candidate: Candidate) -> ProviderFault:
+    """Returns the fault of a machine that ended before it arrived: Preempted if its provider says or may mean so."""
     spot = dict(candidate.options).get("market") == "spot"
-    kind = Preempted if sight.taken or (sight.taken is None and spot) else ProviderFault
-    return _never(handle, what, sight.why, kind)
+    kind = Preempted if status.taken or (status.taken is None and spot) else ProviderFault
+    return _arrival_fault(handle, what, status.why, kind)
 
 
-def _late(handle: Handle, what: str, why: str) -> TooLate:
-    return _never(handle, what, why, TooLate)
-
-
-def _never(handle: Handle, what: str, why: str, kind: type[_Kind]) -> _Kind:
+def _arrival_fault(handle: Handle, what: str, why: str, kind: type[_Kind]) -> _Kind:
     return kind.at(handle.cloud_id, f"{what} ({why})" if why else what, "see the provider's console")

@@ -1,7 +1,4 @@
-"""What a study may spend: its worst case is kept within the budget before anything is created, and while it runs.
-
-What is committed is counted in `counting`.
-"""
+"""The budget guard: a study's worst case stays within the budget, before and after each create."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -15,9 +12,9 @@ from cloudcmp.provider.time import Time
 from cloudcmp.provision.ledger_cost import (
     EXACT,
     HOUR_S,
-    NO_BESIDE,
-    Beside,
+    NO_EXTRA_COSTS,
     Charge,
+    ExtraCosts,
     Key,
     Terms,
     money_of,
@@ -33,18 +30,18 @@ WARN, DRAIN = Decimal("0.80"), Decimal("0.95")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Hard caps on machines at once and on bytes through the network; None is no cap. No money is counted for bytes."""
+    """Hard limits on concurrent machines and on network bytes; None is no limit. Bytes have no price here."""
 
     at_once: int | None = None
     traffic_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """What a launch wants: so many machines of one price (per hour, each) for a time to live.
+class BudgetRequest:
+    """A launch's request: machines of one price (per hour, each) for a time to live.
 
-    `where` names region and offering for a refusal; `slots` are those of the machines, so that what is allowed counts
-    from now on and not only from their intents on. `hourly` as in `Charge`.
+    `where` names region and offering in refusals; the grant counts for `slots` until their intents do. `hourly` as in
+    `Charge`.
     """
 
     provider: str
@@ -58,11 +55,10 @@ class Ask:
 
 
 class Guard:
-    """Says what may still be created, and for how long; all that it knows is in the ledger's rows, of which it reads
-    the new ones each time.
+    """Grants creates and their time to live, from the ledger's rows; it reads the new rows each time.
 
-    What it has allowed counts until the intent is in the rows or `let_go` is called, so launches side by side never
-    share the same money. It creates, destroys and waits for nothing.
+    A grant counts until its intent is in the rows or `withdraw` is called, so concurrent launches never share money.
+    The guard creates, destroys and waits for nothing.
     """
 
     def __init__(
@@ -72,163 +68,165 @@ class Guard:
         rows: RowsFrom,
         time: Time,
         limits: Limits = Limits(),
-        beside: Beside = NO_BESIDE,
+        extras: ExtraCosts = NO_EXTRA_COSTS,
     ) -> None:
         self._budget = budget
         self._terms = terms
         self._time = time
         currency = budget.currency if budget else ""
-        self._tally = Tally(rows, terms, currency, beside, self._aged)
+        self._tally = Tally(rows, terms, currency, extras, self._aged)
         self._limits = limits
-        self._beside = beside
-        self._held: dict[str, Charge] = {}
+        self._extras = extras
+        self._reserved: dict[str, Charge] = {}
         self._since: dict[Key, float] = {}
         self._least_s: dict[Key, float] = {}
         self.traffic_bytes = 0
-        self._held_bytes = 0
+        self._reserved_bytes = 0
 
-    def allow(self, ask: Ask) -> float:
-        """The time to live (s) for what is asked: as wanted, or shortened to what fits the budget.
+    def allow(self, request: BudgetRequest) -> float:
+        """Returns the granted time to live (s): the wanted one, or less to fit the budget.
 
-        Raises Refused where a price is unknown, zero, negative or in another currency than the budget's, BudgetSpent
-        where not even the shortest time to live fits, or a cap is reached.
+        Raises Refused if a price is unknown, not positive or in another currency than the budget's, BudgetSpent if even
+        the shortest time to live does not fit, or a limit is reached.
         """
-        self.let_go(ask.slots)
+        self.withdraw(request.slots)
         self._read()
-        self._check_caps(ask)
-        billing = self._terms.get(ask.provider)
-        if billing is not None and ask.hourly:
+        self._check_caps(request)
+        billing = self._terms.get(request.provider)
+        if billing is not None and request.hourly:
             billing = billing.in_hours()
-        ttl_s = ask.wanted_ttl_s if billing is None else self._fitting(ask, billing)
-        for slot in ask.slots:
+        ttl_s = request.wanted_ttl_s if billing is None else self._fitting(request, billing)
+        for slot in request.slots:
             key = (slot, 1 + self._tally.last_attempt(slot))
-            one = Charge(key, ask.provider, ask.price_per_hour, ask.currency, ttl_s, 0.0, open=True,
-                         hourly=ask.hourly)  # fmt: skip
-            self._held[slot] = one
+            one = _charge(request, key, ttl_s)
+            self._reserved[slot] = one
             self._since[one.key] = self._time.monotonic()
         return ttl_s
 
-    def let_go(self, slots: Iterable[str]) -> None:
-        """What was allowed for these slots will not be created any more; what was created stays counted."""
+    def withdraw(self, slots: Iterable[str]) -> None:
+        """Withdraws grants of slots; created machines stay counted."""
         for slot in slots:
-            self._held.pop(slot, None)
+            self._reserved.pop(slot, None)
 
     def spend(self) -> Spend:
-        """The money now, for progress and report."""
+        """Returns the current spend, for progress and report."""
         if not self._terms:
             return Spend(None, None, self._budget, note="nothing here is billed")
         if self._budget is None:
             return Spend(None, None, None, note="no budget was given")
-        found, currency = self._open(), self._budget.currency
-        sums = self._sum(found, worst=False), self._sum(found, worst=True)
+        charges, currency = self._open(), self._budget.currency
+        sums = self._sum(charges, worst=False), self._sum(charges, worst=True)
         if sums[0] is None or sums[1] is None:
             return Spend(None, None, self._budget, "teardown", f"a machine has no known price in {currency}")
-        accrued, worst = (with_top(one, self._beside) for one in (sums[0], sums[1]))
+        accrued, worst = (with_top(one, self._extras) for one in (sums[0], sums[1]))
         level = _level(accrued, worst, EXACT.multiply(self._budget.amount, Decimal(HOUR_S)))
         return Spend(money_of(accrued, currency), money_of(worst, currency), self._budget, level)
 
-    def hold_traffic(self, where: str, most: int) -> int | None:
-        """The bytes that a trial may send, up to `most`, nobody else's until they are settled; None while others hold
-        too much of what is left. Raises BudgetSpent where nothing is left of the cap.
+    def reserve_traffic(self, where: str, most: int) -> int | None:
+        """Reserves up to `most` bytes for a trial; None while reservations of others leave too little.
+
+        Raises BudgetSpent if nothing is left of the limit.
         """
         cap = self._limits.traffic_bytes
-        left = most if cap is None else cap - self.traffic_bytes - self._held_bytes
-        if left < most and self._held_bytes:
+        left = most if cap is None else cap - self.traffic_bytes - self._reserved_bytes
+        if left < most and self._reserved_bytes:
             return None
         if left <= 0:
             what = f"the cap on traffic is {cap} bytes, {self.traffic_bytes} are counted"
             raise BudgetSpent.at(where, what, "raise the cap, or measure less")
-        held = min(left, most)
-        self._held_bytes += held
-        return held
+        reserved = min(left, most)
+        self._reserved_bytes += reserved
+        return reserved
 
-    def settle_traffic(self, held: int, sent: int) -> None:
-        """Of what was held so much was sent; `traffic_bytes` counts it, and the rest is given back."""
-        self._held_bytes -= held
+    def settle_traffic(self, reserved: int, sent: int) -> None:
+        """Replaces a reservation by the bytes that were sent."""
+        self._reserved_bytes -= reserved
         self.traffic_bytes += sent
 
-    def _sum(self, found: Iterable[Charge], *, worst: bool) -> Decimal | None:
-        """What is counted, times 3600, without what comes on top; None where a price is not known in the currency."""
+    def _sum(self, charges: Iterable[Charge], *, worst: bool) -> Decimal | None:
+        """Returns the cost of charges times 3600, without support; None if a price is unknown in the currency."""
         gone = self._tally.gone_cost()
         currency = self._budget.currency if self._budget else ""
-        more = sum_of(found, self._terms, currency, self._beside, worst=worst)
+        more = sum_of(charges, self._terms, currency, self._extras, worst=worst)
         return None if gone is None or more is None else EXACT.add(gone, more)
 
     def _open(self) -> tuple[Charge, ...]:
-        """The machines that may be there by the rows, and what is allowed and not yet in them."""
+        """Returns the machines that may exist by the rows, and the grants that are not yet in them."""
         self._read()
-        return (*self._tally.open(self._time.now()), *map(self._aged, self._held.values()))
+        return (*self._tally.open(self._time.now()), *map(self._aged, self._reserved.values()))
 
     def _read(self) -> None:
-        """Take in what was written: what was allowed and is in the rows by now is held no more."""
+        """Reads new rows, and drops the grants that are now in them."""
         for key in self._tally.read(self._time.now()):
-            if key[0] in self._held and self._held[key[0]].key == key:
-                del self._held[key[0]]
+            if key[0] in self._reserved and self._reserved[key[0]].key == key:
+                del self._reserved[key[0]]
 
     def _aged(self, charge: Charge) -> Charge:
-        """A charge that is at least as old as the clock says that nobody sets: the wall's may have been set back."""
+        """Returns a charge that is at least as old as by the monotonic clock: the wall clock may have been set back."""
         moment = self._time.monotonic()
         since = self._since.setdefault(charge.key, moment)
         if charge.open:
             self._least_s[charge.key] = moment - since
         return replace(charge, age_s=max(charge.age_s, self._least_s.get(charge.key, 0.0)))
 
-    def _check_caps(self, ask: Ask) -> None:
-        cap, count = self._limits.at_once, self._tally.open_count() + len(self._held)
-        if cap is not None and count + len(ask.slots) > cap:
-            what = f"the cap is {cap} machines at once, {count} are counted, this would add {len(ask.slots)}"
-            raise BudgetSpent.at(ask.where, what, "raise the cap, or launch fewer")
+    def _check_caps(self, request: BudgetRequest) -> None:
+        cap, count = self._limits.at_once, self._tally.open_count() + len(self._reserved)
+        if cap is not None and count + len(request.slots) > cap:
+            what = f"the cap is {cap} machines at once, {count} are counted, this would add {len(request.slots)}"
+            raise BudgetSpent.at(request.where, what, "raise the cap, or launch fewer")
 
-    def _fitting(self, ask: Ask, billing: Billing) -> float:
-        """The longest time to live up to the wanted one that the budget bears."""
+    def _fitting(self, request: BudgetRequest, billing: Billing) -> float:
+        """Returns the longest time to live, up to the wanted one, that fits the budget."""
         budget = self._budget
         if budget is None:
-            raise Refused.at(ask.where, "it is billed, and the study has no budget", 'write one, e.g. "budget: 5 USD"')
-        _checked(ask, budget.currency)
+            what = "it is billed, and the study has no budget"
+            raise Refused.at(request.where, what, 'write one, e.g. "budget: 5 USD"')
+        _check_price(request, budget.currency)
         base = self._sum(self._open(), worst=True)
         if base is None:
             what = f"a machine that was created before has no known price in {budget.currency}"
-            raise Refused.at(ask.where, what, "cloudcmp cleanup, then begin a new study")
-        taken, most = with_top(base, self._beside), EXACT.multiply(budget.amount, Decimal(HOUR_S))
+            raise Refused.at(request.where, what, "cloudcmp cleanup, then begin a new study")
+        taken, most = with_top(base, self._extras), EXACT.multiply(budget.amount, Decimal(HOUR_S))
 
         def total(ttl_s: float) -> Decimal:
-            """What is committed if each of these machines lives so long (times 3600)."""
-            asked = [_asked(ask, slot, ttl_s) for slot in ask.slots]
-            more = sum_of(asked, {ask.provider: billing}, budget.currency, self._beside, worst=True)
-            return with_top(EXACT.add(base, more or Decimal(0)), self._beside)
+            """Returns the committed cost (times 3600) if each requested machine lives `ttl_s`."""
+            machines = [_charge(request, (slot, 0), ttl_s) for slot in request.slots]
+            more = sum_of(machines, {request.provider: billing}, budget.currency, self._extras, worst=True)
+            return with_top(EXACT.add(base, more or Decimal(0)), self._extras)
 
-        if total(ask.wanted_ttl_s) <= most:
-            return ask.wanted_ttl_s
-        shortest_s = min(ask.shortest_ttl_s, ask.wanted_ttl_s)
-        ttl_s = _longest(total, most, ask.wanted_ttl_s)
+        if total(request.wanted_ttl_s) <= most:
+            return request.wanted_ttl_s
+        shortest_s = min(request.shortest_ttl_s, request.wanted_ttl_s)
+        ttl_s = _longest(total, most, request.wanted_ttl_s)
         if ttl_s < max(shortest_s, 1.0):
             least = money_of(total(shortest_s) - taken, budget.currency)
-            held = money_of(taken, budget.currency)
-            what = f"the budget is {_told(budget)}, {_told(held)} are committed, this would add {_told(least)}"
-            raise BudgetSpent.at(ask.where, what, "raise the budget, or measure less")
+            reserved = money_of(taken, budget.currency)
+            what = f"the budget is {_exact(budget)}, {_exact(reserved)} are committed, this would add {_exact(least)}"
+            raise BudgetSpent.at(request.where, what, "raise the budget, or measure less")
         return ttl_s
 
 
-def _asked(ask: Ask, slot: str, ttl_s: float) -> Charge:
-    """A machine that is asked for, as it would be on the bill at the end of its time to live."""
-    return Charge((slot, 0), ask.provider, ask.price_per_hour, ask.currency, ttl_s, 0.0, open=True, hourly=ask.hourly)
+def _charge(request: BudgetRequest, key: Key, ttl_s: float) -> Charge:
+    """Returns a requested machine as a charge."""
+    price, currency, hourly = request.price_per_hour, request.currency, request.hourly
+    return Charge(key, request.provider, price, currency, ttl_s, 0.0, open=True, hourly=hourly)
 
 
-def _checked(ask: Ask, currency: str) -> None:
-    """Raise Refused where the price (per hour) that is asked for says nothing."""
-    price = ask.price_per_hour
+def _check_price(request: BudgetRequest, currency: str) -> None:
+    """Raises Refused if the requested hourly price is invalid."""
+    price = request.price_per_hour
     if price is None or not usable(price):
-        what = "its price is not known" if price is None else f"a price of {price} says nothing"
-        raise Refused.at(ask.where, what, 'give its price in the study, e.g. "price: 0.10 USD/h"')
-    if ask.currency != currency:
-        what = f"its price is in {ask.currency}, the budget in {currency}"
-        raise Refused.at(ask.where, what, f"give both in one currency, e.g. a price in {currency}")
+        what = "its price is not known" if price is None else f"a price of {price} is invalid"
+        raise Refused.at(request.where, what, 'give its price in the study, e.g. "price: 0.10 USD/h"')
+    if request.currency != currency:
+        what = f"its price is in {request.currency}, the budget in {currency}"
+        raise Refused.at(request.where, what, f"give both in one currency, e.g. a price in {currency}")
 
 
 def _longest(total: Callable[[float], Decimal], most: Decimal, wanted_s: float) -> float:
-    """The longest time (whole s) up to the wanted one at which the total is no more than the most; 0 where none is.
+    """Returns the longest time (whole s), up to the wanted one, whose total is at most `most`; 0 if there is none.
 
-    What is paid never falls with time, so the time is found by halving.
+    The cost never falls with time, so bisection finds it.
     """
     if total(0.0) > most:
         return 0.0
@@ -240,11 +238,11 @@ def _longest(total: Callable[[float], Decimal], most: Decimal, wanted_s: float) 
 
 
 def _level(accrued: Decimal, worst: Decimal, budget: Decimal) -> str:
-    """What has accrued against the budget; more committed than was ever allowed ends the study too."""
+    """Compares the accrued cost with the budget; a committed cost above the budget ends the study too."""
     if accrued >= budget or worst > budget:
         return "teardown"
     return "drain" if accrued >= budget * DRAIN else "warn" if accrued >= budget * WARN else "ok"
 
 
-def _told(money: Money) -> str:
+def _exact(money: Money) -> str:
     return f"{money.amount.normalize():f} {money.currency}"

@@ -1,4 +1,4 @@
-"""The clauses: what every provider promises, each small, named, and tried out on real resources."""
+"""The clauses of the provider contract: small, named promises, which are tested on real resources."""
 
 from dataclasses import replace
 from ipaddress import ip_network
@@ -20,7 +20,7 @@ _DIAL_S = 30.0
 _SCHEMA, _STUDY = "cloudcmp:schema", "cloudcmp:study"
 _OTHER = "-other"
 _FIREWALL = "its firewall admits the controller and the launch's other machines, and nobody else"
-_DECOY = "what does not bear our schema is not taken for ours; where none such may be made, another study's is not"
+_DECOY = "a resource without our schema is not listed as ours; if none can be made, another study's is not"
 
 
 async def _offerings(run: ContractRun) -> None:
@@ -42,11 +42,11 @@ async def _create(run: ContractRun) -> None:
         if kind == INSTANCE:
             run.request, run.lease = request, lease
         else:
-            run.beneath[kind] = lease.cloud_id or ""
+            run.dependencies[kind] = lease.cloud_id or ""
 
 
 async def _same_token(run: ContractRun) -> None:
-    request, handle = run.made()
+    request, handle = run.require_machine()
     again = await run.provider.create(request)
     if run.lease is not None and again != handle.cloud_id:
         run.doubles.append(replace(run.lease, cloud_id=again))
@@ -54,32 +54,32 @@ async def _same_token(run: ContractRun) -> None:
 
 
 async def _by_token(run: ContractRun) -> None:
-    request, handle = run.made()
+    request, handle = run.require_machine()
     await listed(run, handle, "no-study-of-ours", request.token)
 
 
 async def _by_tag(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
     await listed(run, handle, run.study, None)
 
 
 async def _by_name(run: ContractRun) -> None:
-    request, handle = run.made()
-    found = await listed(run, handle, run.study, request.token)
-    if found.name != request.name:
-        raise ClauseBroken(f"it is listed as {found.name!r}, not as {request.name!r}")
+    request, handle = run.require_machine()
+    resource = await listed(run, handle, run.study, request.token)
+    if resource.name != request.name:
+        raise ClauseBroken(f"it is listed as {resource.name!r}, not as {request.name!r}")
 
 
 async def _tags(run: ContractRun) -> None:
-    request, handle = run.made()
-    found = await listed(run, handle, run.study, request.token)
-    missing = sorted(key for key, value in request.tags if (key, value) not in found.tags)
+    request, handle = run.require_machine()
+    resource = await listed(run, handle, run.study, request.token)
+    missing = sorted(key for key, value in request.tags if (key, value) not in resource.tags)
     if missing:
         raise ClauseBroken(f"missing or changed: {', '.join(missing)}")
 
 
 async def _not_another(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
     others = await run.provider.find(f"{run.study}{_OTHER}", region=handle.region)
     if any(one.cloud_id == handle.cloud_id for one in others):
         raise ClauseBroken("it is listed for another study too")
@@ -88,7 +88,7 @@ async def _not_another(run: ContractRun) -> None:
 async def _unknown_offering(run: ContractRun) -> None:
     if isinstance(run.provider, Direct):
         raise Inconclusive("it stands in for any offering")
-    run.made()
+    run.require_machine()
     try:
         await make(run, run.launches[2], part(run, INSTANCE), offering=_NO_SUCH)
     except Refused:
@@ -97,7 +97,7 @@ async def _unknown_offering(run: ContractRun) -> None:
 
 
 async def _leftovers(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
 
     async def look() -> bool:
         return any(one.handle() == handle for one in (await run.provider.leftovers()).found)
@@ -109,16 +109,16 @@ async def _leftovers(run: ContractRun) -> None:
         raise ClauseBroken("a sweep would not find it")
 
 
-async def _decoy(run: ContractRun) -> None:
-    run.made()  # beside nothing it would tell nothing
+async def _decoy_unlisted(run: ContractRun) -> None:
+    run.require_machine()  # the decoy proves nothing without it
     free = next((kind for kind in run.provider.parts if kind == FIREWALL), INSTANCE)
     piece = part(run, free)
     tags = run.context.ledger.request_for(run.candidate, run.launches[1], run.ttl_s, piece).tags
     bare = tuple((key, value) for key, value in tags if key != _SCHEMA)
     try:
         _, run.decoy = await make(run, run.launches[1], piece, tags=bare)
-    except Refused:  # the least-privilege policy lets nothing be made, or deleted, without our schema
-        await _of_another(run, piece, tags)
+    except Refused:  # the least-privilege policy requires our schema
+        await _other_study_decoy(run, piece, tags)
         return
     handle = _id_of(run.decoy)
     await listed(run, handle, run.study, run.decoy.token)
@@ -126,8 +126,8 @@ async def _decoy(run: ContractRun) -> None:
         raise ClauseBroken("a resource without our schema is listed as ours")
 
 
-async def _of_another(run: ContractRun, piece: Part, tags: tuple[tuple[str, str], ...]) -> None:
-    """A decoy that bears our schema and the name of another study, which is no study's of this run."""
+async def _other_study_decoy(run: ContractRun, piece: Part, tags: tuple[tuple[str, str], ...]) -> None:
+    """Makes a decoy with our schema and the name of another study, which this run does not use."""
     other = f"{run.study}{_OTHER}"
     theirs = tuple((key, other if key == _STUDY else value) for key, value in tags)
     _, run.decoy = await make(run, run.launches[1], piece, tags=theirs)
@@ -137,24 +137,24 @@ async def _of_another(run: ContractRun, piece: Part, tags: tuple[tuple[str, str]
         raise ClauseBroken("a resource of another study is listed as this one's")
 
 
-class _Unwritten:
-    """The ledger of a process that made nothing itself."""
+class _EmptyJournal:
+    """The journal of a process that made nothing itself."""
 
     def append_lease(self, row: LeaseRow) -> None:
-        """Nothing is kept."""
+        """Stores nothing."""
 
     def leases(self) -> tuple[Lease, ...]:
-        """Nothing was kept."""
+        """Returns nothing."""
         return ()
 
 
-async def _kept(run: ContractRun) -> None:
-    """A later process reads back what a ledger names, here something that is not what it says."""
-    _, handle = run.made()
+async def _foreign_kept(run: ContractRun) -> None:
+    """Checks that a later process does not destroy a resource which a forged ledger row names."""
+    _, handle = run.require_machine()
     if run.decoy is None or run.lease is None:
         raise Inconclusive("there is no other resource")
     now, other = run.context.ledger, _id_of(run.decoy)
-    lease, later = run.lease, Ledger(_Unwritten(), now.study, now.time, accounts=now.accounts)
+    lease, later = run.lease, Ledger(_EmptyJournal(), now.study, now.time, accounts=now.accounts)
 
     async def look() -> bool:
         return (await later.ownership.prove(run.provider, lease, handle)).sighting is Sighting.OURS
@@ -178,11 +178,11 @@ def _id_of(lease: Lease) -> Handle:
 async def _firewall(run: ContractRun) -> None:
     if FIREWALL not in run.provider.parts:
         raise Inconclusive("its machines stand behind no firewall of their launch's")
-    request, _ = run.made()
+    request, _ = run.require_machine()
     provider: Any = run.provider
     if not isinstance(provider, ReadsFirewall):
         raise Inconclusive("its rules cannot be read back")
-    handle = Handle(FIREWALL, request.region, run.beneath[FIREWALL])
+    handle = Handle(FIREWALL, request.region, run.dependencies[FIREWALL])
     wrong = "it was not looked at"
 
     async def look() -> bool:
@@ -194,25 +194,25 @@ async def _firewall(run: ContractRun) -> None:
         raise ClauseBroken(wrong)
 
 
-def _wrongly_admitted(found: Admission, allow: str) -> str:
-    """What is wrong with the rules of a launch's firewall, empty for nothing."""
+def _wrongly_admitted(admission: Admission, allow: str) -> str:
+    """Returns what is wrong with the rules of a launch's firewall, empty if nothing is."""
     wanted = {str(ip_network(one.strip())) for one in allow.split(",") if one.strip()}
-    strangers = sorted(set(found.controllers) - wanted) if wanted else []
-    if found.others or strangers:
-        return f"it admits others: {', '.join([*found.others, *strangers][:3])}"
-    if not found.controllers or not wanted <= set(found.controllers):
+    strangers = sorted(set(admission.controllers) - wanted) if wanted else []
+    if admission.others or strangers:
+        return f"it admits others: {', '.join([*admission.others, *strangers][:3])}"
+    if not admission.controllers or not wanted <= set(admission.controllers):
         return "it does not admit the controller"
-    return "" if found.members else "it does not admit the launch's other machines"
+    return "" if admission.members else "it does not admit the launch's other machines"
 
 
-async def _reached(run: ContractRun) -> None:
-    request, _ = run.made()
+async def _arrives(run: ContractRun) -> None:
+    request, _ = run.require_machine()
     if run.lease is None:
         raise Inconclusive("nothing was made")
     watch = Stopwatch(run.context.ledger.time)
     try:
         run.machine = await arrive(
-            run.context.ways,
+            run.context.connector,
             run.provider,
             run.lease,
             run.candidate,
@@ -229,22 +229,22 @@ async def _reached(run: ContractRun) -> None:
     if instance is None:
         raise Inconclusive("no agent runs on this system")
     if not instance.cpus or not instance.address:
-        raise ClauseBroken("it tells no processors, or no address")
+        raise ClauseBroken("it reports no processors or no address")
 
 
 async def _wrong_host(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
     if not isinstance(run.provider, Remote):
         raise Inconclusive("it is not reached by SSH")
     if run.machine is None or run.machine.shell is None:
         raise Inconclusive("it was not reached")
-    sight = await run.provider.look(handle)
-    if sight.alias or not sight.address:
+    status = await run.provider.look(handle)
+    if status.alias or not status.address:
         raise Inconclusive("the user's own SSH configuration knows its key")
     other = run.context.keys.new().public
-    endpoint = Endpoint(sight.address, sight.port, sight.user, other, run.context.ways.client)
+    endpoint = Endpoint(status.address, status.port, status.user, other, run.context.connector.client)
     try:
-        shell = await run.context.ways.dial(endpoint, _DIAL_S)
+        shell = await run.context.connector.dial(endpoint, _DIAL_S)
     except WrongHost:
         return
     await shell.close()
@@ -252,11 +252,11 @@ async def _wrong_host(run: ContractRun) -> None:
 
 
 async def _destroy(run: ContractRun) -> None:
-    _, handle = run.made()
+    _, handle = run.require_machine()
     if run.machine is not None and run.machine.shell is not None:
         await run.machine.shell.close()
     if await run.provider.gone(handle) is not None:
-        raise ClauseBroken("it is told gone before it was destroyed")
+        raise ClauseBroken("it is reported gone before it was destroyed")
     done = await release(run.context.ledger, run.provider, run.lease, run.waits) if run.lease else None
     if done is None or done.evidence is None:
         raise ClauseBroken(f"it was not seen gone: {done.why if done else 'nothing was made'}")
@@ -272,8 +272,8 @@ async def _only_that(run: ContractRun) -> None:
         raise ClauseBroken("another resource went with it")
 
 
-async def _again(run: ContractRun) -> None:
-    _, handle = run.made()
+async def _destroy_again(run: ContractRun) -> None:
+    _, handle = run.require_machine()
     try:
         await run.provider.destroy(handle)
     except ProviderFault as fault:
@@ -291,15 +291,17 @@ CLAUSES: tuple[Clause, ...] = (
     Clause("by name", "it is listed by the name that it was given", _by_name),
     Clause("tags", "all its tags are kept as they were given", _tags),
     Clause("not another", "it is not listed for another study", _not_another),
-    Clause("leftovers", "it is listed among all that bears our tags, without its study being named", _leftovers),
-    Clause("decoy", _DECOY, _decoy),
-    Clause("kept", "what a ledger names and does not itself bear our tags and its lease's token is kept", _kept),
+    Clause("leftovers", "it is listed among all resources with our tags, for any study", _leftovers),
+    Clause("decoy", _DECOY, _decoy_unlisted),
+    Clause(
+        "kept", "a resource without our tags and its lease's token is kept, even if a ledger names it", _foreign_kept
+    ),
     Clause("unknown offering", "an offering that does not exist is refused", _unknown_offering),
     Clause("firewall", _FIREWALL, _firewall),
-    Clause("reached", "it comes up, shows the host key that it was given, and agents run on it", _reached),
+    Clause("reached", "it comes up, shows the host key that it was given, and agents run on it", _arrives),
     Clause("wrong host", "a machine with another host key is refused", _wrong_host),
     Clause("destroy", "it is not gone before it is destroyed, and seen gone after", _destroy),
     Clause("only that", "nothing else goes with it", _only_that),
-    Clause("again", "destroying what is gone is no error", _again),
+    Clause("again", "destroying what is gone is no error", _destroy_again),
 )
-"""The contract, in the order in which it is tried out."""
+"""The contract, in the order of its tests."""

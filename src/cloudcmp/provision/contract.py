@@ -1,7 +1,7 @@
-"""The provider contract, tried on any account with real machines.
+"""Tests the provider contract on any account with real machines.
 
-The clauses share one set of machines: they are tried in order, each says whether it holds, does not hold or could not
-be told, and everything that was made is released at the end, whatever came.
+All clauses use the same machines, in order; each one holds, does not hold or stays undecided. Everything that was made
+is released at the end.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from cloudcmp.provision.progress import best_effort, run_with_progress
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What came of one clause: `holds` is None where it could not be told."""
+    """The result of one clause; `holds` is None if it is undecided."""
 
     clause: str
     text: str
@@ -32,33 +32,33 @@ class Ruling:
 
     @property
     def words(self) -> str:
-        """The ruling in words."""
+        """The result in words."""
         return _WORDS[self.holds]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What came of all clauses, and of releasing what they made; what has no evidence is left."""
+class ContractResult:
+    """The results of all clauses, and of releasing what they made."""
 
     rulings: tuple[Ruling, ...]
     releases: tuple[Release, ...]
 
     @property
     def left(self) -> tuple[Release, ...]:
-        """What could not be seen gone."""
+        """The releases without evidence."""
         return tuple(one for one in self.releases if one.evidence is None)
 
 
-async def hold(
+async def run_contract(
     run: ContractRun,
     clauses: Sequence[Clause] | None = None,
     stop: asyncio.Event | None = None,
     say: Callable[[str], None] = lambda _: None,
-) -> Held:
-    """Try every clause in order, and release whatever was made; never raises for a provider that fails.
+) -> ContractResult:
+    """Tests every clause in order, then releases everything; never raises if a provider fails.
 
-    `say` is told each clause before it is tried, and what is waited for at the end. Once `stop` is set, the clause at
-    hand is cut short and none is tried any more: it has no ruling.
+    `say` gets each clause before its test, and what is waited for at the end. Setting `stop` aborts the current clause,
+    which then has no ruling, and skips the others.
     """
     stop, say = stop or asyncio.Event(), best_effort(say)
     rulings: list[Ruling] = []
@@ -69,22 +69,22 @@ async def hold(
             if stop.is_set():
                 break
             say(f"trying {number} of {len(tried)}: {clause.name}")
-            ruling = await _unless(stop, _rule(run, clause))
+            ruling = await _run_unless_stopped(stop, _decide(run, clause))
             if ruling is None:
                 break
             rulings.append(ruling)
     finally:
         if run.machine is not None and run.machine.shell is not None:
-            with suppress(Exception):  # it goes with its machine
+            with suppress(Exception):  # the machine is destroyed anyway
                 await run.machine.shell.close()
         doubles = [await _end_double(run, lease) for lease in run.doubles]
         named, ledger = {run.provider.name: run.provider}, run.context.ledger
         releases = (*doubles, *await run_with_progress(release_all(ledger, named), ledger, named, say))
-    return Held(tuple(rulings), releases)
+    return ContractResult(tuple(rulings), releases)
 
 
-async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Ruling | None:
-    """A ruling, None where the stop came before it."""
+async def _run_unless_stopped(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Ruling | None:
+    """Returns a ruling, None if the stop came first."""
     task, stopped = asyncio.create_task(work), asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -95,7 +95,7 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, Ruling]) -> Rul
     return None if task.cancelled() else task.result()
 
 
-async def _rule(run: ContractRun, clause: Clause) -> Ruling:
+async def _decide(run: ContractRun, clause: Clause) -> Ruling:
     holds: bool | None = None
     try:
         await clause.attempt(run)
@@ -117,24 +117,24 @@ CHECKED: Mapping[str, str] = {
     "quota": "whether the account's limits leave room",
     "host": "whether this machine, or the one that is named, can run the agent",
 }
-"""What a provider itself may be asked before a study, in the words of its findings."""
+"""What a provider checks before a study, by kind of finding."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """What a provider was tested against, and the clauses that do not hold or cannot be told there, with why.
+class TestRecord:
+    """What a provider was tested against, and the clauses that do not hold or are undecided there, with reasons.
 
-    `checked` is what it told there when it was asked for a study that can be run.
+    `checked` are the kinds of findings that it gave there for a study that can run.
     """
 
     against: str
-    untold: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)
     checked: tuple[str, ...] = ()
 
     def holds(self, clause: str) -> bool | None:
-        """What came of a clause there."""
-        return False if clause in self.broken else None if clause in self.untold else True
+        """Returns the result of a clause there."""
+        return False if clause in self.broken else None if clause in self.unknown else True
 
 
 _NO_FIREWALL = {"firewall": "its machines stand behind no firewall of their launch's"}
@@ -145,7 +145,7 @@ _NO_SSH = {
 }
 _EMULATED = "an emulator (moto behind a proxy that adds what it lacks) with SSH servers behind its addresses"
 _ARM = "an emulator of the tests' own, driven through Azure's official clients, with SSH servers behind its addresses"
-_ASKED = ("credentials", "account", "clock", "image", "rights", "quota")
+_PREFLIGHT = ("credentials", "account", "clock", "image", "rights", "quota")
 _LONG_TAIL = "an emulation of the tests' own, reached through apache-libcloud, with SSH servers behind its addresses"
 _EMULATED_OPENSTACK = (
     "an emulator of the tests' own (Keystone, Nova, Neutron, Cinder, Glance), driven through openstacksdk, with SSH "
@@ -153,49 +153,46 @@ _EMULATED_OPENSTACK = (
 )
 
 
-def _of_tail(cloud: Cloud) -> Tested:
-    """What a cloud of the long tail was tested against: each has an emulation."""
-    return Tested(
-        _LONG_TAIL, broken={"firewall": f"it admits {cloud.open_to}"} if cloud.open_to else {}, checked=_ASKED
+def _longtail_record(cloud: Cloud) -> TestRecord:
+    """Returns the record of a long-tail cloud: each has an emulation."""
+    return TestRecord(
+        _LONG_TAIL, broken={"firewall": f"it admits {cloud.open_to}"} if cloud.open_to else {}, checked=_PREFLIGHT
     )
 
 
-TESTED: Mapping[str, Tested] = {
-    **{name: _of_tail(cloud) for name, cloud in CLOUDS.items()},
-    "aws": Tested(_EMULATED, checked=_ASKED),
-    "azure": Tested(_ARM, checked=_ASKED),
-    "ec2": Tested(
+TESTED: Mapping[str, TestRecord] = {
+    **{name: _longtail_record(cloud) for name, cloud in CLOUDS.items()},
+    "aws": TestRecord(_EMULATED, checked=_PREFLIGHT),
+    "azure": TestRecord(_ARM, checked=_PREFLIGHT),
+    "ec2": TestRecord(
         f"{_EMULATED}, with tokens, filters and guest shutdown switched off",
-        untold={"offerings": "this cloud does not list its instance types"},
+        unknown={"offerings": "this cloud does not list its instance types"},
         broken={"same token": "this cloud ignores tokens: a second machine is seen by its tags, and ended"},
-        checked=("capability", *_ASKED),
+        checked=("capability", *_PREFLIGHT),
     ),
-    "gcp": Tested(
+    "gcp": TestRecord(
         "an emulator of the tests' own, driven through Google's client, with SSH servers behind its addresses",
-        checked=("capability", *_ASKED),
+        checked=("capability", *_PREFLIGHT),
     ),
-    "local": Tested("the machine that the tests run on", _NO_SSH, checked=("host",)),
-    "openstack": Tested(_EMULATED_OPENSTACK, checked=("capability", *_ASKED)),
-    "qemu": Tested("guests of the machine that the tests run on", _NO_FIREWALL, checked=("host", "image", "quota")),
-    "rackspace": Tested(
-        "the same emulation as openstack, which has nothing of Rackspace's own", checked=("capability", *_ASKED)
+    "local": TestRecord("the machine that the tests run on", _NO_SSH, checked=("host",)),
+    "openstack": TestRecord(_EMULATED_OPENSTACK, checked=("capability", *_PREFLIGHT)),
+    "qemu": TestRecord("guests of the machine that the tests run on", _NO_FIREWALL, checked=("host", "image", "quota")),
+    "rackspace": TestRecord(
+        "the same emulation as openstack, which has nothing of Rackspace's own", checked=("capability", *_PREFLIGHT)
     ),
-    "simulated": Tested("its own planted clouds", _NO_SSH, checked=("host",)),
-    "ssh": Tested(
+    "simulated": TestRecord("its own planted clouds", _NO_SSH, checked=("host",)),
+    "ssh": TestRecord(
         "an SSH server of the tests' own",
-        untold={**_NO_FIREWALL, "wrong host": "the user's own SSH configuration knows its key"},
+        unknown={**_NO_FIREWALL, "wrong host": "the user's own SSH configuration knows its key"},
         checked=("host",),
     ),
 }
-"""What the tests hold each provider's clauses against: all that is not named holds there.
-
-No real cloud account was ever used.
-"""
-_WORDS = {True: "holds", False: "does not hold", None: "could not be told"}
+"""The test record of each provider: clauses that are not named hold there. No real cloud account was ever used."""
+_WORDS = {True: "holds", False: "does not hold", None: "undecided"}
 
 
 def differences(provider: str, rulings: Sequence[Ruling]) -> tuple[str, ...]:
-    """A line for each clause that came out otherwise than where cloudcmp was tested."""
+    """Returns a line for each clause whose result differs from the test record."""
     tested = TESTED.get(provider)
     if tested is None:
         return (f"{provider} was not tested against anything before: each line above is news",)
@@ -209,7 +206,7 @@ def differences(provider: str, rulings: Sequence[Ruling]) -> tuple[str, ...]:
 
 
 async def _end_double(run: ContractRun, lease: Lease) -> Release:
-    """End what was made beside the ledger: nothing but this run knows of it."""
+    """Ends a resource that is not in the ledger: only this run knows of it."""
     handle, time, why = Handle(lease.kind, lease.region, lease.cloud_id or ""), run.context.ledger.time, "still there"
     began = time.monotonic()
     while time.monotonic() - began <= run.waits.give_up_s:
@@ -218,7 +215,7 @@ async def _end_double(run: ContractRun, lease: Lease) -> Release:
             evidence = await run.provider.gone(handle)
             if evidence is not None:
                 return Release(lease, evidence)
-        except Exception as fault:  # whatever it is, all else must still be ended
+        except Exception as fault:  # of any kind: the rest must still be ended
             why = str(fault) or type(fault).__name__
         await time.sleep(run.waits.poll_s)
     return Release(lease, None, why)

@@ -1,4 +1,4 @@
-"""One run of the provider contract: what its clauses have made, and how long they look for it."""
+"""One run of the provider contract: what its clauses have made, and how long they poll."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,25 +14,25 @@ from cloudcmp.provision.ledger import Part, Patience, patience_with
 from cloudcmp.provision.site import ProvisionContext
 
 LAUNCHES = 3
-"""A plan that the contract is tried out with needs so many launches: the machine, the decoy, the unknown offering."""
+"""The launches of a plan for the contract: the machine, the decoy, the unknown offering."""
 MACHINES_MOST = 3
-"""The machine, its double where a token is not heeded, and the decoy where there is nothing free to make it of."""
+"""The machine, its double if tokens are ignored, and the decoy if nothing free can be one."""
 _LOOK_S = 120.0
 
 
 class ClauseBroken(Exception):
-    """Why a clause does not hold."""
+    """A clause does not hold; the text is the reason."""
 
 
 class Inconclusive(Exception):
-    """Why it is unknown whether a clause holds."""
+    """It is undecided whether a clause holds; the text is the reason."""
 
 
 @dataclass(slots=True)
 class ContractRun:
     """One run: its provider and candidate, and what the clauses have made so far.
 
-    `allow` are the addresses (CIDR, commas between) that a firewall lets in, as in `CreateRequest`.
+    `allow` are the addresses (CIDR, separated by commas) that a firewall admits, as in `CreateRequest`.
     """
 
     context: ProvisionContext
@@ -42,7 +42,7 @@ class ContractRun:
     ttl_s: float
     patience: Patience | None = None
     allow: str = ""
-    beneath: dict[str, str] = field(default_factory=dict)
+    dependencies: dict[str, str] = field(default_factory=dict)
     request: CreateRequest | None = None
     lease: Lease | None = None
     decoy: Lease | None = None
@@ -51,17 +51,17 @@ class ContractRun:
 
     @property
     def study(self) -> str:
-        """The study that everything is tagged with."""
+        """The study in the tags."""
         return self.context.ledger.study
 
     @property
     def waits(self) -> Patience:
-        """How long is waited for lists to catch up, and for ends."""
+        """How long to wait for lists to catch up, and for ends."""
         kept = self.patience or patience_with(self.provider)
         return replace(kept, grace_s=min(kept.grace_s, _LOOK_S))
 
-    def made(self) -> tuple[CreateRequest, Handle]:
-        """The machine that all clauses are about; raises Untold where none was made."""
+    def require_machine(self) -> tuple[CreateRequest, Handle]:
+        """Returns the machine that the clauses test; raises Inconclusive if none was made."""
         handle = self.lease.handle() if self.lease else None
         if self.request is None or handle is None:
             raise Inconclusive("nothing was made")
@@ -70,7 +70,7 @@ class ContractRun:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One promise: a short name, the promise in words, and how it is tried out."""
+    """One promise: a short name, its text, and its test."""
 
     name: str
     text: str
@@ -78,7 +78,7 @@ class Clause:
 
 
 async def make(run: ContractRun, launch: Launch, part: Part, **changes: Any) -> tuple[CreateRequest, Lease]:
-    """One resource, its intent on the disk first; what is not refused for good may exist and stays in the ledger."""
+    """Creates one resource after writing its intent; unless it is refused for good, it stays in the ledger."""
     ledger = run.context.ledger
     request = replace(ledger.request_for(run.candidate, launch, run.ttl_s, part), **changes)
     await ledger.accounts.settle(run.provider)
@@ -96,23 +96,23 @@ async def make(run: ContractRun, launch: Launch, part: Part, **changes: Any) -> 
 
 
 def part(run: ContractRun, kind: str) -> Part:
-    """A part that stands on what was made before it; a machine reached by SSH is given its keys."""
+    """Returns a part that uses what was made before it; a machine with SSH gets its keys."""
     if kind != INSTANCE:
         return Part(kind, options=(("allow", run.allow),) if run.allow else ())
-    options = tuple(sorted(run.beneath.items()))
+    options = tuple(sorted(run.dependencies.items()))
     if not isinstance(run.provider, Remote):
         return Part(kind, options=options)
-    host, client = run.context.keys.new(), run.context.ways.client.public
+    host, client = run.context.keys.new(), run.context.connector.client.public
     return Part(kind, options=options, access=Access(host, client, run.context.keys.user_data(host, client, run.ttl_s)))
 
 
 async def listed(run: ContractRun, handle: Handle, study: str, token: str | None) -> TaggedResource:
-    """The resource as it is listed, once lists have caught up; raises Broken where they never do."""
+    """Returns the resource as listed, once lists have caught up; raises ClauseBroken if they never do."""
     seen: list[TaggedResource] = []
 
     async def look() -> bool:
-        found = await run.provider.find(study, token, region=handle.region)
-        seen.extend(one for one in found if one.cloud_id == handle.cloud_id)
+        resources = await run.provider.find(study, token, region=handle.region)
+        seen.extend(one for one in resources if one.cloud_id == handle.cloud_id)
         return bool(seen)
 
     if not await until(run, look):
@@ -121,7 +121,7 @@ async def listed(run: ContractRun, handle: Handle, study: str, token: str | None
 
 
 async def until(run: ContractRun, look: Callable[[], Awaitable[bool]]) -> bool:
-    """Look again and again until it is so, or the grace has passed."""
+    """Polls until a condition is true; False after the grace period."""
     time, waits = run.context.ledger.time, run.waits
     began = time.monotonic()
     while not await look():

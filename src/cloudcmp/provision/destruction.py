@@ -10,11 +10,11 @@ from cloudcmp.provision.ledger import Ledger, Patience
 from cloudcmp.provision.ownership import PROVED, Proof, Sighting
 from cloudcmp.store.crash import crash_point
 
-_RENEWED_S = 60.0  # credentials that refresh themselves have done so by then; all others are waited for in vain
+_RENEWED_S = 60.0  # credentials that refresh themselves have done so by then
 
 
 class GoneWatch:
-    """Collects the answers of look-ups of one resource; `agree` counts those in a row that call it gone, from `first`.
+    """Collects the answers of polls of one resource; `agree` counts those in a row that call it gone, from `first`.
 
     `seen_at` is when it was last not reported gone (Unix s).
     """
@@ -28,12 +28,12 @@ class GoneWatch:
         self.evidence: str | None = None
 
     def record(self, evidence: str | None, asked_at: float, moment: float) -> None:
-        """Adds one answer: when it was asked for (Unix s) and when it came (monotonic s)."""
+        """Adds one answer: the time of its request (Unix s) and its own (monotonic s)."""
         if evidence is None:
             self.seen_at, self.agree = asked_at, 0
             return
         if self.seen_at is None and asked_at - self._made_at < self._patience.settle_s:
-            return  # it may be too new to be seen
+            return  # it may be too new to be visible
         self.first = self.first if self.agree else moment
         self.agree += 1
         if self.agree >= self._patience.sightings:
@@ -74,10 +74,10 @@ def fault_text(fault: Exception) -> str:
     return str(fault) if isinstance(fault, CloudcmpError) else f"{type(fault).__name__}: {fault}"
 
 
-_AGAIN_S = 1.0  # until something that seems gone is looked at once more
-_NEVER = (UserMistake, ImportError, OtherAccount, NotOurs)  # asking again does not help
+_AGAIN_S = 1.0  # the pause before a second look at something gone
+_PERMANENT_FAULTS = (UserMistake, ImportError, OtherAccount, NotOurs)  # retries do not help
 _NEW_S, _SPARE_S = 300.0, 60.0  # how long a new resource may be unlisted, and a gone one not be reported gone
-_THERE = {"running", "stopped"}  # one that is pending may only not be listed
+_SEEN_STATES = {"running", "stopped"}  # a pending one may be unlisted
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,25 +105,25 @@ async def end(
     write: bool = True,
     proof: Proof | None = None,
 ) -> Release:
-    """Ask for destruction until the machine is seen gone or patience ends; a failing journal does not stop it.
+    """Requests destruction until the machine is seen gone or patience ends; continues if the journal fails.
 
-    Nothing is asked to go before it is proved to be the lease's own; without a `proof` it is read back from the cloud.
+    A resource must be proved to be the lease's own first; without a `proof` it is read back from the cloud.
     """
-    with suppress(Exception):  # an unknown account is asked for again before an absence is believed
+    with suppress(Exception):  # `confirm` checks the account again later
         try:
-            await ledger.accounts.own(provider)
+            await ledger.accounts.check_account(provider)
         except OtherAccount as fault:
             return Release(lease, None, fault_text(fault), fault=fault)
     watch = GoneWatch(ledger.time.now() if lease.created_at is None else lease.created_at, patience)
     claim = _Claim(ledger, provider, lease, handle, patience, write=write, proof=proof)
-    outliving = _Outliving(claim, noted=not write)
-    there = True  # until the contrary is known
-    with suppress(Exception):  # seen before it goes, it need not grow old before its absence is believed
-        there = await provider.gone(handle) is None
-        if there:
+    outliving = _OutlivingNote(claim, noted=not write)
+    was_there = True
+    with suppress(Exception):  # once seen, it need not be old to be gone
+        was_there = await provider.gone(handle) is None
+        if was_there:
             watch.record(None, ledger.time.now(), ledger.time.monotonic())
-    with suppress(Exception):  # it is proved once more before it is destroyed
-        if there:
+    with suppress(Exception):  # `destroy` tries again
+        if was_there:
             await claim.prove()
     await outliving.note(watch.seen_at)
     began, last = ledger.time.monotonic(), LastFault()
@@ -131,24 +131,27 @@ async def end(
         before = watch.agree
         try:
             await _round(ledger, claim, watch, last)
-        except _NEVER as fault:
+        except _PERMANENT_FAULTS as fault:
             return Release(lease, None, fault_text(fault), claim.unwritten, fault=fault)
         await outliving.note(watch.seen_at)
         if watch.evidence is not None:
-            took_s = max(0.0, watch.first - began) if there else None
-            return _gone(ledger, lease, handle, watch, took_s, claim.unwritten, write=write)
+            took_s = max(0.0, watch.first - began) if was_there else None
+            unwritten, id = claim.unwritten, handle.cloud_id
+            if write:
+                unwritten = try_write(ledger, lease, LeaseEvent.GONE, cloud_id=id, detail=watch.evidence) or unwritten
+            return Release(lease, watch.evidence, unwritten=unwritten, took_s=took_s)
         if not watch.agree and await claim.is_kept():
-            return Release(lease, None, claim.why, claim.unwritten)
+            return Release(lease, None, claim.proof.why, claim.unwritten)
         moment = ledger.time.monotonic()
         late = moment - began >= patience.give_up_s or last.refused(moment, patience.give_up_s)
         if watch.agree <= before and late:
-            why = last.why if last.fault else claim.why or last.why
+            why = last.why if last.fault else claim.proof.why or last.why
             return Release(lease, None, why, claim.unwritten, fault=last.fault)
         await ledger.time.sleep(min(patience.poll_s, _AGAIN_S) if watch.agree else patience.poll_s)
 
 
 class _Claim:
-    """Whether one resource may be destroyed: not before it is proved to be the lease's own."""
+    """The permission to destroy one resource, once it is proved to be the lease's own."""
 
     def __init__(
         self, ledger: Ledger, provider: Provider, lease: Lease, handle: Handle, patience: Patience, *, write: bool,
@@ -157,50 +160,45 @@ class _Claim:
         self.ledger, self.provider, self.lease, self.handle = ledger, provider, lease, handle
         self.unwritten = ""
         self._patience = patience
-        self._unasked = write
+        self._ask_unwritten = write
         self._looks = 0
         self._since = ledger.time.monotonic()
-        self._proof = Proof(Sighting.UNSEEN) if proof is None else proof
+        self.proof = Proof(Sighting.UNSEEN) if proof is None else proof
         if proof is None and ledger.ownership.is_made_here(provider, handle):
-            self._proof = PROVED
-        self._write_asked()
+            self.proof = PROVED
+        self._write_delete_asked()
 
     @property
     def is_proved(self) -> bool:
-        """Whether it is known to be the lease's own."""
-        return self._proof.sighting is Sighting.OURS
-
-    @property
-    def why(self) -> str:
-        """Why it is kept."""
-        return self._proof.why
+        """True if it is known to be the lease's own."""
+        return self.proof.sighting is Sighting.OURS
 
     async def prove(self) -> None:
-        """Read it back where nothing was seen of it yet; raises the kinds of ProviderFault."""
-        if self._proof.sighting is Sighting.UNSEEN:
-            self._proof = await self.ledger.ownership.prove(self.provider, self.lease, self.handle)
+        """Reads the resource back if it was not seen yet; raises the kinds of ProviderFault."""
+        if self.proof.sighting is Sighting.UNSEEN:
+            self.proof = await self.ledger.ownership.prove(self.provider, self.lease, self.handle)
             self._looks += 1
-            self._write_asked()
+            self._write_delete_asked()
 
     async def destroy(self) -> None:
-        """Ask for it to go where it is proved to be ours; raises what reading it back and destroying it raise."""
+        """Requests destruction if the resource is proved to be ours; raises what reading and destroying it raise."""
         await self.prove()
         if self.is_proved:
             await self.ledger.pace.destroy(self.provider, self.handle)
 
-    def _write_asked(self) -> None:
-        if self.is_proved and self._unasked:
-            id, self._unasked = self.handle.cloud_id, False
+    def _write_delete_asked(self) -> None:
+        if self.is_proved and self._ask_unwritten:
+            id, self._ask_unwritten = self.handle.cloud_id, False
             self.unwritten = try_write(self.ledger, self.lease, LeaseEvent.DELETE_ASKED, cloud_id=id)
 
     async def is_kept(self) -> bool:
-        """True once it is certain that the resource is left alone; asked while it is not reported gone.
+        """True once it is certain that the resource is left alone; call it while it is not reported gone.
 
-        An unlisted resource may be too new to be listed, or gone and not reported gone yet: unless it is surely there
-        and old, this waits as long as either takes.
+        An unlisted resource may be too new to be listed, or gone and not yet reported gone: this waits as long as
+        either takes, unless the resource certainly exists and is old.
         """
-        if self._proof.sighting is not Sighting.UNSEEN or self._looks < self._patience.sightings:
-            return self._proof.sighting is Sighting.FOREIGN
+        if self.proof.sighting is not Sighting.UNSEEN or self._looks < self._patience.sightings:
+            return self.proof.sighting is Sighting.FOREIGN
         if self._patience.grace_s == 0.0:  # this machine's own folders are listed at once
             return True
         time, made_at = self.ledger.time, self.lease.created_at
@@ -209,35 +207,25 @@ class _Claim:
         return made_at is not None and time.now() - made_at > _NEW_S and await self.is_there()
 
     async def is_there(self) -> bool:
-        """True if it is seen. What ended long ago is in no list either, before it is reported gone."""
-        with suppress(Exception):  # what cannot be looked at was not seen
+        """True if it is seen. Long-ended resources are not listed either, before they are reported gone."""
+        with suppress(Exception):
             if isinstance(self.provider, Remote):
-                return self.handle.kind == INSTANCE and (await self.provider.look(self.handle)).state in _THERE
+                return self.handle.kind == INSTANCE and (await self.provider.look(self.handle)).state in _SEEN_STATES
             listed = await self.provider.find(self.ledger.study, self.lease.token, region=self.lease.region)
             return any((one.kind, one.cloud_id) == (self.handle.kind, self.handle.cloud_id) for one in listed)
         return False
 
 
-def _gone(
-    ledger: Ledger, lease: Lease, handle: Handle, watch: GoneWatch, took_s: float | None, unwritten: str, *, write: bool
-) -> Release:
-    """What is seen gone, written down."""
-    if write:
-        evidence = watch.evidence or ""
-        unwritten = try_write(ledger, lease, LeaseEvent.GONE, cloud_id=handle.cloud_id, detail=evidence) or unwritten
-    return Release(lease, watch.evidence, unwritten=unwritten, took_s=took_s)
-
-
 @dataclass(slots=True)
-class _Outliving:
-    """Writes once that a machine was seen after its time to live, so that the bill does not end there."""
+class _OutlivingNote:
+    """Notes once that a machine was seen after its time to live, so that its cost continues."""
 
     claim: _Claim
     noted: bool
     looked_at: float | None = None
 
     async def note(self, seen_at: float | None) -> None:
-        """Looks whether the machine is there if it was last not reported gone at `seen_at`, after its time to live."""
+        """Polls the machine if it was last not reported gone at `seen_at`, after its time to live."""
         expires_at, handle = self.claim.lease.expires_at, self.claim.handle
         if self.noted or handle.kind != INSTANCE or expires_at is None or not self.claim.is_proved:
             return
@@ -251,9 +239,9 @@ class _Outliving:
 
 
 async def _round(ledger: Ledger, claim: _Claim, watch: GoneWatch, last: LastFault) -> None:
-    """Ask once for destruction, and then, whatever came of that, whether it is gone: what is gone may refuse to go.
+    """Requests destruction once, then asks whether the resource is gone, even if the request failed.
 
-    Raises what asking again does not help with.
+    Raises permanent faults.
     """
     provider, handle = claim.provider, claim.handle
     answers: list[Exception | None] = []
@@ -262,19 +250,19 @@ async def _round(ledger: Ledger, claim: _Claim, watch: GoneWatch, last: LastFaul
         try:
             await claim.destroy()
             answers.append(None)
-        except _NEVER:
+        except _PERMANENT_FAULTS:
             raise
         except Exception as fault:
             answers.append(fault)
     crash_point("cloud.after_destroy")
     try:
-        now = ledger.time.now()  # of the question: this machine may sleep before the answer is read
+        now = ledger.time.now()  # of the request: the controller may sleep meanwhile
         evidence = await provider.gone(handle)
         if evidence is not None:
             await ledger.accounts.confirm(provider)
         watch.record(evidence, now, ledger.time.monotonic())
         answers.append(None)
-    except _NEVER:
+    except _PERMANENT_FAULTS:
         raise
     except Exception as fault:
         answers.append(fault)
@@ -285,7 +273,7 @@ async def _round(ledger: Ledger, claim: _Claim, watch: GoneWatch, last: LastFaul
 def try_write(
     ledger: Ledger, lease: Lease, event: LeaseEvent, *notes: LeaseNote, cloud_id: str | None = None, detail: str = ""
 ) -> str:
-    """Write a row if it can be written; what failed, else nothing: destroying never waits for the journal."""
+    """Writes a row if possible; returns the error, empty if none: destruction never waits for the journal."""
     try:
         ledger.write(lease, event, *notes, cloud_id=cloud_id, detail=detail)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""A volume of its own, made ready for test files: found in the guest, formatted, mounted."""
+"""A separate volume for test files: finds it in the guest, formats and mounts it."""
 
 import re
 from collections.abc import Mapping
@@ -13,19 +13,19 @@ _WHOLE_DISK = re.compile(r"(?:[svx]+d[a-z]+|nvme\d+n\d+)")
 _FORMAT_S = 120.0
 _GIB = 2**30
 _KIB = 2**10
-# What a disk says of itself: NVMe and SCSI disks a model, those of our own guests the serial number that they got.
+# NVMe and SCSI disks have a model, those of our own guests a serial number.
 _IDENTITIES = (
     'for file in /sys/block/*/device/model /sys/block/*/serial; do line=; read -r line <"$file"; '
     'echo "$file $line"; done 2>/dev/null'
 )
-_SAID = re.compile(r"/sys/block/([a-z0-9]+)/(?:device/model|serial) (.*\S)\s*")
+_IDENTITY_LINE = re.compile(r"/sys/block/([a-z0-9]+)/(?:device/model|serial) (.*\S)\s*")
 _VOLUMES = ("Amazon Elastic Block Store", "PersistentDisk", "nvme_card-pd", "cloudcmp-volume")  # Google's two are R
-_OTHERS = ("Instance Storage", "cloudcmp-s")  # on the host of a machine; a guest's own state or seed
+_NOT_VOLUMES = ("Instance Storage", "cloudcmp-s")  # disks of the host; state and seed of a guest
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A whole disk of a guest that nobody uses: its device, its size, and what it says of itself."""
+    """A whole unused disk of a guest: its device, its size, and its model or serial number."""
 
     device: str
     size_bytes: int
@@ -36,42 +36,40 @@ class Disk:
 
 
 async def mounted_volume(shell: Shell, volume: Volume | None) -> str | None:
-    """The folder of a separate volume, formatted and mounted in the guest; None where there is none."""
+    """Formats and mounts a separate volume in the guest and returns its folder; None if there is none."""
     if volume is None or volume.root:
         return None
     tables = await shell.run(["cat", "/proc/partitions", "/proc/mounts"])
     output = await shell.run(["sh", "-c", _IDENTITIES])
-    disk = chosen(volume, blank_disks(_text(tables.out), identities(_text(output.out))))
+    disk = choose_device(volume, blank_disks(_text(tables.out), identities(_text(output.out))))
     folder = await run_host_script(shell, "disk", disk, deadline_s=_FORMAT_S)
     if not re.fullmatch(r"/[A-Za-z0-9/_-]+", folder):
         raise ProviderFault.at(str(volume), f"{disk} could not be formatted and mounted", "see the machine's console")
     return folder
 
 
-def chosen(volume: Volume, blank: tuple[Disk, ...]) -> str:
-    """The device of the volume, among disks that may be of the machine's own; raises ProviderFault where none or more
-    than one may be it.
-    """
-    able = [disk for disk in blank if not any(word in disk.identity for word in _OTHERS)]
-    if len(able) > 1:
-        named = [disk for disk in able if any(word in disk.identity for word in _VOLUMES)]
-        able = [disk for disk in named or able if _fits(volume, disk)]
-    if len(able) == 1:
-        return able[0].device
+def choose_device(volume: Volume, blank: tuple[Disk, ...]) -> str:
+    """Returns the device of the volume among unused disks; raises ProviderFault if not exactly one fits."""
+    candidates = [disk for disk in blank if not any(word in disk.identity for word in _NOT_VOLUMES)]
+    if len(candidates) > 1:
+        named = [disk for disk in candidates if any(word in disk.identity for word in _VOLUMES)]
+        candidates = [disk for disk in named or candidates if _fits(volume, disk)]
+    if len(candidates) == 1:
+        return candidates[0].device
     if not blank:
         raise ProviderFault.at(str(volume), "the machine shows no disk of its own for it", "see its console")
-    what = f"which disk it is cannot be told: {', '.join(map(str, blank))}"
+    what = f"it is unclear which disk it is: {', '.join(map(str, blank))}"
     raise ProviderFault.at(str(volume), what, "ask for a size that no disk of the machine has")
 
 
 def _fits(volume: Volume, disk: Disk) -> bool:
-    """Whether a disk is as large as was asked for: clouds sell whole GiB, tables count whole KiB."""
-    asked = volume.size_bytes
-    return asked is None or any(abs(disk.size_bytes - size) < _KIB for size in (asked, -(-asked // _GIB) * _GIB))
+    """True if a disk has the requested size: clouds sell whole GiB, tables count whole KiB."""
+    wanted = volume.size_bytes
+    return wanted is None or any(abs(disk.size_bytes - size) < _KIB for size in (wanted, -(-wanted // _GIB) * _GIB))
 
 
 def blank_disks(tables: str, identity: Mapping[str, str]) -> tuple[Disk, ...]:
-    """The whole disks without partitions that are not mounted, in /proc/partitions followed by /proc/mounts."""
+    """Returns the whole disks without partitions that are not mounted, from /proc/partitions and /proc/mounts."""
     rows = [line.split() for line in tables.splitlines() if re.fullmatch(r"\s*\d+\s+\d+\s+\d+\s+\S+", line)]
     names = [row[3] for row in rows]
     mounted = {line.split()[0] for line in tables.splitlines() if line.startswith("/dev/")}
@@ -85,13 +83,13 @@ def blank_disks(tables: str, identity: Mapping[str, str]) -> tuple[Disk, ...]:
 
 
 def identities(output: str) -> dict[str, str]:
-    """What each disk says of itself, by its name."""
-    found: dict[str, str] = {}
+    """Returns each disk's model or serial number, by its name."""
+    names: dict[str, str] = {}
     for line in output.splitlines():
-        match = _SAID.fullmatch(line)
+        match = _IDENTITY_LINE.fullmatch(line)
         if match is not None:
-            found[match[1]] = f"{found.get(match[1], '')} {match[2]}".strip()
-    return found
+            names[match[1]] = f"{names.get(match[1], '')} {match[2]}".strip()
+    return names
 
 
 def _text(out: bytes) -> str:

@@ -24,7 +24,7 @@ async def request_deletes(ledger: Ledger, providers: Mapping[str, Provider], wit
     end_s = loop.time() + within_s
     requests: dict[_Key, asyncio.Task[str]] = {}
     while True:
-        await asyncio.sleep(0)  # a create that was cut short, or was just answered, is in the ledger first
+        await asyncio.sleep(0)  # lets pending creates reach the ledger
         for one in ledger.open_leases():
             if one.handle() and one.provider in providers and (one.slot, one.attempt) not in requests:
                 requests[one.slot, one.attempt] = asyncio.create_task(_request(ledger, providers[one.provider], one))
@@ -35,7 +35,7 @@ async def request_deletes(ledger: Ledger, providers: Mapping[str, Provider], wit
 
 
 async def _request(ledger: Ledger, provider: Provider, lease: Lease) -> str:
-    """Requests the deletion of one lease; returns why it could not, empty if it did."""
+    """Requests the deletion of one lease; returns why that failed, empty if it worked."""
     handle = lease.handle()
     if handle is None:
         return "nothing is known to ask for"
@@ -52,7 +52,7 @@ async def _request(ledger: Ledger, provider: Provider, lease: Lease) -> str:
 
 
 def _result(lease: Lease, requests: Mapping[_Key, asyncio.Task[str]]) -> str:
-    """The result of one delete request in words."""
+    """Describes the result of one delete request."""
     if lease.handle() is None:
         return "it may have been made: there was no answer yet"
     request = requests.get((lease.slot, lease.attempt))

@@ -1,4 +1,4 @@
-"""The leases of one study as this process knows them: read once from the journal, and written through to it."""
+"""The leases of one study: read once from the journal, and written through to it."""
 
 import random
 import re
@@ -21,21 +21,21 @@ _NAME_MAX = 63
 
 
 class Journal(Protocol):
-    """What is needed of the store: rows that are durable when `append_lease` returns."""
+    """A store whose rows are durable when `append_lease` returns."""
 
     def append_lease(self, row: LeaseRow) -> None:
-        """Write one row, or raise."""
+        """Writes one row, or raises."""
 
     def leases(self) -> tuple[Lease, ...]:
-        """Each lease as its rows leave it."""
+        """Returns the current state of each lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to look for what may exist, how often, and how long to wait until something is seen gone. Seconds.
+    """How long and how often to look for what may exist, and how long to wait until it is seen gone. In seconds.
 
-    It is gone when so many `sightings` in a row say so, for one answer may come from a server that lies; and where
-    no look-up ever showed it, only once it is `settle_s` old, for what is new may not be seen yet.
+    A resource is gone after `sightings` answers in a row, because one answer may come from a stale server. If no poll
+    ever showed it, it must also be `settle_s` old, because new resources may not be visible yet.
     """
 
     grace_s: float = 600.0
@@ -47,7 +47,7 @@ class Patience:
 
 
 def patience_with(provider: Provider) -> Patience:
-    """Clouds answer late and list later; this machine's own folders do neither."""
+    """Returns the patience for a provider: clouds list late, this machine's own folders do not."""
     if provider.billed or provider.simulated:
         return Patience(settle_s=provider.settle_s)
     return Patience(grace_s=0.0, poll_s=0.1, give_up_s=30.0, sightings=1, settle_s=0.0)
@@ -55,7 +55,7 @@ def patience_with(provider: Provider) -> Patience:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One resource of a launch: its kind, its number among those of the kind, and what it stands on."""
+    """One resource of a launch: its kind, its number within the kind, and the resources that it uses."""
 
     kind: str = INSTANCE
     number: int = 1
@@ -64,10 +64,9 @@ class Part:
 
 
 class Ledger:
-    """The open and past leases of a study, their time, the pace at which they change, and the accounts they are in.
+    """The leases of a study, with their time, pace of changes, and accounts.
 
-    `study` names the study in tags, alike on every machine and unlike any other's; `owner` is a hash that tells users
-    of one account apart, never a name.
+    `study` is the study's unique name in tags; `owner` is a hash that distinguishes users of one account, never a name.
     """
 
     def __init__(
@@ -91,41 +90,35 @@ class Ledger:
         self._open: dict[tuple[str, int], Lease] = {}
         self._last_attempts: dict[str, int] = {}
         for lease in journal.leases():
-            self._know(lease)
+            self._remember(lease)
 
     def open_leases(self) -> tuple[Lease, ...]:
-        """Every lease that is not known to be gone."""
+        """Returns the leases that are not known to be gone."""
         return tuple(self._open.values())
 
     def open_at(self, slot: str) -> tuple[Lease, ...]:
-        """The open leases of one slot: at most one, unless a controller died at a bad moment."""
+        """Returns the open leases of one slot: at most one, unless a controller crashed."""
         return tuple(lease for lease in self.open_leases() if lease.slot == slot)
 
     def open_of(self, launch: Launch) -> tuple[Lease, ...]:
-        """The open leases of a launch's parts, machines first, as they are to be ended."""
+        """Returns the open leases of a launch in the order of ending: machines first."""
         own = f"launch-{launch.index}"
-        some = [lease for lease in self.open_leases() if lease.slot.split(".")[0] == own]
-        return in_order_of_ending(some)
+        leases = [lease for lease in self.open_leases() if lease.slot.split(".")[0] == own]
+        return in_order_of_ending(leases)
 
     def leases(self) -> tuple[Lease, ...]:
-        """Every lease, also those that are gone."""
+        """Returns all leases, including past ones."""
         return tuple(self._leases.values())
 
     def find(self, slot: str, attempt: int) -> Lease | None:
-        """The lease of a slot's attempt."""
+        """Returns the lease of a slot's attempt."""
         return self._leases.get((slot, attempt))
 
-    def request_for(
-        self,
-        candidate: Candidate,
-        launch: Launch,
-        ttl_s: float,
-        part: Part = Part(),
-    ) -> CreateRequest:
-        """The request for a part of a launch: a new attempt at its slot, with a token of its own."""
+    def request_for(self, candidate: Candidate, launch: Launch, ttl_s: float, part: Part = Part()) -> CreateRequest:
+        """Returns the request for a part of a launch: a new attempt at its slot, with a new token."""
         slot = slot_of(launch, part)
         attempt = 1 + self._last_attempts.get(slot, 0)
-        # The plan's time, so that a simulated machine's history does not depend on what else went on.
+        # The planned time keeps a simulated machine's history reproducible.
         at = self.time.at(launch.start_s)
         return CreateRequest(
             slot=slot,
@@ -148,8 +141,8 @@ class Ledger:
         )
 
     def intend(self, request: CreateRequest, provider: Provider, candidate: Candidate) -> Lease:
-        """Commit the intent to create; where this raises, nothing may be created."""
-        # A firewall costs nothing: only machines, with what is made in their call, have a price.
+        """Writes the intent to create; if this raises, nothing may be created."""
+        # Only machines have a price, including what their create call makes.
         price = candidate.offering.price if request.kind == INSTANCE else None
         row = LeaseRow(
             slot=request.slot,
@@ -182,17 +175,17 @@ class Ledger:
             request.at + request.ttl_s,
         )
         self._journal.append_lease(row)
-        self._know(lease)
+        self._remember(lease)
         return lease
 
     def write(
         self, lease: Lease, event: LeaseEvent, *notes: LeaseNote, cloud_id: str | None = None, detail: str = ""
     ) -> Lease:
-        """Commit what happened to a lease, and return it as it is now; known here even where the journal raises."""
+        """Writes an event of a lease and returns its new state; the ledger has it even if the journal raises."""
         at = self.time.now()
         created_at = at if event is LeaseEvent.CREATED and lease.created_at is None else lease.created_at
         after = replace(lease, state=STATE_OF[event], cloud_id=cloud_id or lease.cloud_id, created_at=created_at)
-        self._know(after)
+        self._remember(after)
         self._journal.append_lease(
             LeaseRow(
                 after.slot, after.attempt, event, after.provider, after.region, after.kind, after.name, after.token, at,
@@ -201,8 +194,8 @@ class Ledger:
         )  # fmt: skip
         return after
 
-    def _know(self, lease: Lease) -> None:
-        """A lease as it is from now on; what a launch asks for costs the same however many there were."""
+    def _remember(self, lease: Lease) -> None:
+        """Stores the current state of a lease, at a cost independent of their number."""
         key = (lease.slot, lease.attempt)
         self._leases[key] = lease
         self._last_attempts[lease.slot] = max(lease.attempt, self._last_attempts.get(lease.slot, 0))
@@ -221,38 +214,38 @@ class Ledger:
 
 
 def _notes(provider: Provider, request: CreateRequest) -> Iterator[LeaseNote]:
-    """What the budget must know of a requested machine beside its price."""
-    if _ends(provider, request):
+    """Yields what the budget must know of a requested machine, apart from its price."""
+    if _ends_by_itself(provider, request):
         yield LeaseNote.ENDS_BY_ITSELF
     if request.kind == INSTANCE and provider.billing.hourly(dict(request.options)):
         yield LeaseNote.BY_THE_HOUR
 
 
-def _ends(provider: Provider, request: CreateRequest) -> bool:
-    """Whether a machine that is asked for is known to end by itself: what safeguards promise may rest on its image."""
+def _ends_by_itself(provider: Provider, request: CreateRequest) -> bool:
+    """True if a requested machine is known to end by itself, which may depend on its image."""
     promised = request.kind == INSTANCE and any(one.name == "death" and one.holds for one in provider.safeguards)
     return promised and (not isinstance(provider, SelfTerminating) or provider.ends(request))
 
 
 def slot_of(launch: Launch, part: Part = Part()) -> str:
-    """The slot that a part of a launch takes: its first machine the launch's own."""
+    """Returns the slot of a part of a launch; the first machine has the launch's own."""
     kind = "" if part.kind == INSTANCE else f".{part.kind}"
     number = "" if part.number == 1 else f".{part.number}"
     return f"launch-{launch.index}{kind}{number}"
 
 
 def launch_of(slot: str) -> tuple[int, bool]:
-    """The launch that a slot belongs to, and whether it is that of its first machine; -1 for a slot of no launch."""
-    found = re.fullmatch(r"launch-(\d+)(\.\d+)?", slot)
-    return (int(found[1]), found[2] is None) if found else (-1, False)
+    """Returns the launch of a slot, -1 if none, and whether the slot is that of its first machine."""
+    match = re.fullmatch(r"launch-(\d+)(\.\d+)?", slot)
+    return (int(match[1]), match[2] is None) if match else (-1, False)
 
 
 def in_order_of_ending(leases: Iterable[Lease]) -> tuple[Lease, ...]:
-    """Machines first: what they stand on can only go after them."""
+    """Sorts leases, machines first: the resources that they use can only go after them."""
     return tuple(sorted(leases, key=lambda lease: lease.kind != INSTANCE))
 
 
 def _name(text: str) -> str:
-    """A name that every cloud takes: lower case letters, digits, dashes, at most 63; its end tells attempts apart."""
+    """Returns a name that every cloud accepts: lower case letters, digits, dashes, at most 63, with its end intact."""
     plain = re.sub(r"[^a-z0-9-]+", "-", text.lower())
     return plain if len(plain) <= _NAME_MAX else f"{plain[:20].rstrip('-')}-{plain[-(_NAME_MAX - 21) :].lstrip('-')}"

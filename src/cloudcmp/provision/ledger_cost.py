@@ -1,12 +1,11 @@
-"""What machines have cost and may still cost, by a ledger's rows.
+"""The accrued and committed cost of machines, from a ledger's rows.
 
-    committed = sum over machines of price x paid(age), or of price x paid(time to live) while it may still be there
+    committed = sum over machines of price x paid(age), or of price x paid(time to live) while it may still exist
 
-`paid` is the provider's minimum and every step begun, anew from each start on; whole hours for a machine of which it is
-not known that it is billed so. A machine ends by itself at its time to live, where the provider does that; so what is
-committed is what can be billed, whatever happens to the controller. What is billed beside the price for an hour in the
-ledger's rows (traffic, a region's fee, a disk's dearer hour in a short month, support) is counted for each launch that
-was begun, as the plan bounds it.
+`paid` is the provider's minimum and every step begun, again for each start; whole hours if the machine's billing is
+unknown. Where the provider ends machines at their time to live, the committed cost bounds the bill, even if the
+controller fails. Other charges (traffic, a region's fee, a disk's dearer hour in a short month, support) count for each
+launch, as the plan bounds them.
 """
 
 import math
@@ -23,42 +22,40 @@ from cloudcmp.units import Money
 HOUR_S = 3600
 _SHOWN = Decimal("0.000001")
 SLACK_S = 360.0
-"""How much longer than its time to live a machine may last that ends by itself: the minute in which its own timer goes
-off, and the five until a new one runs for which its absence is not believed either."""
+"""How much longer a self-terminating machine may last: a minute for its timer, five until absence is believed."""
 TIMER_S = 60.0
-"""Within which a machine's own timer ends it after its time to live."""
+"""How long after its time to live a machine's own timer may take to end it."""
 EXACT = Context(prec=60, rounding=ROUND_UP)
 
 
 Key = tuple[str, int]
 Terms = Mapping[str, Billing]
-"""How each provider bills; one that is not named bills nothing."""
+"""How each provider bills; providers without terms are free."""
 
 
 _NOTHING = Extra()
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What is counted beside the prices in the ledger's rows: of a slot, and on top of all that is spent (support).
+class ExtraCosts:
+    """Costs apart from the prices in the ledger's rows: of a slot, and on top of all spend (support).
 
-    `on_top` takes money in the budget's currency and may only rise with it.
+    `on_top` takes money in the budget's currency, and must not fall when that rises.
     """
 
-    of: Callable[[str], Extra] = lambda _: _NOTHING
+    of_slot: Callable[[str], Extra] = lambda _: _NOTHING
     on_top: Callable[[Decimal], Decimal] = lambda _: Decimal(0)
 
 
-NO_BESIDE = Beside()
+NO_EXTRA_COSTS = ExtraCosts()
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One machine on the bill: its price (per hour), time to live and age (s), and whether it may still be there.
+    """One machine on the bill: its price (per hour), time to live and age (s), and whether it may still exist.
 
-    `most_s` is the most that it can have been there where machines of its provider end by themselves: no bound where
-    that is not known of this one. `starts` is how often it was started again; `hourly`: it is counted by the hour
-    begun, whatever its provider's terms.
+    `most_s` is the longest that it can have existed if its provider ends machines. `starts` counts its restarts.
+    `hourly` bills each hour begun, whatever the provider's terms are.
     """
 
     key: Key
@@ -73,9 +70,9 @@ class Charge:
     hourly: bool = False
 
     def seconds(self, billing: Billing, *, worst: bool) -> int:
-        """Whole seconds that are paid by now; with `worst`, by the end of its life.
+        """Returns the whole seconds that are billed by now; with `worst`, by the end of its life.
 
-        Each start begins a period of billing anew. Those that are still to come are in its time to live.
+        Each start begins a new billing period. Future starts are part of the time to live.
         """
         billing = billing.in_hours() if self.hourly else billing
         used_s = min(self.age_s, self.most_s) if billing.ends else self.age_s
@@ -84,7 +81,7 @@ class Charge:
         return math.ceil(max(paid_s, billing.paid_s(ends_s)) if worst and self.open else paid_s)
 
     def times_seconds(self, billing: Billing, extra: Extra, *, worst: bool) -> Decimal:
-        """Its price x paid seconds, and what is billed beside it, which is counted from its beginning on."""
+        """Returns price x paid seconds, plus the extra costs."""
         total = EXACT.multiply(self.price_per_hour or Decimal(0), Decimal(self.seconds(billing, worst=worst)))
         for per_hour, clock in extra.timed:
             own = replace(clock, ends=billing.ends)
@@ -93,7 +90,7 @@ class Charge:
 
 
 def terms_of(providers: Mapping[str, Provider]) -> dict[str, Billing]:
-    """How those providers bill that bill at all, and whether what they bill ends by itself."""
+    """Returns how providers bill, without free ones, and whether they end machines by themselves."""
     return {
         name: replace(provider.billing, ends=any(one.name == "death" and one.holds for one in provider.safeguards))
         for name, provider in providers.items()
@@ -102,13 +99,12 @@ def terms_of(providers: Mapping[str, Provider]) -> dict[str, Billing]:
 
 
 def charges(rows: Iterable[LeaseRow], now: float) -> tuple[Charge, ...]:
-    """The machines of a ledger's rows as a bill sees them, `now` in Unix seconds.
+    """Returns the machines of a ledger's rows as charges, `now` in Unix seconds.
 
-    A machine's age runs from the first to the last of its rows, and to `now` until it is seen gone. Nobody may have
-    looked for days: one that is known to end by itself, and that was not seen after its time to live, ended at it,
-    within `SLACK_S`. One whose answer was lost counts from its intent on, whether or not it was ever there. A refused
-    one was never there. One without an intent of its own (a library asked twice) costs what the one with its token
-    does, from that one's intent on.
+    A machine's age is the span of its rows, up to `now` until it is seen gone. If the controller was away for days, a
+    self-terminating machine that was not seen after its time to live ended then, within `SLACK_S`. A machine whose
+    answer was lost counts from its intent on; a refused one never existed. One without its own intent (a library asked
+    twice) costs what the one with its token does.
     """
     by_key: dict[Key, list[LeaseRow]] = {}
     intents: dict[str, LeaseRow] = {}
@@ -125,10 +121,10 @@ def charges(rows: Iterable[LeaseRow], now: float) -> tuple[Charge, ...]:
 
 
 def charge_of(key: Key, intent: LeaseRow, rows: Sequence[LeaseRow], now: float) -> Charge:
-    """One machine by its own rows and the intent of its token."""
+    """Returns the charge of one machine from its rows and the intent of its token."""
     times = [intent.at, *(row.at for row in rows)]
     is_open = STATE_OF[rows[-1].event] is not LeaseState.GONE
-    # Rows may be out of order where the wall's clock was set: the whole span is never less than what went by.
+    # If the clock was set, rows may be out of order: the whole span is never too short.
     age_s = (max(now, *times) if is_open else max(times)) - min(times)
     ttl_s = intent.ttl_s or 0.0
     outlived = is_open or any(LeaseNote.STILL_THERE in row.notes for row in rows)
@@ -138,54 +134,60 @@ def charge_of(key: Key, intent: LeaseRow, rows: Sequence[LeaseRow], now: float) 
     return Charge(key, intent.provider, price, intent.currency, ttl_s, age_s, is_open, most_s, starts, hourly)
 
 
-def spent(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside = NO_BESIDE) -> Money | None:
-    """What has accrued by now, rounded up; None where a price is not known or is in another currency."""
-    total = sum_of(found, terms, currency, beside, worst=False)
-    return None if total is None else money_of(with_top(total, beside), currency)
+def accrued_cost(
+    machines: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
+) -> Money | None:
+    """Returns the cost so far, rounded up; None if a price is unknown or in another currency."""
+    total = sum_of(machines, terms, currency, extras, worst=False)
+    return None if total is None else money_of(with_top(total, extras), currency)
 
 
-def committed(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside = NO_BESIDE) -> Money | None:
-    """What has accrued, and what every open machine adds by its time to live; rounded up, None as `spent`."""
-    total = sum_of(found, terms, currency, beside, worst=True)
-    return None if total is None else money_of(with_top(total, beside), currency)
+def committed_cost(
+    machines: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts = NO_EXTRA_COSTS
+) -> Money | None:
+    """Returns the accrued cost plus what open machines add by their time to live; rounded up, None like accrued."""
+    total = sum_of(machines, terms, currency, extras, worst=True)
+    return None if total is None else money_of(with_top(total, extras), currency)
 
 
-def sum_of(found: Iterable[Charge], terms: Terms, currency: str, beside: Beside, *, worst: bool) -> Decimal | None:
-    """The sum of price x paid seconds and of what is beside, undivided; None where a price is not known."""
+def sum_of(
+    machines: Iterable[Charge], terms: Terms, currency: str, extras: ExtraCosts, *, worst: bool
+) -> Decimal | None:
+    """Returns the sum of price x paid seconds and of extra costs, undivided; None if a price is unknown."""
     total = Decimal(0)
-    for charge in found:
+    for charge in machines:
         if is_unpriced(charge, terms, currency):
             return None
-        total = EXACT.add(total, cost_of(charge, terms, beside, worst=worst))
+        total = EXACT.add(total, cost_of(charge, terms, extras, worst=worst))
     return total
 
 
 def is_unpriced(charge: Charge, terms: Terms, currency: str) -> bool:
-    """Whether a machine is billed and its price is not known in a currency."""
+    """True if a machine is billed and has no known price in a currency."""
     return charge.provider in terms and (not usable(charge.price_per_hour) or charge.currency != currency)
 
 
-def cost_of(charge: Charge, terms: Terms, beside: Beside, *, worst: bool) -> Decimal:
-    """Price x paid seconds of one machine and of what is beside, undivided; 0 where its provider bills nothing."""
+def cost_of(charge: Charge, terms: Terms, extras: ExtraCosts, *, worst: bool) -> Decimal:
+    """Returns price x paid seconds of one machine with its extra costs, undivided; 0 if its provider is free."""
     billing = terms.get(charge.provider)
     if billing is None:
         return Decimal(0)
-    return charge.times_seconds(billing, beside.of(charge.key[0]), worst=worst)
+    return charge.times_seconds(billing, extras.of_slot(charge.key[0]), worst=worst)
 
 
-def with_top(times_seconds: Decimal, beside: Beside) -> Decimal:
-    """The sum with what comes on top of all that is spent."""
+def with_top(times_seconds: Decimal, extras: ExtraCosts) -> Decimal:
+    """Returns the sum with what comes on top of all spend."""
     if times_seconds <= 0:
         return times_seconds
-    more = beside.on_top(EXACT.divide(times_seconds, Decimal(HOUR_S)))
+    more = extras.on_top(EXACT.divide(times_seconds, Decimal(HOUR_S)))
     return EXACT.add(times_seconds, EXACT.multiply(more, Decimal(HOUR_S)))
 
 
 def usable(price: Decimal | None) -> bool:
-    """Whether a price says anything: known, finite and more than nothing."""
+    """True if a price is known, finite and positive."""
     return price is not None and price.is_finite() and price > 0
 
 
 def money_of(times_seconds: Decimal, currency: str) -> Money:
-    """Price x seconds as money, rounded up."""
+    """Converts price x seconds to money, rounded up."""
     return Money(EXACT.divide(times_seconds, Decimal(HOUR_S)).quantize(_SHOWN, ROUND_UP, EXACT), currency)

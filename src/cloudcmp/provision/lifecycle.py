@@ -1,6 +1,6 @@
-"""A lease from intent to evidence that it is gone.
+"""The life of a lease, from its intent to the evidence that it is gone.
 
-Nothing is created whose intent is not on the disk; what must go is destroyed even when nothing can be written.
+Nothing is created before its intent is durable. Resources are destroyed even if the journal fails.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ from cloudcmp.store.crash import crash_point
 
 
 @dataclass(slots=True)
-class _Asking:
-    """Called just before a request is sent: starts its stopwatch, and remembers that it was sent at all."""
+class _RequestMark:
+    """Called just before a request is sent: starts the stopwatch, and records that it was sent."""
 
     watch: Stopwatch | None
     sent: bool = False
@@ -51,22 +51,20 @@ async def acquire(
     patience: Patience | None = None,
     watch: Stopwatch | None = None,
 ) -> Lease:
-    """One part of a launch, with its intent committed before it is asked for; `watch` is started just before.
+    """Creates one part of a launch after writing its intent; starts `watch` just before the request.
 
-    What an earlier attempt at the slot may have left is ended first.
-
-    Raises NoCapacity, Refused, LostAnswer (the answer was lost and the resource not found again), ProviderFault in the
-    kind of what went wrong, and the journal's own error (then nothing was created, or it was destroyed again).
+    Ends what an earlier attempt at the slot left. Raises NoCapacity, Refused, LostAnswer (the answer was lost and the
+    resource not found), the kind of ProviderFault that occurred, and the journal's error (then nothing exists).
     """
     patience = patience or patience_with(provider)
-    await _release_before(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
+    await release_earlier(ledger, provider, ledger.open_at(slot_of(launch, part)), patience)
     await ledger.accounts.settle(provider)
     request = ledger.request_for(candidate, launch, ttl_s, part)
     lease = ledger.intend(request, provider, candidate)
     crash_point("cloud.before_create")
-    asking = _Asking(watch)
+    request_mark = _RequestMark(watch)
     try:
-        cloud_id = await ledger.pace.create(provider, request, asking)
+        cloud_id = await ledger.pace.create(provider, request, request_mark)
     except LostAnswer as fault:
         try_write(ledger, lease, LeaseEvent.INDETERMINATE, detail=str(fault))
         return await _find_again(ledger, provider, lease, patience)
@@ -75,63 +73,63 @@ async def acquire(
         raise
     except BaseException as error:
         # A request that was sent may have arrived: the intent stays open, and the end of the study looks for it.
-        event = LeaseEvent.INDETERMINATE if asking.sent else LeaseEvent.REFUSED
-        when = "during the request" if asking.sent else "before the request was sent"
+        event = LeaseEvent.INDETERMINATE if request_mark.sent else LeaseEvent.REFUSED
+        when = "during the request" if request_mark.sent else "before the request was sent"
         try_write(ledger, lease, event, detail=f"{type(error).__name__} {when}")
         raise
     ledger.ownership.record_made(provider, Handle(lease.kind, lease.region, cloud_id))
     if watch is not None:
-        watch.seen("answered")
+        watch.mark("answered")
     crash_point("cloud.after_create")
-    return await _created(ledger, provider, lease, cloud_id, patience)
+    return await _record_created(ledger, provider, lease, cloud_id, patience)
 
 
-async def release_before(ledger: Ledger, provider: Provider, launch: Launch, patience: Patience | None = None) -> None:
-    """End what an earlier attempt at a launch may have left; raises ProviderFault where it is not seen gone."""
-    await _release_before(ledger, provider, ledger.open_of(launch), patience)
-
-
-async def _release_before(
-    ledger: Ledger, provider: Provider, leases: Iterable[Lease], patience: Patience | None
+async def release_earlier(
+    ledger: Ledger, provider: Provider, leases: Iterable[Lease], patience: Patience | None = None
 ) -> None:
+    """Ends what earlier attempts left; raises ProviderFault if it is not seen gone."""
     for earlier in leases:
         done = await release(ledger, provider, earlier, patience)
         if done.evidence is None:
-            raise _kind(done.fault).at(earlier.name, f"it is not seen gone ({done.why})", "cloudcmp cleanup")
+            raise _fault_kind(done.fault).at(earlier.name, f"it is not seen gone ({done.why})", "cloudcmp cleanup")
 
 
 async def release(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience | None = None) -> Release:
-    """End a lease and wait until it is seen gone; never raises for a provider or a journal that fails.
+    """Ends a lease and waits until it is seen gone; never raises if the provider or the journal fails.
 
-    A lease whose machine was never seen is looked for first, by token, tag and name.
+    If the lease's machine was never seen, looks for it first, by token, tag and name.
     """
     patience = patience or patience_with(provider)
     handle = lease.handle()
     if handle is not None:
         return await end(ledger, provider, lease, handle, patience)
     try:
-        found = await _look_for(ledger, provider, lease, patience)
+        resources = await _look_for(ledger, provider, lease, patience)
     except Exception as fault:
         return Release(lease, None, fault_text(fault), fault=fault)
-    if not found:
+    if not resources:
         evidence = _absence(patience)
         return Release(lease, evidence, unwritten=try_write(ledger, lease, LeaseEvent.GONE, detail=evidence))
-    if len(found) == 1:
-        return await end(ledger, provider, lease, found[0].handle(), patience, proof=PROVED)
-    ended = [await end(ledger, provider, lease, item.handle(), patience, write=False, proof=PROVED) for item in found]
+    if len(resources) == 1:
+        return await end(ledger, provider, lease, resources[0].handle(), patience, proof=PROVED)
+    ended = [
+        await end(ledger, provider, lease, item.handle(), patience, write=False, proof=PROVED) for item in resources
+    ]
     left = next((item for item in ended if item.evidence is None), None)
     if left is not None:
         return left
-    # Only now: as long as one of several is there, the lease is open.
-    unwritten = try_write(ledger, lease, LeaseEvent.GONE, cloud_id=found[0].cloud_id, detail=ended[0].evidence or "")
+    # Only now: the lease stays open as long as one of several exists.
+    unwritten = try_write(
+        ledger, lease, LeaseEvent.GONE, cloud_id=resources[0].cloud_id, detail=ended[0].evidence or ""
+    )
     return replace(ended[0], unwritten=unwritten)
 
 
 async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tuple[Release, ...]:
-    """End every open lease of the study, then whatever else its providers list under the study's tag.
+    """Ends every open lease of the study, then everything else that its providers list with the study's tag.
 
-    All machines at once, also those that no row knows of; then what they stood on, which goes only after them. Returns
-    what came of each; those without evidence are left over and must be shown to the user.
+    All machines end at once, then the resources that they used. Releases without evidence are leftovers, which the user
+    must see.
     """
     releases: list[Release] = []
     for machines in (True, False):
@@ -144,10 +142,10 @@ async def release_all(ledger: Ledger, providers: Mapping[str, Provider]) -> tupl
 
 
 async def change_type(ledger: Ledger, provider: Remote, lease: Lease, offering: str) -> None:
-    """Changes the type of a machine; between its stop and its start no timer of its own runs, and only we start it.
+    """Changes the type of a machine; while it is stopped, its own timer does not run.
 
-    Its start is written down before, as an intent is: one that never came costs little, one that is not known of may
-    be beyond the budget. Raises the kinds of ProviderFault, and what the journal raises, before anything is stopped.
+    The start is written first: a start that never came costs little, an unknown one may exceed the budget. Raises the
+    kinds of ProviderFault, and what the journal raises, before anything is stopped.
     """
     handle = lease.handle()
     if handle is None:
@@ -168,23 +166,29 @@ async def _release_one(ledger: Ledger, providers: Mapping[str, Provider], lease:
 async def _end_strays(
     ledger: Ledger, name: str, provider: Provider, left: Set[str | None], *, only_machines: bool
 ) -> list[Release]:
-    """End what a provider lists as ours, but what is `left` already; the last listing tells where it cannot be had.
+    """Ends what a provider lists as ours, apart from `left`; the last listing reports if there is none.
 
-    What bears this study's tag and is not proved to be ours is kept.
+    Keeps what has this study's tag and is not proved to be ours.
     """
     try:
         await ledger.accounts.confirm(provider)
         listed = await provider.find(ledger.study)
     except Exception as fault:
-        unlisted = Release(_stray(ledger, name, None), None, f"could not be listed: {fault_text(fault)}", fault=fault)
+        unlisted = Release(
+            _stray_lease(ledger, name, None), None, f"could not be listed: {fault_text(fault)}", fault=fault
+        )
         return [] if only_machines else [unlisted]
     releases: list[Release] = []
     for machines in (True,) if only_machines else (True, False):
         ends: list[Coroutine[None, None, Release]] = []
         taken: set[tuple[str, int]] = set()
         for item in listed:
-            if (item.kind == INSTANCE) is machines and item.cloud_id not in left and _named(ledger, provider, item):
-                lease = _known(ledger, provider, item, taken)
+            if (
+                (item.kind == INSTANCE) is machines
+                and item.cloud_id not in left
+                and _is_of_study(ledger, provider, item)
+            ):
+                lease = _ledger_lease(ledger, provider, item, taken)
                 taken.add((lease.slot, lease.attempt))
                 why = ledger.ownership.doubt(provider, item, lease)
                 proof = Proof(Sighting.FOREIGN, f"{why}; {KEPT}") if why else PROVED
@@ -194,18 +198,18 @@ async def _end_strays(
 
 
 async def _find_again(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> Lease:
-    """The machine whose answer was lost; a second one of the same request is destroyed."""
-    found = await _look_for(ledger, provider, lease, patience)
-    if not found:
+    """Returns the lease of a machine whose answer was lost; destroys a second one of the same request."""
+    resources = await _look_for(ledger, provider, lease, patience)
+    if not resources:
         ledger.write(lease, LeaseEvent.GONE, detail=_absence(patience))
         raise LostAnswer.at(lease.name, "the answer was lost, and no such machine was found", "run again with --resume")
-    for double in found[1:]:
+    for double in resources[1:]:
         await end(ledger, provider, lease, double.handle(), patience, write=False, proof=PROVED)
-    return await _created(ledger, provider, lease, found[0].cloud_id, patience)
+    return await _record_created(ledger, provider, lease, resources[0].cloud_id, patience)
 
 
-async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience) -> Lease:
-    """The lease, live; a machine that cannot be written down is not kept."""
+async def _record_created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: str, patience: Patience) -> Lease:
+    """Returns the live lease; destroys a machine that cannot be written down."""
     try:
         return ledger.write(lease, LeaseEvent.CREATED, cloud_id=cloud_id)
     except Exception:
@@ -214,18 +218,17 @@ async def _created(ledger: Ledger, provider: Provider, lease: Lease, cloud_id: s
 
 
 async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: Patience) -> tuple[TaggedResource, ...]:
-    """The machines of a lease, by tags and token; none only after the grace and enough complete listings.
+    """Returns the machines of a lease by tags and token; none only after the grace and enough complete listings.
 
-    Raises ProviderFault, in the kind of the last fault, where the provider could not be listed often enough in twice
-    the time, or the credentials are not taken for as long as they may take to be renewed, and where only something is
-    listed that may be the lease's and is not proved to be; and OtherAccount at once.
+    Raises ProviderFault, in the kind of the last fault, if listings or credentials fail for too long, or if a listed
+    resource may be the lease's and is not proved to be; raises OtherAccount at once.
     """
     began, listings, last, doubt = ledger.time.monotonic(), 0, LastFault(), ""
     while True:
         mine: tuple[TaggedResource, ...] = ()
         try:
             listed = await provider.find(ledger.study, lease.token, region=lease.region)
-            mine = tuple(item for item in listed if _is(ledger, provider, item, lease))
+            mine = tuple(item for item in listed if _is_of_lease(ledger, provider, item, lease))
             if not mine:
                 await ledger.accounts.confirm(provider)
             listings, doubt = listings + 1, _doubt(ledger, provider, lease, listed)
@@ -244,19 +247,19 @@ async def _look_for(ledger: Ledger, provider: Provider, lease: Lease, patience: 
             return ()
         if moment - began > most_s or last.refused(moment, most_s):
             why = "no listing came" if last.fault is None else last.why
-            raise _kind(last.fault).at(
+            raise _fault_kind(last.fault).at(
                 lease.name, f"it cannot be looked for: {why}", "cloudcmp cleanup, once it answers"
             )
         await ledger.time.sleep(min(patience.poll_s, patience.grace_s) if listings else patience.poll_s)
 
 
-def _is(ledger: Ledger, provider: Provider, item: TaggedResource, lease: Lease) -> bool:
-    """Whether an item is surely the lease's, by its tags and its token."""
+def _is_of_lease(ledger: Ledger, provider: Provider, item: TaggedResource, lease: Lease) -> bool:
+    """True if an item is proved to be the lease's, by its tags and its token."""
     return item.kind == lease.kind and not ledger.ownership.doubt(provider, item, lease)
 
 
 def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[TaggedResource]) -> str:
-    """Why something that bears a lease's token is not proved to be its own; empty where nothing bears it."""
+    """Returns why something with a lease's token is not proved to be its own; empty if nothing has it."""
     for item in listed:
         why = ledger.ownership.doubt(provider, item, lease) if item.token == lease.token else ""
         if why and item.kind == lease.kind:
@@ -264,15 +267,15 @@ def _doubt(ledger: Ledger, provider: Provider, lease: Lease, listed: Iterable[Ta
     return ""
 
 
-def _named(ledger: Ledger, provider: Provider, item: TaggedResource) -> bool:
-    """Whether an item names this study: providers that ignore filters list all that an account has."""
+def _is_of_study(ledger: Ledger, provider: Provider, item: TaggedResource) -> bool:
+    """True if an item names this study: some providers ignore filters and list the whole account."""
     if tag(item, STUDY) == ledger.study:
         return True
-    return is_untagged(provider, item) and any(_is(ledger, provider, item, lease) for lease in ledger.leases())
+    return is_untagged(provider, item) and any(_is_of_lease(ledger, provider, item, lease) for lease in ledger.leases())
 
 
-def _kind(fault: Exception | None) -> type[ProviderFault]:
-    """The kind in which a fault is raised on: what no candidate is to blame for stays so."""
+def _fault_kind(fault: Exception | None) -> type[ProviderFault]:
+    """Returns the kind in which to raise a fault again: controller and account faults keep theirs."""
     return type(fault) if isinstance(fault, (*CONTROLLER_FAULTS, *ACCOUNT_FAULTS)) else ProviderFault
 
 
@@ -280,28 +283,28 @@ def _absence(patience: Patience) -> str:
     return f"not found by tags and token in {patience.listings} listings or more over {patience.grace_s:g} s"
 
 
-def _known(ledger: Ledger, provider: Provider, found: TaggedResource, taken: Set[tuple[str, int]]) -> Lease:
-    """The ledger's own lease of a resource that a provider lists as ours, or one beside it.
+def _ledger_lease(ledger: Ledger, provider: Provider, resource: TaggedResource, taken: Set[tuple[str, int]]) -> Lease:
+    """Returns the ledger's lease of a listed resource, or a new one.
 
-    A second machine of a lease gets rows of its own, so that neither is forgotten for the other.
+    A second machine of a lease gets its own rows, so that neither is forgotten.
     """
-    lease = next((one for one in ledger.leases() if _is(ledger, provider, found, one)), None)
-    if lease is not None and lease.cloud_id in {None, found.cloud_id} and (lease.slot, lease.attempt) not in taken:
+    lease = next((one for one in ledger.leases() if _is_of_lease(ledger, provider, resource, one)), None)
+    if lease is not None and lease.cloud_id in {None, resource.cloud_id} and (lease.slot, lease.attempt) not in taken:
         return lease
-    stray = _stray(ledger, provider.name, found)
+    stray = _stray_lease(ledger, provider.name, resource)
     if lease is None:
         return stray
     costs = replace(stray, price_per_hour=lease.price_per_hour, currency=lease.currency, expires_at=lease.expires_at)
     return replace(costs, name=lease.name, token=lease.token)
 
 
-def _stray(ledger: Ledger, provider: str, found: TaggedResource | None) -> Lease:
-    """A lease of what no row is for; its token is the one that its tags' slot and attempt have in this study."""
-    if found is None:
+def _stray_lease(ledger: Ledger, provider: str, resource: TaggedResource | None) -> Lease:
+    """Returns a lease for what has no row; its token is that of its tags' slot and attempt."""
+    if resource is None:
         return Lease("listing", 0, LeaseState.LIVE, provider, "", INSTANCE, provider, "", None, None)
-    slot, attempt = tag(found, SLOT) or "", tag(found, ATTEMPT) or ""
+    slot, attempt = tag(resource, SLOT) or "", tag(resource, ATTEMPT) or ""
     token = token_of(ledger.study, slot, int(attempt)) if attempt.isdecimal() else ""
     return Lease(
-        f"stray-{found.cloud_id}", 0, LeaseState.LIVE, provider, found.region, found.kind, found.name, token,
-        found.cloud_id, None,
+        f"stray-{resource.cloud_id}", 0, LeaseState.LIVE, provider, resource.region, resource.kind, resource.name,
+        token, resource.cloud_id, None,
     )  # fmt: skip

@@ -1,7 +1,7 @@
-"""What a study may destroy: what this process made, and what its cloud shows with the study's tags and its own token.
+"""Proves which resources a study may destroy: those of this process, and those with the study's tags and token.
 
-A ledger is a file, and a file may be damaged, forged or somebody else's. So no row of it is enough to destroy anything:
-the resource itself is read back from the cloud first. Tags and token are set in the call that makes it.
+A ledger is a file, which may be damaged, forged or foreign. So its rows are not enough to destroy anything: the cloud
+must list the resource. The create call sets tags and token.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ Key = tuple[str, str]
 
 
 class Sighting(Enum):
-    """What a complete list says of a resource: the lease's own, somebody else's, or nothing."""
+    """What a complete list shows of a resource: the lease's own, a foreign one, or nothing."""
 
     OURS = "ours"
     FOREIGN = "foreign"
@@ -34,7 +34,7 @@ class Sighting(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Whether a resource is proved to be a lease's own, and why it is kept where it is not."""
+    """Whether a resource is proved to be a lease's own, and the reason why it is kept if not."""
 
     sighting: Sighting
     why: str = ""
@@ -45,14 +45,14 @@ PROVED = Proof(Sighting.OURS)
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    """All that a study has in a region, and when that was read (monotonic s)."""
+    """All resources of a study in a region, and the time of the list (monotonic s)."""
 
     at: float
-    found: Mapping[Key, TaggedResource]
+    resources: Mapping[Key, TaggedResource]
 
 
 class Ownership:
-    """Tells what is surely a study's own. `schema` is the version of the tags that is known here."""
+    """Decides which resources are a study's own. `schema` is the known version of the tags."""
 
     def __init__(self, study: str, schema: str, time: Time) -> None:
         self._study = study
@@ -62,86 +62,81 @@ class Ownership:
         self._lists: dict[Key, asyncio.Task[_List]] = {}
 
     def record_made(self, provider: Provider, handle: Handle) -> None:
-        """To be called with what the provider's own create call answered in this process."""
+        """Records the result of a create call in this process."""
         self._made.add((provider.name, handle))
 
     def is_made_here(self, provider: Provider, handle: Handle) -> bool:
-        """Whether this process made a resource: it need not be read back."""
+        """True if this process made a resource: it need not be read back."""
         return (provider.name, handle) in self._made
 
     async def prove(self, provider: Provider, lease: Lease, handle: Handle) -> Proof:
-        """Read a resource back, from one list for all that are asked for at once in a region.
+        """Reads a resource back; concurrent calls for a region share one list.
 
-        Raises the kinds of ProviderFault where the list is not complete: then nothing is proved.
+        Raises the kinds of ProviderFault if the list is incomplete: then nothing is proved.
         """
         if self.is_made_here(provider, handle):
             return PROVED
         key = (handle.kind, handle.cloud_id)
-        found = (await self._listed(provider, handle.region, key)).get(key)
-        if found is None:  # without tags its token may still identify it
+        resource = (await self._listed(provider, handle.region, key)).get(key)
+        if resource is None:  # without tags its token may still identify it
             some = await provider.find(self._study, lease.token, region=handle.region)
-            found = next((one for one in some if (one.kind, one.cloud_id) == key), None)
-        if found is None:
+            resource = next((one for one in some if (one.kind, one.cloud_id) == key), None)
+        if resource is None:
             what = f"it is not listed with the tags of this study ({STUDY}={self._study}) and the token of its lease"
             return Proof(Sighting.UNSEEN, f"{what}; {KEPT}")
-        why = self.doubt(provider, found, lease)
+        why = self.doubt(provider, resource, lease)
         return Proof(Sighting.FOREIGN, f"{why}; {KEPT}") if why else PROVED
 
-    def doubt(self, provider: Provider, found: TaggedResource, lease: Lease) -> str:
-        """Why a listed resource is not surely what was made for a lease; empty where it is."""
-        if found.token != lease.token:
-            return "it bears no token" if found.token is None else "it bears another token than its lease"
-        if is_untagged(provider, found):
-            # A token is a digest of study, slot and attempt: nothing but that request can bear it.
+    def doubt(self, provider: Provider, resource: TaggedResource, lease: Lease) -> str:
+        """Returns why a listed resource may not be the one made for a lease; empty if it is."""
+        if resource.token != lease.token:
+            return "it bears no token" if resource.token is None else "it bears another token than its lease"
+        if is_untagged(provider, resource):
+            # A token is a digest of study, slot and attempt: only that request can have it.
             own = lease.token == token_of(self._study, lease.slot, lease.attempt)
             return "" if own else "it bears no tags, and its token is not this study's"
-        schema, study = tag(found, SCHEMA), tag(found, STUDY)
-        # Study and token are proof enough where the schema is missing, as of what a try-out makes to be overlooked.
-        twice = schema is None and any(name == SCHEMA for name, _ in found.tags)
+        schema, study = tag(resource, SCHEMA), tag(resource, STUDY)
+        # Without a schema, study and token are enough, as for the decoys of the contract.
+        twice = schema is None and any(name == SCHEMA for name, _ in resource.tags)
         if study is None or twice:
             return f"it has no readable tag {SCHEMA if twice else STUDY}"
         if schema not in (None, self._schema):
             return f"its tags are of schema {schema!r}, which this version does not know"
         if study != self._study:
             return f"it is another study's ({STUDY}={study})"
-        own = (tag(found, SLOT), tag(found, ATTEMPT)) == (lease.slot, str(lease.attempt))
-        return "" if own or is_stray(lease) else f"it is of another slot ({SLOT}={tag(found, SLOT)})"
+        own = (tag(resource, SLOT), tag(resource, ATTEMPT)) == (lease.slot, str(lease.attempt))
+        is_stray = lease.attempt == 0
+        return "" if own or is_stray else f"it is of another slot ({SLOT}={tag(resource, SLOT)})"
 
     async def _listed(self, provider: Provider, region: str, key: Key) -> Mapping[Key, TaggedResource]:
-        """A recent list that shows what is asked for, else one that is read now, once for all who ask meanwhile."""
+        """Returns a recent list that shows the resource, else a new one, shared by concurrent calls."""
         where = (provider.name, region)
         task = self._lists.get(where)
         if task is not None and task.done():
-            if not (task.cancelled() or task.exception()) and self._shows(task.result(), key):
-                return task.result().found
+            known = None if task.cancelled() or task.exception() else task.result()
+            if known and self._time.monotonic() - known.at <= _FRESH_S and key in known.resources:
+                return known.resources
             task = None
         if task is None:
             task = self._lists[where] = asyncio.create_task(self._read(provider, region))
-        return (await asyncio.shield(task)).found
-
-    def _shows(self, known: _List, key: Key) -> bool:
-        return self._time.monotonic() - known.at <= _FRESH_S and key in known.found
+        return (await asyncio.shield(task)).resources
 
     async def _read(self, provider: Provider, region: str) -> _List:
-        found = await provider.find(self._study, region=region)
-        return _List(self._time.monotonic(), {(one.kind, one.cloud_id): one for one in found})
+        resources = await provider.find(self._study, region=region)
+        return _List(self._time.monotonic(), {(one.kind, one.cloud_id): one for one in resources})
 
 
-def is_untagged(provider: Provider, found: TaggedResource) -> bool:
-    """Whether a resource bears none of our tags where that is no wonder: some clouds keep none, and what was never
-    finished on a machine of one's own has none yet.
+def is_untagged(provider: Provider, resource: TaggedResource) -> bool:
+    """True if a resource has none of our tags for a known reason.
+
+    Some clouds store no tags, and unfinished resources on the user's own machine have none yet.
     """
     lacks = isinstance(provider, Untagged) and provider.may_lack_tags
-    lacks |= found.state == INCOMPLETE and not provider.billed
-    return lacks and not any(key.startswith(_OURS) for key, _ in found.tags)
-
-
-def is_stray(lease: Lease) -> bool:
-    """Whether a lease is of what a cloud listed and no intent in the ledger is for."""
-    return lease.attempt == 0
+    lacks |= resource.state == INCOMPLETE and not provider.billed
+    return lacks and not any(key.startswith(_OURS) for key, _ in resource.tags)
 
 
 def token_of(study: str, slot: str, attempt: int) -> str:
-    """The idempotency token of (study, slot, attempt): a UUID, because some clouds take nothing else."""
+    """Returns the idempotency token of (study, slot, attempt): a UUID, because some clouds accept nothing else."""
     digest = hashlib.sha256(f"{study}\n{slot}\n{attempt}".encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))

@@ -1,8 +1,8 @@
-"""The pace of changes at a provider: slow enough not to look like abuse, and no retries where there is no room.
+"""The pace of changes at a provider: slow enough not to look like abuse, without retries if there is no capacity.
 
-At most one resource a second and account is made or deleted, growing pauses where the provider asks for fewer, and no
-sixth create of an offering of which there was none five times in a row (a provider warned an account for such retries:
-ubicloud#4743). A driver's own calls for one resource, such as a group and its rules, follow each other at once.
+At most one resource a second and account is created or deleted, with growing pauses if the provider throttles, and no
+sixth create of an offering after five refusals in a row (a provider warned an account for such retries: ubicloud#4743).
+A driver's calls for one resource, such as a group and its rules, are not delayed.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,10 +20,10 @@ Offer = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Tempo:
-    """How often changes are made (s between two), how throttled ones are repeated, and when creates stop.
+    """The interval between changes (s), how throttled ones are repeated, and when creates stop.
 
     The k-th repetition waits between half of and all of `first_s` x 2^k, at most `longest_s`. After `in_a_row` refusals
-    for room one more create is let through each `rest_s`.
+    for capacity, one create is allowed each `rest_s`.
     """
 
     interval_s: float = 1.0
@@ -36,7 +36,7 @@ class Tempo:
 
 @dataclass(slots=True)
 class _Breaker:
-    """Refusals in a row of one offering, when the last one was asked for, and of which kind it was."""
+    """The refusals of one offering in a row, with the time and the kind of the last one."""
 
     count: int = 0
     at: float = 0.0
@@ -52,9 +52,9 @@ class _Account:
 
 
 class Pace:
-    """Creates and destroys at the pace of an account. A provider that bills nothing is not slowed down.
+    """Creates and destroys at the pace of an account; providers that bill nothing are not delayed.
 
-    `draw` gives numbers between 0 and 1, for the pauses. Deletes go before creates and are never refused here.
+    `draw` returns numbers between 0 and 1, for the pauses. Deletes go before creates and are never refused here.
     """
 
     def __init__(self, time: Time, draw: Callable[[], float], tempo: Tempo = Tempo()) -> None:
@@ -65,26 +65,26 @@ class Pace:
         self._breakers: dict[Offer, _Breaker] = {}
 
     async def create(
-        self, provider: Provider, request: CreateRequest, asking: Callable[[], None] = lambda: None
+        self, provider: Provider, request: CreateRequest, on_request: Callable[[], None] = lambda: None
     ) -> str:
-        """`provider.create`, in its turn; `asking` is called just before each time that it is asked.
+        """Calls `provider.create` in its turn, and `on_request` just before each call.
 
-        Raises what it raises, Throttled only after the last repetition; NoCapacity or QuotaReached at once, as the
-        provider said it last, where it had no room so often in a row.
+        Raises what it raises: Throttled only after the last repetition, NoCapacity or QuotaReached at once after too
+        many refusals in a row.
         """
         if not provider.billed:
-            asking()
+            on_request()
             return await provider.create(request)
 
         async def ask() -> str:
-            asking()
+            on_request()
             return await provider.create(request)
 
         offer = (provider.name, request.region, request.offering)
         breaker = self._breakers.setdefault(offer, _Breaker())
-        self._check(offer, breaker)
+        self._check_room(offer, breaker)
         try:
-            cloud_id = await self._paced(provider.name, ask, delete=False)
+            cloud_id = await self._at_pace(provider.name, ask, delete=False)
         except (NoCapacity, QuotaReached) as fault:
             breaker.count += 1
             breaker.at, breaker.kind = self._time.monotonic(), type(fault)
@@ -93,38 +93,38 @@ class Pace:
         return cloud_id
 
     async def destroy(self, provider: Provider, handle: Handle) -> None:
-        """`provider.destroy`, before any create that waits; raises what it raises."""
+        """Calls `provider.destroy`, before any waiting create; raises what it raises."""
         if not provider.billed:
             await provider.destroy(handle)
         else:
-            await self._paced(provider.name, lambda: provider.destroy(handle), delete=True)
+            await self._at_pace(provider.name, lambda: provider.destroy(handle), delete=True)
 
-    def _check(self, offer: Offer, breaker: _Breaker) -> None:
+    def _check_room(self, offer: Offer, breaker: _Breaker) -> None:
         if breaker.count < self._tempo.in_a_row:
             return
         waited_s = self._time.monotonic() - breaker.at
         if waited_s < self._tempo.rest_s:
             raise breaker.kind.at(
                 "/".join(offer),
-                f"there was no room {breaker.count} times in a row: it is not asked again now",
+                f"there was no room {breaker.count} times in a row: there is no further attempt now",
                 f"try another region or offering, or again in {self._tempo.rest_s - waited_s:.0f} s",
             )
-        breaker.at = self._time.monotonic()  # the next create waits for the answer to this one
+        breaker.at = self._time.monotonic()
 
-    async def _paced(self, account: str, call: Callable[[], Awaitable[T]], *, delete: bool) -> T:
+    async def _at_pace(self, account: str, call: Callable[[], Awaitable[T]], *, delete: bool) -> T:
         repeat = 0
         while True:
-            await self._turn(account, delete=delete)
+            await self._wait_turn(account, delete=delete)
             try:
                 return await call()
             except Throttled:
                 if repeat >= self._tempo.repeats:
                     raise
-                self._hold_back(account, repeat)
+                self._back_off(account, repeat)
                 repeat += 1
 
-    async def _turn(self, account: str, *, delete: bool) -> None:
-        """Waits until a change may be made; a wait that is cancelled takes no turn."""
+    async def _wait_turn(self, account: str, *, delete: bool) -> None:
+        """Waits until a change may be made; a cancelled wait takes no turn."""
         one = self._accounts.setdefault(account, _Account(self._time.monotonic()))
         one.deletes += delete
         try:
@@ -137,8 +137,8 @@ class Pace:
             one.deletes -= delete
         one.free_at = self._time.monotonic() + self._tempo.interval_s
 
-    def _hold_back(self, account: str, repeat: int) -> None:
-        """The provider wants fewer requests: nobody of the account asks for a while."""
+    def _back_off(self, account: str, repeat: int) -> None:
+        """Delays all requests of the account after the provider throttled one."""
         most_s = min(self._tempo.longest_s, self._tempo.first_s * 2.0**repeat)
         pause_s = most_s * (0.5 + 0.5 * self._draw())
         one = self._accounts[account]

@@ -1,4 +1,4 @@
-"""Progress lines for long waits: what is waited for, for how long already, and by which rule the wait ends."""
+"""Progress lines for long waits: the resource, the time so far, and the rule that ends the wait."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ async def run_with_progress(
     task, began, pause_s = asyncio.create_task(work), time.monotonic(), first_s
     try:
         while not (await asyncio.wait({task}, timeout=pause_s))[0]:
-            say(_still(ledger.open_leases(), providers, time.monotonic() - began))
+            say(_wait_line(ledger.open_leases(), providers, time.monotonic() - began))
             pause_s = EVERY_S
         return await task
     finally:
@@ -50,13 +50,13 @@ def best_effort(say: Callable[[str], None]) -> Callable[[str], None]:
     return say_anyway
 
 
-def _still(leases: tuple[Lease, ...], providers: Mapping[str, Provider], after_s: float) -> str:
+def _wait_line(leases: tuple[Lease, ...], providers: Mapping[str, Provider], after_s: float) -> str:
     after = f"after {format_seconds(after_s)}"
     if not leases:
-        return f"{after}: looking whether anything else bears this study's tags"
+        return f"{after}: looking for other resources with this study's tags"
     first, more = leases[0], len(leases) - 1
     others = f", and for {more} more" if more else ""
-    return f"{after}: waiting for {lease_label(first)}: {_rule(first, providers.get(first.provider))}{others}"
+    return f"{after}: waiting for {lease_label(first)}: {_end_rule(first, providers.get(first.provider))}{others}"
 
 
 def lease_label(lease: Lease) -> str:
@@ -64,8 +64,8 @@ def lease_label(lease: Lease) -> str:
     return f"{lease.provider}/{lease.region} {lease.kind} {lease.cloud_id or lease.name}"
 
 
-def _rule(lease: Lease, provider: Provider | None) -> str:
-    """The rule by which a wait ends."""
+def _end_rule(lease: Lease, provider: Provider | None) -> str:
+    """Describes the rule that ends a wait."""
     if provider is None:
         return "its provider is not at hand"
     patience = patience_with(provider)

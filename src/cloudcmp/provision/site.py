@@ -1,4 +1,4 @@
-"""All that one launch leases, set up together and torn down together."""
+"""Sets up and tears down everything that one launch leases."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -12,12 +12,12 @@ from cloudcmp.model.remote import Access, KeyPair
 from cloudcmp.provision.arrival import Connector, Machine, Start, Stopwatch, arrive
 from cloudcmp.provision.destruction import Release
 from cloudcmp.provision.ledger import Ledger, Part
-from cloudcmp.provision.lifecycle import acquire, release, release_before
+from cloudcmp.provision.lifecycle import acquire, release, release_earlier
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Makes what a new machine is given: a key pair, and the user data for a host key and a time to live (s)."""
+    """Makes the keys of a new machine: a key pair, and the user data for a host key and a time to live (s)."""
 
     new: Callable[[], KeyPair]
     user_data: Callable[[KeyPair, str, float], str]
@@ -25,15 +25,15 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class ProvisionContext:
-    """What setting up and tearing down takes: the study's ledger, how machines are reached, and their keys."""
+    """The context of setup and teardown: the study's ledger, the connector of machines, and their keys."""
 
     ledger: Ledger
-    ways: Connector
+    connector: Connector
     keys: Keys
 
 
 async def set_up(
-    office: ProvisionContext,
+    context: ProvisionContext,
     provider: Provider,
     candidate: Candidate,
     launch: Launch,
@@ -44,79 +44,75 @@ async def set_up(
     one_zone: bool = False,
     paid_s: float = 0.0,
 ) -> tuple[Machine, ...]:
-    """The launch's `count` machines, all of them ready; what an earlier attempt may have left is ended first.
+    """Returns the launch's `count` machines, all ready; first ends what an earlier attempt left.
 
-    `watches` is given one of each machine that is asked for, which tells how far it came whatever happens; all of them
-    count from the first request. Raises what `acquire` and `arrive` raise; what was leased by then stays in the ledger
-    and is to be torn down. With `one_zone` the second machine and those after it are asked for in the zone of the
-    first; `paid_s` are seconds of each machine that are paid beside its time to live.
+    Adds a stopwatch for each requested machine to `watches`, which records its progress even on failure; all count from
+    the first request. Raises what `acquire` and `arrive` raise; the ledger then has what must be torn down. With
+    `one_zone` all machines are requested in the zone of the first; `paid_s` are additional billed seconds of each
+    machine.
     """
-    await release_before(office.ledger, provider, launch)
-    beneath = await _beneath(office, provider, candidate, launch, ttl_s)
-    start, together = Start(), Together(office.ways, provider if one_zone else None)
+    await release_earlier(context.ledger, provider, context.ledger.open_of(launch))
+    dependencies = await _create_dependencies(context, provider, candidate, launch, ttl_s)
+    start, placement = Start(), ZonePlacement(context.connector, provider if one_zone else None)
 
     async def one(number: int) -> Machine:
-        access = _access(office, provider, ttl_s)
-        watch = Stopwatch(office.ledger.time, start)
+        access = _access(context, provider, ttl_s)
+        watch = Stopwatch(context.ledger.time, start)
         watches.append(watch)
-        options = tuple(sorted((*beneath.items(), *await together.options(number))))
+        options = tuple(sorted((*dependencies.items(), *await placement.options(number))))
         part = Part(INSTANCE, number, options, access)
-        telling: asyncio.Task[None] | None = None
+        sharing: asyncio.Task[None] | None = None
         try:
-            lease = await acquire(office.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
-            telling = asyncio.create_task(together.lead(number, lease))  # beside its arrival, which is timed
-            machine = await arrive(office.ways, provider, lease, candidate, launch, watch, ttl_s, access)
-            await telling
+            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
+            sharing = asyncio.create_task(placement.share_zone(number, lease))  # concurrently, as the arrival is timed
+            machine = await arrive(context.connector, provider, lease, candidate, launch, watch, ttl_s, access)
+            await sharing
         except BaseException:
-            together.fail(number)
-            if telling is not None:
-                telling.cancel()
+            placement.fail(number)
+            if sharing is not None:
+                sharing.cancel()
             raise
         return machine
 
     if count == 1:
         return (await one(1),)
-    return tuple(await _all_of([one(number + 1) for number in range(count)]))
+    return tuple(await _gather_all([one(number + 1) for number in range(count)]))
 
 
-async def _beneath(
-    office: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
+async def _create_dependencies(
+    context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
 ) -> dict[str, str]:
-    """What the machines stand on or ask, made before them: the cloud id of each kind."""
+    """Creates what the machines use or measure; returns the cloud id of each kind."""
     made: dict[str, str] = {}
     data_sets = (DATA_SET,) if candidate.service else ()
     for kind in (*provider.parts, *data_sets):
         if kind != INSTANCE:
-            lease = await acquire(office.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
+            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
             made[kind] = lease.cloud_id or ""
     return made
 
 
-async def tear_down(office: ProvisionContext, provider: Provider, launch: Launch) -> tuple[Release, ...]:
-    """End all that a launch still leases, machines first and at once, then what they stood on."""
-    leases = office.ledger.open_of(launch)
+async def tear_down(context: ProvisionContext, provider: Provider, launch: Launch) -> tuple[Release, ...]:
+    """Ends everything that a launch leases: all machines at once, then the resources that they used."""
+    leases = context.ledger.open_of(launch)
     machines = [lease for lease in leases if lease.kind == INSTANCE]
-    releases = list(await asyncio.gather(*(_release(office, provider, lease) for lease in machines)))
+    releases = list(await asyncio.gather(*(release(context.ledger, provider, lease) for lease in machines)))
     for lease in leases:
         if lease.kind != INSTANCE:
-            releases.append(await _release(office, provider, lease))
+            releases.append(await release(context.ledger, provider, lease))
     return tuple(releases)
 
 
-async def _release(office: ProvisionContext, provider: Provider, lease: Lease) -> Release:
-    return await release(office.ledger, provider, lease)
-
-
-def _access(office: ProvisionContext, provider: Provider, ttl_s: float) -> Access | None:
+def _access(context: ProvisionContext, provider: Provider, ttl_s: float) -> Access | None:
     if not isinstance(provider, Remote):
         return None
-    host, client = office.keys.new(), office.ways.client.public
-    return Access(host, client, office.keys.user_data(host, client, ttl_s))
+    host, client = context.keys.new(), context.connector.client.public
+    return Access(host, client, context.keys.user_data(host, client, ttl_s))
 
 
-async def _all_of(walks: list) -> list[Machine]:  # type: ignore[type-arg]
-    """Every machine of a batch; where one fails the others are still waited for, then its fault is raised."""
-    results = await asyncio.gather(*walks, return_exceptions=True)
+async def _gather_all(arrivals: list) -> list[Machine]:  # type: ignore[type-arg]
+    """Returns every machine of a batch; if one fails, waits for the others, then raises its fault."""
+    results = await asyncio.gather(*arrivals, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             for other in results:
@@ -126,26 +122,26 @@ async def _all_of(walks: list) -> list[Machine]:  # type: ignore[type-arg]
     return [result for result in results if isinstance(result, Machine)]
 
 
-_TELLS_S = 60.0  # a machine that nobody tells the zone of by then is no leader: what follows it goes anywhere
+_ZONE_WAIT_S = 60.0  # after this, the other machines get any zone
 
 
-class Together:
-    """Has the machines 2 to n of a launch wait for the first one's zone; where there are no zones nobody waits."""
+class ZonePlacement:
+    """Makes machines 2 to n of a launch wait for the first one's zone, if the provider has zones."""
 
-    def __init__(self, ways: Connector, provider: Provider | None) -> None:
-        self._ways = ways
+    def __init__(self, connector: Connector, provider: Provider | None) -> None:
+        self._ways = connector
         self._provider = provider if isinstance(provider, Zoned) else None
         self._zone: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
     async def options(self, number: int) -> Sequence[tuple[str, str]]:
-        """What a machine is asked for with, so that it stands where the first one does."""
+        """Returns the options that place a machine in the zone of the first."""
         if number == 1 or self._provider is None:
             return ()
         zone = await asyncio.shield(self._zone)
         return ((ZONE, zone),) if zone else ()
 
-    async def lead(self, number: int, lease: Lease) -> None:
-        """Tell the others where the first machine is, once that is known; bounded in time."""
+    async def share_zone(self, number: int, lease: Lease) -> None:
+        """Tells the other machines the zone of the first; bounded in time."""
         if number == 1 and self._provider is not None:
             zone = None
             try:
@@ -155,26 +151,28 @@ class Together:
                     self._zone.set_result(zone)
 
     def fail(self, number: int) -> None:
-        """The first machine is not to be had, or not to be asked about: those that wait for it are not asked for."""
+        """Cancels the machines that wait for the first one, because it or its zone is not available."""
         if number == 1 and not self._zone.done():
             self._zone.cancel()
 
 
-async def zones_of(ways: Connector, provider: Provider, leases: Iterable[Lease], *, needed: bool) -> tuple[str, ...]:
-    """The zone of each machine, none where there are no zones; `unknown` if the provider does not report it.
+async def zones_of(
+    connector: Connector, provider: Provider, leases: Iterable[Lease], *, needed: bool
+) -> tuple[str, ...]:
+    """Returns the zone of each machine, () without zones; `unknown` if the provider does not report it.
 
-    It is waited for where it is `needed`, and else asked for once: the machines are paid for meanwhile.
+    Waits for zones if they are `needed`, else asks once: the machines cost money meanwhile.
     """
     if not isinstance(provider, Zoned):
         return ()
-    patience_s = _TELLS_S if needed else 0.0
-    zones = await asyncio.gather(*(_zone_of(ways, provider, lease, patience_s) for lease in leases))
+    patience_s = _ZONE_WAIT_S if needed else 0.0
+    zones = await asyncio.gather(*(_zone_of(connector, provider, lease, patience_s) for lease in leases))
     return tuple(zone or "unknown" for zone in zones)
 
 
-async def _zone_of(ways: Connector, provider: Zoned, lease: Lease, patience_s: float = _TELLS_S) -> str | None:
-    """The zone of a machine; None where nobody tells it in time, or not to us at all."""
-    handle, began = lease.handle(), ways.time.monotonic()
+async def _zone_of(connector: Connector, provider: Zoned, lease: Lease, patience_s: float = _ZONE_WAIT_S) -> str | None:
+    """Returns the zone of a machine; None if it is not known in time, or may not be read."""
+    handle, began = lease.handle(), connector.time.monotonic()
     while handle is not None:
         try:
             if zone := await provider.zone(handle):
@@ -182,8 +180,8 @@ async def _zone_of(ways: Connector, provider: Zoned, lease: Lease, patience_s: f
         except CONTROLLER_FAULTS:
             return None
         except ProviderFault:
-            pass  # no word on where it is: the next look tells
-        if ways.time.monotonic() - began >= patience_s:
+            pass  # unknown for now: ask again
+        if connector.time.monotonic() - began >= patience_s:
             return None
-        await ways.time.sleep(ways.poll_s)
+        await connector.time.sleep(connector.poll_s)
     return None

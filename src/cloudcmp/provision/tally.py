@@ -1,7 +1,6 @@
-"""The machines of a ledger on the bill, kept up to date row by row: a launch costs the same however long the ledger is.
+"""The costs of a ledger's machines, updated row by row: the cost of an update does not depend on the ledger's length.
 
-A machine that is seen gone costs no more and no less from then on, so it is counted once; only those that may still be
-there are counted at each question.
+A machine that is gone has a fixed cost, which is added once. Only the open machines are counted again at each query.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,43 +8,43 @@ from decimal import Decimal
 
 from cloudcmp.model.lease import INSTANCE, Lease, LeaseEvent, LeaseRow
 from cloudcmp.provision.ledger import Journal
-from cloudcmp.provision.ledger_cost import EXACT, Beside, Charge, Key, Terms, charge_of, cost_of, is_unpriced
+from cloudcmp.provision.ledger_cost import EXACT, Charge, ExtraCosts, Key, Terms, charge_of, cost_of, is_unpriced
 
 RowsFrom = Callable[[int], Sequence[LeaseRow]]
-"""The rows of a ledger from a number on, in the order in which they were written."""
+"""The rows of a ledger from a number on, in the order of writing."""
 
 
 class RowLog:
-    """A journal that remembers the rows that are durable: they are read once, when a study is opened."""
+    """A journal that caches its durable rows, which are read once when a study is opened."""
 
     def __init__(self, journal: Journal, rows: Iterable[LeaseRow]) -> None:
         self._journal = journal
         self._rows = list(rows)
 
     def append_lease(self, row: LeaseRow) -> None:
-        """Write one row; it is remembered only where that did not fail."""
+        """Writes one row, and caches it if that worked."""
         self._journal.append_lease(row)
         self._rows.append(row)
 
     def leases(self) -> tuple[Lease, ...]:
-        """Each lease as its rows leave it."""
+        """Returns the current state of each lease."""
         return self._journal.leases()
 
     def rows_from(self, number: int) -> Sequence[LeaseRow]:
-        """The rows from a number on."""
+        """Returns the rows from a number on."""
         return self._rows[number:]
 
 
 class Tally:
-    """The charges of all machines, and the exact cost of those that are gone; `aged` makes a charge as old as it is."""
+    """The charges of all machines, and the exact cost of those that are gone; `aged` corrects the age of a charge."""
 
     def __init__(
-        self, rows: RowsFrom, terms: Terms, currency: str, beside: Beside, aged: Callable[[Charge], Charge]
+        self, rows: RowsFrom, terms: Terms, currency: str, extras: ExtraCosts, aged: Callable[[Charge], Charge]
     ) -> None:
         self._rows = rows
         self._terms = terms
         self._currency = currency
-        self._beside = beside
+        self._extras = extras
         self._aged = aged
         self._read = 0
         self._by_key: dict[Key, list[LeaseRow]] = {}
@@ -59,7 +58,7 @@ class Tally:
         self._unpriced = 0
 
     def read(self, now: float) -> frozenset[Key]:
-        """Take in the rows that are new; the machines that they are of. `now` in Unix seconds."""
+        """Reads the new rows; returns the keys of their machines. `now` in Unix seconds."""
         for row in self._rows(self._read):
             self._read += 1
             self._attempts[row.slot] = max(row.attempt, self._attempts.get(row.slot, 0))
@@ -72,23 +71,19 @@ class Tally:
         return changed
 
     def last_attempt(self, slot: str) -> int:
-        """The number of a slot's last attempt, 0 where there is none."""
+        """Returns the number of a slot's last attempt, 0 if there is none."""
         return self._attempts.get(slot, 0)
 
     def open_count(self) -> int:
-        """How many machines may still be there."""
+        """Returns how many machines may still exist."""
         return len(self._open)
 
     def open(self, now: float) -> Iterator[Charge]:
-        """The machines that may still be there."""
+        """Yields the machines that may still exist."""
         return (self._aged(self._charge(key, now)) for key in self._open)
 
-    def charges(self, now: float) -> tuple[Charge, ...]:
-        """Every machine, as `counting.charges` has them."""
-        return (*self._gone.values(), *self.open(now))
-
     def gone_cost(self) -> Decimal | None:
-        """The exact cost of all that is gone, times 3600; None where a price is not known in the currency."""
+        """Returns the exact cost of all gone machines, times 3600; None if a price is unknown in the currency."""
         return None if self._unpriced else self._total
 
     def _take(self, row: LeaseRow) -> None:
@@ -101,7 +96,7 @@ class Tally:
             self._changed |= self._keys_of[row.token]
 
     def _settle(self, key: Key, now: float) -> None:
-        """A machine as its rows leave it now: open, gone, or never there."""
+        """Updates a machine from its rows: open, gone, or never created."""
         before = self._gone.pop(key, None)
         if before is not None:
             self._count(before, add=False)
@@ -123,5 +118,5 @@ class Tally:
         if is_unpriced(charge, self._terms, self._currency):
             self._unpriced += 1 if add else -1
             return
-        cost = cost_of(charge, self._terms, self._beside, worst=False)
+        cost = cost_of(charge, self._terms, self._extras, worst=False)
         self._total = EXACT.add(self._total, cost) if add else EXACT.subtract(self._total, cost)

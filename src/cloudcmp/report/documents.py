@@ -16,7 +16,7 @@ from cloudcmp.model.view import View
 from cloudcmp.report.first_study import next_commands
 
 if TYPE_CHECKING:
-    from cloudcmp.cost.billed import Reconciled
+    from cloudcmp.cost.billed import BillComparison
     from cloudcmp.provision.contract import Ruling
 
 Data = dict[str, Any]
@@ -153,7 +153,7 @@ def sweep(swept: SweepResult, *, delete: bool) -> Data:
     return {"dry_run": not delete, "found": found, **_picked(swept, "elsewhere", "unlisted", "skipped")}
 
 
-def reconciliation(found: "Reconciled") -> Data:
+def reconciliation(found: "BillComparison") -> Data:
     """The document of `reconcile`; times as ISO 8601 in UTC."""
     return {
         "lines": found.sides,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from cloudcmp.cost import told_terms
+from cloudcmp.cost import describe_terms
 from cloudcmp.model.bill import BillLine
 from cloudcmp.model.plan import Plan, hourly_cost
 from cloudcmp.model.safety import SAFEGUARDS, Safeguard
@@ -46,7 +46,7 @@ def show_plan(console: Console, plan: Plan) -> None:
 
 
 def _own(plan: Plan) -> str:
-    return told_terms(plan).removeprefix("with your terms: ")
+    return describe_terms(plan).removeprefix("with your terms: ")
 
 
 def show_lines(console: Console, lines: Sequence[BillLine]) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from cloudcmp.cost.billed import Reconciled, Side, State
+from cloudcmp.cost.billed import BillComparison, ComparedLine, State
 from cloudcmp.units import Money, format_money
 
 
-def table(found: Reconciled) -> tuple[tuple[str, ...], list[tuple[str | None, ...]]]:
+def table(found: BillComparison) -> tuple[tuple[str, ...], list[tuple[str | None, ...]]]:
     """Return columns and rows of the compared lines; the first column is text. None is unknown."""
     codes = sorted({one.currency for side in found.sides for one in (side.billed, side.estimated) if one})
     unit = f" {codes[0]}" if len(codes) == 1 else ""
@@ -14,7 +14,7 @@ def table(found: Reconciled) -> tuple[tuple[str, ...], list[tuple[str | None, ..
     return heads, [_row(one, bare=bool(unit)) for one in found.sides]
 
 
-def _row(one: Side, *, bare: bool) -> tuple[str | None, ...]:
+def _row(one: ComparedLine, *, bare: bool) -> tuple[str | None, ...]:
     owner = " ".join(filter(None, (one.candidate, one.slot and f"{one.slot}/{one.attempt}", one.resource)))
     state = "" if one.state is State.BOTH else f" ({one.state})"
     return (
@@ -34,7 +34,7 @@ def _money(money: Money | None, *, bare: bool, sign: str = "") -> str | None:
     return text if bare else f"{text} {money.currency}"
 
 
-def summary_lines(found: Reconciled) -> Iterator[str]:
+def summary_lines(found: BillComparison) -> Iterator[str]:
     """Yield one line for each sum, and for each amount that is not usage."""
     for one in found.totals:
         estimate = "unknown" if one.estimated is None else format_money(Money(one.estimated, one.currency))

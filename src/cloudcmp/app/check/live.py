@@ -33,7 +33,7 @@ from cloudcmp.model.protocol import Provider
 from cloudcmp.provider.registry import ProviderOptions, make
 from cloudcmp.provision import Release
 from cloudcmp.provision.clauses import CLAUSES
-from cloudcmp.provision.contract import Held, Ruling, differences, hold
+from cloudcmp.provision.contract import ContractResult, Ruling, differences, run_contract
 from cloudcmp.provision.contract_run import LAUNCHES, MACHINES_MOST, ContractRun
 from cloudcmp.provision.prices import price_to_create
 from cloudcmp.provision.progress import best_effort
@@ -110,7 +110,7 @@ def run(check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Le
     store = StudyStore.create(
         check.folder, plan, study_text=check.text, provenance={"by": "cloudcmp check --live"}, created_at=created_at
     )
-    results: list[Held] = []
+    results: list[ContractResult] = []
     clean = False  # until this is True, cleanup needs the ledger after any error
     try:
         with store:
@@ -136,7 +136,11 @@ def _preflight(check: LiveCheck, say: Callable[[str], None]) -> None:
 
 
 def _add_left(
-    error: BaseException, check: LiveCheck, store: StudyStore, results: Sequence[Held], say: Callable[[str], None]
+    error: BaseException,
+    check: LiveCheck,
+    store: StudyStore,
+    results: Sequence[ContractResult],
+    say: Callable[[str], None],
 ) -> bool:
     """Add leftovers to the error that ended the check; returns True if certainly nothing is left.
 
@@ -159,7 +163,7 @@ def _add_left(
 
 async def _try_clauses(
     check: LiveCheck, store: StudyStore, binary: Path | None, say: Callable[[str], None], leave: Leave | None,
-    results: list[Held],
+    results: list[ContractResult],
 ) -> None:  # fmt: skip
     """Test the clauses; appends the result to `results`, where an interruption cannot lose it."""
     providers, ledger = open_providers(store, binary)
@@ -167,13 +171,13 @@ async def _try_clauses(
     provider, launches = providers[check.provider], check.plan.launches[:LAUNCHES]
     contract = ContractRun(provisioning, provider, check.candidate, launches, TTL_S, allow=check.allow)
     if leave is None:
-        results.append(await hold(contract, say=say))
+        results.append(await run_contract(contract, say=say))
         return
     stop = asyncio.Event()
     stopping = StopSignals(stop, lambda _: say("ending everything that was created; once more to leave at once"))
 
     async def work() -> None:
-        results.append(await hold(contract, stop=stop, say=say))
+        results.append(await run_contract(contract, stop=stop, say=say))
 
     with stopping.handled():
         if not await stopping.run_unless_hurried(work()):

@@ -12,7 +12,7 @@ from cloudcmp.catalog import hint
 from cloudcmp.catalog.parameters import nearest
 from cloudcmp.cost.account_terms import effective_per_hour
 from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
-from cloudcmp.cost.offering_prices import OWN_PRICES, booked_unpriced, today_of
+from cloudcmp.cost.offering_prices import OWN_PRICES, unpriced_book_offerings, utc_day
 from cloudcmp.cost.price_query import PriceQuery, UnknownPrice, machine_rows
 from cloudcmp.cost.shapes import shape_of
 from cloudcmp.errors import UserMistake
@@ -151,14 +151,14 @@ def search(wanted: Filters, say: Say = quiet, *, most: int = 0, each_once: bool 
         for name in chosen:
             answer = answers.get(name) or ProviderOfferings(why="the price book has none of its machines there")
             offered: Sequence[Offering] = answer.offerings
-            if answer.why and not (offered := booked_unpriced(name, wanted.region)):
+            if answer.why and not (offered := unpriced_book_offerings(name, wanted.region)):
                 unavailable[name] = answer
             some = [one for one in offered if wanted.fits(one, sized=False)]
             if wanted.by_size:
                 some = _sized(some, book, name)
                 unsized += sum(map(wanted.unsized, some))
             fitting += filter(wanted.fits, some)
-        result = _first(fitting, wanted, Lookup(book, today_of()), most, each_once=each_once)
+        result = _first(fitting, wanted, Lookup(book, utc_day()), most, each_once=each_once)
     return replace(result, unsized=unsized, unavailable=unavailable)
 
 

@@ -1,7 +1,4 @@
-"""What was billed beside what was estimated, resource by resource and kind by kind.
-
-Nothing is converted: what was billed in another currency than the estimate's has no difference.
-"""
+"""Compares billed with estimated costs, by resource and kind. Amounts in different currencies have no difference."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,19 +8,19 @@ from enum import StrEnum
 
 from cloudcmp.cost.billed.fields import USED, Kind
 from cloudcmp.cost.billed.formats import Format
-from cloudcmp.cost.billed.gather import Billed, Charged, Foreign, Key
+from cloudcmp.cost.billed.gather import BillContents, BilledItem, Key, OtherStudy
 from cloudcmp.units import Money, format_money
 
 _HOUR_S = 3600.0
 _DAY_S = 86400.0
-# Days after the end of a month until its bill is seldom changed. AWS invoices in the first days of the next month, and
-# charges what rests on the whole month on the sixth or seventh (docs.aws.amazon.com/cur/latest/userguide/
-# view-finalized-cur.html). Azure closes usage three days after the period (R). Google promises no time (R).
+# Days after the end of a month until its bill rarely changes. AWS adds charges for the whole month until the seventh
+# (docs.aws.amazon.com/cur/latest/userguide/view-finalized-cur.html). Azure closes usage three days after the period
+# (R). Google promises no time (R).
 _SETTLES_DAYS = {Format.AWS: 7, Format.AZURE: 5, Format.GCP: 7, Format.FOCUS: 7}
 
 
 class State(StrEnum):
-    """How a line of the bill stands to the ledger. The last two are alarms."""
+    """How a line of the bill relates to the ledger. The last two are alarms."""
 
     BOTH = "billed"
     NOT_YET = "not billed yet"
@@ -36,8 +33,8 @@ ALARMS = (State.AFTER_END, State.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimated:
-    """What our own count makes of one kind on one lease; None where no price is known."""
+class EstimatedCost:
+    """Our estimate for one kind on one lease; None if a price is unknown."""
 
     key: Key
     kind: Kind
@@ -45,8 +42,8 @@ class Estimated:
 
 
 @dataclass(frozen=True, slots=True)
-class Leased:
-    """A machine of the ledger: whose it is, its id, and its time (Unix s; `until` None while it may be there)."""
+class LeasedMachine:
+    """A machine of the ledger: its candidate, its id, and its time (Unix s; `until` None while it may exist)."""
 
     candidate: str
     cloud_id: str
@@ -55,8 +52,8 @@ class Leased:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One line of the answer. What is not known is None; `ratio` is billed / estimated."""
+class ComparedLine:
+    """One line of the comparison. Unknown values are None; `ratio` is billed / estimated."""
 
     slot: str
     attempt: int | None
@@ -74,7 +71,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """The sums in one currency: what was used, what was estimated for it, and what stands apart from use."""
+    """The sums in one currency: usage, its estimate, and what is not usage (`apart`)."""
 
     currency: str
     used: Decimal
@@ -85,16 +82,12 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class Reconciled:
-    """The bill beside the estimate.
+class BillComparison:
+    """A bill compared with the estimate; it may change until `preliminary_until` (Unix s), None if final."""
 
-    `preliminary_until` is the Unix time until which the bill may still change, None where all of it is on an invoice
-    or the time is over.
-    """
-
-    sides: tuple[Side, ...]
+    sides: tuple[ComparedLine, ...]
     totals: tuple[Total, ...]
-    foreign: tuple[Foreign, ...]
+    foreign: tuple[OtherStudy, ...]
     alarms: tuple[str, ...]
     notes: tuple[str, ...]
     reach: float | None
@@ -102,17 +95,17 @@ class Reconciled:
 
 
 def reconcile_bill(
-    billed: Billed, estimated: Iterable[Estimated], leased: Mapping[Key, Leased], now: float
-) -> Reconciled:
-    """Set a bill beside an estimate; `now` in Unix seconds."""
+    billed: BillContents, estimated: Iterable[EstimatedCost], leased: Mapping[Key, LeasedMachine], now: float
+) -> BillComparison:
+    """Compares a bill with an estimate; `now` in Unix seconds."""
     estimates = {(one.key, one.kind): one.money for one in estimated}
-    until = _settled(billed, leased, now)
+    until = _final_from(billed, leased, now)
     used = [one for one in billed.charged if one.item.kind in USED]
     apart = [one for one in billed.charged if one.item.kind not in USED]
-    sides = [*_merged(used, estimates, leased), *_unbilled(used, estimates, leased)]
+    sides = [*_billed_lines(used, estimates, leased), *_unbilled_lines(used, estimates, leased)]
     sides.sort(key=lambda one: (one.slot == "", one.slot, one.attempt or 0, one.resource, USED.index(one.kind)))
-    apart_sides = [_side(one, None, leased, State.BOTH) for one in apart]
-    return Reconciled(
+    apart_sides = [_compared_line(one, None, leased, State.BOTH) for one in apart]
+    return BillComparison(
         sides=(*sides, *apart_sides),
         totals=_totals(sides, apart, whole=None not in estimates.values()),
         foreign=billed.foreign,
@@ -123,12 +116,12 @@ def reconcile_bill(
     )
 
 
-def _merged(
-    used: Sequence[Charged], estimates: Mapping[tuple[Key, Kind], Money | None], leased: Mapping[Key, Leased]
-) -> list[Side]:
-    """A line for each thing that was billed; the estimate stands beside the first of those that share it."""
+def _billed_lines(
+    used: Sequence[BilledItem], estimates: Mapping[tuple[Key, Kind], Money | None], leased: Mapping[Key, LeasedMachine]
+) -> list[ComparedLine]:
+    """Returns a line for each billed thing; if several share an estimate, the most expensive one gets it."""
     sides = []
-    groups: dict[tuple[Key, Kind], list[Charged]] = {}
+    groups: dict[tuple[Key, Kind], list[BilledItem]] = {}
     for one in used:
         if one.item.key is not None:
             groups.setdefault((one.item.key, one.item.kind), []).append(one)
@@ -138,27 +131,30 @@ def _merged(
         estimate = None
         if key is not None and shared[key, one.item.kind] is one:
             estimate = estimates.get((key, one.item.kind))
-        sides.append(_side(one, estimate, leased, _state(one, leased)))
+        sides.append(_compared_line(one, estimate, leased, _state(one, leased)))
     return sides
 
 
-def _side(one: Charged, estimate: Money | None, leased: Mapping[Key, Leased], state: State) -> Side:
+def _compared_line(
+    one: BilledItem, estimate: Money | None, leased: Mapping[Key, LeasedMachine], state: State
+) -> ComparedLine:
     key, money = one.item.key, Money(one.amount, one.item.currency)
     lease = leased.get(key) if key else None
-    difference, ratio = _compared(money, estimate)
-    return Side(key[0] if key else "", key[1] if key else None, lease.candidate if lease else "", one.item.resource,
-                one.item.kind, money, estimate, difference, ratio, state, one.lines, one.what)  # fmt: skip
+    difference, ratio = _difference(money, estimate)
+    slot, attempt = key or ("", None)
+    return ComparedLine(slot, attempt, lease.candidate if lease else "", one.item.resource, one.item.kind, money,
+                        estimate, difference, ratio, state, one.lines, one.what)  # fmt: skip
 
 
-def _compared(billed: Money, estimate: Money | None) -> tuple[Money | None, float | None]:
+def _difference(billed: Money, estimate: Money | None) -> tuple[Money | None, float | None]:
     if estimate is None or estimate.currency != billed.currency:
         return None, None
     difference = Money(billed.amount - estimate.amount, billed.currency)
     return difference, float(billed.amount / estimate.amount) if estimate.amount else None
 
 
-def _state(one: Charged, leased: Mapping[Key, Leased]) -> State:
-    """A machine must be in the ledger; what comes with machines may bear the study's tag alone, in the study's time."""
+def _state(one: BilledItem, leased: Mapping[Key, LeasedMachine]) -> State:
+    """Returns how a line relates to the ledger; only what comes with machines may have the study's tag alone."""
     lease = leased.get(one.item.key) if one.item.key else None
     if lease is not None:
         late = lease.until is not None and one.last is not None and one.last > lease.until + _slack(one)
@@ -171,29 +167,28 @@ def _state(one: Charged, leased: Mapping[Key, Leased]) -> State:
     return State.AFTER_END if late else State.BY_TAG
 
 
-def _slack(one: Charged) -> float:
-    """How far beyond its end a thing's last line may reach: it is rounded up to an hour, or to a day."""
+def _slack(one: BilledItem) -> float:
+    """Returns how far a thing's last line may exceed its end: bills round up to an hour, or to a day."""
     daily = one.last is not None and one.first is not None and not one.last % _DAY_S and not one.first % _DAY_S
     return _DAY_S if daily else _HOUR_S
 
 
-def _unbilled(
-    used: Sequence[Charged], estimates: Mapping[tuple[Key, Kind], Money | None], leased: Mapping[Key, Leased]
-) -> list[Side]:
-    """What the ledger has and the bill has not, kind by kind."""
+def _unbilled_lines(
+    used: Sequence[BilledItem], estimates: Mapping[tuple[Key, Kind], Money | None], leased: Mapping[Key, LeasedMachine]
+) -> list[ComparedLine]:
+    """Returns what the ledger has and the bill lacks, by kind."""
     seen = {(one.item.key, one.item.kind) for one in used}
     return [
-        Side(key[0], key[1], leased[key].candidate, leased[key].cloud_id, kind, None, money, None, None, State.NOT_YET)
+        ComparedLine(
+            key[0], key[1], leased[key].candidate, leased[key].cloud_id, kind, None, money, None, None, State.NOT_YET
+        )
         for (key, kind), money in estimates.items()
         if (key, kind) not in seen and key in leased
     ]
 
 
-def _totals(sides: Sequence[Side], apart: Sequence[Charged], *, whole: bool) -> tuple[Total, ...]:
-    """By currency; there is no difference as long as something that was estimated is not billed yet.
-
-    Nor is there one where the estimate is not the `whole` one, for it has no price for something.
-    """
+def _totals(sides: Sequence[ComparedLine], apart: Sequence[BilledItem], *, whole: bool) -> tuple[Total, ...]:
+    """Returns the sums by currency; without a difference if an estimate is incomplete or not yet billed."""
     late = any(one.state is State.NOT_YET for one in sides)
     moneys = [money for one in sides for money in (one.billed, one.estimated) if money]
     currencies = sorted({one.currency for one in moneys} | {one.item.currency for one in apart})
@@ -212,7 +207,7 @@ def _totals(sides: Sequence[Side], apart: Sequence[Charged], *, whole: bool) -> 
     return tuple(totals)
 
 
-def _alarm(one: Side) -> str:
+def _alarm(one: ComparedLine) -> str:
     money = format_money(one.billed) if one.billed else "an unknown amount"
     what = f"{one.kind} {one.resource or 'without an id'}: {money}"
     if one.state is State.AFTER_END:
@@ -220,8 +215,8 @@ def _alarm(one: Side) -> str:
     return f"{what}, billed with this study's tag, and not in its ledger"
 
 
-def _settled(billed: Billed, leased: Mapping[Key, Leased], now: float) -> float | None:
-    """Until when the bill may change: some days after the month of the last use."""
+def _final_from(billed: BillContents, leased: Mapping[Key, LeasedMachine], now: float) -> float | None:
+    """Returns until when the bill may change: some days after the month of the last use."""
     if billed.invoiced:
         return None
     last = max([now if one.until is None else one.until for one in leased.values()], default=billed.reach or now)
@@ -232,14 +227,14 @@ def _settled(billed: Billed, leased: Mapping[Key, Leased], now: float) -> float 
 
 
 def _notes(
-    billed: Billed, sides: Sequence[Side], estimates: Mapping[tuple[Key, Kind], Money | None],
-    leased: Mapping[Key, Leased], until: float | None,
+    billed: BillContents, sides: Sequence[ComparedLine], estimates: Mapping[tuple[Key, Kind], Money | None],
+    leased: Mapping[Key, LeasedMachine], until: float | None,
 ) -> Iterable[str]:  # fmt: skip
     if until is not None:
         yield f"preliminary: bills come hours to days late, and this one may change until {_day(until)}"
     missing = [one for one in sides if one.state is State.NOT_YET and one.kind is Kind.MACHINE]
     if missing:
-        reach = f"the files reach until {_time(billed.reach)}" if billed.reach else "the files tell of no use"
+        reach = f"the files reach until {_time(billed.reach)}" if billed.reach else "the files contain no usage"
         after = sum(billed.reach is None or leased[one.slot, one.attempt or 0].since >= billed.reach for one in missing)
         later = f", {after} of them began later" if after else ""
         yield f"{len(missing)} of {len(leased)} machines of the ledger are not billed yet; {reach}{later}"
@@ -248,14 +243,14 @@ def _notes(
     if currencies and other:
         yield f"billed in {', '.join(other)}, estimated in {', '.join(sorted(currencies))}: no difference is known"
     if any(one.state is State.BY_TAG for one in sides):
-        yield "some lines bear the study's tag alone: activate cloudcmp:slot and cloudcmp:attempt as tags too"
+        yield "some lines have only the study's tag: activate cloudcmp:slot and cloudcmp:attempt as tags too"
     if any(one is None for one in estimates.values()):
-        yield "for some of the ledger no price is known: it has no estimate, and the sums no ratio"
+        yield "part of the ledger has no known price: it has no estimate, and the sums have no ratio"
     traffic = [one for one in sides if one.kind is Kind.TRAFFIC]
     if any(one.estimated for one in traffic):
-        yield "traffic is estimated as the plan expects it, not as it was sent"
+        yield "traffic is estimated from the plan, not from what was sent"
     elif traffic:
-        yield "no traffic is in the estimate: its line has none"
+        yield "the estimate contains no traffic"
 
 
 def _day(at: float) -> str:

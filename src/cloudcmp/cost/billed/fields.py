@@ -1,4 +1,4 @@
-"""A line of a bill and its fields, read from text: amounts, times, tags, and what is charged. All raise ValueError."""
+"""The fields of a bill's lines, parsed from text: amounts, times, tags, kinds. All functions raise ValueError."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """What a line of a bill is for. The last four are no use of anything: they stand apart from what was used."""
+    """What a line of a bill is for. The last four are not usage."""
 
     MACHINE = "machine"
     DISK = "disk"
@@ -26,12 +26,12 @@ class Kind(StrEnum):
 
 
 USED = (Kind.MACHINE, Kind.DISK, Kind.ADDRESS, Kind.TRAFFIC, Kind.OTHER)
-"""The kinds that an estimate can be set beside."""
+"""The kinds of usage, which an estimate can contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """What a line's tags say of cloudcmp: study, slot and attempt, each empty where it is not there."""
+    """The cloudcmp tags of a line: study, slot and attempt, each empty if absent."""
 
     study: str = ""
     slot: str = ""
@@ -45,9 +45,8 @@ NO_TAGS = Tags()
 class Line:
     """One line of a bill.
 
-    `resource` is the provider's id, empty where the line is of none; `what` the provider's own words for what is
-    charged; `start` and `end` Unix seconds, None where the line does not tell; `invoiced` whether it is on an invoice
-    already, None where the format does not tell; `identity` tells whether two files hold the same line.
+    `resource` is the provider's id, if any; `what` is the provider's name of the charge. `start`, `end` (Unix s) and
+    `invoiced` are None if the format lacks them. Lines with the same `identity` in two files are one line.
     """
 
     resource: str
@@ -65,7 +64,7 @@ class Line:
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BETWEEN = re.compile(r"[^A-Za-z0-9]+")
-_OURS = re.compile(r"(?:resource_?tags_)?(?:user_)?cloudcmp_(study|slot|attempt)")
+_OWN_TAG = re.compile(r"(?:resource_?tags_)?(?:user_)?cloudcmp_(study|slot|attempt)")
 _OTHER_LETTERS = re.compile(r"[^a-z0-9_-]+")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 _AMERICAN = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
@@ -73,7 +72,7 @@ _AMOUNT = re.compile(r"[+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+
 _LABEL_MAX = 63
 _LARGEST = Decimal(10) ** 15
 
-# What providers call the things on their bills; the first that is found counts.
+# Providers' names of things on their bills; the first match counts.
 _KIND_WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (Kind.MACHINE, re.compile(r"boxusage|spotusage|dedicatedusage|hostusage|cpucredits|ebsoptimized")),
     (Kind.TRAFFIC, re.compile(r"data ?transfer|egress|ingress|bandwidth|(?:in|out|regional)-bytes")),
@@ -85,7 +84,7 @@ _KIND_WORDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 
 @lru_cache(maxsize=8192)
 def plain_name(header: str) -> str:
-    """A column's name in small letters with underscores, in whichever spelling it came.
+    """Returns a column's name in lower case with underscores.
 
     `lineItem/UsageType`, `line_item_usage_type` and `LineItemUsageType` are the same.
     """
@@ -93,7 +92,7 @@ def plain_name(header: str) -> str:
 
 
 def amount(text: str) -> Decimal:
-    """Money as it is written, with its sign; not NaN, not infinite, not beyond 10^15."""
+    """Parses money with its sign; rejects NaN, infinity and more than 10^15."""
     stripped = text.strip()
     value = Decimal(stripped) if _AMOUNT.fullmatch(stripped) else None
     if value is None or abs(value) > _LARGEST:
@@ -102,7 +101,7 @@ def amount(text: str) -> Decimal:
 
 
 def currency(text: str) -> str:
-    """A currency by its three letters."""
+    """Parses the three letters of a currency."""
     code = text.strip().upper()
     if not _CURRENCY.fullmatch(code):
         raise ValueError(f"{text[:40]!r} is no currency")
@@ -111,56 +110,56 @@ def currency(text: str) -> str:
 
 @lru_cache(maxsize=65536)
 def seconds(text: str) -> float | None:
-    """Unix seconds of a time as bills write it: ISO 8601 or month/day/year, in UTC; None for none."""
+    """Parses a time as bills write it, ISO 8601 or month/day/year, in UTC; None if empty."""
     stripped = text.strip()
     if not stripped:
         return None
     american = _AMERICAN.fullmatch(stripped)
     plain = f"{american[3]}-{int(american[1]):02}-{int(american[2]):02}" if american else stripped
     try:
-        found = datetime.fromisoformat(plain.removesuffix(" UTC"))
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(plain.removesuffix(" UTC"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         raise ValueError(f"{text[:40]!r} is no date or time") from None
 
 
 def tags_in(text: str) -> Tags:
-    """Our tags in a column that holds all tags.
+    """Parses our tags from a column with all tags.
 
     That is a JSON object, the inside of one (Azure), or a list of objects with `key` and `value` (Google Cloud).
     """
-    if "cloudcmp" not in text:  # nearly every line of a bill: no need to understand it
+    if "cloudcmp" not in text:  # fast path for most lines of a bill
         return NO_TAGS
     try:
-        found = json.loads(text if text.lstrip()[:1] in {"{", "["} else f"{{{text}}}")
-        pairs = dict(_ours(found))
+        value = json.loads(text if text.lstrip()[:1] in {"{", "["} else f"{{{text}}}")
+        pairs = dict(_own_tags(value))
     except (ValueError, RecursionError, TypeError):
         raise ValueError(f"its tags cannot be read: {text[:60]!r}") from None
     return Tags(pairs.get("study", ""), pairs.get("slot", ""), pairs.get("attempt", ""))
 
 
-def _ours(found: Any) -> Iterator[tuple[str, str]]:
-    pairs = found.items() if isinstance(found, dict) else ((one["key"], one["value"]) for one in found)
+def _own_tags(tags: Any) -> Iterator[tuple[str, str]]:
+    pairs = tags.items() if isinstance(tags, dict) else ((one["key"], one["value"]) for one in tags)
     for key, value in pairs:
-        ours = _OURS.fullmatch(plain_name(str(key)))
+        ours = _OWN_TAG.fullmatch(plain_name(str(key)))
         if ours and value is not None:
             yield ours[1], str(value)
 
 
-def own_column(name: str) -> str | None:
-    """Which of our tags a column of its own holds, by its plain name; None where none."""
-    ours = _OURS.fullmatch(name)
+def own_tag_column(name: str) -> str | None:
+    """Returns which of our tags a column contains, by its plain name; None if none."""
+    ours = _OWN_TAG.fullmatch(name)
     return ours[1] if ours else None
 
 
 @lru_cache(maxsize=8192)
 def label(text: str) -> str:
-    """A tag's value as the strictest of clouds keeps it: small letters, digits, dashes, at most 63."""
+    """Returns a tag's value as the strictest cloud stores it: lower case letters, digits, dashes, at most 63."""
     return _OTHER_LETTERS.sub("-", text.strip().lower())[:_LABEL_MAX]
 
 
 @lru_cache(maxsize=8192)
 def kind_of(words: str) -> Kind:
-    """What is charged, by what the provider calls it."""
+    """Returns the kind of a charge from the provider's name for it."""
     lower = words.lower()
     return next((kind for kind, pattern in _KIND_WORDS if pattern.search(lower)), Kind.OTHER)

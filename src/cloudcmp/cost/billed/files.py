@@ -1,6 +1,6 @@
-"""Files of bills, opened: CSV, gzip, one JSON object a line, Parquet; untrusted, and of any length.
+"""Opens untrusted bill files of any length: CSV, gzip, one JSON object a line, Parquet.
 
-A line at a time is held (of Parquet a batch). Every fault is a UserMistake that names the place.
+Only a line is in memory at a time (of Parquet a batch). Every fault is a UserMistake that names the place.
 """
 
 import csv
@@ -8,11 +8,12 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from cloudcmp.cost.billed.fields import own_column, plain_name
+from cloudcmp.cost.billed.fields import own_tag_column, plain_name
 from cloudcmp.cost.billed.formats import LAYOUTS, Format, Layout, Record, layout_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.store import parquet_columns, parquet_rows
@@ -24,18 +25,18 @@ _KNOWN = "AWS Cost and Usage Report, Azure cost export, Google billing export, F
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A file of a known format: its records with their places, and which fields it can tell at all."""
+class BillFile:
+    """A file of a known format: its records with their places, and the fields that its columns provide."""
 
     layout: Layout
     has: frozenset[str]
     records: Iterator[tuple[str, Record]]
 
 
-def opened(path: Path, format: Format | None = None) -> Opened:
-    """Open a file of a bill; `format` where it is not to be told from its columns.
+def open_bill(path: Path, format: Format | None = None) -> BillFile:
+    """Opens a bill file; `format` overrides its detection from the columns.
 
-    Raises UserMistake where it is missing, of no known format, or lacks a column; so may its records.
+    Raises UserMistake if it is missing, of no known format, or lacks a column; so may its records.
     """
     if not path.is_file():
         raise _mistake(path, "is a folder" if path.is_dir() else "no such file", "name the files of a bill")
@@ -53,22 +54,22 @@ def opened(path: Path, format: Format | None = None) -> Opened:
 
 
 def manifest(path: Path) -> tuple[str, ...] | None:
-    """The files that a manifest of an AWS report names, None where the file is no manifest."""
+    """Returns the files that a manifest of an AWS report names, None if the file is no manifest."""
     if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size > _LARGEST_MANIFEST:
         return None
     try:
         with _reading(path):
-            found = json.loads(path.read_text(encoding="utf-8-sig"))
+            document = json.loads(path.read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError):
         return None
     for key in ("reportKeys", "dataFiles"):
-        keys = found.get(key) if isinstance(found, dict) else None
+        keys = document.get(key) if isinstance(document, dict) else None
         if isinstance(keys, list):
             return tuple(str(one) for one in keys)
     return None
 
 
-def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) -> Opened:
+def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) -> BillFile:
     def lines() -> Iterator[str]:
         yield first
         yield from rest
@@ -96,24 +97,24 @@ def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) 
         except csv.Error as error:
             raise _mistake(f"{path}:{line + 1}", f"no CSV ({error})", "fetch the file again") from None
 
-    return Opened(layout, frozenset(field for field, _ in places), records())
+    return BillFile(layout, frozenset(field for field, _ in places), records())
 
 
-def _of_json(path: Path, first: str, rest: Iterator[str], format: Format | None) -> Opened:
+def _of_json(path: Path, first: str, rest: Iterator[str], format: Format | None) -> BillFile:
     top = _flat(f"{path}:1", first)
     layout, at = _layout(path, list(top), format)
 
     def records() -> Iterator[tuple[str, Record]]:
-        yield f"{path}:1", _picked(layout, top)
+        yield f"{path}:1", _record(layout, top)
         for number, line in enumerate(rest, 2):
             if line.strip():
-                yield f"{path}:{number}", _picked(layout, _flat(f"{path}:{number}", line))
+                yield f"{path}:{number}", _record(layout, _flat(f"{path}:{number}", line))
 
-    # A record leaves out what is null in it: what one has, others may not, and the other way round.
-    return Opened(layout, frozenset(layout.columns) | _columns(layout, at).keys(), records())
+    # Records leave out null values, so each may have other fields.
+    return BillFile(layout, frozenset(layout.columns) | _columns(layout, at).keys(), records())
 
 
-def _of_parquet(path: Path, format: Format | None) -> Opened:
+def _of_parquet(path: Path, format: Format | None) -> BillFile:
     header = parquet_columns(path)
     layout, at = _layout(path, header, format)
     chosen = {field: header[at[name]] for field, name in _columns(layout, at).items()}
@@ -123,7 +124,7 @@ def _of_parquet(path: Path, format: Format | None) -> Opened:
             row = dict(zip(dict.fromkeys(chosen.values()), cells, strict=True))
             yield f"{path}:row {number}", {field: row[column] for field, column in chosen.items()}
 
-    return Opened(layout, frozenset(chosen), records())
+    return BillFile(layout, frozenset(chosen), records())
 
 
 def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[Layout, dict[str, int]]:
@@ -132,41 +133,41 @@ def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[L
         at.setdefault(plain_name(column), place)
     if not any(at):
         raise _mistake(path, "is empty", f"name a file of: {_KNOWN}")
-    found = layout_of(at)
-    layout = LAYOUTS[format] if format else found
+    detected = layout_of(at)
+    layout = LAYOUTS[format] if format else detected
     if layout is None:
         raise _mistake(path, "its columns are of no bill that is known", f"name a file of: {_KNOWN}")
     for mark in layout.marks:
         if not any(name in at for name in layout.columns[mark]):
             wanted = " or ".join(layout.columns[mark])
-            other = f"it looks like {found.format.value}" if found else "choose another --format"
+            other = f"it looks like {detected.format.value}" if detected else "choose another --format"
             raise _mistake(path, f"no column {wanted}, which {layout.format.value} has", other)
     return layout, at
 
 
 def _columns(layout: Layout, at: Mapping[str, int]) -> dict[str, str]:
-    """For each field that the file can tell, the column that holds it."""
-    own = {ours: name for name in at if (ours := own_column(name))}
+    """Returns the column of each field that the file has."""
+    own = {ours: name for name in at if (ours := own_tag_column(name))}
     fields = {field: next((one for one in names if one in at), "") for field, names in layout.columns.items()}
     return {**{field: name for field, name in fields.items() if name}, **own}
 
 
-def _picked(layout: Layout, flat: Mapping[str, str]) -> Record:
+def _record(layout: Layout, flat: Mapping[str, str]) -> Record:
     names = _columns(layout, dict.fromkeys(flat, 0))
     record = {field: flat[name] for field, name in names.items()}
     return {"amount": "", "currency": "", **record}
 
 
 def _flat(place: str, line: str) -> dict[str, str]:
-    """The fields of a JSON object, those of objects within it under both names."""
+    """Returns the fields of a JSON object; those of nested objects get both names."""
     try:
-        found = json.loads(line, parse_float=str, parse_int=str)  # as written: money is no binary fraction
+        document = json.loads(line, parse_float=str, parse_int=str)  # exact: money is no binary fraction
     except (ValueError, RecursionError):
         raise UserMistake.at(place, "no JSON object", "give one object a line") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise UserMistake.at(place, "no JSON object", "give one object a line")
     flat: dict[str, str] = {}
-    for key, value in found.items():
+    for key, value in document.items():
         name = plain_name(key)
         if isinstance(value, dict) and name not in _NESTED:
             flat.update({f"{name}_{plain_name(inner)}": _text(one) for inner, one in value.items()})
@@ -197,18 +198,15 @@ def _lines(path: Path, *, zipped: bool) -> Iterator[str]:
             raise _mistake(f"{path}:{number + 1}", "the gzip file ends or breaks here", "fetch it again") from None
 
 
-class _reading:  # noqa: N801 - a context like those of contextlib
-    """What the system says of a file becomes one line."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
-            raise _mistake(self._path, (error.strerror or str(error)).lower(), "check its rights") from None
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turns errors of the operating system into a UserMistake."""
+    try:
+        yield
+    except gzip.BadGzipFile:
+        raise
+    except OSError as error:
+        raise _mistake(path, (error.strerror or str(error)).lower(), "check its rights") from None
 
 
 def _mistake(where: Path | str, what: str, next: str) -> UserMistake:

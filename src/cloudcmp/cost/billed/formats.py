@@ -1,10 +1,10 @@
-"""The formats of bills: which columns are read, and how a record becomes lines.
+"""The bill formats: which columns are read, and how a record becomes lines.
 
-AWS: https://docs.aws.amazon.com/cur/latest/userguide/data-dictionary.html and table-dictionary-cur2.html.
-Azure: https://learn.microsoft.com/azure/cost-management-billing/automate/understand-usage-details-fields (R).
-Google Cloud: https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables (standard and detailed usage).
-FOCUS: https://focus.finops.org/focus-specification/ (1.0 to 1.2; R).
-R marks what was written from memory. No bill of a real account was ever read.
+AWS: https://docs.aws.amazon.com/cur/latest/userguide/data-dictionary.html and table-dictionary-cur2.html. Azure:
+https://learn.microsoft.com/azure/cost-management-billing/automate/understand-usage-details-fields (R). Google Cloud:
+https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables (standard and detailed usage). FOCUS:
+https://focus.finops.org/focus-specification/ (1.0 to 1.2; R). R: from memory, not verified. No real account's bill was
+ever read.
 """
 
 import json
@@ -21,7 +21,7 @@ _DAY_S = 86400.0
 
 
 class Format(StrEnum):
-    """Whose bill a file is, as `--format` names it."""
+    """The format of a bill, as `--format` names it."""
 
     AWS = "aws-cur"
     AZURE = "azure"
@@ -31,10 +31,10 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What is read of a format.
+    """The columns of a format.
 
-    `columns` names for each field the columns that hold it, the first that is there counts; `marks` are fields without
-    which a file is not of this format; `kinds` says what a charge's own type means, else what is charged decides.
+    `columns` lists the columns of each field, the first one that exists counts. A file without the fields in `marks`
+    has another format. `kinds` maps the type of a charge; if it maps to OTHER, the name of the charge decides.
     """
 
     format: Format
@@ -125,7 +125,7 @@ LAYOUTS = {one.format: one for one in (FOCUS, AWS, AZURE, GCP)}
 
 
 def layout_of(columns: Mapping[str, int]) -> Layout | None:
-    """The format of a file by its columns (plain names), None where they are of none that is known."""
+    """Returns the format of a file from its columns (plain names), None if unknown."""
     for layout in LAYOUTS.values():
         if all(any(name in columns for name in layout.columns[mark]) for mark in layout.marks):
             return layout
@@ -133,29 +133,29 @@ def layout_of(columns: Mapping[str, int]) -> Layout | None:
 
 
 def tags_of(record: Record) -> Tags:
-    """Our tags of a record: in columns of their own, or in the one that holds all."""
+    """Returns our tags of a record, from columns of their own or the one with all tags."""
     if record.get("study"):
         return Tags(record["study"], record.get("slot", ""), record.get("attempt", ""))
     return fields.tags_in(record["tags"]) if record.get("tags") else NO_TAGS
 
 
 def kind_of(layout: Layout, record: Record) -> Kind:
-    """What a record is for: by the type of its charge, and for what was used by what is charged."""
+    """Returns the kind of a record: by the type of its charge, for usage by the name of the charge."""
     kind = layout.kinds.get(record.get("type", "").strip().lower(), Kind.ADJUSTMENT)
     if layout.format is Format.FOCUS and record.get("class", "").strip().lower() == "correction":
         return Kind.ADJUSTMENT
     if kind is not Kind.OTHER:
         return kind
     words = " ".join(record.get(name, "") for name in ("what", "more", "meter", "resource"))
-    # An id may hold any word: what is charged is asked first.
+    # An id may contain any word, so it is only searched last.
     kind = fields.kind_of(" ".join(record.get(name, "") for name in ("what", "more", "meter")))
     return kind if kind is not Kind.OTHER else fields.kind_of(words) if layout.format is Format.AZURE else kind
 
 
 def lines(layout: Layout, record: Record, tags: Tags) -> tuple[Line, ...]:
-    """The lines that a record gives: one, and in Google's exports one for each credit that is set against it.
+    """Returns the lines of a record: one, and in Google's exports one for each of its credits.
 
-    Raises ValueError for an amount, a currency or a time that is none.
+    Raises ValueError for an invalid amount, currency or time.
     """
     start = fields.seconds(record.get("start", ""))
     end = fields.seconds(record["end"]) if "end" in record else (None if start is None else start + _DAY_S)
@@ -181,24 +181,24 @@ def _what(layout: Layout, record: Record) -> str:
 
 
 def _identity(layout: Layout, record: Record, times: tuple[float | None, float | None], tags: Tags) -> tuple[str, ...]:
-    """What two deliveries of the same line have in common, however they spell it; its amount may be corrected.
+    """Returns what two deliveries of the same line have in common; its amount may be corrected.
 
-    Google's export only ever adds lines, corrections too: there the same line is one that is the same in everything.
+    Google's export only adds lines, also for corrections: there all values of a line must be equal.
     """
     names = ("account", "resource", "type", "what", "more", "operation", "meter", "sku")
-    found = [*(record.get(name, "").strip() for name in names), *map(str, times)]
+    values = [*(record.get(name, "").strip() for name in names), *map(str, times)]
     if layout.format is Format.GCP:
         exported = fields.seconds(record.get("exported", ""))
-        found += [f"{fields.amount(record['amount']).normalize():f}", str(exported), *astuple(tags)]
-    return tuple(found)
+        values += [f"{fields.amount(record['amount']).normalize():f}", str(exported), *astuple(tags)]
+    return tuple(values)
 
 
 def _credits(line: Line, record: Record) -> tuple[Line, ...]:
-    """Google's credits are within the line that they lower: a list of objects with a name and an amount below zero."""
+    """Returns Google's credits, a list within the line: objects with a name and a negative amount."""
     text = record["credits"].strip()
     try:
-        found = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-        amounts = [(str(one.get("name") or one.get("type") or "credit"), one["amount"]) for one in found]
+        entries = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+        amounts = [(str(one.get("name") or one.get("type") or "credit"), one["amount"]) for one in entries]
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
         raise ValueError(f"its credits cannot be read: {text[:60]!r}") from None
     return tuple(

@@ -1,4 +1,4 @@
-"""What the files of a bill say of one study: each file summed up, then all as one; lines delivered twice count once."""
+"""Sums up the bill files of one study: each file, then all together; a line that is delivered twice counts once."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cloudcmp.cost.billed import fields
 from cloudcmp.cost.billed.fields import USED, Kind, Line, Tags
-from cloudcmp.cost.billed.files import manifest, opened
+from cloudcmp.cost.billed.files import manifest, open_bill
 from cloudcmp.cost.billed.formats import Format, Layout, Record, lines, tags_of
 from cloudcmp.errors import UserMistake
 
@@ -19,13 +19,13 @@ _MOST_TAGS = 200
 
 
 def spellings(text: str) -> tuple[str, ...]:
-    """How clouds keep a tag's value: as it is, or in the letters of the strictest."""
+    """Returns the two ways in which clouds store a tag's value: unchanged, or with the strictest cloud's letters."""
     return text, fields.label(text)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a study's own lines are known by: its tag, the ids of what it leased (by `id_of`), and the slots."""
+class StudyMarks:
+    """How a study's lines are recognized: its tag, the ids of its leases (by `id_of`), and its slots."""
 
     studies: frozenset[str]
     ids: Mapping[str, Key]
@@ -33,35 +33,32 @@ class Wanted:
 
     @classmethod
     def of(
-        cls,
-        study: str,
-        leased: Mapping[Key, str | None],
-        spelled: Callable[[str], Iterable[str]] = spellings,
-    ) -> "Wanted":
-        """For a study's tag and its leases with their ids, where known; in each way that they are `spelled`."""
+        cls, study: str, leased: Mapping[Key, str | None], spelled: Callable[[str], Iterable[str]] = spellings
+    ) -> "StudyMarks":
+        """Returns the marks for a study's tag and its leases with their ids, in each way that they are `spelled`."""
         ids = {id_of(one): key for key, one in leased.items() if one}
         slots = {(text, str(attempt)): (slot, attempt) for slot, attempt in leased for text in spelled(slot)}
         return cls(frozenset(spelled(study)), ids, slots)
 
     def owns(self, study: str) -> bool:
-        """Whether a tag is this study's."""
+        """True if a tag is this study's."""
         return study in self.studies
 
     def key(self, resource: str, tags: Tags) -> Key | None:
-        """The lease that a line is of: by its resource's id, else by the tags of slot and attempt."""
-        if resource and (found := self.ids.get(id_of(resource))):
-            return found
+        """Returns the lease of a line: by its resource's id, else by the tags of slot and attempt."""
+        if resource and (key := self.ids.get(id_of(resource))):
+            return key
         return self.slots.get((tags.slot, tags.attempt)) if tags.slot and self.owns(tags.study) else None
 
 
 def id_of(resource: str) -> str:
-    """The last part of a resource's id in small letters: clouds write its path in several ways."""
+    """Returns the last part of a resource's id in lower case: clouds write its path in several ways."""
     return resource.rstrip("/").rpartition("/")[2].lower()
 
 
 @dataclass(slots=True)
-class Sum:
-    """Lines of one resource, kind and currency on one day."""
+class LineSum:
+    """The sum of lines of one resource, kind and currency on one day."""
 
     amount: Decimal = Decimal(0)
     lines: int = 0
@@ -70,14 +67,14 @@ class Sum:
     what: str = ""
 
     def add(self, line: Line) -> None:
-        """Count a line in."""
+        """Adds a line."""
         self.amount += line.amount
         self.lines += 1
         self.what = self.what or line.what
         self.spans(line.start, line.end)
 
     def spans(self, first: float | None, last: float | None) -> None:
-        """Widen the time that the lines cover."""
+        """Widens the time that the lines cover."""
         if first is not None:
             self.first = first if self.first is None else min(self.first, first)
         if last is not None:
@@ -85,8 +82,8 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """What sums are kept apart by; `key` is the lease, None where no lease of the ledger is known for it."""
+class SumKey:
+    """The key of a sum; `key` is the lease, None if the ledger has none for it."""
 
     key: Key | None
     resource: str
@@ -95,21 +92,21 @@ class Item:
 
 
 @dataclass(slots=True)
-class Tally:
-    """One file's count. `days` are all that the file covers, `own` the study's sums by day.
+class FileSums:
+    """The sums of one file. `days` are all days in the file, `own` the study's sums by day.
 
-    `identities` are those of the study's own lines, by day. Google's export adds lines and never delivers a day anew:
-    of it each of the study's own lines is a day of its own.
+    `identities` are those of the study's own lines, by day. Google's export never delivers a day again, so each of its
+    lines counts as a day of its own.
     """
 
     path: Path
     format: Format
     modified: float
     listed: int = 0
-    own: dict[tuple[Day, Item], Sum] = field(default_factory=dict)
+    own: dict[tuple[Day, SumKey], LineSum] = field(default_factory=dict)
     days: set[Day] = field(default_factory=set)
     identities: dict[Day, set[bytes]] = field(default_factory=dict)
-    others: dict[tuple[str, str], Sum] = field(default_factory=dict)
+    others: dict[tuple[str, str], LineSum] = field(default_factory=dict)
     untagged: int = 0
     records: int = 0
     reach: float | None = None
@@ -117,22 +114,22 @@ class Tally:
     tells: frozenset[str] = frozenset()
 
 
-def tally(path: Path, wanted: Wanted, format: Format | None = None) -> Tally:
-    """Read a file of a bill through; raises UserMistake with the place of the first thing that cannot be read."""
-    file = opened(path, format)
+def sum_file(path: Path, wanted: StudyMarks, format: Format | None = None) -> FileSums:
+    """Reads a bill file; raises UserMistake with the place of the first thing that cannot be read."""
+    file = open_bill(path, format)
     if not file.has & {"resource", "tags", "study"}:
-        what = "it tells neither resource ids nor tags: no line can be told to be this study's"
+        what = "it has neither resource ids nor tags: no line can be assigned to this study"
         raise UserMistake.at(str(path), what, "export it with resource ids or with tags")
-    count = Tally(path, file.layout.format, path.stat().st_mtime, tells=file.has)
+    count = FileSums(path, file.layout.format, path.stat().st_mtime, tells=file.has)
     for place, record in file.records:
         try:
-            _count(count, wanted, file.layout, record)
+            _add_record(count, wanted, file.layout, record)
         except ValueError as error:
             raise UserMistake.at(place, str(error), "fetch the file again") from None
     return count
 
 
-def _count(count: Tally, wanted: Wanted, layout: Layout, record: Record) -> None:
+def _add_record(count: FileSums, wanted: StudyMarks, layout: Layout, record: Record) -> None:
     count.records += 1
     start = fields.seconds(record.get("start", ""))
     end = fields.seconds(record["end"]) if "end" in record else start
@@ -145,7 +142,7 @@ def _count(count: Tally, wanted: Wanted, layout: Layout, record: Record) -> None
     key = wanted.key(resource, tags) if resource or tags.slot else None
     if key is None and not (tags.study and wanted.owns(tags.study)):
         if tags.study:
-            _other(count, layout, record, tags)
+            _add_other_study(count, layout, record, tags)
         elif record.get("type", "").strip().lower() in {"tax", "credit", "refund"}:
             count.untagged += 1
         return
@@ -155,23 +152,23 @@ def _count(count: Tally, wanted: Wanted, layout: Layout, record: Record) -> None
             day = (same.hex(), 0)
             count.days.add(day)
         count.identities.setdefault(day, set()).add(same)
-        item = Item(key, line.resource, line.kind, line.currency)
-        count.own.setdefault((day, item), Sum()).add(line)
+        item = SumKey(key, line.resource, line.kind, line.currency)
+        count.own.setdefault((day, item), LineSum()).add(line)
         count.open_lines += line.kind in USED and line.invoiced is not True
 
 
-def _other(count: Tally, layout: Layout, record: Record, tags: Tags) -> None:
+def _add_other_study(count: FileSums, layout: Layout, record: Record, tags: Tags) -> None:
     for line in lines(layout, record, tags):
         place = (fields.label(tags.study), line.currency)
         if place in count.others or len(count.others) < _MOST_TAGS:
-            count.others.setdefault(place, Sum()).add(line)
+            count.others.setdefault(place, LineSum()).add(line)
 
 
 @dataclass(frozen=True, slots=True)
-class Charged:
-    """What was billed for one resource, kind and currency, with the time that it spans (Unix s)."""
+class BilledItem:
+    """The billed sum of one resource, kind and currency, with the time that it spans (Unix s)."""
 
-    item: Item
+    item: SumKey
     amount: Decimal
     lines: int
     first: float | None
@@ -180,8 +177,8 @@ class Charged:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
-    """What was billed for things that bear another study's tag."""
+class OtherStudy:
+    """The billed sum of another study's tag."""
 
     study: str
     amount: Decimal
@@ -190,15 +187,15 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True)
-class Billed:
-    """All that the files say of a study.
+class BillContents:
+    """All that the files say about a study.
 
-    `reach` is the end of the last use that any line of the files tells of (Unix s), `invoiced` whether each line of use
-    is on an invoice, `notes` what a reader must know of how the files were read.
+    `reach` is the end of the last use in the files (Unix s); `invoiced` is True if each line of use is on an invoice;
+    `notes` say how the files were read.
     """
 
-    charged: tuple[Charged, ...]
-    foreign: tuple[Foreign, ...]
+    charged: tuple[BilledItem, ...]
+    foreign: tuple[OtherStudy, ...]
     reach: float | None
     invoiced: bool
     notes: tuple[str, ...]
@@ -206,24 +203,24 @@ class Billed:
     records: int
 
 
-def read(paths: Sequence[Path], wanted: Wanted, format: Format | None = None) -> Billed:
-    """Read the files of a bill; manifests of AWS reports among them say which delivery is the newest.
+def read(paths: Sequence[Path], wanted: StudyMarks, format: Format | None = None) -> BillContents:
+    """Reads bill files; manifests of AWS reports among them say which delivery is the newest.
 
-    Raises UserMistake where nothing but manifests is named, or a file cannot be read.
+    Raises UserMistake if there are only manifests, or if a file cannot be read.
     """
     manifests = {path: keys for path in dict.fromkeys(paths) if (keys := manifest(path)) is not None}
     files = [path for path in dict.fromkeys(paths) if path not in manifests]
     if not files:
         raise UserMistake.at("--bill", "only manifests were named", "name the files of the report too")
-    found = [tally(path, wanted, format) for path in files]
+    files_sums = [sum_file(path, wanted, format) for path in files]
     for at, path in enumerate(sorted(manifests, key=lambda one: one.stat().st_mtime), 1):
-        for one in found:
-            one.listed = at if _lists(manifests[path], one.path, files) else one.listed
-    return gather(found)
+        for one in files_sums:
+            one.listed = at if _names_file(manifests[path], one.path, files) else one.listed
+    return merge_files(files_sums)
 
 
-def _lists(keys: Sequence[str], path: Path, files: Sequence[Path]) -> bool:
-    """Whether a manifest names a file: by name and folder, by name alone where only one file has it."""
+def _names_file(keys: Sequence[str], path: Path, files: Sequence[Path]) -> bool:
+    """True if a manifest names a file: by name and folder, by name alone if only one file has it."""
     alike = [one for one in files if one.name == path.name]
     ends = [key.rstrip("/").split("/")[-2:] for key in keys]
     return any(
@@ -232,27 +229,26 @@ def _lists(keys: Sequence[str], path: Path, files: Sequence[Path]) -> bool:
     )
 
 
-def gather(found: Sequence[Tally]) -> Billed:
-    """The sum of the files, oldest first.
+def merge_files(files: Sequence[FileSums]) -> BillContents:
+    """Returns the sum of the files, oldest first.
 
-    A file was delivered again where newer ones hold most of its lines of the study, of the days that they cover:
-    reports are cumulative, so on each of these days the newer ones alone count. Files with no line in common, or with
-    a few (the two directions of traffic are told apart by little), are parts of one bill, as all of one manifest are.
-    Raises UserMistake for what is billed in two formats.
+    Reports are cumulative: if newer files contain most of the study's lines of a file, then on their days only the
+    newer ones count. Files with few or no common lines are parts of one bill, as are all files of one manifest. Raises
+    UserMistake if a thing is billed in two formats.
     """
-    _in_one_format(found)
-    ordered = sorted(found, key=lambda one: (one.listed, one.modified, str(one.path)))
-    sums: dict[Item, Sum] = {}
-    notes = list(_notes(found))
+    _check_one_format(files)
+    ordered = sorted(files, key=lambda one: (one.listed, one.modified, str(one.path)))
+    sums: dict[SumKey, LineSum] = {}
+    notes = list(_notes(files))
     for at, one in enumerate(ordered):
-        newer = _newer(one, ordered[at + 1 :])
+        newer = _redeliveries(one, ordered[at + 1 :])
         gone: set[Day] = set().union(*(other.days for other in newer))
         left = 0
         for (day, item), some in one.own.items():
             if day in gone:
                 left += some.lines
                 continue
-            total = sums.setdefault(item, Sum())
+            total = sums.setdefault(item, LineSum())
             total.amount += some.amount
             total.lines += some.lines
             total.what = total.what or some.what
@@ -261,38 +257,38 @@ def gather(found: Sequence[Tally]) -> Billed:
             by = "its manifest" if newer[-1].listed > one.listed else "the time of its file"
             lines = f"{left} {'lines' if left > 1 else 'line'}"
             notes.append(f"{one.path}: {lines} left out, delivered again in {newer[-1].path} (newer by {by})")
-    charged = (Charged(item, one.amount, one.lines, one.first, one.last, one.what) for item, one in sums.items())
-    reaches = [one.reach for one in found if one.reach is not None]
-    return Billed(
+    charged = (BilledItem(item, one.amount, one.lines, one.first, one.last, one.what) for item, one in sums.items())
+    reaches = [one.reach for one in files if one.reach is not None]
+    return BillContents(
         charged=tuple(sorted(charged, key=lambda one: (one.item.key or ("~", 0), one.item.kind, one.item.resource))),
-        foreign=_foreign(ordered),
+        foreign=_other_studies(ordered),
         reach=max(reaches, default=None),
-        invoiced=bool(sums) and not any(one.open_lines for one in found),
+        invoiced=bool(sums) and not any(one.open_lines for one in files),
         notes=tuple(notes),
         formats=tuple(dict.fromkeys(one.format for one in ordered)),
-        records=sum(one.records for one in found),
+        records=sum(one.records for one in files),
     )
 
 
-def _newer(one: Tally, later: Sequence[Tally]) -> list[Tally]:
-    """The later files in which one was delivered again."""
+def _redeliveries(one: FileSums, later: Sequence[FileSums]) -> list[FileSums]:
+    """Returns the later files that deliver one again."""
     own: set[bytes] = set().union(*one.identities.values())
-    found, held = [], {}
+    redelivered, lines_of_file = [], {}
     for other in later:
         has: set[bytes] = set().union(*other.identities.values())
         if has & own and not (one.listed and one.listed == other.listed):
-            found.append(other)
-            held[id(other)] = has
-    days: set[Day] = set().union(*(other.days for other in found))
+            redelivered.append(other)
+            lines_of_file[id(other)] = has
+    days: set[Day] = set().union(*(other.days for other in redelivered))
     there: set[bytes] = set().union(*(lines for day, lines in one.identities.items() if day in days))
-    again = there & set().union(*held.values())
-    return found if 2 * len(again) > len(there) else []
+    again = there & set().union(*lines_of_file.values())
+    return redelivered if 2 * len(again) > len(there) else []
 
 
-def _in_one_format(found: Sequence[Tally]) -> None:
-    """Raises UserMistake where the same machines, disks or traffic stand in files of two formats."""
-    first: dict[tuple[Key, Kind], Tally] = {}
-    for one in found:
+def _check_one_format(files: Sequence[FileSums]) -> None:
+    """Raises UserMistake if the same machines, disks or traffic are in files of two formats."""
+    first: dict[tuple[Key, Kind], FileSums] = {}
+    for one in files:
         for _, item in one.own:
             if item.key is None or item.kind not in USED:
                 continue
@@ -302,28 +298,30 @@ def _in_one_format(found: Sequence[Tally]) -> None:
                 raise UserMistake.at(str(one.path), what, "name the files of one format")
 
 
-def _foreign(ordered: Sequence[Tally]) -> tuple[Foreign, ...]:
-    """Each other study's sum as the newest file that has it tells it: what was delivered twice is not doubled."""
-    newest: dict[tuple[str, str], Sum] = {}
+def _other_studies(ordered: Sequence[FileSums]) -> tuple[OtherStudy, ...]:
+    """Returns each other study's sum, from the newest file that has it."""
+    newest: dict[tuple[str, str], LineSum] = {}
     for one in ordered:
         newest.update(one.others)
-    return tuple(Foreign(study, one.amount, code, one.lines) for (study, code), one in sorted(newest.items()))
+    return tuple(OtherStudy(study, one.amount, code, one.lines) for (study, code), one in sorted(newest.items()))
 
 
-def _notes(found: Sequence[Tally]) -> list[str]:
+def _notes(files: Sequence[FileSums]) -> list[str]:
     notes = []
-    for one in found:
+    for one in files:
         if not one.tells & {"tags", "study"}:
             notes.append(
-                f"{one.path}: no column of tags: lines are known by resource ids alone; disks, addresses and leftovers "
+                f"{one.path}: no column of tags: lines are matched by resource ids; disks, addresses and leftovers "
                 "may be missed: activate cloudcmp:study, cloudcmp:slot and cloudcmp:attempt as tags of the bill"
             )
         elif "resource" not in one.tells:
-            notes.append(f"{one.path}: no column of resource ids: lines are known by tags alone")
+            notes.append(f"{one.path}: no column of resource ids: lines are matched by tags only")
         if not one.records:
-            notes.append(f"{one.path}: no line of a bill is in it")
-    untagged = sum(one.untagged for one in found)
+            notes.append(f"{one.path}: it contains no lines")
+    untagged = sum(one.untagged for one in files)
     if untagged:
         lines = f"{untagged} {'lines' if untagged > 1 else 'line'}"
-        notes.append(f"{lines} of tax, credits or refunds bear no tag: they are the whole account's, and not shown")
+        notes.append(
+            f"{lines} of tax, credits or refunds have no tag: they belong to the whole account and are not shown"
+        )
     return notes

@@ -1,1 +1,1 @@
-"""Price lists of providers and libraries: how each is read, and from where it is fetched."""
+"""Price lists of providers and libraries: how each is fetched and read."""

@@ -1,10 +1,9 @@
 """Amazon's bulk price list: an offer file of one service in one region, as CSV or JSON, and its savings plans.
 
-https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/reading-an-offer.html. Of its many rows those are read
-that a study can rent: machines in use with a system that Amazon licenses and nothing installed on it, shared or
-dedicated, in a region proper; volumes with their rates, snapshots, traffic and public addresses. Left out are hosts,
-unused capacity, capacity blocks, licences that one brings, SQL Server, local zones and outposts. There is no bulk list
-of spot prices.
+https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/reading-an-offer.html. Only rows that a study can rent are
+read: used machines, shared or dedicated, with a system that Amazon licenses and nothing installed; volumes with their
+rates, snapshots, traffic and public addresses. Left out are hosts, unused capacity, capacity blocks, own licences, SQL
+Server, local zones and outposts. There is no bulk list of spot prices.
 """
 
 import io
@@ -34,7 +33,7 @@ _OPERATIONS = {"RunInstances": "linux", "RunInstances:0002": "windows", "RunInst
                "RunInstances:000g": "suse"}  # fmt: skip
 _USAGE = re.compile(r"(?:^|-)(?P<kind>Box|Dedicated)Usage(?::(?P<type>.+))?$")
 _RATE = re.compile(r"(?:^|-)EBS:VolumeP-IOPS\.(piops|io2|gp3)(?:\.(tier[23]))?$")
-# From where a rate is billed: gp3 brings 3000 operations and 125 MiB a second, io2 has three tiers.
+# Where billing of a rate begins: gp3 includes 3000 operations and 125 MiB a second, io2 has three tiers.
 # https://aws.amazon.com/ebs/pricing/
 _RATE_TIERS = {
     ("gp3", None): (3000, None),
@@ -48,7 +47,7 @@ _GP3_MB_PER_S = 125 * _MIB_IN_MB
 
 
 def read(file: BinaryIO) -> Iterator[PriceEntry]:
-    """What an offer file or a savings plan's file tells, row by row; raises Unreadable for what is neither."""
+    """Yields the entries of an offer file or a savings plan's file; raises Unreadable if it is neither."""
     rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
     if rest.peek(1)[:1] in {b"{", b"["}:
         yield from _offers(from_json(rest))
@@ -64,17 +63,17 @@ def read(file: BinaryIO) -> Iterator[PriceEntry]:
     facts = {key.strip('"'): value for key, _, value in (line.strip().partition(",") for line in head[:_HEAD_LINES])}
     try:
         yield fields.day_of(facts.get("Publication Date", "").strip('"'))
-    except fields.Odd as odd:
-        raise fields.Unreadable(f"its publication date cannot be read: {odd}") from None
+    except fields.InvalidValue as error:
+        raise fields.Unreadable(f"its publication date cannot be read: {error}") from None
     body = itertools.chain(head[_HEAD_LINES:], lines)
     if "DiscountedRate" in head[_HEAD_LINES]:
-        yield from (_saving(one) for one in fields.records_of(body, _NEEDED_SAVINGS) if _saves(one))
+        yield from (_savings_plan(one) for one in fields.records_of(body, _NEEDED_SAVINGS) if _is_rentable_plan(one))
     else:
         yield from _offers(fields.records_of(body, _NEEDED))
 
 
 def _offers(records: Iterable[Record | PriceEntry]) -> Iterator[PriceEntry]:
-    """The rows of an offer file; what a commitment costs comes in up to two, by the hour and at once, side by side."""
+    """Yields the entries of an offer file; a commitment has up to two adjacent rows, hourly and upfront."""
     seen: set[tuple[str, str]] = set()
     parts: list[Record] = []
     for record in records:
@@ -82,23 +81,23 @@ def _offers(records: Iterable[Record | PriceEntry]) -> Iterator[PriceEntry]:
             yield record
             continue
         item = _item(record)
-        if item is None or (item is Item.EGRESS and _free(record)):
+        if item is None or (item is Item.EGRESS and _is_free(record)):
             continue
         if item is Item.INSTANCE and (key := (record.get("Region Code", ""), record["Instance Type"])) not in seen:
             seen.add(key)
-            yield from _sold(record)
-        if parts and _commitment(parts[0]) != _commitment(record):
-            yield _reserved(parts)
+            yield from _type_facts(record)
+        if parts and _commitment_key(parts[0]) != _commitment_key(record):
+            yield _commitment_row(parts)
             parts = []
         if record["TermType"] == "Reserved":
             parts.append(record)
         else:
             yield _row(record, item, Purchase.ON_DEMAND)
     if parts:
-        yield _reserved(parts)
+        yield _commitment_row(parts)
 
 
-def _commitment(record: Record) -> tuple[str, str]:
+def _commitment_key(record: Record) -> tuple[str, str]:
     return record["SKU"], record["OfferTermCode"]
 
 
@@ -112,22 +111,22 @@ _BY_USAGE = (
 
 
 def _item(record: Record) -> Item | None:
-    """What a row prices, None where it is none of ours."""
+    """Returns what a row prices, None if a study cannot rent it."""
     family, usage = record.get("Product Family", ""), record.get("usageType", "")
     if any(record.get(place, "") not in {"AWS Region", ""} for place in ("Location Type", "From Location Type")):
         return None
     if family.startswith("Compute Instance"):
-        return Item.INSTANCE if _rentable(record, usage) else None
+        return Item.INSTANCE if _is_rentable(record, usage) else None
     if record.get("TermType") != "OnDemand":
         return None
     if family == "Data Transfer":
-        return Item.EGRESS if _to(record) else None
+        return Item.EGRESS if _destination(record) else None
     if family == "Storage" and record.get("Volume API Name"):
         return Item.VOLUME
     return next((item for pattern, item in _BY_USAGE if pattern.search(usage)), None)
 
 
-def _rentable(record: Record, usage: str) -> bool:
+def _is_rentable(record: Record, usage: str) -> bool:
     attributes = {
         key: record.get(key, "") for key in ("CapacityStatus", "Pre Installed S/W", "License Model", "MarketOption")
     }
@@ -143,10 +142,10 @@ def _rentable(record: Record, usage: str) -> bool:
     )
 
 
-def _to(record: Record) -> str:
-    """Where traffic goes, empty where it is not billed by the distance or comes in.
+def _destination(record: Record) -> str:
+    """Returns where traffic goes, empty if it is not billed by distance or comes in.
 
-    What Amazon calls IntraRegion goes from one zone to another of a region; within a zone nothing is billed:
+    Amazon's IntraRegion is between zones of a region; traffic within a zone is free:
     https://aws.amazon.com/ec2/pricing/on-demand/.
     """
     kind = record.get("Transfer Type", "")
@@ -157,25 +156,22 @@ def _to(record: Record) -> str:
     return "region" if kind == "IntraRegion" else ""
 
 
-def _free(record: Record) -> bool:
-    """Whether a row of traffic is of what an account has free in a month, which nothing here counts on, or of no place.
-
-    Where that is all that is listed, the price is unknown.
-    """
+def _is_free(record: Record) -> bool:
+    """True if a row of traffic has no region or is the monthly free allowance, which an account may have used up."""
     try:
         return not record.get("From Region Code") or fields.number_of(record["PricePerUnit"]) == 0
-    except fields.Odd:
+    except fields.InvalidValue:
         return False
 
 
 def _row(record: Record, item: Item, purchase: Purchase) -> PriceEntry:
-    """The price of a row, or why it tells none."""
-    region, name, system, tenancy = _what(record, item)
+    """Returns the price of a row, or why it has none."""
+    region, name, system, tenancy = _identity(record, item)
     try:
         if not region or not name:
-            raise fields.Odd("its region is missing" if not region else "its name is missing")
+            raise fields.InvalidValue("its region is missing" if not region else "its name is missing")
         if item is Item.INSTANCE:
-            _agree(name, record["usageType"], record.get("operation", ""), system, tenancy)
+            _check_usage(name, record["usageType"], record.get("operation", ""), system, tenancy)
         unit, factor = _unit(record["Unit"], item)
         row = PriceRow(
             provider=PROVIDER,
@@ -188,34 +184,34 @@ def _row(record: Record, item: Item, purchase: Purchase) -> PriceEntry:
             system=system,
             purchase=purchase,
             tenancy=tenancy,
-            to=_to(record) if item is Item.EGRESS else "",
+            to=_destination(record) if item is Item.EGRESS else "",
             sku=one_line(record["SKU"]),
             starts=fields.day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
         )
-        return _tiered(row, record)
-    except fields.Odd as odd:
-        return fields.doubt(PROVIDER, region, record["SKU"], name, odd, item, system, purchase, tenancy)
+        return _with_tiers(row, record)
+    except fields.InvalidValue as error:
+        return fields.doubt(PROVIDER, region, record["SKU"], name, error, item, system, purchase, tenancy)
 
 
-def _agree(name: str, usage: str, operation: str, system: str, tenancy: str) -> None:
-    """Raises Odd where what is billed (usage type and operation) is not the machine that the row is said to be of."""
-    found = _USAGE.search(usage)
-    kind = "dedicated" if found and found["kind"] == "Dedicated" else "shared"
-    if found is None or kind != tenancy or found["type"] not in {None, name}:
-        raise fields.Odd(f"its usage type {one_line(usage)!r} is of another machine than a {tenancy} {name}")
+def _check_usage(name: str, usage: str, operation: str, system: str, tenancy: str) -> None:
+    """Raises InvalidValue if usage type and operation, which are billed, belong to another machine than the row's."""
+    match = _USAGE.search(usage)
+    kind = "dedicated" if match and match["kind"] == "Dedicated" else "shared"
+    if match is None or kind != tenancy or match["type"] not in {None, name}:
+        raise fields.InvalidValue(f"its usage type {one_line(usage)!r} is of another machine than a {tenancy} {name}")
     if operation and _OPERATIONS.get(operation) != system:
-        raise fields.Odd(f"its operation {one_line(operation)!r} is not that of {system}")
+        raise fields.InvalidValue(f"its operation {one_line(operation)!r} is not that of {system}")
 
 
-def _what(record: Record, item: Item) -> tuple[str, str, str, str]:
-    """Region, name, system and tenancy of a row."""
+def _identity(record: Record, item: Item) -> tuple[str, str, str, str]:
+    """Returns region, name, system and tenancy of a row."""
     region = one_line(record.get("From Region Code" if item is Item.EGRESS else "Region Code", ""))
     usage = record.get("usageType", "")
     if item is Item.INSTANCE:
         return (region, one_line(record.get("Instance Type", "")), _SYSTEMS[record["Operating System"]],
                 record["Tenancy"].lower())  # fmt: skip
-    if item is Item.IOPS and (found := _RATE.search(usage)):
-        return region, {"piops": "io1"}.get(found[1], found[1]), "", "shared"
+    if item is Item.IOPS and (match := _RATE.search(usage)):
+        return region, {"piops": "io1"}.get(match[1], match[1]), "", "shared"
     names = {Item.VOLUME: one_line(record.get("Volume API Name", "")), Item.THROUGHPUT: "gp3", Item.IO: "standard",
              Item.SNAPSHOT: "snapshot", Item.ADDRESS: "ipv4", Item.EGRESS: "egress"}  # fmt: skip
     return region, names[item], "", "shared"
@@ -224,7 +220,7 @@ def _what(record: Record, item: Item) -> tuple[str, str, str, str]:
 _UNITS = {
     (Item.INSTANCE, "hrs"): (Unit.HOUR, Decimal(1)),
     (Item.ADDRESS, "hrs"): (Unit.HOUR, Decimal(1)),
-    # A GB of a volume is one of 2^30 bytes: a volume of 100 GiB is billed as 100 GB.
+    # A GB of a volume is 2^30 bytes: a volume of 100 GiB is billed as 100 GB.
     (Item.VOLUME, "gb-mo"): (Unit.GIB_MONTH, Decimal(1)),
     (Item.VOLUME, "gb-month"): (Unit.GIB_MONTH, Decimal(1)),
     (Item.SNAPSHOT, "gb-mo"): (Unit.GIB_MONTH, Decimal(1)),
@@ -237,15 +233,15 @@ _UNITS = {
 
 
 def _unit(text: str, item: Item) -> tuple[Unit, Decimal]:
-    found = _UNITS.get((item, text.lower()))
-    if found is None:
-        raise fields.Odd(f"its unit {one_line(text)!r} is not one that {item} is billed by")
-    return found
+    unit = _UNITS.get((item, text.lower()))
+    if unit is None:
+        raise fields.InvalidValue(f"its unit {one_line(text)!r} is not one that {item} is billed by")
+    return unit
 
 
-def _tiered(row: PriceRow, record: Record) -> PriceRow:
-    if row.item is Item.IOPS and (found := _RATE.search(record["usageType"])):
-        first, last = _RATE_TIERS[found[1], found[2]]
+def _with_tiers(row: PriceRow, record: Record) -> PriceRow:
+    if row.item is Item.IOPS and (match := _RATE.search(record["usageType"])):
+        first, last = _RATE_TIERS[match[1], match[2]]
         return replace(row, tier_from=Decimal(first), tier_until=None if last is None else Decimal(last))
     if row.item is Item.THROUGHPUT:
         return replace(row, tier_from=_GP3_MB_PER_S)
@@ -253,19 +249,19 @@ def _tiered(row: PriceRow, record: Record) -> PriceRow:
     first_ = fields.quantity_of(begin) if begin else Decimal(0)
     last_ = None if end in {"", "Inf"} else fields.quantity_of(end)
     if row.item is not Item.EGRESS and first_ > 0:
-        raise fields.Odd(f"its price holds from {first_} on only")
+        raise fields.InvalidValue(f"its price holds from {first_} on only")
     if row.item is not Item.EGRESS and last_ is not None:
-        raise fields.Odd(f"its price holds up to {last_} only")
+        raise fields.InvalidValue(f"its price holds up to {last_} only")
     return replace(row, tier_from=first_, tier_until=last_ if row.item is Item.EGRESS else None)
 
 
-def _sold(record: Record) -> Iterator[TypeFacts]:
-    region, name, _, _ = _what(record, Item.INSTANCE)
+def _type_facts(record: Record) -> Iterator[TypeFacts]:
+    region, name, _, _ = _identity(record, Item.INSTANCE)
     known = (("architecture", record.get("Processor Architecture")), ("cpu", record.get("Physical Processor")))
     try:
         vcpus = fields.number_of(record.get("vCPU", ""))
         memory = fields.number_of(record.get("Memory", "").removesuffix(" GiB").replace(",", ""))
-    except fields.Odd:
+    except fields.InvalidValue:
         return
     if region and name and vcpus > 0 and memory > 0:
         attributes = tuple((key, one_line(value)) for key, value in known if value)
@@ -273,32 +269,32 @@ def _sold(record: Record) -> Iterator[TypeFacts]:
 
 
 def _category(record: Record) -> str | None:
-    """Its kind by Amazon's own word for its family."""
+    """Returns the category of an instance from Amazon's name for its family."""
     family = record.get("Instance Family", "").lower()
-    if re.match(r"t\d", record.get("Instance Type", "")):  # trn1 is none
+    if re.match(r"t\d", record.get("Instance Type", "")):  # but not trn1
         return "burstable"
     kinds = {"general": "general", "compute": "compute", "memory": "memory", "storage": "storage", "gpu": "accelerated",
              "machine learning": "accelerated", "fpga": "accelerated", "media": "accelerated"}  # fmt: skip
     return next((kind for word, kind in kinds.items() if family.startswith(word)), None)
 
 
-def _reserved(parts: list[Record]) -> PriceEntry:
-    """A commitment of its parts: an hourly price, one at once, or both; without a part that it names it has none."""
+def _commitment_row(parts: list[Record]) -> PriceEntry:
+    """Returns a commitment from its parts: an hourly price, an upfront one, or both."""
     hourly = [one for one in parts if one["Unit"].lower() == "hrs"]
     fees = [one for one in parts if one["Unit"].lower() == "quantity"]
     record = (hourly or parts)[0]
-    region, name, system, tenancy = _what(record, Item.INSTANCE)
+    region, name, system, tenancy = _identity(record, Item.INSTANCE)
     option = record.get("PurchaseOption", "")
     try:
         if len(hourly) != 1 or len(fees) > 1 or len(hourly) + len(fees) != len(parts):
-            raise fields.Odd(f"its commitment comes in {len(parts)} parts, not by the hour and at once")
+            raise fields.InvalidValue(f"its commitment comes in {len(parts)} parts, not one hourly and one upfront")
         if bool(fees) != (option in {"Partial Upfront", "All Upfront"}):
-            raise fields.Odd(f"what is paid at once is missing or too much for {one_line(option)!r}")
+            raise fields.InvalidValue(f"its upfront payment is missing or unexpected for {one_line(option)!r}")
         months = {"1yr": 12, "1 yr": 12, "3yr": 36, "3 yr": 36}.get(record.get("LeaseContractLength", ""))
         if months is None:
-            raise fields.Odd(f"its term {one_line(record.get('LeaseContractLength', ''))!r} is not known")
+            raise fields.InvalidValue(f"its term {one_line(record.get('LeaseContractLength', ''))!r} is not known")
         for one in parts:
-            _agree(name, one["usageType"], one.get("operation", ""), system, tenancy)
+            _check_usage(name, one["usageType"], one.get("operation", ""), system, tenancy)
         upfront = fields.amount_of(fees[0]["PricePerUnit"]) if fees else Decimal(0)
         free = bool(fees) and fields.number_of(record["PricePerUnit"]) == 0
         return PriceRow(
@@ -309,19 +305,19 @@ def _reserved(parts: list[Record]) -> PriceEntry:
             sku=one_line(record["SKU"]), starts=fields.day_of(record["EffectiveDate"]),
             plan=f"{record['OfferingClass']} {option.lower()}",
         )  # fmt: skip
-    except fields.Odd as odd:
+    except fields.InvalidValue as error:
         return fields.doubt(
-            PROVIDER, region, record["SKU"], name, odd, Item.INSTANCE, system, Purchase.RESERVED, tenancy
+            PROVIDER, region, record["SKU"], name, error, Item.INSTANCE, system, Purchase.RESERVED, tenancy
         )
 
 
-def _saves(record: Record) -> bool:
-    """Whether a row is of a machine that a study can rent, with nothing installed that costs more."""
+def _is_rentable_plan(record: Record) -> bool:
+    """True if a row is for a machine that a study can rent, with nothing installed."""
     return record["DiscountedOperation"] in _OPERATIONS and bool(_USAGE.search(record["DiscountedUsageType"]))
 
 
-def _saving(record: Record) -> PriceEntry:
-    """What a machine costs an hour under a savings plan."""
+def _savings_plan(record: Record) -> PriceEntry:
+    """Returns the hourly price of a machine under a savings plan."""
     sku, name, region = (
         record["DiscountedSKU"],
         record.get("DiscountedInstanceType", ""),
@@ -331,11 +327,11 @@ def _saving(record: Record) -> PriceEntry:
     tenancy = "dedicated" if "DedicatedUsage" in record["DiscountedUsageType"] else "shared"
     try:
         if not name or not region:
-            raise fields.Odd("its name or its region is missing")
-        _agree(name, record["DiscountedUsageType"], record["DiscountedOperation"], system, tenancy)
+            raise fields.InvalidValue("its name or its region is missing")
+        _check_usage(name, record["DiscountedUsageType"], record["DiscountedOperation"], system, tenancy)
         months = fields.number_of(record["LeaseContractLength"]) * 12
         if record.get("LeaseContractLengthUnit", "year") != "year" or months not in {12, 36}:
-            raise fields.Odd(f"its term {one_line(record['LeaseContractLength'])!r} is not known")
+            raise fields.InvalidValue(f"its term {one_line(record['LeaseContractLength'])!r} is not known")
         unit, factor = _unit(record["Unit"], Item.INSTANCE)
         plan = f"{record.get('Product Family', '')} {record['PurchaseOption']}"
         return PriceRow(
@@ -346,5 +342,5 @@ def _saving(record: Record) -> PriceEntry:
             starts=fields.day_of(record["EffectiveDate"]) if record.get("EffectiveDate") else None,
             plan=one_line(plan).lower(),
         )  # fmt: skip
-    except fields.Odd as odd:
-        return fields.doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS, tenancy)
+    except fields.InvalidValue as error:
+        return fields.doubt(PROVIDER, region, sku, name, error, Item.INSTANCE, system, Purchase.SAVINGS, tenancy)

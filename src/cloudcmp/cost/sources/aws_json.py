@@ -1,13 +1,13 @@
-"""The JSON form of Amazon's offer files, made into the rows that its CSV form has.
+"""Converts the JSON form of Amazon's offer files into the rows of the CSV form.
 
-The whole document is held in memory, some ten times its size: for a whole region the CSV form is the one to fetch.
+The whole document is in memory, at some ten times its size: for a whole region, use the CSV form.
 """
 
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources.fields import Odd, Unreadable, day_of, json_of, mapping
+from cloudcmp.cost.sources.fields import InvalidValue, Unreadable, day_of, json_of, mapping
 from cloudcmp.model.untrusted_text import one_line
 
 _ATTRIBUTES = {
@@ -23,14 +23,14 @@ _ATTRIBUTES = {
 
 
 def from_json(file: BinaryIO) -> Iterator[dict[str, str] | date]:
-    """The list's date, then a row for each price of each product; raises Unreadable."""
+    """Yields the list's date, then a row for each price of each product; raises Unreadable."""
     document = mapping(json_of(file), "the document")
     if "products" not in document or "terms" not in document:
         raise Unreadable("it has no products and terms: it is no offer file")
     try:
         yield day_of(document.get("publicationDate"))
-    except Odd as odd:
-        raise Unreadable(f"its publication date cannot be read: {odd}") from None
+    except InvalidValue as error:
+        raise Unreadable(f"its publication date cannot be read: {error}") from None
     products = mapping(document["products"], "products")
     for kind, terms in mapping(document["terms"], "terms").items():
         if kind not in {"OnDemand", "Reserved"}:
@@ -39,18 +39,20 @@ def from_json(file: BinaryIO) -> Iterator[dict[str, str] | date]:
             product = products.get(sku)
             if product is None:
                 raise Unreadable(f"SKU {one_line(sku)} has a price and is no product")
-            given = _attributes(mapping(product, f"product {one_line(sku)}"))
+            attributes = _attributes(mapping(product, f"product {one_line(sku)}"))
             for offer in mapping(offers, f"the offers of {one_line(sku)}").values():
-                yield from _rates(sku, kind, given, mapping(offer, f"the offer of {one_line(sku)}"))
+                yield from _rates(sku, kind, attributes, mapping(offer, f"the offer of {one_line(sku)}"))
 
 
 def _attributes(product: Mapping[str, Any]) -> dict[str, str]:
-    given = mapping(product.get("attributes", {}), "attributes")
-    found = {column: one_line(given[key]) for key, column in _ATTRIBUTES.items() if isinstance(given.get(key), str)}
-    return {"usageType": "", **found, "Product Family": one_line(product.get("productFamily", ""))}
+    attributes = mapping(product.get("attributes", {}), "attributes")
+    columns = {
+        column: one_line(attributes[key]) for key, column in _ATTRIBUTES.items() if isinstance(attributes.get(key), str)
+    }
+    return {"usageType": "", **columns, "Product Family": one_line(product.get("productFamily", ""))}
 
 
-def _rates(sku: str, kind: str, given: dict[str, str], offer: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _rates(sku: str, kind: str, attributes: dict[str, str], offer: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     term = mapping(offer.get("termAttributes") or {}, "termAttributes")
     about = {
         "SKU": one_line(sku),
@@ -65,15 +67,12 @@ def _rates(sku: str, kind: str, given: dict[str, str], offer: Mapping[str, Any])
         price = mapping(rate, f"a rate of {one_line(sku)}")
         money = mapping(price.get("pricePerUnit", {}), f"the price of {one_line(sku)}")
         unit = one_line(price.get("unit", ""))
-        ranges = {
-            "StartingRange": _text(price.get("beginRange", "")),
-            "EndingRange": _text(price.get("endRange", "")),
-        }
+        ranges = {"StartingRange": _text(price.get("beginRange", "")), "EndingRange": _text(price.get("endRange", ""))}
         for currency, amount in money.items() or (("", ""),):
             priced = {"Currency": one_line(currency), "PricePerUnit": _text(amount), "Unit": unit}
-            yield {**given, **about, **ranges, **priced}
+            yield {**attributes, **about, **ranges, **priced}
 
 
 def _text(value: object) -> str:
-    """A value as the CSV form has it; what is no text is no number there either."""
+    """Returns a value as in the CSV form; a value that is no text is invalid there too."""
     return value if isinstance(value, str) else f"({one_line(value)})" if value is not None else ""

@@ -1,9 +1,9 @@
 """Azure's retail prices, page by page.
 
-https://learn.microsoft.com/en-us/rest/api/cost-management/retail-prices/azure-retail-prices. Of its items those are
-read that a study can rent: virtual machines, on demand, spot, reserved or under a savings plan, managed disks by their
-size, traffic to the internet, and public addresses. Left out are prices for development and test alone, cloud services,
-dedicated hosts, low priority (which is of batch pools), disks that are billed by the GiB, and what has expired.
+https://learn.microsoft.com/en-us/rest/api/cost-management/retail-prices/azure-retail-prices. Only items that a study
+can rent are read: virtual machines on demand, spot, reserved or under a savings plan, managed disks by size, traffic to
+the internet, public addresses. Left out are prices for development and test only, cloud services, dedicated hosts, low
+priority (for batch pools), disks that are billed by the GiB, and expired items.
 """
 
 import re
@@ -33,7 +33,7 @@ _DISK = re.compile(r"([PES])(\d+) (LRS|ZRS)")
 
 
 def next_of(file: BinaryIO) -> str:
-    """The address of the next page, empty on the last one; raises Unreadable."""
+    """Returns the address of the next page, empty on the last one; raises Unreadable."""
     link = _page(file).get("NextPageLink")
     if link is not None and not isinstance(link, str):
         raise fields.Unreadable("its NextPageLink is no text")
@@ -41,15 +41,15 @@ def next_of(file: BinaryIO) -> str:
 
 
 def read(file: BinaryIO, today: date | None = None) -> Iterator[PriceEntry]:
-    """What a page tells; raises Unreadable for what is none, or has another number of items than it says.
+    """Yields the entries of a page; raises Unreadable if it is none, or its number of items is wrong.
 
-    A page has no day of its own: what ended before `today` (UTC; now without one) is left out.
+    A page has no date: items that ended before `today` (UTC, by default now) are left out.
     """
     day = today or datetime.now(UTC).date()
     page = _page(file)
     items = fields.sequence(page["Items"], "Items")
     if "Count" in page and page["Count"] != len(items):
-        raise fields.Unreadable(f"it says that it has {one_line(page['Count'])} items, and has {len(items)}")
+        raise fields.Unreadable(f"its count is {one_line(page['Count'])}, but it has {len(items)} items")
     billed = page.get("BillingCurrency")
     for number, item in enumerate(items, 1):
         one = fields.mapping(item, f"item {number}")
@@ -57,22 +57,22 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[PriceEntry]:
             raise fields.Unreadable(
                 f"it is in {one_line(billed)}, and item {number} in {one_line(one['currencyCode'])}"
             )
-        if not _over(one, day):
-            yield from _parsed(one)
+        if not _has_ended(one, day):
+            yield from _entries(one)
 
 
-def tiered(entries: Iterable[PriceEntry]) -> Iterator[PriceEntry]:
-    """The same with the end of each tier of traffic, where the next one of its SKU begins; tiers go last."""
-    found: list[PriceRow] = []
+def with_tier_ends(entries: Iterable[PriceEntry]) -> Iterator[PriceEntry]:
+    """Yields the entries with tiers of traffic last, each ending where the next one of its SKU begins."""
+    tiers: list[PriceRow] = []
     for one in entries:
         if isinstance(one, PriceRow) and one.item is Item.EGRESS:
-            found.append(one)
+            tiers.append(one)
         else:
             yield one
     begins: dict[tuple[str, ...], set[Decimal]] = {}
-    for row in found:
+    for row in tiers:
         begins.setdefault(_tiers_of(row), set()).add(row.tier_from)
-    for row in found:
+    for row in tiers:
         later = (begin for begin in begins[_tiers_of(row)] if begin > row.tier_from)
         yield replace(row, tier_until=min(later, default=None))
 
@@ -81,19 +81,19 @@ def _tiers_of(row: PriceRow) -> tuple[str, ...]:
     return row.region, row.name, row.to, row.sku, row.currency
 
 
-def _over(item: Mapping[str, Any], day: date) -> bool:
-    """Whether an item is no longer sold: its name says so, or its last day is past."""
+def _has_ended(item: Mapping[str, Any], day: date) -> bool:
+    """True if an item is no longer sold: by its name, or by its last day."""
     if any("expired" in one_line(item.get(key) or "").lower() for key in ("meterName", "skuName")):
         return True
     try:
         end = _end(item)
-    except fields.Odd:
-        return False  # it becomes a doubt where it is read
+    except fields.InvalidValue:
+        return False  # reading it gives a doubt
     return end is not None and end < day
 
 
 def _end(item: Mapping[str, Any]) -> date | None:
-    """The last day of an item's price, None if it has none; raises Odd."""
+    """Returns the last day of an item's price, None if it has none; raises InvalidValue."""
     end = item.get("effectiveEndDate")
     return None if end in {None, ""} else fields.day_of(end)
 
@@ -105,7 +105,7 @@ def _page(file: BinaryIO) -> Mapping[str, Any]:
     return page
 
 
-def _parsed(item: Mapping[str, Any]) -> Iterator[PriceEntry]:
+def _entries(item: Mapping[str, Any]) -> Iterator[PriceEntry]:
     service, product = (one_line(item.get(key) or "") for key in ("serviceName", "productName"))
     kind = item.get("type")
     if service == "Virtual Machines":
@@ -125,28 +125,28 @@ def _machine(item: Mapping[str, Any], product: str, kind: object) -> Iterator[Pr
     if "low priority" in words or "Cloud Services" in product or "CloudServices" in product or "Host" in product:
         return
     words_of_row = f"{product} {words}".lower().split()
-    if _LICENSED.intersection(words_of_row):  # a machine with what somebody else licenses for it
+    if _LICENSED.intersection(words_of_row):  # a machine with licensed software
         return
     name = item.get("armSkuName")
-    if name in {None, ""}:  # a licence or a discount of its own, not a machine
+    if name in {None, ""}:  # a licence or a discount, not a machine
         return
-    if not product:  # which alone tells Windows from Linux
-        odd = fields.Odd("its product is missing")
-        yield fields.doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE)
+    if not product:  # only the product distinguishes Windows from Linux
+        error = fields.InvalidValue("its product is missing")
+        yield fields.doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, error, Item.INSTANCE)
         return
     system = "windows" if "windows" in words_of_row else "linux"
     spot = "spot" in words.split()
     units = {text: (Unit.HOUR, many) for text, many in _HOUR.items()}
     if kind == "Consumption" and item.get("reservationTerm"):
-        odd = fields.Odd("it is a price by the hour and one of a term at once")
-        yield fields.doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, odd, Item.INSTANCE, system)
+        error = fields.InvalidValue("it has both an hourly price and a term")
+        yield fields.doubt(PROVIDER, item.get("armRegionName"), item.get("skuId"), name, error, Item.INSTANCE, system)
     elif kind == "Consumption":
         purchase = Purchase.SPOT if spot else Purchase.ON_DEMAND
         yield from _row(item, Item.INSTANCE, name, units, system=system, purchase=purchase)
         if not spot:
             yield from _savings(item, name, system)
     elif kind == "Reservation":
-        # Its price is that of the whole term, whatever its unit says; a reservation is of hardware, without a system.
+        # The price is for the whole term, whatever its unit is; a reservation is for hardware without a system.
         yield from _reservation(item, name)
 
 
@@ -158,26 +158,24 @@ def _row(
     try:
         where = fields.text_of(item, "armRegionName")
         _end(item)
-        unit = units.get(one_line(item.get("unitOfMeasure") or ""))
-        if unit is None:
-            raise fields.Odd(f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {what} is billed by")
+        unit = fields.unit_of(units, item.get("unitOfMeasure"), what)
         begin = fields.quantity_of(item.get("tierMinimumUnits", Decimal(0)))
         if what is Item.EGRESS and fields.number_of(item.get("retailPrice")) == 0 and begin == 0:
-            return  # what an account has free in a month; nothing here counts on it
+            return  # the free allowance, which may be used up
         if what is not Item.EGRESS and begin:
-            raise fields.Odd(f"its price holds from {begin} on only")
+            raise fields.InvalidValue(f"its price holds from {begin} on only")
         yield PriceRow(
             PROVIDER, where, what, _name(name), fields.amount_of(item.get("retailPrice")) / unit[1],
             fields.currency_of(item.get("currencyCode")), unit[0], system, purchase, tier_from=begin, to=to,
             sku=one_line(sku or ""), starts=fields.day_of(item.get("effectiveStartDate")),
         )  # fmt: skip
-    except fields.Odd as odd:
-        yield fields.doubt(PROVIDER, region, sku, name, odd, what, system, purchase)
+    except fields.InvalidValue as error:
+        yield fields.doubt(PROVIDER, region, sku, name, error, what, system, purchase)
 
 
 def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise fields.Odd("its name is no text")
+        raise fields.InvalidValue("its name is no text")
     return one_line(name)
 
 
@@ -187,11 +185,7 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Pri
     for plan in plans if isinstance(plans, list) else []:
         try:
             terms = plan if isinstance(plan, Mapping) else {}
-            hours = _HOUR.get(one_line(item.get("unitOfMeasure") or ""))
-            if hours is None:
-                raise fields.Odd(
-                    f"its unit {one_line(item.get('unitOfMeasure'))!r} is not one that {Item.INSTANCE} is billed by"
-                )
+            hours = fields.unit_of(_HOUR, item.get("unitOfMeasure"), Item.INSTANCE)
             _end(item)
             yield PriceRow(
                 PROVIDER, fields.text_of(item, "armRegionName"), Item.INSTANCE, _name(name),
@@ -199,8 +193,8 @@ def _savings(item: Mapping[str, Any], name: object, system: str) -> Iterator[Pri
                 fields.currency_of(item.get("currencyCode")), Unit.HOUR, system, Purchase.SAVINGS,
                 term_months=_months(terms.get("term")), sku=one_line(sku or ""), plan="savings plan",
             )  # fmt: skip
-        except fields.Odd as odd:
-            yield fields.doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, system, Purchase.SAVINGS)
+        except fields.InvalidValue as error:
+            yield fields.doubt(PROVIDER, region, sku, name, error, Item.INSTANCE, system, Purchase.SAVINGS)
 
 
 def _reservation(item: Mapping[str, Any], name: object) -> Iterator[PriceEntry]:
@@ -213,29 +207,29 @@ def _reservation(item: Mapping[str, Any], name: object) -> Iterator[PriceEntry]:
             term_months=_months(item.get("reservationTerm")), upfront=fields.amount_of(item.get("retailPrice")),
             sku=one_line(sku or ""), starts=fields.day_of(item.get("effectiveStartDate")), plan="reservation",
         )  # fmt: skip
-    except fields.Odd as odd:
-        yield fields.doubt(PROVIDER, region, sku, name, odd, Item.INSTANCE, "linux", Purchase.RESERVED)
+    except fields.InvalidValue as error:
+        yield fields.doubt(PROVIDER, region, sku, name, error, Item.INSTANCE, "linux", Purchase.RESERVED)
 
 
 def _months(term: object) -> int:
-    found = _TERMS.get(term) if isinstance(term, str) else None
-    if found is None:
-        raise fields.Odd(f"its term {one_line(term)!r} is not known")
-    return found
+    months = _TERMS.get(term) if isinstance(term, str) else None
+    if months is None:
+        raise fields.InvalidValue(f"its term {one_line(term)!r} is not known")
+    return months
 
 
 def _disk(item: Mapping[str, Any], product: str) -> Iterator[PriceEntry]:
     letter, type_ = _DISK_TYPES[product]
-    found = _DISK.fullmatch(one_line(item.get("skuName") or ""))
-    if found is None or found[1] != letter or one_line(item.get("meterName") or "") != f"{found[0]} Disk":
+    match = _DISK.fullmatch(one_line(item.get("skuName") or ""))
+    if match is None or match[1] != letter or one_line(item.get("meterName") or "") != f"{match[0]} Disk":
         return
-    size = _DISK_GIB.get(int(found[2]))
-    name = f"{type_}_{found[3]}"
+    size = _DISK_GIB.get(int(match[2]))
+    name = f"{type_}_{match[3]}"
     for row in _row(item, Item.VOLUME, name, {"1/Month": (Unit.MONTH, 1)}):
-        yield row if not isinstance(row, PriceRow) else _sized(row, size, int(found[2]))
+        yield row if not isinstance(row, PriceRow) else _with_size(row, size, int(match[2]))
 
 
-def _sized(row: PriceRow, size: int | None, number: int) -> PriceEntry:
+def _with_size(row: PriceRow, size: int | None, number: int) -> PriceEntry:
     if size is None:
         return fields.doubt(
             PROVIDER, row.region, row.sku, row.name, f"the size of a disk of {number} is not known", row.item

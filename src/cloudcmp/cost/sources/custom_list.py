@@ -1,4 +1,4 @@
-"""A price list of the user's own, as CSV or JSON (docs/reference/price-files.md): so private clouds have prices too."""
+"""A price list of the user's own, as CSV or JSON (docs/reference/price-files.md), for example for private clouds."""
 
 import difflib
 import io
@@ -23,21 +23,21 @@ Word = TypeVar("Word", bound=StrEnum)
 
 
 def read(file: BinaryIO) -> Iterator[PriceEntry]:
-    """What a list of the user's own tells; raises Unreadable for what is none, and for a column that is not known."""
+    """Yields the entries of a list; raises Unreadable if it is none, or has an unknown column."""
     rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
     start = rest.peek(1)[:1]
     rows = _json_rows(rest) if start in {b"{", b"["} else fields.records_of(fields.lines_of(rest), NEEDED)
     for number, row in enumerate(rows, 1):
-        _known(row)
-        if _or(row, "as_of", None) is not None:
+        _check_columns(row)
+        if _value_or(row, "as_of", None) is not None:
             try:
                 yield fields.day_of(row["as_of"])
-            except fields.Odd as odd:
-                raise fields.Unreadable(f"price {number}: as_of {odd}") from None
+            except fields.InvalidValue as error:
+                raise fields.Unreadable(f"price {number}: as_of {error}") from None
         entry = _price_of(row, number)
         yield entry
         if isinstance(entry, PriceRow):
-            yield from _sold(row, entry)
+            yield from _type_facts(row, entry)
 
 
 def _json_rows(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
@@ -50,7 +50,7 @@ def _json_rows(file: BinaryIO) -> Iterator[Mapping[str, Any]]:
         yield {"as_of": document.get("as_of"), **fields.mapping(row, f"price {number}")}
 
 
-def _known(row: Mapping[str, Any]) -> None:
+def _check_columns(row: Mapping[str, Any]) -> None:
     for key in row:
         if key not in COLUMNS:
             near = difflib.get_close_matches(key, COLUMNS, n=1)
@@ -59,42 +59,42 @@ def _known(row: Mapping[str, Any]) -> None:
 
 
 def _price_of(row: Mapping[str, Any], number: int) -> PriceEntry:
-    """The price of a row, or why it tells none."""
+    """Returns the price of a row, or why it has none."""
     provider = row.get("provider")
     if not isinstance(provider, str) or not provider.strip():
         raise fields.Unreadable(f"price {number} names no provider")
     item: Item | None = None
     try:
-        item = _word(Item, _or(row, "item", "instance"), "item")
-        upfront = fields.quantity_of(_or(row, "upfront", "0"))
+        item = _member(Item, _value_or(row, "item", "instance"), "item")
+        upfront = fields.quantity_of(_value_or(row, "upfront", "0"))
         amount = row.get("amount")
         return PriceRow(
             provider=one_line(provider),
             region=_text(row, "region"),
             item=item,
             name=fields.text_of(row, "name"),
-            amount=Decimal(0) if upfront and _nothing(amount) else fields.amount_of(amount),
+            amount=Decimal(0) if upfront and _is_zero(amount) else fields.amount_of(amount),
             currency=fields.currency_of(row.get("currency")),
-            unit=_word(Unit, row.get("unit"), "unit"),
-            system=_one_of(SYSTEMS, _or(row, "system", "linux" if item is Item.INSTANCE else ""), "system"),
-            purchase=_word(Purchase, _or(row, "purchase", "on-demand"), "purchase"),
-            tenancy=_one_of(TENANCIES, _or(row, "tenancy", "shared"), "tenancy"),
-            term_months=_months(_or(row, "term_months", "0")),
+            unit=_member(Unit, row.get("unit"), "unit"),
+            system=_one_of(SYSTEMS, _value_or(row, "system", "linux" if item is Item.INSTANCE else ""), "system"),
+            purchase=_member(Purchase, _value_or(row, "purchase", "on-demand"), "purchase"),
+            tenancy=_one_of(TENANCIES, _value_or(row, "tenancy", "shared"), "tenancy"),
+            term_months=_months(_value_or(row, "term_months", "0")),
             upfront=upfront,
-            tier_from=fields.quantity_of(_or(row, "tier_from", "0")),
-            tier_until=None if (end := _or(row, "tier_until", None)) is None else fields.quantity_of(end),
+            tier_from=fields.quantity_of(_value_or(row, "tier_from", "0")),
+            tier_until=None if (end := _value_or(row, "tier_until", None)) is None else fields.quantity_of(end),
             to=_text(row, "to"),
-            least=fields.quantity_of(_or(row, "least", "0")),
+            least=fields.quantity_of(_value_or(row, "least", "0")),
             sku=_text(row, "sku"),
-            starts=None if (day := _or(row, "starts", None)) is None else fields.day_of(day),
+            starts=None if (day := _value_or(row, "starts", None)) is None else fields.day_of(day),
             plan=_text(row, "plan"),
         )
-    except fields.Odd as odd:
-        return fields.doubt(one_line(provider), row.get("region"), row.get("sku"), row.get("name"), odd, item)
+    except fields.InvalidValue as error:
+        return fields.doubt(one_line(provider), row.get("region"), row.get("sku"), row.get("name"), error, item)
 
 
-def _or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
-    """What a row says, the usual where it says nothing; 0, false and [] say something."""
+def _value_or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
+    """Returns a row's value, or the default if it is missing or empty; 0, false and [] are values."""
     value = row.get(key)
     return usual if value is None or value == "" else value
 
@@ -102,43 +102,43 @@ def _or(row: Mapping[str, Any], key: str, usual: str | None) -> Any:
 def _months(value: object) -> int:
     months = fields.quantity_of(value)
     if months != int(months):
-        raise fields.Odd(f"term_months {one_line(value)!r} is no whole number")
+        raise fields.InvalidValue(f"term_months {one_line(value)!r} is no whole number")
     return int(months)
 
 
-def _nothing(amount: object) -> bool:
+def _is_zero(amount: object) -> bool:
     try:
         return fields.number_of(amount) == 0
-    except fields.Odd:
+    except fields.InvalidValue:
         return False
 
 
-def _word(kind: type[Word], value: object, what: str) -> Word:
+def _member(kind: type[Word], value: object, what: str) -> Word:
     try:
         return kind(value.strip() if isinstance(value, str) else "")
     except ValueError:
-        raise fields.Odd(f"{what} {one_line(value)!r} is not one of {', '.join(kind)}") from None
+        raise fields.InvalidValue(f"{what} {one_line(value)!r} is not one of {', '.join(kind)}") from None
 
 
 def _one_of(known: tuple[str, ...], value: object, what: str) -> str:
     text = value.strip() if isinstance(value, str) else None
     if text == "" or text in known:
         return text
-    raise fields.Odd(f"{what} {one_line(value)!r} is not one of {', '.join(known)}")
+    raise fields.InvalidValue(f"{what} {one_line(value)!r} is not one of {', '.join(known)}")
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:
     value = row.get(key)
     if value is None or isinstance(value, str):
         return one_line(value or "")
-    raise fields.Odd(f"{key} is {one_line(value)}, which is no text")
+    raise fields.InvalidValue(f"{key} is {one_line(value)}, which is no text")
 
 
-def _sold(row: Mapping[str, Any], price: PriceRow) -> Iterator[TypeFacts]:
+def _type_facts(row: Mapping[str, Any], price: PriceRow) -> Iterator[TypeFacts]:
     if price.item is not Item.INSTANCE or not (row.get("vcpus") or row.get("memory_gib") or row.get("category")):
         return
     try:
         vcpus, memory = (float(fields.number_of(row[key])) if row.get(key) else None for key in ("vcpus", "memory_gib"))
-    except fields.Odd:
+    except fields.InvalidValue:
         return
     yield TypeFacts(price.provider, price.region, price.name, vcpus, memory, _text(row, "category") or None)

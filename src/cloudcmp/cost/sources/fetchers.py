@@ -1,4 +1,4 @@
-"""From where each provider's list is fetched, and which files make it up."""
+"""Fetches each provider's price list: its addresses and files."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode, urljoin
 from cloudcmp.catalog import hint
 from cloudcmp.cost.sources import azure, gcp
 from cloudcmp.cost.sources.fields import Unreadable, json_of, mapping, sequence
-from cloudcmp.cost.sources.web import LIST_BYTES, Web, checked, same_place
+from cloudcmp.cost.sources.web import LIST_BYTES, Web, check_url, same_origin
 from cloudcmp.errors import NoCredentials, UserMistake
 from cloudcmp.model.untrusted_text import one_line
 
@@ -26,8 +26,8 @@ _SERVICES = ("Virtual Machines", "Storage", "Bandwidth", "Virtual Network")
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """A list that lies in files: its kind, from where, and of which region, empty where of all."""
+class FetchedList:
+    """A list in files: its kind, its source, and its region, empty for all."""
 
     kind: str
     source: str
@@ -36,14 +36,14 @@ class Fetched:
 
 
 def address_of(kind: str) -> str:
-    """Where a provider's lists are: CLOUDCMP_PRICES_AWS (or _AZURE, _GCP) names a mirror."""
-    return checked(os.environ.get(f"CLOUDCMP_PRICES_{kind.upper()}") or ADDRESSES[kind]).rstrip("/")
+    """Returns the address of a provider's lists; CLOUDCMP_PRICES_AWS (or _AZURE, _GCP) names a mirror."""
+    return check_url(os.environ.get(f"CLOUDCMP_PRICES_{kind.upper()}") or ADDRESSES[kind]).rstrip("/")
 
 
-def fetch(kind: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[Fetched]:
-    """Fetch a provider's lists into a folder, one after the other; the files may go once the next is asked for.
+def fetch(kind: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[FetchedList]:
+    """Fetches a provider's lists into a folder, one by one; deletes the files of each when the next is requested.
 
-    Raises UserMistake for an unknown region or none where one is needed, and what `Web.get` raises.
+    Raises UserMistake if a region is unknown or missing, and what `Web.get` raises.
     """
     for one in _FETCHERS[kind](address_of(kind), regions, web, folder):
         yield one
@@ -51,8 +51,8 @@ def fetch(kind: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator
             file.unlink(missing_ok=True)
 
 
-def _aws(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[Fetched]:
-    _needed("aws", regions, "a region's list has hundreds of megabytes")
+def _aws(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[FetchedList]:
+    _require_regions("aws", regions, "a region's list has hundreds of megabytes")
     for offer in _OFFERS:
         known = mapping(_json(base, f"/offers/v1.0/aws/{offer}/current/region_index.json", web, folder, "aws").get(
             "regions"), "its regions")  # fmt: skip
@@ -73,20 +73,20 @@ def _aws(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[
             yield _offer(base, "AWSComputeSavingsPlan", str(one["regionCode"]), one.get("versionUrl"), web, folder)
 
 
-def _offer(base: str, offer: str, region: str, path: object, web: Web, folder: Path) -> Fetched:
-    """One file of Amazon's; the CSV form of an address that names the JSON form."""
+def _offer(base: str, offer: str, region: str, path: object, web: Web, folder: Path) -> FetchedList:
+    """Fetches one of Amazon's files, in CSV form if the address names the JSON form."""
     if not isinstance(path, str) or not path.startswith("/") or not path.endswith("/index.json"):
         raise Unreadable(f"the address of {offer} in {region} is {one_line(path)!r}")
     url = urljoin(base, path.removesuffix(".json") + ".csv")
-    if not same_place(url, base):
+    if not same_origin(url, base):
         raise Unreadable(f"the address of {offer} in {region} leads elsewhere")
     file = folder / "offer.csv"
     web.get(url, file, what=f"aws/{region} {offer}", most_bytes=LIST_BYTES)
-    return Fetched("aws", one_line(url.partition("//")[2]), (file,), region)
+    return FetchedList("aws", one_line(url.partition("//")[2]), (file,), region)
 
 
-def _azure(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[Fetched]:
-    _needed("azure", regions, "all of them together have hundreds of thousands of prices")
+def _azure(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[FetchedList]:
+    _require_regions("azure", regions, "all of them together have hundreds of thousands of prices")
     for region in regions:
         if not region.isalnum():
             raise UserMistake.at(f"azure/{region}", "is no name of a region", "write e.g. --region westeurope")
@@ -97,15 +97,15 @@ def _azure(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterato
         def next_(file: Path) -> str:
             with file.open("rb") as opened:
                 link = azure.next_of(opened)
-            if link and not same_place(link, base):
+            if link and not same_origin(link, base):
                 raise Unreadable("its NextPageLink leads elsewhere")
             return link
 
         files = _pages(first, next_, web, folder, f"azure/{region}", {})
-        yield Fetched("azure", f"{azure.SOURCE}, {region}", files, region)
+        yield FetchedList("azure", f"{azure.SOURCE}, {region}", files, region)
 
 
-def _gcp(base: str, _: Sequence[str], web: Web, folder: Path) -> Iterator[Fetched]:
+def _gcp(base: str, _: Sequence[str], web: Web, folder: Path) -> Iterator[FetchedList]:
     key = os.environ.get(KEY)
     if not key:
         raise NoCredentials.at("gcp", "Google's catalogue needs an API key", f"make one for Cloud Billing, set {KEY}")
@@ -117,13 +117,13 @@ def _gcp(base: str, _: Sequence[str], web: Web, folder: Path) -> Iterator[Fetche
         return f"{address}&pageToken={quote(token, safe='')}" if token else ""
 
     files = _pages(address, next_, web, folder, "gcp", {"X-Goog-Api-Key": key})
-    yield Fetched("gcp", gcp.SOURCE, files)
+    yield FetchedList("gcp", gcp.SOURCE, files)
 
 
 def _pages(
     first: str, next_: Callable[[Path], str], web: Web, folder: Path, what: str, headers: dict[str, str]
 ) -> tuple[Path, ...]:
-    """All pages, in their order; raises Unreadable where they go round in a circle, or have no end."""
+    """Fetches all pages in order; raises Unreadable if they are circular or too many."""
     files: list[Path] = []
     seen: set[str] = set()
     url = first
@@ -147,12 +147,12 @@ def _json(base: str, path: str, web: Web, folder: Path, what: str) -> Any:
         return mapping(json_of(opened), path)
 
 
-def _needed(kind: str, regions: Sequence[str], why: str) -> None:
+def _require_regions(kind: str, regions: Sequence[str], why: str) -> None:
     if not regions:
         raise UserMistake.at(f"cloudcmp fetch {kind}", f"no region is named: {why}", "add --region, e.g. eu-central-1")
 
 
-_FETCHERS: dict[str, Callable[[str, Sequence[str], Web, Path], Iterator[Fetched]]] = {
+_FETCHERS: dict[str, Callable[[str, Sequence[str], Web, Path], Iterator[FetchedList]]] = {
     "aws": _aws,
     "azure": _azure,
     "gcp": _gcp,

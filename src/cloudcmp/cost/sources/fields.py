@@ -1,4 +1,4 @@
-"""What every reader of price lists shares: strict JSON, amounts of money, dates, and what is refused in one line."""
+"""What all readers of price lists share: strict JSON, amounts, dates, and one-line reasons for refusals."""
 
 import csv
 import json
@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from cloudcmp.model.price import Doubt, Item, Purchase
 from cloudcmp.model.untrusted_text import one_line
 
+T = TypeVar("T")
 MOST = Decimal(10) ** 9
-"""No amount of a list is more: what is, is taken for an accident."""
+"""A higher amount is taken for an error."""
 LEAST = Decimal(10) ** -12
 JSON_BYTES = 2**30
 LINE_BYTES = 2**17
@@ -23,75 +24,85 @@ _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
 class Unreadable(Exception):
-    """A list that cannot be read as what it is said to be: none of it is taken."""
+    """A list cannot be read as its supposed kind: none of it is used."""
 
     def __init__(self, what: str) -> None:
         self.what = what
         super().__init__(what)
 
 
-class Odd(ValueError):
-    """A value that tells no price; its text is the reason."""
+class InvalidValue(ValueError):
+    """A value is no price; the text is the reason."""
 
 
 def amount_of(value: object) -> Decimal:
-    """The amount that a value tells, a number or its text, more than zero; raises Odd with the reason."""
+    """Returns a positive amount from a number or its text; raises InvalidValue with the reason."""
     amount = number_of(value)
     if amount == 0:
-        raise Odd("a price of zero is unknown, not free")
+        raise InvalidValue("a price of zero is unknown, not free")
     if amount < 0:
-        raise Odd(f"a price of {_brief(value)} is below zero")
+        raise InvalidValue(f"a price of {_brief(value)} is below zero")
     if not LEAST <= amount <= MOST:
-        raise Odd(f"a price of {_brief(value)} is out of all reason")
+        raise InvalidValue(f"a price of {_brief(value)} is implausible")
     return amount
 
 
 def number_of(value: object) -> Decimal:
-    """A finite decimal number, or its text without units or separators; raises Odd for anything else."""
+    """Returns a finite decimal number, from a number or text without units and separators; raises InvalidValue."""
     if isinstance(value, Decimal | int) and not isinstance(value, bool):
         text = str(value)
     elif isinstance(value, str):
         text = value.strip()
     else:
-        raise Odd(f"{_brief(value)} is no number")
+        raise InvalidValue(f"{_brief(value)} is no number")
     if not _NUMBER.fullmatch(text):
-        raise Odd(f"{_brief(value)} is no number")
+        raise InvalidValue(f"{_brief(value)} is no number")
     return Decimal(text)
 
 
+def unit_of(units: Mapping[str, T], text: object, item: Item) -> T:
+    """Returns the entry of a unit's text; raises InvalidValue if the item is not billed in such a unit."""
+    unit = units.get(one_line(text or ""))
+    if unit is None:
+        raise InvalidValue(f"its unit {one_line(text)!r} is not one that {item} is billed by")
+    return unit
+
+
 def quantity_of(value: object) -> Decimal:
-    """A number that is not below zero, such as where a tier begins; raises Odd."""
+    """Returns a non-negative number, such as the beginning of a tier; raises InvalidValue."""
     number = number_of(value)
     if number < 0 or number > Decimal(10) ** 18:
-        raise Odd(f"{_brief(value)} is no quantity")
+        raise InvalidValue(f"{_brief(value)} is no quantity")
     return number
 
 
 def currency_of(value: object) -> str:
-    """A currency's three letters; raises Odd."""
+    """Returns a currency's three letters; raises InvalidValue."""
     if not isinstance(value, str) or not _CURRENCY.fullmatch(value):
-        raise Odd(f"{_brief(value)} is no currency")
+        raise InvalidValue(f"{_brief(value)} is no currency")
     return value
 
 
 def day_of(value: object) -> date:
-    """The day of a date or a time (ISO 8601); raises Odd."""
-    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    """Returns the day of a date or a time (ISO 8601); raises InvalidValue."""
+    match = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
     try:
-        return date.fromisoformat(found[1]) if found else _no_day(value)
+        return date.fromisoformat(match[1]) if match else _no_day(value)
     except ValueError:
         _no_day(value)
 
 
 def _no_day(value: object) -> NoReturn:
-    raise Odd(f"{_brief(value)} is no date")
+    raise InvalidValue(f"{_brief(value)} is no date")
 
 
 def text_of(thing: Mapping[str, Any], key: str) -> str:
-    """The text under a key; raises Odd where it is missing, empty or no text."""
+    """Returns the text of a key; raises InvalidValue if it is missing, empty or no text."""
     value = thing.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise Odd(f"{key} is missing" if value in (None, "") else f"{key} is {_brief(value)}, which is no text")
+        raise InvalidValue(
+            f"{key} is missing" if value in (None, "") else f"{key} is {_brief(value)}, which is no text"
+        )
     return one_line(value)
 
 
@@ -99,11 +110,8 @@ def _brief(value: object) -> str:
     return repr(one_line(value)[:40]) if isinstance(value, str) else one_line(value)[:40]
 
 
-# -- documents
-
-
 def json_of(file: BinaryIO) -> Any:
-    """A JSON document, numbers as Decimal; raises Unreadable for what is none, and for a key that comes twice."""
+    """Parses a JSON document, with numbers as Decimal; raises Unreadable, also for duplicate keys."""
     content = file.read(JSON_BYTES + 1)
     if len(content) > JSON_BYTES:
         raise Unreadable(f"the document has more than {JSON_BYTES} bytes")
@@ -114,7 +122,7 @@ def json_of(file: BinaryIO) -> Any:
         raise Unreadable("it is empty")
     try:
         return json.loads(text, parse_float=_decimal, parse_int=_decimal, parse_constant=_no_constant,
-                          object_pairs_hook=_once)  # fmt: skip
+                          object_pairs_hook=_unique_keys)  # fmt: skip
     except RecursionError:
         raise Unreadable("it is nested too deeply") from None
     except ValueError as error:
@@ -129,13 +137,13 @@ def _no_constant(text: str) -> NoReturn:
     raise Unreadable(f"it holds {text}, which is no number")
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
         names = [key for key, _ in pairs]
         twice = next(key for key in names if names.count(key) > 1)
         raise Unreadable(f"the key {one_line(twice)!r} comes twice in one object")
-    return found
+    return values
 
 
 def _decoded(content: bytes) -> str:
@@ -146,7 +154,7 @@ def _decoded(content: bytes) -> str:
 
 
 def lines_of(file: BinaryIO) -> Iterator[str]:
-    """The lines of a text file as they are, the last one ended as well; raises Unreadable."""
+    """Yields the lines of a text file unchanged, also a last one without a line end; raises Unreadable."""
     coding, number = "utf-8-sig", 0
     while line := file.readline(LINE_BYTES):
         number += 1
@@ -162,7 +170,7 @@ def lines_of(file: BinaryIO) -> Iterator[str]:
 
 
 def records_of(lines: Iterator[str], needed: Iterable[str], *, separator: str = ",") -> Iterator[dict[str, str]]:
-    """The rows of a CSV table by its head; raises Unreadable for a head without what is needed, and uneven rows."""
+    """Yields the rows of a CSV table by column; raises Unreadable if a column is missing or rows are uneven."""
     rows = csv.reader(lines, strict=True, delimiter=separator)
     head: list[str] | None = None
     try:
@@ -192,24 +200,21 @@ def _head(row: list[str], needed: Iterable[str]) -> list[str]:
 
 
 def mapping(value: object, what: str) -> Mapping[str, Any]:
-    """A JSON object; raises Unreadable for anything else."""
+    """Returns a JSON object; raises Unreadable for anything else."""
     if not isinstance(value, Mapping):
         raise Unreadable(f"{what} is no object")
     return value
 
 
 def sequence(value: object, what: str) -> list[Any]:
-    """A JSON array; raises Unreadable for anything else."""
+    """Returns a JSON array; raises Unreadable for anything else."""
     if not isinstance(value, list):
         raise Unreadable(f"{what} is no array")
     return value
 
 
-# -- lists
-
-
 def doubt(provider: str, region: object, sku: object, name: object, why: object, item: Item | None = None,
           system: str = "", purchase: Purchase | None = None, tenancy: str = "") -> Doubt:  # fmt: skip
-    """A line that tells no price; what it names may be anything."""
+    """Returns a line without a valid price; its values may be anything."""
     region, sku, name = (one_line(one) if isinstance(one, str) else "" for one in (region, sku, name))
     return Doubt(provider, region, sku, name, one_line(why), item, system, purchase, tenancy)

@@ -1,10 +1,10 @@
 """Google's Cloud Billing Catalog: the SKUs of Compute Engine, page by page.
 
-https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list. A machine has no price of its own there: its
-family prices processors and memory, and `cloudcmp.cost.lookup` adds them up. Which family a SKU is of stands in its
-description alone. Read are processors and memory of families that a study can rent, on demand, spot and committed,
-disks that are billed by their size, snapshots and addresses; left out are sole tenancy, reservations, accelerators,
-licences, and traffic, whose tiers and destinations the descriptions do not tell apart.
+https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list. Processors and memory of a family have
+prices, machines have none: `cloudcmp.cost.lookup` adds them up. Only the description names the family of a SKU. Read
+are processors and memory on demand, spot and committed, disks that are billed by size, snapshots and addresses. Left
+out are sole tenancy, reservations, accelerators, licences, and traffic, as the descriptions do not distinguish its
+tiers.
 """
 
 import re
@@ -20,8 +20,8 @@ PROVIDER = "gcp"
 SOURCE = "cloudbilling.googleapis.com"
 COMPUTE_ENGINE = "6F81-5844-456A"
 
-_BOUGHT = {"OnDemand": (Purchase.ON_DEMAND, 0), "Preemptible": (Purchase.SPOT, 0), "Commit1Yr": (Purchase.RESERVED, 12),
-           "Commit3Yr": (Purchase.RESERVED, 36)}  # fmt: skip
+_PURCHASES = {"OnDemand": (Purchase.ON_DEMAND, 0), "Preemptible": (Purchase.SPOT, 0),
+              "Commit1Yr": (Purchase.RESERVED, 12), "Commit3Yr": (Purchase.RESERVED, 36)}  # fmt: skip
 # "Spot Preemptible N2 Custom Extended Instance Ram running in Belgium", "N1 Predefined Instance Core running in ..."
 _PART = re.compile(
     r"(?:Spot Preemptible )?(?P<family>[A-Z]\d[A-Z]?) (?:(?:AMD|Arm|Predefined) )?(?P<custom>Custom )?"
@@ -30,7 +30,7 @@ _PART = re.compile(
 _COMMITMENT = re.compile(
     r"Commitment v1: (?P<family>[A-Z]\d[A-Z]?) (?:(?:AMD|Arm) )?(?P<part>Cpu|Core|Ram) in .+ for . Years?"
 )
-# Families whose descriptions have words in place of a letter.
+# Families with words instead of a letter in their descriptions.
 _WORDS = (
     (re.compile(r"^(Spot Preemptible )?Compute optimized (Core|Ram) running in "), r"\1C2 Instance \2 running in "),
     (re.compile(r"^(Spot Preemptible )?Custom (Extended )?Instance (Core|Ram) running in "),
@@ -55,7 +55,7 @@ _UNITS = {
 
 
 def next_of(file: BinaryIO) -> str:
-    """The token of the next page, empty on the last one; raises Unreadable."""
+    """Returns the token of the next page, empty on the last one; raises Unreadable."""
     token = _page(file).get("nextPageToken")
     if token is not None and not isinstance(token, str):
         raise fields.Unreadable("its nextPageToken is no text")
@@ -63,9 +63,9 @@ def next_of(file: BinaryIO) -> str:
 
 
 def read(file: BinaryIO) -> Iterator[PriceEntry]:
-    """What a page tells; raises Unreadable for what is none."""
+    """Yields the entries of a page; raises Unreadable if it is none."""
     for number, sku in enumerate(fields.sequence(_page(file)["skus"], "skus"), 1):
-        yield from _parsed(fields.mapping(sku, f"SKU {number}"))
+        yield from _entries(fields.mapping(sku, f"SKU {number}"))
 
 
 def _page(file: BinaryIO) -> Mapping[str, Any]:
@@ -75,15 +75,15 @@ def _page(file: BinaryIO) -> Mapping[str, Any]:
     return page
 
 
-def _parsed(sku: Mapping[str, Any]) -> Iterator[PriceEntry]:
+def _entries(sku: Mapping[str, Any]) -> Iterator[PriceEntry]:
     description = one_line(sku.get("description") or "")
-    item, name = _what(description)
+    item, name = _item_and_name(description)
     if item is None:
         return
     id, category = one_line(sku.get("skuId") or ""), sku.get("category")
     usage = category.get("usageType") if isinstance(category, Mapping) else None
     regions = sku.get("serviceRegions")
-    bought = _BOUGHT.get(usage) if isinstance(usage, str) else None
+    bought = _PURCHASES.get(usage) if isinstance(usage, str) else None
     if bought is None:
         yield fields.doubt(PROVIDER, "", id, name, f"its usage type {one_line(usage)!r} is not known", item)
         return
@@ -93,7 +93,7 @@ def _parsed(sku: Mapping[str, Any]) -> Iterator[PriceEntry]:
         return
     for region in dict.fromkeys(map(one_line, regions)):
         region = "" if region == "global" else region  # noqa: PLW2901
-        if _said(description) not in {None, bought}:
+        if _purchase_in(description) not in {None, bought}:
             why = f"its usage type {one_line(usage)!r} is not what {description!r} says"
             yield fields.doubt(PROVIDER, region, id, name, why, item)
             continue
@@ -102,25 +102,25 @@ def _parsed(sku: Mapping[str, Any]) -> Iterator[PriceEntry]:
             plan = "commitment" if months else ""
             yield PriceRow(PROVIDER, region, item, name, *rate[:3], "", purchase, term_months=months,
                            sku=fields.text_of(sku, "skuId"), starts=rate[3], plan=plan)  # fmt: skip
-        except fields.Odd as odd:
-            yield fields.doubt(PROVIDER, region, id, name, odd, item, "", purchase)
+        except fields.InvalidValue as error:
+            yield fields.doubt(PROVIDER, region, id, name, error, item, "", purchase)
 
 
-def _said(description: str) -> tuple[Purchase, int] | None:
-    """How a part of a machine is bought by its description, None for anything else."""
-    if found := re.search(r"^Commitment v1: .+ for (\d) Years?$", description):
-        return Purchase.RESERVED, 12 * int(found[1])
+def _purchase_in(description: str) -> tuple[Purchase, int] | None:
+    """Returns how a description says that a part of a machine is bought, None for anything else."""
+    if match := re.search(r"^Commitment v1: .+ for (\d) Years?$", description):
+        return Purchase.RESERVED, 12 * int(match[1])
     if " running in " not in description:
         return None
     return (Purchase.SPOT if description.startswith("Spot Preemptible ") else Purchase.ON_DEMAND), 0
 
 
-def _what(description: str) -> tuple[Item | None, str]:
-    """What a description is of; None for what no study rents."""
+def _item_and_name(description: str) -> tuple[Item | None, str]:
+    """Returns what a description is for; None if a study cannot rent it."""
     for pattern, words in _WORDS:
         description = pattern.sub(words, description)
-    if found := _PART.fullmatch(description) or _COMMITMENT.fullmatch(description):
-        parts = found.groupdict()
+    if match := _PART.fullmatch(description) or _COMMITMENT.fullmatch(description):
+        parts = match.groupdict()
         kinds = [kind for kind in ("custom", "extended") if parts.get(kind)]
         return (Item.MEMORY if parts["part"] == "Ram" else Item.VCPU), " ".join([parts["family"].lower(), *kinds])
     for pattern, name in _DISKS:
@@ -132,32 +132,32 @@ def _what(description: str) -> tuple[Item | None, str]:
 
 
 def _rate(sku: Mapping[str, Any], item: Item) -> tuple[Decimal, str, Unit, Any]:
-    """Amount, currency, unit and first day of the one price that a SKU has."""
+    """Returns amount, currency, unit and first day of a SKU's only price."""
     prices = sku.get("pricingInfo")
     if not isinstance(prices, list) or len(prices) != 1 or not isinstance(prices[0], Mapping):
-        raise fields.Odd("it has no price, or more than one")
+        raise fields.InvalidValue("it has no price, or more than one")
     info = prices[0]
     expression = info.get("pricingExpression")
     rates = expression.get("tieredRates") if isinstance(expression, Mapping) else None
     if not isinstance(expression, Mapping) or not isinstance(rates, list) or not rates:
-        raise fields.Odd("it has no rates")
-    unit = _UNITS[item].get(one_line(expression.get("usageUnit") or ""))
-    if unit is None:
-        raise fields.Odd(f"its unit {one_line(expression.get('usageUnit'))!r} is not one that {item} is billed by")
+        raise fields.InvalidValue("it has no rates")
+    unit = fields.unit_of(_UNITS[item], expression.get("usageUnit"), item)
     amounts = [_money(rate) for rate in rates]
     if len(amounts) == 1 and amounts[0][0] > 0:
-        raise fields.Odd(f"its price holds from {amounts[0][0]} on only")
-    # What an account has free in a month is not counted on: the first price that is one holds from the beginning.
+        raise fields.InvalidValue(f"its price holds from {amounts[0][0]} on only")
+    # The free allowance may be used up: the first positive price counts from the beginning.
     known = [(amount, currency) for _, amount, currency in amounts if amount != 0]
     if len(known) != 1 or (len(amounts) > 1 and item not in {Item.ADDRESS, Item.SNAPSHOT, Item.VOLUME}):
-        raise fields.Odd("a price of zero is unknown, not free" if not known else f"it has {len(amounts)} rates")
+        raise fields.InvalidValue(
+            "a price of zero is unknown, not free" if not known else f"it has {len(amounts)} rates"
+        )
     return fields.amount_of(known[0][0]), known[0][1], unit, fields.day_of(info.get("effectiveTime"))
 
 
 def _money(rate: object) -> tuple[Decimal, Decimal, str]:
-    """From where a rate holds, its amount (units and billionths) and its currency."""
+    """Returns where a rate begins, its amount (units and billionths) and its currency."""
     if not isinstance(rate, Mapping) or not isinstance(rate.get("unitPrice"), Mapping):
-        raise fields.Odd("a rate has no price")
+        raise fields.InvalidValue("a rate has no price")
     price = rate["unitPrice"]
     units, nanos = fields.number_of(price.get("units", "0")), fields.number_of(price.get("nanos", Decimal(0)))
     if (
@@ -167,10 +167,10 @@ def _money(rate: object) -> tuple[Decimal, Decimal, str]:
         or abs(units) > fields.MOST
         or units * nanos < 0
     ):
-        raise fields.Odd(f"{one_line(units)} units and {one_line(nanos)} billionths are no amount")
+        raise fields.InvalidValue(f"{one_line(units)} units and {one_line(nanos)} billionths are no amount")
     amount = units + nanos / 10**9
     if amount < 0:
-        raise fields.Odd(f"a price of {amount} is below zero")
+        raise fields.InvalidValue(f"a price of {amount} is below zero")
     return (
         fields.quantity_of(rate.get("startUsageAmount", Decimal(0))),
         amount,

@@ -1,4 +1,4 @@
-"""The table of readers: which one reads what, and whether its answers come in pages."""
+"""The table of readers: which one reads which kind of list, and whether a list has pages."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from cloudcmp.model.price import How, PriceEntry
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How a kind of list is read, file by file; `next_of` tells where a page's next one is, empty at the end.
+    """How a kind of list is read, file by file.
 
-    `how` is what a file of the kind is when a user names one. `provider` is empty where the rows have several. `whole`
-    puts right what only all pages together tell.
+    `next_of` returns where a page's next one is, empty at the end. `how` applies if a user names a file. `provider` is
+    empty if the rows have several. `combine` corrects what only all pages together show.
     """
 
     source: str
@@ -22,12 +22,12 @@ class Reader:
     provider: str = ""
     how: How = How.RECORDED
     next_of: Callable[[BinaryIO], str] | None = None
-    whole: Callable[[Iterable[PriceEntry]], Iterator[PriceEntry]] | None = None
+    combine: Callable[[Iterable[PriceEntry]], Iterator[PriceEntry]] | None = None
 
 
 READERS: dict[str, Reader] = {
     "aws": Reader(aws.SOURCE, aws.read, "aws"),
-    "azure": Reader(azure.SOURCE, azure.read, "azure", next_of=azure.next_of, whole=azure.tiered),
+    "azure": Reader(azure.SOURCE, azure.read, "azure", next_of=azure.next_of, combine=azure.with_tier_ends),
     "gcp": Reader(gcp.SOURCE, gcp.read, "gcp", next_of=gcp.next_of),
     "sparecores": Reader("sparecores.com", sparecores.read, how=How.BUNDLED),
     "libcloud": Reader("apache-libcloud", libcloud.read, how=How.BUNDLED),
@@ -35,14 +35,14 @@ READERS: dict[str, Reader] = {
 }
 
 
-def told_by(kind: str, files: Sequence[BinaryIO]) -> Iterator[PriceEntry]:
-    """What the files of a list tell, in their order; raises Unreadable where the last of its pages is missing."""
+def entries_of(kind: str, files: Sequence[BinaryIO]) -> Iterator[PriceEntry]:
+    """Yields the entries of a list's files in order; raises Unreadable if its last page is missing."""
     reader = READERS[kind]
-    entries = _paged(reader, files)
-    yield from reader.whole(entries) if reader.whole else entries
+    entries = _entries_of_pages(reader, files)
+    yield from reader.combine(entries) if reader.combine else entries
 
 
-def _paged(reader: Reader, files: Sequence[BinaryIO]) -> Iterator[PriceEntry]:
+def _entries_of_pages(reader: Reader, files: Sequence[BinaryIO]) -> Iterator[PriceEntry]:
     for at, file in enumerate(files):
         if reader.next_of is not None:
             more = bool(reader.next_of(file))

@@ -1,8 +1,8 @@
-"""What Spare Cores collects of several clouds (https://sparecores.com, CC BY-SA 4.0): its SQLite file, or CSV of it.
+"""Prices of several clouds that Spare Cores collects (https://sparecores.com, CC BY-SA 4.0), as SQLite or CSV.
 
-Of the SQLite file (package `sparecores-data`) the tables `server` and `server_price` are read; as CSV a table of
-servers, which has no prices, or one of servers with a price in a region (`price_region`, `usd_per_hour`). Others
-collected these prices before, so that they are shown, and nothing is rented at them.
+Of the SQLite file (package `sparecores-data`) the tables `server` and `server_price` are read; a CSV table has servers
+without prices, or servers with a price in a region (`price_region`, `usd_per_hour`). The prices are second-hand: they
+are shown, but nothing is rented at them.
 """
 
 import io
@@ -17,7 +17,7 @@ from cloudcmp.cost.sources import fields
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.model.untrusted_text import one_line
 
-_BOUGHT = {"ONDEMAND": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
+_PURCHASES = {"ONDEMAND": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
 _GUESTS = {"windows": ("windows",), "rhel": ("rhel", "red hat"), "suse": ("suse", "sles"),
            "linux": ("linux", "ubuntu", "debian")}  # fmt: skip
 _UNITS = {"HOUR": Unit.HOUR, "MONTH": Unit.MONTH}
@@ -30,7 +30,7 @@ _PRICES = """SELECT p.vendor_id, coalesce(r.api_reference, p.region_id), coalesc
 
 
 def read(file: BinaryIO) -> Iterator[PriceEntry]:
-    """What such a file tells; raises Unreadable for another one."""
+    """Yields the entries of such a file; raises Unreadable if it is another one."""
     rest = file if isinstance(file, io.BufferedReader) else io.BufferedReader(io.BytesIO(file.read()))
     if rest.peek(16)[:16] == _SQLITE:
         yield from _database(Path(str(rest.name)))
@@ -40,29 +40,29 @@ def read(file: BinaryIO) -> Iterator[PriceEntry]:
 
 
 def _server(row: Mapping[str, str]) -> Iterator[PriceEntry]:
-    """A row of a CSV table: a server, and its price where there is one."""
+    """Yields a server of a CSV row, and its price if it has one."""
     provider = one_line(row.get("vendor") or row.get("vendor_id") or "")
     name = one_line(row.get("instance_type") or row.get("api_reference") or "")
     if not provider or not name:
         raise fields.Unreadable("its head has no vendor or no instance type")
     region = one_line(row.get("price_region") or "")
-    yield from _sold(provider, region, name, row["vcpus"], row.get("memory_mib") or row.get("memory_amount"),
+    yield from _type_facts(provider, region, name, row["vcpus"], row.get("memory_mib") or row.get("memory_amount"),
                      row.get("arch") or row.get("cpu_architecture"))  # fmt: skip
     if region:
         try:
             amount = fields.amount_of(row.get("usd_per_hour"))
             yield PriceRow(provider, region, Item.INSTANCE, name, amount, "USD", Unit.HOUR, "linux")
-        except fields.Odd as odd:
-            yield fields.doubt(provider, region, "", name, odd, Item.INSTANCE, "linux", Purchase.ON_DEMAND)
+        except fields.InvalidValue as error:
+            yield fields.doubt(provider, region, "", name, error, Item.INSTANCE, "linux", Purchase.ON_DEMAND)
 
 
-def _sold(
+def _type_facts(
     provider: str, region: str, name: str, vcpus: object, memory_mib: object, architecture: object
 ) -> Iterator[PriceEntry]:
     def known(value: object) -> float | None:
         try:
             number = float(fields.number_of(str(value)))
-        except fields.Odd:
+        except fields.InvalidValue:
             return None
         return number if 0 < number < 1e9 else None
 
@@ -75,9 +75,9 @@ def _database(path: Path) -> Iterator[PriceEntry]:
     uri = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
-            connection.execute("PRAGMA trusted_schema = OFF")  # the file may come from a stranger
+            connection.execute("PRAGMA trusted_schema = OFF")  # the file is untrusted
             for vendor, id, reference, vcpus, memory, architecture in connection.execute(_SERVERS):
-                yield from _sold(one_line(vendor), "", one_line(reference or id), vcpus, memory, architecture)
+                yield from _type_facts(one_line(vendor), "", one_line(reference or id), vcpus, memory, architecture)
             for row in connection.execute(_PRICES):
                 yield from _price(row)
     except sqlite3.Error as error:
@@ -89,22 +89,22 @@ def _price(row: tuple[Any, ...]) -> Iterator[PriceEntry]:
     if one_line(status or "ACTIVE").upper() != "ACTIVE":
         return
     provider = one_line(vendor)
-    purchase = _BOUGHT.get(one_line(allocation).upper())
+    purchase = _PURCHASES.get(one_line(allocation).upper())
     if purchase is None:
         return
     words = one_line(system or "linux").lower()
     guest = next((one for one, names in _GUESTS.items() if any(name in words for name in names)), "")
     if not guest:
-        return  # one with a licence that no study names
+        return  # a system that a study cannot name
     try:
         if one_line(unit).upper() not in _UNITS:
-            raise fields.Odd(f"its unit {one_line(unit)!r} is not known")
+            raise fields.InvalidValue(f"its unit {one_line(unit)!r} is not known")
         if upfront and fields.number_of(str(upfront)):
-            raise fields.Odd("something is paid at once, beside its hours")
+            raise fields.InvalidValue("part of it is paid upfront")
         amount = fields.amount_of(repr(price) if isinstance(price, float) else price)
         if observed:
             yield fields.day_of(str(observed))
         yield PriceRow(provider, one_line(region), Item.INSTANCE, one_line(name), amount, fields.currency_of(currency),
                        _UNITS[one_line(unit).upper()], guest, purchase)  # fmt: skip
-    except fields.Odd as odd:
-        yield fields.doubt(provider, one_line(region), "", one_line(name), odd, Item.INSTANCE, guest, purchase)
+    except fields.InvalidValue as error:
+        yield fields.doubt(provider, one_line(region), "", one_line(name), error, Item.INSTANCE, guest, purchase)

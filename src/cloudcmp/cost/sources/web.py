@@ -1,4 +1,4 @@
-"""Downloads of price lists: streamed to a file, with deadlines, a bound on their size, and few tries."""
+"""Downloads price lists: streamed to a file, with deadlines, a size limit, and few attempts."""
 
 import time
 import zlib
@@ -21,26 +21,26 @@ _PART = 1 << 16
 _NEXT = "try again later, or save the list and name it with --from"
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
-Tell = Callable[[str, int, int | None], None]
-"""Reports a fetch: what is fetched, the bytes that came, and their total, None where the server does not say."""
+ReportProgress = Callable[[str, int, int | None], None]
+"""Reports a download: its name, the received bytes, and the total, None if unknown."""
 
 
-def silent(what: str, done: int, whole: int | None) -> None:
+def no_report(what: str, done: int, whole: int | None) -> None:
     """Reports nothing."""
 
 
 @dataclass(slots=True)
 class Web:
-    """How lists are fetched. Proxies are those of the environment; redirects are not followed.
+    """A client for price lists. Uses the environment's proxies; follows no redirects.
 
-    `idle_s` is the longest silence of a server, `deadline_s` the longest a whole list may take. What is compressed on
-    the way counts as what it becomes.
+    `idle_s` is the longest silence of a server, `deadline_s` the longest time for a list. Limits apply to uncompressed
+    bytes.
     """
 
     idle_s: float = 30.0
     deadline_s: float = 1800.0
     pause_s: float = 1.0
-    tell: Tell = silent
+    report: ReportProgress = no_report
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
     _client: "httpx.Client | None" = field(default=None, init=False)
@@ -60,62 +60,61 @@ class Web:
     def get(
         self, url: str, into: Path, *, what: str, most_bytes: int = PAGE_BYTES, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Write what is at an address to a file.
+        """Downloads an address to a file.
 
-        Raises ProviderFault for an answer that is none, comes too slowly, is cut short or too large, NotAllowed where
-        it is refused, Unreached where there is no way; the file then holds anything.
+        Raises ProviderFault if the response is invalid, too slow, truncated or too large, NotAllowed if it is refused,
+        Unreached if there is no connection; the content of the file is then undefined.
         """
-        checked(url)
+        check_url(url)
         ends = self.clock() + self.deadline_s
         for tries in range(1, _TRIES + 1):
             try:
-                self._once(url, into, what, most_bytes, headers or {}, ends)
+                self._try(url, into, what, most_bytes, headers or {}, ends)
                 return
             except (Throttled, Unreached):
                 if tries == _TRIES or self.clock() > ends:
                     raise
                 self.sleep(self.pause_s * 2 ** (tries - 1))
 
-    def _once(self, url: str, into: Path, what: str, most_bytes: int, headers: Mapping[str, str], ends: float) -> None:
+    def _try(self, url: str, into: Path, what: str, most_bytes: int, headers: Mapping[str, str], ends: float) -> None:
         import httpx
 
         assert self._client is not None
         try:
             with self._client.stream("GET", url, headers=dict(headers)) as answer:
-                _judged(answer, what)
-                self._written(answer, into, what, most_bytes, ends)
+                _check_status(answer, what)
+                self._write(answer, into, what, most_bytes, ends)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            raise Unreached.at(
-                what, f"there is no way to {_host(url)} ({one_line(error) or 'no answer'})", _NEXT
-            ) from None
+            why = f"there is no way to {_host(url)} ({one_line(error) or 'no answer'})"
+            raise Unreached.at(what, why, _NEXT) from None
         except httpx.TimeoutException:
-            raise ProviderFault.at(_all(what), f"{_host(url)} said nothing for {self.idle_s:g} s", _NEXT) from None
+            raise _fault(what, f"{_host(url)} sent nothing for {self.idle_s:g} s") from None
         except httpx.HTTPError as error:
-            raise ProviderFault.at(_all(what), f"the answer broke off ({one_line(error)})", _NEXT) from None
+            raise _fault(what, f"the answer broke off ({one_line(error)})") from None
 
-    def _written(self, answer: "httpx.Response", into: Path, what: str, most_bytes: int, ends: float) -> None:
+    def _write(self, answer: "httpx.Response", into: Path, what: str, most_bytes: int, ends: float) -> None:
         size = 0
         announced = answer.headers.get("Content-Length", "")
         whole = int(announced) if announced.isascii() and announced.isdigit() else None
         with into.open("wb") as file:
-            for part in _plain(answer, what):
+            for part in _inflate(answer, what):
                 size += len(part)
                 if size > most_bytes:
-                    raise ProviderFault.at(_all(what), f"the answer has more than {most_bytes} bytes", _NEXT)
+                    raise _fault(what, f"the answer has more than {most_bytes} bytes")
                 if self.clock() > ends:
-                    raise ProviderFault.at(_all(what), f"it took longer than {self.deadline_s:g} s", _NEXT)
+                    raise _fault(what, f"it took longer than {self.deadline_s:g} s")
                 file.write(part)
-                self.tell(what, answer.num_bytes_downloaded, whole)
+                self.report(what, answer.num_bytes_downloaded, whole)
 
 
-def _plain(answer: "httpx.Response", what: str) -> Iterator[bytes]:
-    """What was sent, uncompressed, in parts of a bounded size; raises ProviderFault where it is cut short."""
+def _inflate(answer: "httpx.Response", what: str) -> Iterator[bytes]:
+    """Yields the response uncompressed, in parts of a bounded size; raises ProviderFault if it is truncated."""
     coding = answer.headers.get("Content-Encoding", "identity")
     if coding == "identity":
         yield from answer.iter_raw(_PART)
         return
     if coding != "gzip":
-        raise ProviderFault.at(_all(what), f"it is compressed by {one_line(coding)!r}, which was not asked for", _NEXT)
+        raise _fault(what, f"it is compressed by {one_line(coding)!r}, which was not requested")
     inflater = zlib.decompressobj(31)
     try:
         for part in answer.iter_raw(_PART):
@@ -125,21 +124,21 @@ def _plain(answer: "httpx.Response", what: str) -> Iterator[bytes]:
                 rest = inflater.unconsumed_tail
         yield inflater.flush()
     except zlib.error as error:
-        raise ProviderFault.at(_all(what), f"its compression cannot be read ({one_line(error)})", _NEXT) from None
+        raise _fault(what, f"its compression cannot be read ({one_line(error)})") from None
     if not inflater.eof or inflater.unused_data:
-        raise ProviderFault.at(_all(what), "its compression is cut short, or goes on after its end", _NEXT)
+        raise _fault(what, "its compression is cut short, or goes on after its end")
 
 
-def checked(url: str) -> str:
-    """The address, if it is one over HTTPS, or of this machine; raises UserMistake."""
+def check_url(url: str) -> str:
+    """Returns the address if it uses HTTPS or is on this machine; else raises UserMistake."""
     parts = urlsplit(url)
     if parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         return url
     raise UserMistake.at(one_line(url)[:80], "prices are fetched over HTTPS alone", "name an address with https://")
 
 
-def same_place(url: str, base: str) -> bool:
-    """Whether an address is of the same scheme, host and port as another: a page may not lead elsewhere."""
+def same_origin(url: str, base: str) -> bool:
+    """True if two addresses have the same scheme, host and port."""
     one, other = urlsplit(url), urlsplit(base)
     ports = {"https": 443, "http": 80}
     try:
@@ -152,20 +151,19 @@ def same_place(url: str, base: str) -> bool:
         return False
 
 
-def _judged(answer: "httpx.Response", what: str) -> None:
+def _check_status(answer: "httpx.Response", what: str) -> None:
     code = answer.status_code
     if code == 200:
         return
-    if code == 429 or code >= 500:
-        raise Throttled.at(_all(what), f"the answer was {code} {one_line(answer.reason_phrase)}".rstrip(), _NEXT)
+    why = f"the answer was {code} {one_line(answer.reason_phrase)}".rstrip()
     if code in {401, 403}:
-        raise NotAllowed.at(_all(what), f"the answer was {code}: it is not allowed", "check the API key that is used")
-    raise ProviderFault.at(_all(what), f"the answer was {code} {one_line(answer.reason_phrase)}".rstrip(), _NEXT)
+        raise _fault(what, f"the answer was {code}: it is not allowed", NotAllowed, "check the API key that is used")
+    raise _fault(what, why, Throttled if code == 429 or code >= 500 else ProviderFault)
 
 
-def _all(what: str) -> str:
-    """Where a fault is that nothing of a list escapes."""
-    return f"{what}, every SKU"
+def _fault(what: str, why: str, kind: type[ProviderFault] = ProviderFault, advice: str = _NEXT) -> ProviderFault:
+    """Returns a fault that affects a whole list."""
+    return kind.at(f"{what}, every SKU", why, advice)
 
 
 def _host(url: str) -> str:

@@ -15,7 +15,7 @@ from cloudcmp.model.plan import Candidate, PlannedTrial
 from cloudcmp.model.protocol import Remote
 from cloudcmp.model.trial import LaunchReason, Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provision import Stopwatch, change_type, come_back
+from cloudcmp.provision import Stopwatch, change_type, reconnect
 
 _GRACE_S = 5.0  # the most that a wait may overrun its limit
 _SYNC_S = 120.0
@@ -37,7 +37,7 @@ async def disturb(launch: LaunchContext) -> LaunchResult:
         boot_id = await boot_id_of(launch.machines[0])
     except ProviderFault as fault:
         return await _silent(launch, todo, fault)
-    guest, connector = _Guest(launch, provider, boot_id), run.provisioning.ways
+    guest, connector = _Guest(launch, provider, boot_id), run.provisioning.connector
     actions = MachineActions(
         now=connector.time.monotonic,
         poll_s=connector.poll_s,
@@ -219,7 +219,7 @@ class _Guest:
 
     async def back(self, within_s: float) -> str:
         """The id of its next boot, once its agent answers; after the time limit, of any boot that answers."""
-        time = self.launch.run.provisioning.ways.time
+        time = self.launch.run.provisioning.connector.time
         ends = time.monotonic() + within_s
         while True:
             boot_id = await self._connect(ends - time.monotonic())
@@ -230,10 +230,10 @@ class _Guest:
 
     async def _connect(self, left_s: float) -> str:
         """The id of the boot that answers; empty if the connection broke, as with a machine that is about to crash."""
-        launch, connector = self.launch, self.launch.run.provisioning.ways
+        launch, connector = self.launch, self.launch.run.provisioning.connector
         self.watches.append(Stopwatch(connector.time))
         try:
-            again = await come_back(
+            again = await reconnect(
                 connector, self.provider, launch.machines[0], launch.candidate, launch.ttl_s, left_s, self.watches[-1]
             )
             launch.machines = (again, *launch.machines[1:])

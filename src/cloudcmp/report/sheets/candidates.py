@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from cloudcmp.cost import told_terms
+from cloudcmp.cost import describe_terms
 from cloudcmp.model.offering import Match, Price
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.safety import Spend
@@ -108,7 +108,7 @@ def facts(study: StudyView) -> tuple[tuple[str, str], ...]:
         ("sessions", "; ".join(_session(one) for one in plan.sessions)),
         ("budget", format_money(plan.budget) if plan.budget else ""),
         ("spent", spent_line(study.view.spend)),
-        ("your terms", told_terms(plan)),
+        ("your terms", describe_terms(plan)),
         ("worst case", format_money(plan.quote.worst_cost) if plan.quote.worst_cost else ""),
         ("planned time", format_seconds(plan.quote.expected_s) if plan.quote.expected_s else ""),
         ("seed", str(plan.seed)),
