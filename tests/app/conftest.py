@@ -38,6 +38,6 @@ def paid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[Paid]:
     def make(means: registry.ProviderOptions) -> Own:
         return Own((means.work or OwnedPath(Path())).below("launches"), means.agent, means.study)
 
-    monkeypatch.setitem(registry._MAKERS, "paid", make)
+    monkeypatch.setitem(registry._FACTORIES, "paid", make)
     monkeypatch.chdir(tmp_path)
     return Own

@@ -138,8 +138,8 @@ def test_an_unknown_provider_is_named_with_the_nearest() -> None:
 
 def test_what_nobody_set_up_is_no_fault_unless_it_was_named(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:
     paid.found = (Finding("credentials", False, "there are none", "log in"), Finding("quota", False, "0 vCPUs"))
-    makers = {"paid": registry._MAKERS["paid"]}
-    monkeypatch.setattr(registry, "_MAKERS", makers)
+    makers = {"paid": registry._FACTORIES["paid"]}
+    monkeypatch.setattr(registry, "_FACTORIES", makers)
     monkeypatch.setattr(registry, "_long_tail", tuple)
     assert found_of(asyncio.run(check_providers([])), "credentials").ok is None
     assert found_of(asyncio.run(check_providers([])), "quota").ok is False
@@ -167,7 +167,7 @@ def test_what_was_found_before_a_provider_hangs_is_told(paid: type[Paid]) -> Non
 
 def test_who_is_not_set_up_takes_one_line_and_no_row(paid: type[Paid], monkeypatch: pytest.MonkeyPatch) -> None:
     paid.found = (Finding("credentials", False, "there are none", "log in"),)
-    monkeypatch.setattr(registry, "_MAKERS", {name: registry._MAKERS[name] for name in ("paid", "local")})
+    monkeypatch.setattr(registry, "_FACTORIES", {name: registry._FACTORIES[name] for name in ("paid", "local")})
     monkeypatch.setattr(registry, "_long_tail", tuple)
     checked = asyncio.run(check_providers([]))
     assert {row[0] for row in table(checked)[1]} == {"local"}

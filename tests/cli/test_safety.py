@@ -78,7 +78,7 @@ Types = Callable[..., Said]
 @pytest.fixture
 def cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cloud:
     made = Cloud()
-    monkeypatch.setattr(registry, "_MAKERS", {"cloud": lambda _: made})
+    monkeypatch.setattr(registry, "_FACTORIES", {"cloud": lambda _: made})
     monkeypatch.setattr(registry, "_long_tail", tuple)
     monkeypatch.setattr("cloudcmp.app.sweep.patience_with", _quick)
     monkeypatch.chdir(tmp_path)

@@ -142,8 +142,8 @@ def test_what_is_written_is_read_again(pairs, token):
 
 @given(WORDS.filter(lambda text: not text.startswith("cloudcmp {")))
 def test_other_texts_are_not_ours(text):
-    assert gcp_tags.read(text) is None
-    assert gcp_tags.read("cloudcmp " + json.dumps(text)) is None
+    assert gcp_tags.parse_text(text) is None
+    assert gcp_tags.parse_text("cloudcmp " + json.dumps(text)) is None
 
 
 @given(st.from_regex(r"[a-z][a-z0-9-]{0,62}", fullmatch=True), st.sampled_from(["inside", "nobody", "data"]))

@@ -69,7 +69,7 @@ def test_p02_rules_whose_answer_is_lost_are_found_again(gce_cloud, what, which):
 @pytest.mark.parametrize("which", [1, 2, 3])
 def test_rules_whose_answer_is_lost_and_that_are_not_found_are_no_fault_of_a_candidate(gce_cloud, which):
     gce_cloud.inject("firewalls.insert", "drop", first=which)
-    with pytest.raises(IncompleteListing, match="looked for"):
+    with pytest.raises(IncompleteListing, match="looks for it"):
         asyncio.run(provider().create(request(FIREWALL)))
     assert gce_cloud.alive() == []
 

@@ -119,7 +119,7 @@ def test_a_group_whose_answer_is_lost_is_found_again(cloud, what):
 
 def test_a_group_whose_answer_is_lost_and_that_is_not_found_is_no_fault_of_a_candidate(cloud):
     cloud.inject("CreateSecurityGroup", "drop")
-    with pytest.raises(IncompleteListing, match="looked for"):
+    with pytest.raises(IncompleteListing, match="looks for it"):
         asyncio.run(provider().create(request(FIREWALL, "f")))
     assert cloud.alive() == []
 

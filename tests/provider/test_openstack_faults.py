@@ -135,7 +135,7 @@ def test_an_answer_that_the_library_gives_up_waiting_for_is_no_sign_that_nothing
     with pointed() as cloud:
         driver = provider(deadline_s=0.3)
         asyncio.run(provider().find(STUDY, region=REGION))
-        asyncio.run(driver._catalog.warm(REGION, "m1.small", {}))
+        asyncio.run(driver._catalog.prefetch(REGION, "m1.small", {}))
         cloud.inject(action, "late", seconds=1.0)
         sdk = driver._sdk
         body = {"server": {"name": "x"}} if action == "CreateServer" else None
@@ -149,7 +149,7 @@ def test_answers_that_come_too_late_are_lost_or_not_listed():
     with pointed() as cloud:
         driver = provider(deadline_s=0.5)
         asyncio.run(provider().find(STUDY, region=REGION))
-        asyncio.run(driver._catalog.warm(REGION, "m1.small", {}))
+        asyncio.run(driver._catalog.prefetch(REGION, "m1.small", {}))
         cloud.inject("CreateServer", "late", seconds=1.5)
         began = time.monotonic()
         with pytest.raises(LostAnswer):

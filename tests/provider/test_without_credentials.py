@@ -112,7 +112,7 @@ import openstack.config.loader as loader
 import platformdirs
 from tests.needs import CLOUD_SETTINGS
 
-from cloudcmp.provider.openstack.sdk import may_be_there
+from cloudcmp.provider.openstack.sdk import may_have_settings
 for line in sys.stdin:
     case = json.loads(line)
     kept = dict(os.environ)
@@ -121,7 +121,7 @@ for line in sys.stdin:
     importlib.reload(loader)
     found = loader.OpenStackConfig()
     theirs = bool(found.config_filename or found.secure_config_filename or found._get_os_environ())
-    print(json.dumps([theirs, may_be_there()]))
+    print(json.dumps([theirs, may_have_settings()]))
     os.environ.clear()
     os.environ.update(kept)
 """

@@ -7,10 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """Signs of a cloud's credentials: prefixes of variables, files under home, or the firmware of its machines.
-
-    `vendor` names a firmware file and the text in it on the cloud's own machines.
-    """
+    """Prefixes of variables, files under home, and `vendor`: a firmware file and its text on the cloud's machines."""
 
     variables: tuple[str, ...]
     files: tuple[str, ...]

@@ -21,7 +21,7 @@ from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.remote import CommandOutput, Dial, Endpoint, Shell
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.own_machines import Unbilled
+from cloudcmp.provider.common.unbilled import Unbilled
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

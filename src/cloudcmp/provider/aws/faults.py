@@ -128,7 +128,7 @@ def _other_fault(cause: CloudError, where: str, *, changes: bool) -> errors.Prov
     if cause.status >= 500:
         line = f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
-    return errors.Refused.at(where, cause.line, "change what is asked for")
+    return errors.Refused.at(where, cause.line, "change the request")
 
 
 def _transport_fault(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:

@@ -160,8 +160,8 @@ try {{
 """
 
 
-def windows_shutdown(asked_at: float, ttl_s: float) -> str:
-    """User data, without study data, that shuts Windows down `ttl_s` after `asked_at` (Unix s), across restarts."""
+def windows_shutdown(requested_at: float, ttl_s: float) -> str:
+    """User data, without study data, that shuts Windows down `ttl_s` after `requested_at` (Unix s), across restarts."""
     seconds = math.ceil(ttl_s)
-    end = datetime.fromtimestamp(math.ceil(asked_at) + seconds, UTC)
+    end = datetime.fromtimestamp(math.ceil(requested_at) + seconds, UTC)
     return _SCRIPT.format(end=end.strftime("%Y-%m-%dT%H:%M:%S"), ttl_s=seconds)

@@ -55,9 +55,7 @@ class Ec2Lifecycle(ResourceLifecycle):
         return await none_if_missing(self.sdk.change(handle.region, action, again=True, **{key: id})) is not None
 
     async def undo(self, handle: Handle, why: str) -> bool:
-        """Terminates a new machine; True if two looks show it gone. `look` reports it as gone from now on, with this
-        reason.
-        """
+        """Terminates a new machine, which `look` reports as gone from now on; True if two looks show it gone."""
         self._failed[handle.region, handle.cloud_id] = why
         try:
             for left in reversed(range(_ATTEMPTS)):

@@ -51,7 +51,8 @@ def policy() -> dict[str, Any]:
     must create once. A placement group of the user's own needs no further right. In the partitions of China and of the
     US government, replace `arn:aws`.
     """
-    return {"Version": "2012-10-17", "Statement": [_read(), *_create(), *_refer(), _tag(), *_change(), *_dry_run()]}
+    read = _allow("Look", list(READ_ACTIONS), "*")
+    return {"Version": "2012-10-17", "Statement": [read, *_create(), *_refer(), _tag(), *_change(), *_dry_run()]}
 
 
 def actions() -> frozenset[str]:
@@ -66,10 +67,6 @@ def _arn(kind: str, id: str = "*") -> str:
 def _allow(sid: str, action: Any, resource: Any, **condition: Any) -> dict[str, Any]:
     statement = {"Sid": sid, "Effect": "Allow", "Action": action, "Resource": resource}
     return {**statement, "Condition": condition} if condition else statement
-
-
-def _read() -> dict[str, Any]:
-    return _allow("Look", list(READ_ACTIONS), "*")
 
 
 def _create() -> list[dict[str, Any]]:

@@ -82,7 +82,8 @@ class Preflight:
             response = await self._whoami()
         except NoCredentials as fault:
             return (refusal_finding("credentials", fault),)
-        findings = [self._credentials(response), self._account(response, candidates)]
+        user = self._sdk.with_endpoint(str(response.get("Arn", "they are accepted")))
+        findings = [Finding("credentials", True, user), self._account(response, candidates)]
         findings.append(clock_finding(date_of(response), self._now()))
         regions = tuple(await self._regions())
         accepted: list[tuple[Candidate, Image]] = []
@@ -106,9 +107,6 @@ class Preflight:
         if self._compatible:
             return await self._sdk.read("ec2", self._sdk.default_region(), "describe_regions")
         return await self._sdk.read("sts", self._sdk.default_region(), "get_caller_identity")
-
-    def _credentials(self, response: Response) -> Finding:
-        return Finding("credentials", True, self._sdk.with_endpoint(str(response.get("Arn", "they are accepted"))))
 
     @staticmethod
     def _account(response: Response, candidates: Sequence[Candidate]) -> Finding:

@@ -105,10 +105,7 @@ def _is_specific(cause: CloudError) -> bool:
 
 
 def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:
-    """Converts an azure-core error. `changes`: the call creates or deletes something, so a lost response matters.
-
-    Compares class names, so that azure-core stays unimported.
-    """
+    """Converts an azure-core error, by class name. `changes`: the call creates or deletes something."""
     names = [kind.__name__ for kind in type(error).__mro__]
     status = int(getattr(error, "status_code", None) or 0)
     if "ClientAuthenticationError" in names and not _from_resource_manager(error):
@@ -169,7 +166,7 @@ def _response_fault(error: BaseException, status: int, where: str, *, changes: b
     # An unreadable success, or a 404 that is not from the Resource Manager.
     if status < 400 or (status == 404 and cloud_error is None):
         return lost_response(f"HTTP {status}", where, changes=changes)
-    return errors.Refused.at(where, cause.line, "change what is asked for").because(reason_of(cause))
+    return errors.Refused.at(where, cause.line, "change the request").because(reason_of(cause))
 
 
 def _transport_fault(error: BaseException, names: list[str], where: str, *, changes: bool) -> errors.CloudcmpError:

@@ -136,10 +136,7 @@ class Groups:
         return [rule for one in listed for rule in _to_rules(one.get("properties") or {})]
 
     async def destroy(self, name: str) -> bool:
-        """Requests the deletion of a group and its contents; True if accepted, False if there is none.
-
-        Raises Refused for a group without our tags, and for one with resources that we did not create.
-        """
+        """Requests a group's deletion; False if there is none. Raises Refused if it or its contents are not ours."""
         response = await self._describe(name)
         if response is None:
             return False

@@ -112,10 +112,7 @@ class Machines:
         return errors.ProviderFault.at(place.name, what, "cloudcmp cleanup")
 
     async def _wait_for_decision(self, place: Place, reply: Reply) -> CloudError | None:
-        """Azure's reason for a failed machine; None once it runs, or if still unknown.
-
-        A failed poll says nothing about the machine, so it never leads to a second request.
-        """
+        """Azure's reason for a failed machine; None once it runs, or if unknown: a failed poll proves nothing."""
         until = self.clock() + self.decide_s
         while self.clock() < until:
             try:
@@ -240,10 +237,7 @@ class Machines:
     # -- another size
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None]) -> None:
-        """Deallocates, calls `stopped`, changes the size, starts, and waits until the machine runs.
-
-        A deallocated machine may get any size of the region, on any hardware. Raises Refused if the size does not fit.
-        """
+        """Deallocates, calls `stopped`, changes the size, starts, and waits; raises Refused for an unfit size."""
         place = place_of(handle.cloud_id)
         names = (place.group, place.name)
         machines = "virtual_machines"
@@ -302,7 +296,7 @@ def _failure(response: dict[str, Any]) -> CloudError | None:
 
 
 def _fault(error: CloudError, where: str) -> errors.ProviderFault:
-    return refusal(error, where) or errors.Refused.at(where, error.line, "change what is asked for")
+    return refusal(error, where) or errors.Refused.at(where, error.line, "change the request")
 
 
 def _why(response: dict[str, Any], state: str) -> str:

@@ -262,10 +262,7 @@ def _retry_policy() -> Any:
 
 
 def new_credential() -> Any:
-    """The credential that azure-identity finds: environment, workload or machine identity, or an `az` login.
-
-    Logs only warnings: debug logs hold requests with secrets.
-    """
+    """The credential that azure-identity finds; logs only warnings, since debug logs hold secrets."""
     import_modules("azure.identity", "azure.core.rest", "azure.core.pipeline.policies")
     from azure.identity import DefaultAzureCredential
 

@@ -78,10 +78,7 @@ def _public_address() -> str:
 
 
 def local_address(endpoint: str) -> str:
-    """The local address of a connection to an endpoint, in CIDR form; sends nothing.
-
-    Raises Refused if it cannot be determined, or if it is private and the endpoint public.
-    """
+    """The local address towards an endpoint, in CIDR form; sends nothing. Raises Refused if unknown or private."""
     try:
         parts = urlsplit(endpoint)
         if not parts.hostname:

@@ -12,10 +12,7 @@ _SKEW_S = 60.0
 
 
 def parse_http_date(header: str) -> float | None:
-    """The time in a Date header (Unix s), None if it cannot be parsed.
-
-    A date without a zone is UTC (https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7).
-    """
+    """The time in a Date header (Unix s), UTC if it has no zone; None if it cannot be parsed."""
     try:
         at = parsedate_to_datetime(header)
     except (ValueError, OverflowError):

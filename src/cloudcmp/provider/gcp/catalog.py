@@ -26,10 +26,7 @@ class OfferingCatalog:
         self._images: dict[tuple[str, str], Image] = {}
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
-        """The machine types of a region (default: the environment's), without prices; none if it is unknown.
-
-        No list contains custom machine types.
-        """
+        """The machine types of a region (default: the environment's) except custom ones; none if it is unknown."""
         place = region or self._sdk.default_region()
         if place not in self._offerings:
             offerings = self._sdk.run_blocking(lambda: self._fetch_offerings(place))

@@ -76,10 +76,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
 
 
 def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
-    """The fault of a finished operation, None if it succeeded.
-
-    The base fault for an internal error of Google: what was created by then is unknown.
-    """
+    """The fault of a finished operation, None if it succeeded; the base fault for Google's internal errors."""
     causes = list(operation.error.errors) if operation.error else []
     status = int(operation.http_error_status_code or 0)
     if not causes and status < 400:
@@ -92,7 +89,7 @@ def operation_fault(operation: Any, where: str) -> errors.ProviderFault | None:
         return refusal
     if status >= 500 or "INTERNAL" in cause.code or not status:
         return errors.ProviderFault.at(where, f"the operation failed: {cause.line}", SEARCH_NOTICE)
-    return errors.Refused.at(where, cause.line, "change what is asked for")
+    return errors.Refused.at(where, cause.line, "change the request")
 
 
 def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
@@ -113,7 +110,7 @@ def _other_fault(cause: CloudError, where: str, *, changes: bool) -> errors.Prov
     if cause.status >= 500 or cause.status < 400:
         line = cause.line if cause.code.startswith("HTTP") else f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
-    return errors.Refused.at(where, cause.line, "change what is asked for")
+    return errors.Refused.at(where, cause.line, "change the request")
 
 
 def _transport_fault(error: BaseException, where: str, *, changes: bool) -> errors.CloudcmpError:

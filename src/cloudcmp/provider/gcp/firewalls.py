@@ -36,10 +36,7 @@ class Firewalls:
     _failures: dict[str, int] = field(default_factory=dict)
 
     async def create(self, request: CreateRequest) -> str:
-        """Creates all rules of a launch, or none: deletes them again if one fails.
-
-        Returns the name of the first, which is also the target tag of the launch's machines.
-        """
+        """Creates all rules of a launch, or none; returns the first one's name, the machines' target tag."""
         created: list[str] = []
         for rule in list(_rules(request)):
             try:

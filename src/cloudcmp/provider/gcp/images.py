@@ -62,10 +62,7 @@ class Image:
 
 
 async def find_image(sdk: Sdk, image_name: str, architecture: str) -> Image:
-    """The newest image of a line or of a family of the own project, or the image of a name or a link.
-
-    `architecture` is x86_64 or aarch64. Raises Refused with the nearest line if there is none.
-    """
+    """The image of a line, an own family, a name or a link; raises Refused with the nearest line."""
     line = LINES.get(image_name)
     if line is not None:
         family = dict(line.families).get(architecture)

@@ -36,10 +36,7 @@ systemd-run --quiet --no-block --collect --unit=cloudcmp-ttl --on-active="$left"
 
 
 def machine_of(request: CreateRequest, zone: str, image: Image, ahead_s: float | None = None) -> dict[str, Any]:
-    """The body of `instances.insert`; raises Refused for unavailable options.
-
-    `ahead_s` is how far the cloud's clock is ahead of this one, if known.
-    """
+    """The body of `instances.insert`; raises Refused. `ahead_s` is the lead of the cloud's clock, if known."""
     options = dict(request.options)
     _check_options(request, options)
     end = end_of(request, ahead_s)
@@ -110,10 +107,7 @@ def _metadata(request: CreateRequest, image: Image, end: float) -> list[dict[str
 
 
 def user_data(text: str, end: float, where: str) -> str:
-    """The cloud-config of a machine that the cloud deletes at `end` (Unix s), with the guest timer of `_BOOT`.
-
-    Raises Refused if it is too long.
-    """
+    """The cloud-config with the guest timer of `_BOOT`, for deletion at `end` (Unix s); raises Refused if too long."""
     head, _, rest = text.partition("\n")
     config = json.loads(rest)
     config["bootcmd"] = [["sh", "-c", _BOOT.format(late=math.ceil(end) + _DELAY_S)]]

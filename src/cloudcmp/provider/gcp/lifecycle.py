@@ -160,7 +160,7 @@ def split_id(handle: Handle) -> tuple[str, str]:
 
 
 def _operation_line(operation: Any) -> str:
-    return one_line(f"{operation.operation_type}: {operation.status_message or 'it was asked for'}")
+    return one_line(f"{operation.operation_type}: {operation.status_message or 'it was requested'}")
 
 
 def _addresses_of(response: Any) -> tuple[str | None, str | None]:

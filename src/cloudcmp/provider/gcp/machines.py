@@ -65,10 +65,7 @@ class Machines:
         raise errors.NoCapacity.at(where, f"{', '.join(zones)}: {last.faults[0].what}", last.faults[0].next)
 
     async def _find_earlier(self, request: CreateRequest) -> str | None:
-        """The machine of an earlier call with the same token, perhaps in a zone that would not be first now.
-
-        Lists nothing for a new request, since its time is measured.
-        """
+        """The machine of an earlier call with the token; lists nothing for a new request, whose time is measured."""
         known = self._created.get(request.token)
         if known is None and abs(self.refresh() - request.at) < _NEW_S:
             return None
@@ -135,7 +132,7 @@ class Machines:
                 if await self._get(request, zone) is None:
                     return fault
             except _INCONCLUSIVE as error:
-                what = f"{fault.faults[0].what}; and whether there is such a machine cannot be asked: {error}"
+                what = f"{fault.faults[0].what}; and whether there is such a machine is unknown: {error}"
             if left:
                 await asyncio.sleep(self.sdk.pause_s)
         return errors.ProviderFault.at(f"{INSTANCE} {request.name}", what, SEARCH_NOTICE)

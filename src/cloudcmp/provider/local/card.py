@@ -50,10 +50,7 @@ def boot_id() -> str:
 
 
 def read_card(folder: int) -> Card:
-    """The card of an opened folder; raises FileNotFoundError if there is none, ValueError if it is invalid.
-
-    The file may be foreign: only a small regular file with plain text is accepted.
-    """
+    """The card of an opened, perhaps foreign folder; raises FileNotFoundError if missing, ValueError if invalid."""
     try:
         card = json.loads(read_small(folder, CARD))
     except RecursionError as error:
@@ -70,10 +67,7 @@ def read_card(folder: int) -> Card:
 
 
 def own_card(folder: int, token: str, study: str | None, path: Path) -> Card | None:
-    """The card of a study's opened folder; None if the folder holds at most an incomplete card.
-
-    Raises NotOurs for any other folder: a ledger entry alone does not justify its deletion.
-    """
+    """The study's card in a folder; None if it has at most an incomplete card. Raises NotOurs for other folders."""
     try:
         card = read_card(folder)
     except FileNotFoundError:

@@ -15,7 +15,7 @@ from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
-from cloudcmp.provider.common.own_machines import Unbilled
+from cloudcmp.provider.common.unbilled import Unbilled
 from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_new_folder, own_card, read_card, remove_draft
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.local.process import Process
@@ -48,9 +48,7 @@ class LocalInstance:
         return Process([str(self.agent)], job, Path(self.folder), environ)
 
     async def upload(self, files: Mapping[str, Path]) -> None:
-        """Copies files into the folder, since a command could change a linked file; raises NotOurs for a name outside
-        it.
-        """
+        """Copies files into the folder, to protect the originals; raises NotOurs for a name outside it."""
         folder = Path(self.folder)
         for name, file in files.items():
             await asyncio.to_thread(_copy, file, OwnedPath(folder.parent, (folder.name, *name.split("/"))))
@@ -101,10 +99,7 @@ class LocalProvider(Unbilled):
         return (Finding("host", count > 0, f"{count} processors can be used"),)
 
     async def create(self, request: CreateRequest) -> str:
-        """Creates a folder named after the token, with the tags in it; idempotent.
-
-        Raises NotOurs for a folder that holds more than a card: commands would use foreign files.
-        """
+        """Creates a folder named after the token, with the tags; idempotent. Raises NotOurs for a foreign folder."""
         token, path = _check_token(request.token), self._path(request.token)
         card = Card.of(request)
         try:

@@ -159,10 +159,7 @@ def kill_group(group: int) -> None:
 
 
 def _parent_death_command() -> list[str]:
-    """The command that makes the kernel kill the agent when we die, if it is installed.
-
-    Without it an agent still stops when its input closes; a stuck one is killed when its lease ends.
-    """
+    """The command that makes the kernel kill even a stuck agent when we die, if it is installed."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 

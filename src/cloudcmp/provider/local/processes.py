@@ -15,10 +15,7 @@ _PARENT, _TERMINAL, _STARTED = 1, 4, 19  # fields of /proc/PID/stat after the na
 
 @dataclass(frozen=True, slots=True)
 class ProcessFilter:
-    """The common features of a lease's processes: its token, or its folder (a descriptor), and a later start.
-
-    The folder was created `made_s` seconds after the boot that `boot_id` names.
-    """
+    """A lease's token and folder (a descriptor), which was created `made_s` seconds after the boot `boot_id`."""
 
     token: str
     folder: int
@@ -27,10 +24,7 @@ class ProcessFilter:
 
 
 def end_processes_of(lease: ProcessFilter, wait_s: float = 5.0) -> bool:
-    """Kills the processes of a lease, and waits; False if some do not end.
-
-    A lease of another or an unknown boot has none: its process numbers may be anybody's now.
-    """
+    """Kills the processes of a lease of this boot, and waits; False if some do not end."""
     if not lease.boot_id or lease.boot_id != boot_id():
         return True
     ancestors = _ancestors()
@@ -63,10 +57,7 @@ def _ancestors() -> set[int]:
 
 
 def _matches(pid: int, lease: ProcessFilter) -> bool:
-    """True for a live process of this user, started after the folder, with the token or in the folder.
-
-    Agents never have a terminal; a person in the folder does, and is left alone.
-    """
+    """True for a live process of this user with the token, or in the folder without a terminal, if younger than it."""
     process = Path("/proc") / str(pid)
     try:
         fields = _fields(process)

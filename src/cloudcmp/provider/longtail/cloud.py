@@ -18,8 +18,8 @@ from cloudcmp.provider.longtail import labels, listing
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
 from cloudcmp.provider.longtail.dialect import Cloud
 from cloudcmp.provider.longtail.lifecycle import LongTailLifecycle
+from cloudcmp.provider.longtail.options import check_options, image_of
 from cloudcmp.provider.longtail.preflight import Preflight
-from cloudcmp.provider.longtail.requests import check_options, image_of
 from cloudcmp.provider.longtail.sdk import ApiClient
 from cloudcmp.provider.longtail.table import CLOUDS
 

@@ -15,9 +15,9 @@ from cloudcmp.provider.common.lifecycle import wait_until
 from cloudcmp.provider.common.responses import none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import NONEXISTENT_ID, Api, Cloud, Fact, Image, ListedResource, delete_tags
+from cloudcmp.provider.longtail.options import user_data
 from cloudcmp.provider.longtail.pages import Json, by_links
 from cloudcmp.provider.longtail.prices import hourly
-from cloudcmp.provider.longtail.requests import user_data
 
 # https://docs.digitalocean.com/reference/api/reference/droplet-actions/
 _STOP_S = 180.0

@@ -75,7 +75,7 @@ def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault
     if not 400 <= cause.status < 500 or cause.status == 408:
         return None
     kind, hint = next(
-        ((kind, hint) for fits, kind, hint in _KINDS if fits(cause)), (errors.Refused, "change what is asked for")
+        ((kind, hint) for fits, kind, hint in _KINDS if fits(cause)), (errors.Refused, "change the request")
     )
     return kind.at(where, cause.line, hint)
 

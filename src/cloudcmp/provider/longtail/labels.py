@@ -64,10 +64,7 @@ def read(words: Iterable[str], prefix: str = MACHINE) -> Record | None:
 
 
 def to_pairs(words: Iterable[str]) -> dict[str, str]:
-    """The words as labels, for clouds whose keys and values hold letters, digits, dots, dashes and underscores.
-
-    A value gets one more character at each end, because it must not begin or end with a dot.
-    """
+    """The words as key-value labels; a value gets a letter at each end, where it must not have a dot."""
     return {key: f"v{text.replace(':', '.')}v" for key, _, text in (word.partition(":") for word in words)}
 
 

@@ -15,9 +15,9 @@ from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, ListedResource, SingleFirewall
+from cloudcmp.provider.longtail.options import user_data
 from cloudcmp.provider.longtail.pages import Json, by_number
 from cloudcmp.provider.longtail.prices import hourly
-from cloudcmp.provider.longtail.requests import user_data
 
 _API = "https://techdocs.akamai.com/linode-api/reference"
 _BILLING = (

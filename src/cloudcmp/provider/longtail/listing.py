@@ -7,7 +7,6 @@ from cloudcmp.model.lease import FIREWALL, INSTANCE, Listing, TaggedResource
 from cloudcmp.provider.common.inventory import belongs, list_leftovers
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, ListedResource
-from cloudcmp.provider.longtail.pages import Json
 
 TAG = "tag"
 """The kind of a tag that no resource has any more, where tags outlive their users."""
@@ -45,11 +44,8 @@ async def idle_tags(api: Api) -> list[ListedResource]:
     """Our tags that no resource has, by the cloud's own count; none if tags do not outlive their users."""
     path = api.cloud.dialect.tags
     listed = await api.all(*path) if path else []
-    return [ListedResource(str(one["name"]), str(one["name"]), (str(one["name"]),)) for one in listed if _idle(one)]
-
-
-def _idle(one: Json) -> bool:
-    return bool(one.get("resources", {}).get("count", 1) == 0)
+    names = [str(one["name"]) for one in listed if one.get("resources", {}).get("count", 1) == 0]
+    return [ListedResource(name, name, (name,)) for name in names]
 
 
 async def _instances(api: Api) -> list[TaggedResource]:

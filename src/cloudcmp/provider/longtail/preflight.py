@@ -11,8 +11,8 @@ from cloudcmp.provider.common.findings import account_finding, clock_finding, pa
 from cloudcmp.provider.longtail.catalog import OfferingCatalog
 from cloudcmp.provider.longtail.dialect import Response
 from cloudcmp.provider.longtail.faults import is_missing
+from cloudcmp.provider.longtail.options import image_of
 from cloudcmp.provider.longtail.pages import Json
-from cloudcmp.provider.longtail.requests import image_of
 from cloudcmp.provider.longtail.sdk import ApiClient
 
 

@@ -12,9 +12,9 @@ from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import leftover_fault, none_if_missing, require_id
 from cloudcmp.provider.longtail import labels
 from cloudcmp.provider.longtail.dialect import Api, Cloud, Fact, Image, ListedResource, SingleFirewall
+from cloudcmp.provider.longtail.options import user_data
 from cloudcmp.provider.longtail.pages import Json, by_cursor
 from cloudcmp.provider.longtail.prices import hourly, monthly
-from cloudcmp.provider.longtail.requests import user_data
 
 _API = "https://www.vultr.com/api/"
 _BILLING = "https://docs.vultr.com/support/platform/billing/how-am-i-billed-for-my-servers"
@@ -102,7 +102,7 @@ class Instances(SingleFirewall):
             state = "stopped" if status in {"halted", "suspended"} else "pending"
         public, plan = str(response.get("main_ip") or ""), response.get("plan")
         return ListedResource(
-            str(response["id"]), str(response.get("label", "")), _tags_of(response), state,
+            str(response["id"]), str(response.get("label", "")), tuple(map(str, response.get("tags") or ())), state,
             f"{status}, {power}" if power else status, str(response.get("region", "")), str(plan) if plan else None,
             public if public not in {"", "0.0.0.0"} else None, str(response.get("internal_ip") or "") or None,  # noqa: S104
         )  # fmt: skip
@@ -171,10 +171,6 @@ class Instances(SingleFirewall):
     def account_id(self, response: Json) -> str | None:
         """A digest of the account's mail address: Vultr reports no account id, and the address is personal data."""
         return labels.digest(str((response.get("account") or {}).get("email") or ""))
-
-
-def _tags_of(response: Json) -> tuple[str, ...]:
-    return tuple(str(word) for word in response.get("tags") or ())
 
 
 def _to_rule(rule: Json) -> Rule:

@@ -50,7 +50,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
         self._catalog = OfferingCatalog(name, self._sdk)
         self._firewalls = Firewalls(self._sdk, pause_s)
         floatings = FloatingAddresses(self._sdk)
-        self._lifecycle = NovaLifecycle(self._sdk, self._firewalls, floatings, Absence(settle_s, "told of", clock))
+        self._lifecycle = NovaLifecycle(self._sdk, self._firewalls, floatings, Absence(settle_s, "listed", clock))
         self._resize = Resize(self._lifecycle, pause_s)
         self._lists = Lists(self._sdk, self._firewalls, floatings)
         self._ids_by_token: dict[str, str | None] = {}
@@ -76,10 +76,7 @@ class OpenStackProvider(CloudDriver[Sdk, OfferingCatalog, NovaLifecycle]):
     # -- leases
 
     async def create(self, request: CreateRequest) -> str:
-        """Creates a firewall group with its rules, or a machine with everything except its floating address.
-
-        Nova takes no token: a request with a token that was sent before is not sent again, but looked for.
-        """
+        """Creates a firewall or a machine. A token that was sent before is looked for: Nova takes no tokens."""
         if request.token in self._ids_by_token:
             await self._check(request)
             return await self._find_earlier(request)

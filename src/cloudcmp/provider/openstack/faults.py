@@ -82,7 +82,7 @@ def _refusal(status: int, words: str, where: str, *, changes: bool) -> errors.Pr
         return unclear_response(line, where, changes=changes)
     if status == 400 and "marker" in words.lower():
         return errors.IncompleteListing.at(where, line, "ask again")
-    return errors.Refused.at(where, line, "change what is asked for")
+    return errors.Refused.at(where, line, "change the request")
 
 
 def scarcity_fault(words: str, line: str, where: str) -> errors.ProviderFault | None:
@@ -120,10 +120,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes: only they tell whether a connection was ever made.
-
-    Leaves out the causes of an earlier attempt.
-    """
+    """An error and its causes, without those of an earlier attempt: they tell if a connection was ever made."""
     pending: list[Any] = [error]
     sent = type(error).__name__.startswith("Connect")
     for _ in range(20):

@@ -71,7 +71,7 @@ async def _find_default(sdk: Sdk, region: str, networks: Sequence[Any], where: s
         external = ", ".join(str(one.get("name")) for one in networks if one.get(_EXTERNAL))
         hint = f"make one with a router, or name {external} if machines may stand on it" if external else "make one"
         raise Refused.at(where, "there is no network of the project's own, and none that is shared", hint)
-    raise Refused.at(where, f"which of {len(pool)} networks is meant cannot be told", _names(pool))
+    raise Refused.at(where, f"which of {len(pool)} networks is meant is unknown", _names(pool))
 
 
 async def _gateways_of(sdk: Sdk, region: str, networks: Sequence[Any]) -> dict[str, str]:

@@ -226,10 +226,7 @@ class Sdk(SdkClient):
         return endpoint
 
     def _token_headers(self, region: str, refused: Mapping[str, str] | None = None) -> dict[str, str]:
-        """The token headers of a region; if they equal `refused`, renewed once for all threads.
-
-        The library shares one token among all threads, and may drop it in one while another is about to read it.
-        """
+        """The token headers of a region, renewed once for all threads, which share it, if they equal `refused`."""
         with self._lock:
             session = self._cloud(region).get_session()
             headers = dict(session.get_auth_headers() or {})

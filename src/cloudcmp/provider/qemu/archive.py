@@ -47,10 +47,7 @@ def console() -> Entry:
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
-    """The archive of all entries, sorted, parents first, with all times zero; equal entries give equal bytes.
-
-    Raises ValueError for a path that is given twice.
-    """
+    """The archive of all entries, parents first, with all times zero; raises ValueError for a duplicate path."""
     chosen: dict[str, Entry] = {}
     for entry in entries:
         if entry.path in chosen:

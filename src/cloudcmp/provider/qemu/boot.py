@@ -30,10 +30,7 @@ class DiskImage:
 def write_disks(
     folder: Path, image: Image | DiskImage, request: CreateRequest, ends_at: float, private_address: str
 ) -> tuple[str, ...]:
-    """Writes a guest's disks into its folder; returns the arguments for qemu. A separate volume is the last disk.
-
-    Raises Refused for what the image does not support, and for a request without access.
-    """
+    """Writes a guest's disks, a separate volume last; returns qemu's arguments. Raises Refused."""
     if request.access is None:
         raise Refused.at("qemu", "a guest without keys could not be reached", "create it with access")
     if isinstance(image, Image):

@@ -16,7 +16,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, MachineStatus, Safeguard
 from cloudcmp.provider.common.blocking_calls import run_to_completion
-from cloudcmp.provider.common.own_machines import Unbilled
+from cloudcmp.provider.common.unbilled import Unbilled
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.qemu import preflight
 from cloudcmp.provider.qemu.boot import DiskImage, write_disks
@@ -81,10 +81,7 @@ class QemuProvider(Unbilled):
         return await asyncio.to_thread(self._check, candidates)
 
     async def prepare(self, candidates: Sequence[Candidate], say: Callable[[str], None]) -> None:
-        """Fetches qemu and builds missing images before anything is timed.
-
-        Raises Refused if that fails, StorageFault if they cannot be stored.
-        """
+        """Fetches qemu and builds missing images; raises Refused if that fails, StorageFault if there is no space."""
         for what in preflight.to_fetch(self._cache, images_of(candidates)):
             say(what)
         await asyncio.to_thread(self._program_and_accelerator)
@@ -138,10 +135,7 @@ class QemuProvider(Unbilled):
         return await asyncio.to_thread(self._look, handle)
 
     async def resize(self, handle: Handle, offering: str, stopped: Callable[[], None] = do_nothing) -> None:
-        """Stops a guest and starts it with another type and the same disks; its SSH port changes.
-
-        The small image loses its memory content, as at any stop; its separate volume stays.
-        """
+        """Stops and starts a guest as another type with the same disks; the small image loses its memory content."""
         await run_to_completion(lambda: self._resize(handle, offering, stopped))
 
     def _prepare_start(self, request: CreateRequest) -> tuple[Size, Image | DiskImage, Program, Accelerator]:

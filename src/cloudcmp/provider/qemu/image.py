@@ -66,10 +66,7 @@ def cache_folder() -> Path:
 
 
 def small_image(cache: Path | None = None) -> Image:
-    """The small image, built once if it is missing: some seconds and about 40 MB of packages.
-
-    Raises Refused if packages are unavailable, StorageFault if it cannot be stored.
-    """
+    """The small image, built once from about 40 MB of packages; raises Refused or StorageFault."""
     cache = cache or cache_folder()
     return _read(cached_build(cache, small_prefix(), lambda draft: _build(draft, cache)))
 
@@ -80,10 +77,7 @@ def small_prefix() -> str:
 
 
 def cached_build(cache: Path, prefix: str, build: Callable[[Path], str]) -> Path:
-    """The cached folder with this name prefix; if missing, `build` fills a draft and returns the rest of the name.
-
-    Renames the draft when it is complete; of two processes, one builds and the other waits.
-    """
+    """The cached folder with this prefix; if missing, one process builds it in a draft, and others wait."""
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
         if found := find_cached(cache, prefix):

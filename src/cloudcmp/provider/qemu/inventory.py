@@ -70,10 +70,7 @@ class Inventory:
             raise StorageFault.at(str(self.root), fault, "set XDG_STATE_HOME to another folder") from error
 
     def all(self, *, elsewhere: bool = False) -> tuple[Guest, ...]:
-        """Every guest here; with `elsewhere`, also every guest that runs on this host for this user.
-
-        Raises IncompleteListing if the folder cannot be read.
-        """
+        """Every guest here, or with `elsewhere` every running guest of this user too; raises IncompleteListing."""
         live = {one.identity.cloud_id: one for one in list_running() if elsewhere or one.folder.parent == self.root}
         guests = [Guest(one.identity.cloud_id, one.folder, one.identity, one) for one in live.values()]
         for cloud_id in self._folders():

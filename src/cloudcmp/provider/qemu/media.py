@@ -14,10 +14,7 @@ _ROOT = _FIRST + 4  # after two descriptors and two tables of folders
 
 
 def image_format(image: Path) -> tuple[str, int]:
-    """The format of a disk image, `qcow2` or `raw`, and the size in bytes of its disk.
-
-    Raises Refused for an unreadable file, and for an image with a backing file.
-    """
+    """The format of a disk image, `qcow2` or `raw`, and its disk's size in bytes; raises Refused if unusable."""
     try:
         with image.open("rb") as file:
             head = file.read(72)

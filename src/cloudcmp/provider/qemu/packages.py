@@ -32,10 +32,7 @@ class Packages:
         self._refreshed = False
 
     def unpack(self, names: Sequence[str], prefixes: Sequence[str], into: Path) -> tuple[Package, ...]:
-        """Fetches and unpacks packages, and those of their dependencies whose names begin with one of `prefixes`.
-
-        Returns the unpacked packages, sorted. Raises Refused without apt, or if the packages are unavailable.
-        """
+        """Fetches and unpacks packages and their dependencies with one of the `prefixes`; returns them, sorted."""
         check_fetchable(names)
         store = into / ".packages"
         store.mkdir(parents=True)

@@ -92,10 +92,7 @@ def _read_process(pid: int) -> RunningGuest | None:
 
 
 def end_guest(guest: RunningGuest) -> None:
-    """Ends qemu by its quit command, else by a signal, and waits; raises ProviderFault if it does not end.
-
-    A process descriptor ensures that only this process is killed.
-    """
+    """Ends qemu by its quit command, else by a signal, and waits; raises ProviderFault if it does not end."""
     try:
         descriptor = os.pidfd_open(guest.pid)
     except OSError:
@@ -127,10 +124,7 @@ def _wait_until_gone(guest: RunningGuest, wait_s: float) -> bool:
 
 
 def query(folder: Path, command: str, arguments: Mapping[str, object] | None = None, *, wait_s: float = 5.0) -> object:
-    """Sends a command to a guest's qemu (QMP), and returns its result; raises ProviderFault without a response in time.
-
-    Source: the QEMU Machine Protocol specification, in qemu's documentation.
-    """
+    """Sends a QMP command to a guest's qemu and returns the result; raises ProviderFault without a timely response."""
     deadline = time.monotonic() + wait_s
     try:
         inside = os.open(folder, os.O_PATH | os.O_DIRECTORY)

@@ -38,10 +38,7 @@ class Program:
 
 
 def find_program(cache: Path, path: str | None = None) -> Program:
-    """qemu from PATH, else from the cache folder, into which its packages are fetched once (about 40 MB).
-
-    Raises Refused with what to install if both fail.
-    """
+    """qemu from PATH, else fetched once into the cache folder (about 40 MB); raises Refused with what to install."""
     if program := known_program(cache, path):
         return program
     try:
@@ -51,10 +48,7 @@ def find_program(cache: Path, path: str | None = None) -> Program:
 
 
 def known_program(cache: Path, path: str | None = None) -> Program | None:
-    """qemu from PATH or the cache folder, None if it must be fetched; fetches nothing.
-
-    Raises Refused on a host that cannot run guests, and for a program that does not run.
-    """
+    """qemu from PATH or the cache folder, None if it must be fetched; raises Refused if it cannot run here."""
     if platform.machine() != "x86_64" or platform.system() != "Linux":
         raise Refused.at("qemu", f"guests are for x86-64 Linux hosts, not {platform.system()} {platform.machine()}",
                          "use another provider here")  # fmt: skip

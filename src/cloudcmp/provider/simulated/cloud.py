@@ -18,7 +18,7 @@ from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath
-from cloudcmp.provider.common.own_machines import Unbilled
+from cloudcmp.provider.common.unbilled import Unbilled
 from cloudcmp.provider.simulated.inventory import Inventory, Resource
 from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, ready
 from cloudcmp.provider.time import VirtualTime
@@ -130,7 +130,8 @@ class SimulatedProvider(Unbilled):
     ) -> None:
         self._world = World(metrics, time, encode_histogram)
         self._candidates = {candidate.index: candidate for candidate in candidates}
-        self._truths = {index: _cells(candidate) for index, candidate in self._candidates.items()}
+        truths = {index: one.truth for index, one in self._candidates.items()}
+        self._truths = {index: dict(truth.cells) if truth else {} for index, truth in truths.items()}
         self._inventory = Inventory(state_file)
         # The cloud's time continued without a client: a successor starts no earlier than the last creation.
         time.reach(max((resource.made_at for resource in self._inventory), default=time.now()))
@@ -232,10 +233,6 @@ class SimulatedProvider(Unbilled):
                 "simulated", f"candidate {index} is not of its plan", "make the provider from the plan"
             )
         return candidate.truth.faults if candidate.truth else Faults()
-
-
-def _cells(candidate: Candidate) -> dict[str, CellTruth]:
-    return dict(candidate.truth.cells) if candidate.truth else {}
 
 
 def _draws(*seeds: int) -> list[float]:
