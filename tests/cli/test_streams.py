@@ -6,21 +6,31 @@ from pathlib import Path
 
 import pytest
 
-from .command import COMMAND
+from .command import COMMAND, forked
 from .conftest import SMALL
 
 _UNSET = ("AWS_", "CLOUDCMP_", "XDG_")
 
 
-def unread(*words: str | Path, cwd: Path, errors: bool = True) -> tuple[int, str]:
-    """The command with pipes that nobody reads; `errors` is also for standard error, else it is told."""
+def _environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_UNSET)}
+    return {**kept, "HOME": str(home), "AWS_EC2_METADATA_DISABLED": "true"}
+
+
+def code_unread(*words: str | Path, cwd: Path) -> int:
+    """The exit code of the command, forked, when nobody reads either stream."""
+    return forked(words, _environment(cwd), cwd, prepare="tests.cli.unread").code
+
+
+def unread(*words: str | Path, cwd: Path, errors: bool = True) -> tuple[int, str]:
+    """The installed command with pipes that nobody reads: its exit code, and what it wrote to a standard error that is
+    read (not with `errors`). How an interpreter ends shows here only."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
         done = subprocess.run(
             [COMMAND, *words], cwd=cwd, stdout=writer, stderr=writer if errors else subprocess.PIPE, text=True,
-            env={**kept, "HOME": str(cwd), "AWS_EC2_METADATA_DISABLED": "true"}, timeout=120, check=False,
+            env=_environment(cwd), timeout=120, check=False,
         )  # fmt: skip
     finally:
         os.close(writer)
@@ -39,21 +49,21 @@ def test_a_table_that_nobody_reads_on_ends_quietly(measured: Path, tmp_path: Pat
 
 
 def test_p08_a_study_that_nobody_listens_to_is_measured_to_its_end(tmp_path: Path) -> None:
-    assert unread("run", SMALL, "--out", "small", cwd=tmp_path)[0] == 0
+    assert code_unread("run", SMALL, "--out", "small", cwd=tmp_path) == 0
     assert (tmp_path / "small" / "report.html").is_file()
-    assert unread("cleanup", "small", cwd=tmp_path)[0] == 0
+    assert code_unread("cleanup", "small", cwd=tmp_path) == 0
 
 
 def test_p08_a_try_out_that_nobody_listens_to_is_ended(tmp_path: Path) -> None:
-    assert unread("check", "--live", "simulated", cwd=tmp_path)[0] == 0
+    assert code_unread("check", "--live", "simulated", cwd=tmp_path) == 0
     assert list((tmp_path / "cloudcmp-studies").iterdir()) == []
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_an_exit_code_is_the_same_where_nobody_reads(more: tuple[str, ...], tmp_path: Path) -> None:
-    assert unread("check", "aws", *more, cwd=tmp_path)[0] == 1
-    assert unread("sweep", "aws", *more, cwd=tmp_path)[0] == 3
-    assert unread("cleanup", "nowhere", *more, cwd=tmp_path)[0] == 2
+    assert code_unread("check", "aws", *more, cwd=tmp_path) == 1
+    assert code_unread("sweep", "aws", *more, cwd=tmp_path) == 3
+    assert code_unread("cleanup", "nowhere", *more, cwd=tmp_path) == 2
     assert unread("sweep", "clout", *more, cwd=tmp_path)[0] == 2
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests.app.search import Searcher
 from tests.emulated.tail import NAMES
 from tests.provider.every import EVERY, pointed
+from tests.slices import some
 
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
 from cloudcmp.model.remote import Access, KeyPair
@@ -123,9 +124,15 @@ asyncio.run(_launch(sys.argv[1]))
     ("name", "loudest"),
     [
         ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google"}),
-        ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google.cloud.compute_v1"}),
         (NAMES[0], {"LIBCLOUD_DEBUG": "/dev/stderr", "LIBCLOUD_DEBUG_PRETTY_PRINT_RESPONSE": "1"}),
-        *((name, {"LIBCLOUD_DEBUG": "/dev/stdout"}) for name in NAMES),
+        *some(
+            [
+                ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google.cloud.compute_v1"}),
+                *((name, {"LIBCLOUD_DEBUG": "/dev/stdout"}) for name in NAMES),
+            ],
+            1,
+            1,
+        ),
     ],
 )
 def test_p38_no_library_shows_a_secret_because_the_environment_says_so(name: str, loudest: dict[str, str]) -> None:
