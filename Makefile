@@ -50,7 +50,7 @@ probe: build
 	@test -f agent/tests/$(NAME).rs || { echo "say which probe: make probe NAME=fma, with a test agent/tests/fma.rs"; exit 2; }
 	cd agent && cargo fmt --check
 	cd agent && cargo clippy --release --quiet --locked --bins --test $(NAME) -- -D warnings
-	cd agent && cargo test --release --quiet --locked --bins --test $(NAME)
+	cd agent && cargo test --release --quiet --locked --bins probe::$(NAME):: && cargo test --release --quiet --locked --test $(NAME)
 	$(BIN)/pytest -q -n 2 tests/docs/test_contributing.py tests/docs/test_speed.py tests/catalog
 	$(BIN)/pytest -q -k "$(NAME)" $(wildcard tests/*/test_real_agent.py) || [ $$? -eq 5 ]  # 5: a study words it
 

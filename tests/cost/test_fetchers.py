@@ -92,7 +92,7 @@ def test_a_region_without_prices_is_no_list(sources: Sources) -> None:
         ("azure", [], UserMistake),
         ("aws", ["eu-centrale-1"], UserMistake),
         ("azure", ["x' or 1 eq 1"], UserMistake),
-        ("hetzner", [], UserMistake),
+        ("no-such-cloud", [], UserMistake),
     ],
 )
 def test_mistakes_are_told_in_one_line(

@@ -122,6 +122,8 @@ def test_a_group_that_cannot_be_deleted_again_is_no_refusal(cloud):
         ("422 creating this/these droplet(s) will exceed your droplet limit", QuotaReached),
         ("400 Account Limit reached. Please open a support ticket.", QuotaReached),
         ("400 You have reached the maximum number of active virtual machines for this account", QuotaReached),
+        ("403 resource_limit_exceeded", QuotaReached),
+        ("409 the name is already used", LostAnswer),
         ("422 Size is not available in this region", NoCapacity),
         ("400 The region is at capacity", NoCapacity),
         ("400 Label must be unique among your services", LostAnswer),

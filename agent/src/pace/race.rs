@@ -131,10 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn each_task_has_its_own_time_and_the_last_one_is_the_total() {
+    fn each_task_has_its_own_time_and_the_slowest_one_is_the_total() {
         let finish = raced(|i| Ok(Sleep(5 * (i as u64 + 1), true))).unwrap();
         assert_eq!(finish.tasks.len(), 3);
-        assert!(finish.each_s[0] >= 0.005 && finish.each_s[2] >= 0.015 && finish.all_s == finish.each_s[2]);
+        // A busy machine may wake the shortest sleeper last.
+        assert!(finish.each_s.iter().zip([0.005, 0.010, 0.015]).all(|(took_s, least_s)| *took_s >= least_s));
+        assert_eq!(finish.all_s, finish.each_s.iter().copied().fold(0.0, f64::max));
         assert_eq!(finish.amortised_s(), finish.all_s / 3.0);
     }
 

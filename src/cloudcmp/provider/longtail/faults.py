@@ -15,7 +15,9 @@ RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
 _UNSENDABLE = {"InvalidURL", "InvalidSchema", "MissingSchema", "InvalidHeader", "LocationParseError", "UnicodeError"}
 # These words are recalled (R): the clouds' error documentation lacks them.
-_QUOTA = re.compile(r"exceed your .*limit|account limit|limit (?:is |was )?reached|maximum (?:number|monthly)", re.I)
+_QUOTA = re.compile(
+    r"exceed your .*limit|account limit|limit[_ ](?:is |was )?(?:reached|exceeded)|maximum (?:number|monthly)", re.I
+)
 _CAPACITY = re.compile(
     r"at capacity|out of capacity|insufficient capacity|sold out|out of stock|temporarily unavailable|"
     r"not (?:currently )?available in (?:the |this )?(?:selected )?region",
@@ -68,7 +70,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool, policy: str) ->
 
 def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault | None:
     """The fault for an error after which surely nothing was done, None for other responses."""
-    if cause.status == 403 or (cause.status == 401 and _SCOPE.search(cause.text)):
+    if (cause.status == 403 and not _QUOTA.search(cause.text)) or (cause.status == 401 and _SCOPE.search(cause.text)):
         return errors.NotAllowed.at(where, cause.line, policy)
     if cause.status == 401:
         return errors.BadCredentials.at(where, "HTTP 401: the token is not accepted", RENEW)
@@ -82,13 +84,14 @@ def _refusal(cause: CloudError, where: str, policy: str) -> errors.ProviderFault
 
 _KINDS: tuple[tuple[Callable[[CloudError], Any], type[errors.ProviderFault], str], ...] = (
     (lambda cause: cause.status == 429, errors.Throttled, "wait, and ask less often"),
-    (lambda cause: _DUPLICATE.search(cause.text), errors.LostAnswer, SEARCH_NOTICE),
     (
         lambda cause: _QUOTA.search(cause.text),
         errors.QuotaReached,
         "ask the provider for a higher limit, or run fewer at once",
     ),
     (lambda cause: _CAPACITY.search(cause.text), errors.NoCapacity, "try later, another type or another region"),
+    # A name that is taken may be that of an earlier request whose response was lost.
+    (lambda cause: cause.status == 409 or _DUPLICATE.search(cause.text), errors.LostAnswer, SEARCH_NOTICE),
 )
 
 
