@@ -1,8 +1,7 @@
 //! The roles of a trial in its job: this agent's role, the other targets, and whom it therefore admits or connects to.
 //!
 //! A target is one machine, or a URL. A machine is never a name, a range, a list, or an address of many machines. The
-//! broadcast address of a subnet cannot be recognised here; the kernel refuses it, because no socket enables
-//! broadcasts.
+//! broadcast address of a subnet cannot be recognised here; the kernel refuses it: no socket enables broadcasts.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
