@@ -197,7 +197,7 @@ mod tests {
         std::thread::spawn(move || {
             let mut message = [0; 8];
             while server.read_exact(&mut message).is_ok() {
-                std::thread::sleep(Duration::from_millis(12));
+                std::thread::sleep(Duration::from_millis(120));
                 server.write_all(&message).unwrap();
             }
         });
@@ -208,8 +208,8 @@ mod tests {
             answer: vec![0; 8],
             number: 0,
             messages: 0,
-            spacing_ns: 5_000_000,
-            duration_ns: 30_000_000,
+            spacing_ns: 50_000_000,
+            duration_ns: 300_000_000,
             next_ns: 0,
             end_ns: 0,
             late: 0,
@@ -229,21 +229,21 @@ mod tests {
             pinger.batch().unwrap();
         }
         pinger.finish().unwrap();
-        // Sent at 0, 12 and 24 ms instead of 0, 5 and 10: answered after 12, 19 and 26 ms.
+        // Sent at 0, 120 and 240 ms instead of 0, 50 and 100: answered after 120, 190 and 260 ms.
         let (sent, longest_ns) = (pinger.recorder.len(), pinger.recorder.longest_ns());
         assert!((2..=3).contains(&sent) && pinger.late == sent - 1, "{sent} sent, {} late", pinger.late);
         assert_eq!(pinger.missed, 6 - sent, "every slot of the run is sent or missed");
-        assert!(longest_ns >= 12_000_000 + 7_000_000 * (sent - 1) - 100_000, "{longest_ns}");
+        assert!(longest_ns >= 120_000_000 + 70_000_000 * (sent - 1) - 100_000, "{longest_ns}");
         assert_eq!(pinger.batch().unwrap(), 0.0, "after its end it sends nothing");
     }
 
     #[test]
     fn slots_that_pass_during_a_lost_message_count_as_missed() {
         let mut pinger = slow_line();
-        (pinger.next_ns, pinger.end_ns) = (100, 40_000_000);
+        (pinger.next_ns, pinger.end_ns) = (100, 400_000_000);
         pinger.miss(100);
         assert_eq!(pinger.missed, 0);
-        pinger.miss(5_000_101);
-        assert_eq!((pinger.missed, pinger.next_ns), (2, 10_000_100));
+        pinger.miss(50_000_101);
+        assert_eq!((pinger.missed, pinger.next_ns), (2, 100_000_100));
     }
 }
