@@ -47,10 +47,10 @@ test-python:
 
 # What a new probe needs, and no more: its own test on each side, and its rows beside each other.
 probe: build
-	@test -f agent/tests/$(NAME).rs || { echo "say which probe: make probe NAME=fma, with a test agent/tests/fma.rs"; exit 2; }
+	@ls agent/tests/agent/$(NAME).rs agent/tests/agent/$(NAME)_.rs 2>/dev/null | grep -q . || { echo "say which probe: make probe NAME=fma, with a test agent/tests/agent/fma.rs"; exit 2; }
 	cd agent && cargo fmt --check
-	cd agent && cargo clippy --release --quiet --locked --bins --test $(NAME) -- -D warnings
-	cd agent && cargo test --release --quiet --locked --bins probe::$(NAME):: && cargo test --release --quiet --locked --test $(NAME)
+	cd agent && cargo clippy --release --quiet --locked --bins --test agent -- -D warnings
+	cd agent && cargo test --release --quiet --locked --bins probe::$(NAME):: && cargo test --release --quiet --locked --test agent $(NAME)
 	$(BIN)/pytest -q -n 2 tests/docs/test_contributing.py tests/docs/test_speed.py tests/catalog
 	$(BIN)/pytest -q -k "$(NAME)" $(wildcard tests/*/test_real_agent.py) || [ $$? -eq 5 ]  # 5: a study words it
 
