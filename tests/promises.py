@@ -72,6 +72,16 @@ def ties() -> Row:
     return Row("P31", "tied clouds show no better one, but in a tenth of studies", n, _seeds(_false, n), n // 10)
 
 
+def looks() -> Row:
+    """Studies of two equals that are looked at up to ten times, until one seems better."""
+    from tests.compare.peeking import wrong
+
+    n = 100_000 if LONG else 10_000
+    found = _seeded(wrong, n)
+    what = "equals that are looked at ten times are told apart in a twentieth of studies at most"
+    return Row("-", what, n, len(found), n // 20)
+
+
 def slices() -> Row:
     """All tests that carry a promise's number and have no row of their own."""
     ran = numbered()
@@ -332,7 +342,7 @@ def mutated_prices() -> Row:
 
 
 ROWS = (
-    slices, wholes, kills, winners, ties, seed_studies, simulated_histories, quotes, bills, answers_lost,
+    slices, wholes, kills, winners, ties, looks, seed_studies, simulated_histories, quotes, bills, answers_lost,
     cloud_rows.answers_lost_everywhere,
     *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, guest_kills, stopped,
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,

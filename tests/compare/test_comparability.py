@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 from tests.analysis.planted import CHASE, FMA, estimate_of, plan_of
+from tests.compare.by_performance import compare
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import compare
 from cloudcmp.compare.comparability import FACTS
 from cloudcmp.model.result import Comparison, Verdict
 

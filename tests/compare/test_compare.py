@@ -10,10 +10,11 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, LU, TASK, estimate_of, plan_of
+from tests.compare.by_performance import compare
+from tests.compare.witness import FIRST_LOOK
 from tests.slices import examples
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import compare
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate, Verdict, Winner
 from cloudcmp.model.study import Decide
@@ -66,7 +67,7 @@ def test_every_figure_agrees_with_scipy(seed: int) -> None:
         assert one.cliffs_delta == pytest.approx(2 * u / (n * n) - 1)
     deciding = [one for one in found if one.decides]
     assert {one.cell for one in deciding} == {FMA, CHASE}
-    p = np.sort([paired[one] for one in deciding])
+    p = np.sort([paired[one] / FIRST_LOOK for one in deciding])
     holm = np.minimum(1.0, np.maximum.accumulate(p * np.arange(len(p), 0, -1)))
     assert sorted(one.p_adjusted or 0.0 for one in deciding) == pytest.approx(list(holm))
     others = [one for one in found if not one.decides]
@@ -85,7 +86,7 @@ def test_the_detectable_difference_is_found_with_80_percent_power() -> None:
     assert one.detectable is not None
     per_spread = np.log(one.detectable) / d.std(ddof=1)
     drawn = rng.normal(per_spread * sd, sd, (20_000, n))
-    power = (scipy.stats.ttest_1samp(drawn, 0.0, axis=1).pvalue < 0.05 / family).mean()
+    power = (scipy.stats.ttest_1samp(drawn, 0.0, axis=1).pvalue < FIRST_LOOK * 0.05 / family).mean()
     assert power == pytest.approx(0.8, abs=0.015)
 
 
@@ -203,7 +204,7 @@ def test_what_cannot_be_tested_stays_in_the_family_with_p_of_one() -> None:
     found, _ = compare(plan, [a, b, dead], METRICS, {})
     p = found[0].p_paired
     assert p is not None
-    assert found[0].p_adjusted == pytest.approx(3 * p)
+    assert found[0].p_adjusted == pytest.approx(3 * p / FIRST_LOOK)
     assert [(one.p_adjusted, one.verdict) for one in found[1:]] == [(None, CANNOT_TELL)] * 2
     assert "c2: 12 of 12 trials failed" in found[1].reason
 
@@ -213,6 +214,6 @@ def test_what_the_plan_does_not_ask_of_both_is_no_part_of_the_family() -> None:
     a, b = estimate_of(0, STEADY), estimate_of(1, scaled(1.2))
     missing = replace(estimate_of(2, ()), n_started=0, n_ok=0, reason="not offered", offered=False)
     found, winners = compare(plan, [a, b, missing], METRICS, {})
-    assert found[0].p_adjusted == found[0].p_paired
+    assert found[0].p_adjusted == pytest.approx((found[0].p_paired or 0.0) / FIRST_LOOK)
     assert (found[1].verdict, found[1].reason) == (CANNOT_TELL, "c2: not offered")
     assert winners[0] == Winner(FMA, (1,), None, "")

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, estimate_of, plan_of
+from tests.compare.by_performance import compare
 from tests.compare.witness import one_by_one
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import compare, pairing
+from cloudcmp.compare import pairing
 from cloudcmp.compare import winners as winners_of
 from cloudcmp.compare.table import PairTable
 from cloudcmp.model.plan import Plan
@@ -21,7 +22,7 @@ from cloudcmp.model.study import Decide
 
 FACTS = ("agent_version", "kernel", "fma.engine", "dbench.loadfile")
 EXACT = ("cell", "a", "b", "n", "decides", "by_difference", "verdict", "reason", "marks")
-CLOSE = ("effect", "p_paired", "p_adjusted", "p_welch", "hodges_lehmann", "cliffs_delta", "detectable")
+CLOSE = ("effect", "p_paired", "p_adjusted", "p_same", "p_welch", "hodges_lehmann", "cliffs_delta", "detectable")
 
 
 def study_of(seed: int) -> tuple[Plan, list[Estimate], dict[int, dict[str, str]]]:
@@ -70,7 +71,7 @@ def in_value(reason: str) -> NoVerdict | None:
         "unlike: ": NoVerdict.UNLIKE, "no rounds with both": NoVerdict.NOT_COMPARABLE,
         "interval too wide after": NoVerdict.TOO_WIDE_FOR_ALL, "interval too wide": NoVerdict.TOO_WIDE,
     }  # fmt: skip
-    if re.fullmatch(r"\d+ of at least 6 (launches|rounds with both)", reason):
+    if all(re.fullmatch(r"(\w+: )?\d+ of at least 6 (launches|rounds with both)", one) for one in reason.split("; ")):
         return NoVerdict.TOO_FEW
     found = (value for start, value in starts.items() if reason.startswith(start))
     return next(found, NoVerdict.BARRED) if reason else None

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.analysis.planted import FMA, estimate_of, plan_of
+from tests.compare.by_performance import compare
 from tests.late import Late
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import compare
 from cloudcmp.model.result import Verdict
 
 pd = Late("pandas")

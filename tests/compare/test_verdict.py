@@ -9,9 +9,10 @@ import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, LOSS, estimate_of, plan_of
+from tests.compare.by_performance import compare
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import REPLICATION_UNKNOWN, compare
+from cloudcmp.compare import REPLICATION_UNKNOWN
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Comparison, Verdict

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, TASK, estimate_of, plan_of, price, values_of
+from tests.compare.by_performance import compare
 
 from cloudcmp.analysis import estimate
 from cloudcmp.catalog import METRICS
-from cloudcmp.compare import compare, winner_rows
+from cloudcmp.compare import winner_rows
 from cloudcmp.model.offering import Price
 from cloudcmp.model.result import Estimate, Winner
 from cloudcmp.model.study import Decide

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from tests.compare.welch import difference_interval
 from tests.stats.paired import paired_t
 
@@ -46,6 +48,8 @@ class Figures:
     hodges_lehmann: float
     cliffs_delta: float
     spread: float | None
+    same: Callable[[float], float | None]
+    """The p value of the two one-sided tests within a margin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,12 @@ class _Question:
         """The p value with which the question stands in its family; None stands for 1."""
         return None if self.bar or self.figures is None else self.figures.p
 
+    @property
+    def p_same(self) -> float | None:
+        """The p value of sameness, None without a margin."""
+        limit = math.log(SAME_RATIO) if not self.metric.signed else self.margin
+        return None if self.bar or self.figures is None or limit is None else self.figures.same(limit)
+
 
 def one_by_one(
     plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric], facts: Facts
@@ -79,15 +89,25 @@ def one_by_one(
     bars = {key: str(bar or "") for key, bar in bars_of(plan, estimates).items()}
     questions = _questions(plan, estimates, metrics, facts, bars)
     found: list[Comparison | None] = [None] * len(questions)
+    share = 1.0 if plan.imported else FIRST_LOOK
     for decides in (True, False):
         members = [at for at, one in enumerate(questions) if one.asked and one.decides is decides]
-        corrected = adjusted([questions[at].p for at in members], decides)
-        for at, p_adjusted in zip(members, corrected, strict=True):
-            found[at] = _answered(questions[at], p_adjusted, len(members))
+        corrected = adjusted([_over(questions[at].p, share if decides else 1.0) for at in members], decides)
+        same = adjusted([_over(questions[at].p_same, share) for at in members], decides)
+        for at, p_adjusted, p_same in zip(members, corrected, same, strict=True):
+            found[at] = _answered(questions[at], p_adjusted, p_same, len(members), share)
     comparisons = tuple(
         _not_asked(question) if one is None else one for question, one in zip(questions, found, strict=True)
     )
     return comparisons, _winners(plan, estimates, metrics, comparisons, bars)
+
+
+FIRST_LOOK = 0.8
+"""The share of the error that a study's first look may spend."""
+
+
+def _over(p: float | None, share: float) -> float | None:
+    return None if p is None else min(1.0, p / share)
 
 
 def _questions(
@@ -132,16 +152,20 @@ def _more_marks(plan: Plan, figures: Figures | None) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def _answered(question: _Question, p_adjusted: float | None, family: int) -> Comparison:
+def _answered(
+    question: _Question, p_adjusted: float | None, p_same: float | None, family: int, share: float
+) -> Comparison:
     """The comparison of a pair that belongs to a family of `family` questions."""
     bare, figures = _bare(question), question.figures
     if figures is not None:
-        bare = replace(bare, p_adjusted=p_adjusted, detectable=_detectable(figures, question.metric, family))
+        found = _detectable(figures, question.metric, ALPHA * (share if question.decides else 1.0) / family)
+        bare = replace(bare, p_adjusted=p_adjusted, p_same=p_same, detectable=found)
     if not question.decides:
         return bare
     if question.bar or figures is None:
         return replace(bare, verdict=Verdict.CANNOT_TELL, reason=question.bar)
-    verdict, reason = verdict_of(figures, question.metric, question.margin, p_adjusted)
+    alone = (figures.p or 1.0) < ALPHA or (_over(question.p_same, share) or 1.0) < ALPHA
+    verdict, reason = verdict_of(figures, question.metric, p_adjusted, p_same, alone)
     return replace(bare, verdict=verdict, reason=reason)
 
 
@@ -174,10 +198,10 @@ def _bare(question: _Question) -> Comparison:
     )
 
 
-def _detectable(figures: Figures, metric: Metric, family: int) -> float | None:
+def _detectable(figures: Figures, metric: Metric, level: float) -> float | None:
     if figures.spread is None:
         return None
-    factor = _detectable_factor(figures.n, family)
+    factor = _detectable_factor(figures.n, level)
     # A spread of 0 says nothing of what could be found; a factor of 700 spreads is beyond any ratio.
     if factor is None or figures.spread == 0.0:
         return None
@@ -187,9 +211,9 @@ def _detectable(figures: Figures, metric: Metric, family: int) -> float | None:
     return math.exp(difference) if difference < 700.0 else None
 
 
-def _detectable_factor(n: int, family: int) -> float | None:
+def _detectable_factor(n: int, level: float) -> float | None:
     """The detectable difference in standard deviations of a difference: the same for all pairs of a plan."""
-    return detectable_log_difference(1.0, n, ALPHA / family, POWER)
+    return detectable_log_difference(1.0, n, level, POWER)
 
 
 def _winners(
@@ -247,6 +271,7 @@ def _paired(a: Estimate, b: Estimate, x: Floats, y: Floats, by_difference: bool)
         hodges_lehmann=_shown(many.hodges_lehmann(d), by_difference),
         cliffs_delta=many.cliffs_delta(x, y),
         spread=describe.sd(d),
+        same=lambda limit: one_sided(d, None, limit),
     )
 
 
@@ -265,7 +290,29 @@ def _unpaired(x: Floats, y: Floats, by_difference: bool) -> Figures:
         hodges_lehmann=_shown(many.hodges_lehmann_shift(x, y), by_difference),
         cliffs_delta=many.cliffs_delta(x, y),
         spread=_spread_of_two(x, y),
+        same=lambda limit: one_sided(x, y, limit),
     )
+
+
+def one_sided(x: Floats, y: Floats | None, limit: float) -> float | None:
+    """The larger p of scipy's one-sided t tests against both ends of (-limit, limit): of differences, or Welch's."""
+    if min(x.size, x.size if y is None else y.size) < 2:
+        return None
+    if float(np.ptp(x)) == 0.0 and (y is None or float(np.ptp(y)) == 0.0):
+        centre = describe.mean(x) - (0.0 if y is None else describe.mean(y))
+        return 0.0 if abs(centre) < limit else 1.0
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # values without any spread
+        found = [
+            scipy.stats.ttest_1samp(x, end, alternative=way)
+            if y is None
+            else scipy.stats.ttest_ind(x - end, y, equal_var=False, alternative=way)
+            for end, way in _ends(limit)
+        ]
+    return max(float(one.pvalue) for one in found)
+
+
+def _ends(limit: float) -> tuple[tuple[float, str], ...]:
+    return ((-limit, "greater"), (limit, "less"))
 
 
 def _scaled(one: Estimate, by_difference: bool) -> Floats:
@@ -303,30 +350,23 @@ def _bounds(interval: describe.Interval | None, confidence: float, by_difference
     return Bounds(math.exp(interval.low), math.exp(interval.high), confidence)
 
 
-def verdict_of(figures: Figures, metric: Metric, margin: float | None, p_adjusted: float | None) -> tuple[Verdict, str]:
+def verdict_of(
+    figures: Figures, metric: Metric, p_adjusted: float | None, p_same: float | None, alone: bool
+) -> tuple[Verdict, str]:
     """The verdict of a pair that nothing bars, for the first candidate against the second, and its reason.
 
-    The first rule of `cloudcmp.compare.verdict.verdicts_of` that holds.
+    The first rule of `cloudcmp.compare.verdict.verdicts_of` that holds; `alone` if one holds before the correction.
     """
     if figures.n < FEWEST_LAUNCHES:
         what = "rounds with both" if figures.by_rounds else "launches"
         return Verdict.CANNOT_TELL, f"{figures.n} of at least {FEWEST_LAUNCHES} {what}"
-    if _inside(figures.bounds_90, metric, margin):
+    if p_same is not None and p_same < ALPHA:
         return Verdict.SAME, ""
     if p_adjusted is not None and p_adjusted < ALPHA:
         none = 0.0 if metric.signed else 1.0
         higher = figures.effect > none
         return (Verdict.BETTER if higher == (metric.better is Better.HIGHER) else Verdict.WORSE), ""
-    alone = figures.p_paired is not None and figures.p_paired < ALPHA
     return Verdict.CANNOT_TELL, f"interval too wide{' after correction for all questions' * alone}"
-
-
-def _inside(bounds: Bounds | None, metric: Metric, margin: float | None) -> bool:
-    if bounds is None:
-        return False
-    if metric.signed:
-        return margin is not None and -margin < bounds.low and bounds.high < margin
-    return bounds.low > 1.0 / SAME_RATIO and bounds.high < SAME_RATIO
 
 
 def adjusted(p: Sequence[float | None], decides: bool) -> tuple[float | None, ...]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, LOSS, RTT50, TASK, estimate_of, plan_of, price
 
 from cloudcmp.catalog import METRICS
-from cloudcmp.cost import is_task, price_of, with_cost, work_unit
+from cloudcmp.cost import price_of, with_cost, work_unit
 from cloudcmp.model.offering import Price
 from cloudcmp.model.result import Estimate
 from cloudcmp.units import Money
@@ -48,7 +48,7 @@ def test_latencies_and_losses_are_no_work(cell: str) -> None:
 
 
 def test_the_tasks_of_the_table() -> None:
-    found = {name for name, metric in METRICS.items() if is_task(metric)}
+    found = {name for name, metric in METRICS.items() if metric.is_task}
     assert found == {
         "command_time_s",
         "npb_time_s",

@@ -186,7 +186,7 @@ def _analysis(candidates: tuple[Candidate, ...], exploratory: frozenset[str], se
         up = METRICS[Cell.parse(cell).metric].better == "higher"
         best = sorted(row, key=lambda one: (one.median or 0.0) * (-1 if up else 1))[0].candidate
         winners.append(Winner(cell, () if explores else (best,), None, "exploratory" if explores else ""))
-    return Analysis(tuple(estimates), Listed(comparisons), tuple(winners),
+    return Analysis(tuple(estimates), Listed(comparisons), tuple(winners), Listed(), (),
                     ("beta-2 moves the most blobs for the money.", "gamma-2 has no known price."))  # fmt: skip
 
 

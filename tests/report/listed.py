@@ -76,6 +76,10 @@ class Listed(Pairs):
     def of(self, cell: str) -> ListedCell:
         return ListedCell(cell, self._cells.get(cell, ()))
 
+    @property
+    def cells(self) -> Collection[str]:
+        return self._cells.keys()
+
     def only(self, cells: Collection[str]) -> "Listed":
         return Listed(one for one in self._pairs if one.cell in cells)
 

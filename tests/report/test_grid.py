@@ -24,7 +24,7 @@ SWEEP: dict[str, tuple[float | None, float]] = {
 
 def test_files_are_rows_records_are_columns_and_operations_are_headings() -> None:
     (sheet,) = grid.sheets(book_of(SWEEP))
-    assert sheet.caption == "aws/two: iozone bytes/s, page cache (no disk), 1 thread, GB/s"
+    assert sheet.caption == "aws/two: file bandwidth (iozone), page cache (no disk), 1 thread, GB/s"
     assert [column.title for column in sheet.columns] == ["file, record", "4 KiB", "64 KiB", "512 KiB"]
     assert [[field.text for field in row.fields] for row in sheet.rows] == [
         ["read"],

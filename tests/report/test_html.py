@@ -191,7 +191,8 @@ def test_why_trials_failed_stands_with_the_warnings_the_most_frequent_first(view
 
 
 def test_a_study_without_anything_has_a_page_all_the_same(view: View) -> None:
-    empty = replace(view, analysis=Analysis((), Listed(), ()), attempts=(), series=(), cdfs=(), hosts=(), provenance=(),
+    nothing = Analysis((), Listed(), (), Listed())
+    empty = replace(view, analysis=nothing, attempts=(), series=(), cdfs=(), hosts=(), provenance=(),
                     interruptions=(), warnings=())  # fmt: skip
     text = Page(render(empty)).text
     assert "Nothing was measured" in text
@@ -252,9 +253,8 @@ def test_what_was_delivered_stands_beside_what_was_advertised(page: Page) -> Non
 def test_a_warning_is_said_once_with_all_that_it_holds_for(view: View) -> None:
     warned = tuple(replace(one, warnings=("two modes",)) for one in view.analysis.estimates)
     text = Page(render(replace(view, analysis=replace(view.analysis, estimates=warned)), ())).text
-    assert (
-        "simulated/alpha-2, simulated/beta-2, simulated/gamma-2: two modes (fma flop/s, 1 thread, and 11 more)" in text
-    )
+    names = "simulated/alpha-2, simulated/beta-2, simulated/gamma-2"
+    assert f"{names}: two modes (floating point (fma), 1 thread, and 11 more)" in text
 
 
 @pytest.mark.parametrize("payload", [payload for payload in MARKUP if not set("=;") & set(payload)])
@@ -265,7 +265,10 @@ def test_p39_an_imported_metric_may_be_called_anything(payload: str, view: View,
     def named(name: str) -> list[str]:
         metric = replace(view.metrics["task_time_s"], name=name, unit=name)
         found = Analysis(
-            tuple(replace(one, cell=name) for one in kept), Listed(replace(one, cell=name) for one in pairs), ()
+            tuple(replace(one, cell=name) for one in kept),
+            Listed(replace(one, cell=name) for one in pairs),
+            (),
+            Listed(),
         )
         few = replace(view, metrics={name: metric}, analysis=found, series=(), cdfs=())
         return Page(render(few, ())).tags

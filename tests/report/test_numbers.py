@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,16 +19,6 @@ def test_one_unit_serves_all_candidates_of_a_cell() -> None:
 def test_a_cell_without_values_has_a_unit_all_the_same() -> None:
     assert Scale.of([], "s").quantity(None) == "–"
     assert Scale.of([0.0, 0.0], "ratio").quantity(0.0) == "0 %"
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "beside", "shown"),
-    [(11.8, 12.8, 12.3, "0.5"), (140.0, 152.0, 146.0, "6"), (12.29, 12.31, 12.3, "0.01"), (1.0, 1.0, 1.0, "0.00")],
-)
-def test_a_half_width_has_the_decimals_of_its_value_or_one_digit(
-    low: float, high: float, beside: float, shown: str
-) -> None:
-    assert Scale(1.0, "s").half_width(Bounds(low, high), beside) == shown
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True) | st.none())

@@ -60,7 +60,7 @@ def view_of(who: tuple[Candidate, ...] = WHO, by: str = "median") -> View:
         "scaling", "which?", who, launches, trials, (), (), 20, 1, 7, START, Quote(60, 1.0, None, None, (), 0.05)
     )
     some = (asked(0, LINUX, 20, by), asked(1, WINDOWS, 20, by), asked(2, LINUX, 0, by))
-    return View(plan, METRICS, Analysis(tuple(estimates), Listed(), ()), (), scaling=some)
+    return View(plan, METRICS, Analysis(tuple(estimates), Listed(), (), Listed()), (), scaling=some)
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ def estimate(at: int, cell: str, middle: float | None, half: float = 0.0) -> Est
 def book_of(estimates: dict[str, tuple[float | None, float]], who: tuple[Candidate, ...] = (TWO,)) -> StudyView:
     some = [estimate(one.index, cell, *value) for one in who for cell, value in estimates.items()]
     plan = plan_of(who, tuple(estimates))
-    return StudyView.of(View(plan, METRICS, Analysis(tuple(some), Listed(), ()), ()))
+    return StudyView.of(View(plan, METRICS, Analysis(tuple(some), Listed(), (), Listed()), ()))
 
 
 def npb(metric: str, threads: str) -> str:
@@ -42,7 +42,7 @@ def table(book: StudyView) -> list[list[str]]:
 def test_speed_up_efficiency_and_rate_of_a_vcpu_fewest_threads_first() -> None:
     book = book_of({npb("op_per_s", "all"): (18e9, 0.6e9), npb("op_per_s", "one"): (12e9, 0.3e9)})
     heading, one, both = table(book)
-    assert "npb" in heading[0]
+    assert "NAS benchmark" in heading[0]
     assert one == ["aws/two", "1", "12.0 Gop/s", "1.00", "100 %", "6.00 Gop/s"]
     assert both == ["aws/two", "2", "18.0 Gop/s", "1.50", "75 %", "9.00 Gop/s"]
     (sheet,) = speedup.sheets(book)

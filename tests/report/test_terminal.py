@@ -53,7 +53,8 @@ def test_a_narrow_terminal_still_gets_a_table(view: View) -> None:
 
 def test_the_table_says_value_interval_counts_and_verdict(view: View) -> None:
     text = printed(view)
-    for words in ("[SIMULATED]", "fma flop/s, all threads", "▲ 336", "▼ 97.5", "±11 11/12", "Gflop/s, more is better",
+    for words in ("[SIMULATED]", "floating point (fma), all threads", "▲ 336", "▼ 97.5", "12/12, 12/12, 11/12 trials",
+                  "Gflop/s, more is better",
                   "gamma-2 better than alpha-2 (×3.45)", "practically the same as", "detectable 4.1 %", "n 6",
                   "USD per 1000 tasks", "No price: simulated/gamma-2", "warning: beta-2: its launches",
                   "beta-2 moves the most blobs", "exploratory of 12 cells"):  # fmt: skip
@@ -61,12 +62,12 @@ def test_the_table_says_value_interval_counts_and_verdict(view: View) -> None:
 
 
 def test_exploratory_cells_are_shown_without_a_verdict_when_asked_for(view: View) -> None:
-    assert "wan rtt" not in printed(view)
+    assert "wide-area round trip time" not in printed(view)
     text = printed(view, exploratory="full")
-    assert "wan rtt, europe, p50" in text
+    assert "wide-area round trip time, europe, p50" in text
     assert "exploratory: no verdict" in text
     brief = printed(view, exploratory="brief")
-    assert "wan rtt, europe, p50" in brief
+    assert "wide-area round trip time, europe, p50" in brief
     assert len(brief) < len(text)
     assert widest(brief) <= 80
 
@@ -138,7 +139,7 @@ def test_a_terminal_of_plain_ascii_gets_ascii(view: View) -> None:
     out.flush()
     text = raw.getvalue().decode("ascii")
     assert "^ 336" in text
-    assert "~11 11/12" in text
+    assert "12/12, 12/12, 11/12" in text
     assert widest(text) <= 80
 
 

@@ -12,11 +12,11 @@ from cloudcmp.report.words import CellNames, metric_words, origin, param_words
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("fma_flop_per_s", "fma flop/s"),
-        ("tcp_bytes_per_s", "tcp bytes/s"),
-        ("rtt_s", "rtt"),
-        ("udp_loss_ratio", "udp loss"),
-        ("unixbench_index", "unixbench index"),
+        ("fma_flop_per_s", "floating point (fma)"),
+        ("tcp_bytes_per_s", "TCP bandwidth"),
+        ("rtt_s", "round trip time"),
+        ("udp_loss_ratio", "UDP loss"),
+        ("unixbench_index", "UnixBench index"),
     ],
 )
 def test_a_metric_is_said_without_its_unit_spelled_out(name: str, words: str) -> None:
@@ -54,7 +54,7 @@ def test_every_cell_of_the_catalogue_has_a_name_of_its_own() -> None:
 def test_what_all_cells_share_is_said_apart() -> None:
     names = CellNames([f"disk_op_per_s block_bytes=4096;depth={depth};op=read;pattern=random" for depth in (1, 8)])
     assert names.short("disk_op_per_s block_bytes=4096;depth=8;op=read;pattern=random") == (
-        "disk op/s, 4 KiB random read, depth 8"
+        "disk operations, 4 KiB random read, depth 8"
     )
     assert CellNames(["chase_latency_s pages=base;size_bytes=16384"]).shared("chase_latency_s") == "16 KiB, base pages"
 
@@ -62,10 +62,10 @@ def test_what_all_cells_share_is_said_apart() -> None:
 def test_what_the_page_cache_served_is_said_in_every_name() -> None:
     cells = [f"iozone_bytes_per_s durability=cached;op=read;record_bytes={size};threads=one" for size in (4096, 8192)]
     names = CellNames(cells)
-    assert names.short(cells[0]) == "iozone bytes/s, 4 KiB read, page cache (no disk), 1 thread"
+    assert names.short(cells[0]) == "file bandwidth (iozone), 4 KiB read, page cache (no disk), 1 thread"
     assert names.shared("iozone_bytes_per_s") == ""
     on_a_disk = cells[0].replace("cached", "osync")
-    assert CellNames([on_a_disk]).short(on_a_disk) == "iozone bytes/s, read, 1 thread"
+    assert CellNames([on_a_disk]).short(on_a_disk) == "file bandwidth (iozone), read, 1 thread"
 
 
 def test_origin_says_what_was_planted_imported_or_stood_in(view: View) -> None:

@@ -25,7 +25,7 @@ from cloudcmp.store.tidy_import import import_table
 from cloudcmp.store.tidy_write import csv_parts, write_csv, write_parquet
 
 PLACE = ("provider", "region", "offering", "instance", "round", "session", "attributes")
-HEADER = "provider,region,offering,instance,round,session,time,metric,params,unit,better,value,outcome"
+HEADER = "provider,region,offering,instance,round,session,time,metric,params,unit,better,value,outcome,signed"
 PERCENTILES = {(launch, cell): 1e-4 * (launch + 1) for launch in range(4) for cell in (RTT, RTT.replace("99", "50"))}
 
 
@@ -66,12 +66,12 @@ def test_a_measured_study_as_a_table(full: StudyStore) -> None:
     lines = "".join(csv_parts(table)).splitlines()
     assert lines[0] == f"{HEADER},price_usd_per_hour,vcpus"
     assert lines[1] == (
-        "local,here,one,0,0,,2023-11-14T22:13:20.000000Z,fma_flop_per_s,precision=f64;threads=one,flop/s,higher,11,ok,,1"
+        "local,here,one,0,0,,2023-11-14T22:13:20.000000Z,fma_flop_per_s,precision=f64;threads=one,flop/s,higher,11,ok,,,1"
     )
-    assert lines[3].endswith("rtt_s,path=loopback;percentile=99;protocol=tcp;size_bytes=64,s,lower,0.0001,ok,,1")
+    assert lines[3].endswith("rtt_s,path=loopback;percentile=99;protocol=tcp;size_bytes=64,s,lower,0.0001,ok,,,1")
     assert lines[6] == (
         "local,here,all,1,0,,2023-11-14T22:13:28.000000Z,"
-        "chase_latency_s,pages=base;size_bytes=16384,s,lower,,timeout,0.10,2"
+        "chase_latency_s,pages=base;size_bytes=16384,s,lower,,timeout,,0.10,2"
     )
     assert len(table.value) == 16
 
@@ -169,7 +169,7 @@ def test_the_least_table(tmp_path: Path) -> None:
 
 
 def test_an_unknown_metric_needs_a_direction(tmp_path: Path) -> None:
-    table = "offering,metric,unit,value{}\nA,my_score,score,1{}\nA,my_score,score,0{}\n"
+    table = "offering,metric,unit,value,signed{}\nA,my_score,score,1,yes{}\nA,my_score,score,0,yes{}\n"
     assert faults(table.format("", "", ""), tmp_path) == [
         "table.csv:2: whether a higher or a lower my_score is better is not known;"
         " add the column better with higher or lower"
@@ -177,6 +177,28 @@ def test_an_unknown_metric_needs_a_direction(tmp_path: Path) -> None:
     with taken(table.format(",better", ",higher", ","), tmp_path) as store:
         metric = store.imported_metrics()["my_score"]
         assert (metric.unit, metric.better, metric.signed) == ("score", Better.HIGHER, True)
+
+
+@pytest.mark.parametrize("value", ["-1", "0", "-0.0"])
+def test_a_value_of_zero_or_less_is_refused_unless_the_metric_is_declared_signed(tmp_path: Path, value: str) -> None:
+    """Many tools write -1 or 0 for a failure: such a value would turn every ratio of the metric into a difference."""
+    head = "offering,metric,unit,better,value,outcome,signed\nA,response_ms,ms,lower,100,,\n"
+    assert faults(f"{head}A,response_ms,ms,lower,{value},,\n", tmp_path) == [
+        f"table.csv:3: response_ms is {value}, yet not declared as signed;"
+        " write invalid as outcome and no value, or yes in a column signed if the metric can be 0 or less"
+    ]
+    with taken(f"{head}A,response_ms,ms,lower,,invalid,\n", tmp_path) as store:
+        assert not store.imported_metrics()["response_ms"].signed
+
+
+def test_whether_a_metric_is_signed_is_said_in_one_way(tmp_path: Path) -> None:
+    table = "offering,metric,unit,better,value,signed\nA,balance,EUR,higher,-1,yes\nA,balance,EUR,higher,1,{}\n"
+    assert faults(table.format("no"), tmp_path) == [
+        "table.csv:3: signed of balance is 'no' here, else before; write it in all rows"
+    ]
+    assert faults(table.format("perhaps"), tmp_path) == [
+        "table.csv:3: signed is 'perhaps'; write yes if the metric can be 0 or less, else no or nothing"
+    ]
 
 
 def test_attributes_become_those_of_the_offering(tmp_path: Path) -> None:
@@ -198,24 +220,24 @@ def test_a_price_of_zero_is_unknown(tmp_path: Path) -> None:
 
 def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
     text = f"""{HEADER},vcpus,price_usd_per_hour
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,x,ok,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,nan,ok,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1e999,,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,-1,,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,fine,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,failed,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,,,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,ms,lower,1,,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,higher,1,,4,1
-p,r,A,i,0,,,rtt_s,percentile,s,lower,1,,4,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,,2,1
-p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,,4,-1
-p,r,A,i,1.5,,,rtt_s,percentile=50,s,lower,1,,4,1
-p,r,A,i,1,,,rtt_s,percentile=50,s,lower,1,,4,1
-p,r,A,i,,,yesterday,rtt_s,percentile=50,s,lower,1,,4,1
-p,r,,i,0,,,,,s,lower,1,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,x,ok,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,nan,ok,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1e999,,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,-1,,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,fine,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,failed,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,,,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,ms,lower,1,,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,higher,1,,,4,1
+p,r,A,i,0,,,rtt_s,percentile,s,lower,1,,,4,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,,,2,1
+p,r,A,i,0,,,rtt_s,percentile=50,s,lower,1,,,4,-1
+p,r,A,i,1.5,,,rtt_s,percentile=50,s,lower,1,,,4,1
+p,r,A,i,1,,,rtt_s,percentile=50,s,lower,1,,,4,1
+p,r,A,i,,,yesterday,rtt_s,percentile=50,s,lower,1,,,4,1
+p,r,,i,0,,,,,s,lower,1,,,4,1
 p,r,A
-p,r,B,,0,,,rtt_s,percentile=50,s,best,1,,,1
+p,r,B,,0,,,rtt_s,percentile=50,s,best,1,,,,1
 """
     told = faults(text, tmp_path)
     assert told == [
@@ -236,7 +258,7 @@ p,r,B,,0,,,rtt_s,percentile=50,s,best,1,,,1
         " an instance is one launch: name another one in each round and session",
         "table.csv:16: the time 'yesterday' is not understood; write e.g. 2026-01-31T12:00:00Z",
         "table.csv:17: no offering and no metric; fill in the empty cells",
-        "table.csv:18: 3 cells where the header has 15; write one cell for each column",
+        "table.csv:18: 3 cells where the header has 16; write one cell for each column",
         "table.csv:19: unknown direction 'best'; write higher or lower in the column better",
         f"table.csv:19: instance is empty here, and given on {tmp_path}/table.csv:9; give it in all rows",
     ]

@@ -1,10 +1,13 @@
 """stress-ng, dbench, PostMark, UnixBench, HPC Challenge and STREAM: known figures, and what makes them not sure."""
 
 import math
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import cloudcmp.published
 from cloudcmp.catalog.lookup import tool_settings
@@ -35,6 +38,23 @@ def test_stress_ng_says_the_same_in_yaml() -> None:
     assert reports("stress-ng", half)[0].settings["workers"] == "2"
     odd = sample("stress-ng-two.yaml").replace("instance: 93.591024", "instance: 70.0")
     assert "workers" not in reports("stress-ng", odd)[0].settings
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 200), st.floats(0.2, 90.0), st.floats(0.5, 4.0))
+def test_stress_ng_is_read_however_slow_the_machine_is(operations: int, real_s: float, busy: float) -> None:
+    """The tool prints two decimals: a rate of 0.22 follows from 0.221282 as well as 221.28 does."""
+    busy_s = max(0.2, busy * real_s)
+    row = (
+        f"stress-ng: metrc: [1] cpu {operations:14d} {real_s:9.2f} {busy_s:9.2f} {0:9.2f}"
+        f" {operations / real_s:14.2f} {operations / busy_s:14.2f}"
+    )
+    if float(f"{operations / real_s:.2f}") == 0.0 or float(f"{operations / busy_s:.2f}") == 0.0:
+        return
+    text = sample("stress-ng-cpu.txt")
+    (line,) = [one for one in text.splitlines() if re.search(r"\] cpu +\d", one)]
+    (found,) = reports("stress-ng", text.replace(line, row))
+    assert values(found)["bogo_ops"] == float(f"{operations / real_s:.2f}")
 
 
 def test_dbench_counts_in_millions_of_bytes() -> None:

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from cloudcmp.model.offering import COPIES, REPEATED
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt
+from cloudcmp.model.values import TrialValues
 
 # The key of a fact in comparisons, and its path in the agent's hello.
 _OF_THE_MACHINE = (
@@ -20,6 +22,8 @@ _OF_THE_MACHINE = (
 # Notes on how a probe really ran, if its parameters left that open.
 _OF_A_PROBE = ("engine", "array_bytes", "file_bytes", "blas_kernel", "tool_version", "page_cache", "pass", "loadfile")
 _SHOWN = 3
+# Columns of a table that describe how its values were measured, and are compared.
+_OF_A_TABLE = ("version", "tool_version", "agent_version", "image", "kernel", "compiler", "clocksource", "file_system")
 
 
 def reported(attempt: Attempt) -> Mapping[str, object]:
@@ -39,6 +43,8 @@ def note(facts: Mapping[str, object], key: str) -> object:
 def facts_of(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, str]]:
     """For each candidate the facts that `compare` compares, as text; unreported ones are left out.
 
+    Those of an imported table are its columns of these names.
+
     Those of the machine have plain names (`kernel`); how a probe really ran is `<probe>.<note>` (`disk.engine`). If a
     candidate's launches differ among themselves, the value lists each reported one. Processor, memory and instruction
     set are not included: they belong to the offering. `disk_class` is the offering's advertised one.
@@ -48,10 +54,50 @@ def facts_of(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, str
         at: {key: joined(values) for key, values in mine.items()} for at, mine in reported_values.items()
     }
     for candidate in plan.candidates:
-        disk_class = dict(candidate.offering.attributes).get("disk_class")
+        mine, attributes = facts_by_candidate[candidate.index], dict(candidate.offering.attributes)
+        disk_class = attributes.get("disk_class")
         if disk_class:
-            facts_by_candidate[candidate.index].setdefault("disk_class", disk_class)
+            mine.setdefault("disk_class", disk_class)
+        if plan.imported:
+            mine.update(
+                (key, text)
+                for key, text in attributes.items()
+                if text and (key in _OF_A_TABLE or key.endswith(".tool_version"))
+            )
     return facts_by_candidate
+
+
+def table_marks(plan: Plan) -> dict[int, tuple[str, ...]]:
+    """For each candidate of an imported table, why its rows may count a measurement several times."""
+    found = {}
+    for one in plan.candidates if plan.imported else ():
+        attributes = dict(one.offering.attributes)
+        lines = []
+        if attributes.get(REPEATED):
+            lines.append(f"{one.id}: {attributes[REPEATED]} rows repeat another one")
+        if attributes.get(COPIES):
+            lines.append(f"{one.id}: files with the bytes of another one: {attributes[COPIES]}")
+        if lines:
+            found[one.index] = tuple(lines)
+    return found
+
+
+def spans(plan: Plan, values: TrialValues) -> dict[tuple[str, int], tuple[float, float]]:
+    """For each cell and candidate the first and last start (Unix time, s) of its launches with a value."""
+    import numpy as np
+
+    owner = np.array([launch.candidate for launch in plan.launches], np.int64)
+    start = np.array([plan.start_at + launch.start_s for launch in plan.launches], np.float64)
+    launch, cell = values.launch[values.ok], values.cell[values.ok].astype(np.int64)
+    place = cell * len(plan.candidates) + owner[launch]
+    size = len(values.cells) * len(plan.candidates)
+    first, last = np.full(size, np.inf), np.full(size, -np.inf)
+    np.minimum.at(first, place, start[launch])
+    np.maximum.at(last, place, start[launch])
+    return {
+        (values.cells[at // len(plan.candidates)], at % len(plan.candidates)): (float(first[at]), float(last[at]))
+        for at in np.flatnonzero(np.isfinite(first)).tolist()
+    }
 
 
 def reported_facts(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, tuple[str, ...]]]:

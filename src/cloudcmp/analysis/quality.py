@@ -3,13 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.analysis.facts import joined, note, reported, reported_facts
+from cloudcmp.analysis.facts import joined, note, reported, reported_facts, table_marks
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.trial import Attempt
+from cloudcmp.model.result import Estimate
+from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.units import format_seconds
 
 _STOLEN_SHARE = 0.01
 _WAITED_SHARE = 0.02
+# The share of a cell's trials from which on a verdict must name the disturbance.
+_NEARLY_ALL = 0.8
 # The agent's clock rate of one core repeats within 2 % on a steady machine.
 _CLOCK_SHARE = 0.95
 
@@ -36,6 +39,54 @@ def quality(plan: Plan, attempts: Sequence[Attempt]) -> tuple[str, ...]:
         for candidate in plan.candidates
         for line in (*_lines(plan, of_candidate[candidate.index]), *_changed(facts_by_candidate[candidate.index]))
     )
+
+
+def marks(
+    plan: Plan, estimates: Sequence[Estimate], attempts: Sequence[Attempt]
+) -> dict[tuple[str, int], tuple[str, ...]]:
+    """For each cell and candidate, what a reader must know beside a verdict: disturbances, and repeated rows."""
+    found, of_table = disturbed(plan, attempts), table_marks(plan)
+    for one in estimates if of_table else ():
+        key = (one.cell, one.candidate)
+        found[key] = (*found.get(key, ()), *of_table.get(one.candidate, ()))
+    return found
+
+
+def disturbed(plan: Plan, attempts: Sequence[Attempt]) -> dict[tuple[str, int], tuple[str, ...]]:
+    """For each cell and candidate whose trials were mostly disturbed, how; other cells are left out.
+
+    A disturbance is time stolen from its processors, a thread that waited for one, or a quota that held it back, each
+    above the limit of `quality`, in at least 80 % of the trials with a value. An undisturbed cell is no proof: a
+    hypervisor may hide stolen time.
+    """
+    counts: dict[tuple[str, int], Counter[str]] = {}
+    for attempt in attempts:
+        trial = plan.trials[attempt.trial]
+        if attempt.outcome is Outcome.OK and not attempt.interrupted:
+            kinds = tuple(_disturbances(attempt))
+            for cell in trial.cells:
+                counts.setdefault((cell, plan.launches[trial.launch].candidate), Counter()).update(("", *kinds))
+    return {
+        (cell, at): tuple(
+            f"{plan.candidates[at].id}: {kind} in {times} of {counted['']} trials"
+            for kind, times in counted.items()
+            if kind and times >= _NEARLY_ALL * counted[""]
+        )
+        for (cell, at), counted in counts.items()
+        if any(kind and times >= _NEARLY_ALL * counted[""] for kind, times in counted.items())
+    }
+
+
+def _disturbances(attempt: Attempt) -> Iterator[str]:
+    """The disturbances of one trial."""
+    facts = reported(attempt)
+    measured, cpus = attempt.ended_at - attempt.started_at, max(1.0, _number(facts, "cpus_used") or 1.0)
+    if (_number(facts, "steal_s") or 0.0) / cpus > _STOLEN_SHARE * measured > 0.0:
+        yield "processor time was stolen"
+    if _is_late(facts):
+        yield "threads waited for a processor"
+    if (_number(facts, "throttled_periods") or 0.0) > 0.0:
+        yield "a quota of CPU time held it back"
 
 
 def _lines(plan: Plan, some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
@@ -70,12 +121,16 @@ def _stolen(some: Sequence[tuple[Attempt, _Facts]]) -> Iterator[str]:
 
 
 def _waited(some: Sequence[_Facts]) -> Iterator[str]:
-    # More threads than processors always wait, which is no disturbance.
-    fitting = (facts for facts in some if (_number(facts, "threads") or 1.0) <= (_number(facts, "cpus_used") or 1.0))
-    times = [(_number(facts, "run_delay_s"), _number(facts, "cpu_time_s")) for facts in fitting]
-    late = [1 for waited, ran in times if waited is not None and ran is not None and waited > _WAITED_SHARE * ran]
+    late = sum(map(_is_late, some))
     if late:
-        yield f"its threads waited for a processor in {len(late)} of {len(some)} trials"
+        yield f"its threads waited for a processor in {late} of {len(some)} trials"
+
+
+def _is_late(facts: _Facts) -> bool:
+    """True if threads waited for a processor; more threads than processors always wait, which is no disturbance."""
+    waited, ran = _number(facts, "run_delay_s"), _number(facts, "cpu_time_s")
+    fits = (_number(facts, "threads") or 1.0) <= (_number(facts, "cpus_used") or 1.0)
+    return fits and waited is not None and ran is not None and waited > _WAITED_SHARE * ran
 
 
 def _throttled(some: Sequence[_Facts]) -> Iterator[str]:

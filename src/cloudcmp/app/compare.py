@@ -7,7 +7,6 @@ from cloudcmp import answer
 from cloudcmp.app.study_view import cell_names, view
 from cloudcmp.catalog import hint
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.view import View
 
@@ -32,14 +31,18 @@ def only(shown: View, metric: str) -> View:
         nearest = hint(metric, cells | {cell.split(" ", 1)[0] for cell in cells}, "cloudcmp compare DIR")
         raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
     whole = shown.analysis
-    estimates = tuple(one for one in whole.estimates if one.cell in kept)
-    comparisons = whole.comparisons.only(kept)
-    winners = tuple(one for one in whole.winners if one.cell in kept)
-    # The answer uses the whole family, because the rounds that a verdict needs must not depend on what is shown.
-    names = cell_names(estimates)
-    words = answer.in_words(shown.plan, whole.estimates, whole.comparisons, winners, shown.metrics, names)
+    some = replace(
+        whole,
+        estimates=tuple(one for one in whole.estimates if one.cell in kept),
+        comparisons=whole.comparisons.only(kept),
+        money=whole.money.only(kept),
+        winners=tuple(one for one in whole.winners if one.cell in kept),
+        money_winners=tuple(one for one in whole.money_winners if one.cell in kept),
+        outlooks=tuple(one for one in whole.outlooks if one.cell in kept),
+    )
+    words = answer.in_words(shown.plan, some, shown.metrics, cell_names(some.estimates))
     scaling = tuple(one for one in shown.scaling if one.cell in kept)
-    return replace(shown, analysis=Analysis(estimates, comparisons, winners, words), scaling=scaling)
+    return replace(shown, analysis=replace(some, answer=words), scaling=scaling)
 
 
 def _named(cell: str, wanted: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cloudcmp import __version__
 from cloudcmp.app.study_folder import new_folder
-from cloudcmp.app.tool_files import COLUMNS, ImportOptions, is_table, parse_file, read_files
+from cloudcmp.app.tool_files import ImportOptions, is_table, parse_file, read_files
 from cloudcmp.catalog import METRICS
 from cloudcmp.store.tidy_check import check_table, read_tidy
 from cloudcmp.store.tidy_import import import_table
@@ -35,14 +35,16 @@ def import_files(files: Sequence[str], out: Path | None, name: str | None, optio
     else:
         found = read_files(given, options)
         path = _stem(given[0].path)
-        table, notes = check_table(path, table_of(COLUMNS, found.rows), METRICS), found.notes
+        table, notes = check_table(path, table_of(*found.table()), METRICS), found.notes
     if name is not None:
         table = replace(table, path=table.path.with_name(f"{name}{table.path.suffix}"))
     folder = new_folder(table.path.stem, out)
     origin = {"cloudcmp": __version__, "imported from": ", ".join(one.path.name for one in given[:20])}
     for count, one in enumerate(given):
         origin["sha256" if not count else f"sha256 of {one.path}"] = _digest(one.path)
-    with import_table(table, folder, provenance=origin, created_at=time.time()) as store:
+    with import_table(
+        table, folder, provenance=origin, created_at=time.time(), blocks_allowed=options.allow_blocks
+    ) as store:
         return ImportedStudy(folder, len(table.rows), (*store.plan.quote.notes, *notes))
 
 

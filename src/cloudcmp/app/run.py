@@ -1,23 +1,25 @@
 """Starts a study and resumes one."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from cloudcmp.app.adoption import check_maker, resume_actions
 from cloudcmp.app.check.preflight import check_plan, prepare, refuse
 from cloudcmp.app.confirmation import Confirm, confirm_commands
 from cloudcmp.app.confirmation import refuse as refuse_commands
+from cloudcmp.app.plan import host_of, quoted
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.execute.commands import check_unchanged
 from cloudcmp.execute.environment import WORK, agent_of, is_simulated, make_folder, provenance_of, time_of
 from cloudcmp.execute.interruption import run_interruptible
-from cloudcmp.execute.spending import BUDGET
+from cloudcmp.execute.spending import BUDGET, budget_of
 from cloudcmp.execute.study import run_study, trials_left
 from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, open_lease_lines, reporting_leftovers
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
 from cloudcmp.owned_folder import OwnedPath
-from cloudcmp.plan import check_runnable
+from cloudcmp.plan import check_runnable, with_more_rounds
 from cloudcmp.provider.registry import make, names
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
@@ -69,12 +71,14 @@ def resume(
     progress: Progress,
     leave: Leave,
     budget: Money | None = None,
+    more: int | None = None,
     adopt: bool = False,
     confirm: Confirm = refuse_commands,
 ) -> RunEnd:
     """Resume a study: interrupted attempts are marked and run again, all others stay unchanged.
 
-    A folder that was made elsewhere is refused, or adopted with `adopt`.
+    A folder that was made elsewhere is refused, or adopted with `adopt`. `more` adds rounds to a study that has ended;
+    the verdicts of before count as one look at it.
 
     Test files stay in their folder, because another one may be another disk. Raises UserMistake if `work` names another
     folder or it is gone, for a `budget` in another currency than the study's, and if `confirm` refuses the commands of
@@ -90,10 +94,13 @@ def resume(
             raise UserMistake.at(str(folder), "an imported table has nothing to run", "use compare or report")
         _check_work(store, work)
         check_unchanged(plan)
-        if trials_left(store):
+        if more is not None or trials_left(store):
             confirm_commands(plan, str(folder), confirm, progress.note)
         if budget is not None:
             _raise_budget(store, budget)
+        if more is not None:
+            _add_rounds(store, more)
+            plan = store.plan
         try:
             _preflight(plan, progress)
         except CloudcmpError as error:
@@ -116,6 +123,19 @@ def _check_work(store: StudyStore, work: Path | None) -> None:
         raise UserMistake.at("--dir", f"the study makes its test files in {before or 'its own folder'}", "leave it out")
     if before is not None and not before.is_dir():
         raise UserMistake.at(str(before), "the folder for the study's test files is gone", "make it, on the same disk")
+
+
+def _add_rounds(store: StudyStore, more: int) -> None:
+    """Add rounds to a study that has ended; raises UserMistake if it has not, or if they do not fit its budget."""
+    if trials_left(store):
+        what = "the study has not ended: its own rounds come first"
+        raise UserMistake.at("--more", what, f"cloudcmp run --resume {store.folder}")
+    longer = quoted(with_more_rounds(store.plan, more, host_of))
+    planned = longer.budget
+    if planned is not None:  # the budget may have been raised since
+        longer = replace(longer, budget=budget_of(store))
+    check_runnable(longer, names(), [name for name in names() if make(name).billed])
+    store.extend(replace(longer, budget=planned))
 
 
 def _raise_budget(store: StudyStore, budget: Money) -> None:

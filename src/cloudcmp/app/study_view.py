@@ -30,14 +30,14 @@ from cloudcmp.model.price import Item, Purchase
 from cloudcmp.model.result import Estimate
 from cloudcmp.model.terms import Commitment
 from cloudcmp.model.trial import Attempt
-from cloudcmp.model.values import SeriesLimits
+from cloudcmp.model.values import SeriesLimits, TrialValues
 from cloudcmp.model.view import View
 from cloudcmp.plan import list_prices_apply
 from cloudcmp.provider.registry import names
 from cloudcmp.provision import ACCOUNT
 from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
 from cloudcmp.report.words import CellNames
-from cloudcmp.store import NO_ROUNDS, REPLICATION_UNKNOWN, StudyStore
+from cloudcmp.store import BLOCKS_ALLOWED, NO_ROUNDS, NO_TIMES, REPLICATION_UNKNOWN, StudyStore
 
 _AT_LIST = "costs are at list price, without the study's own terms: write the terms into a file for --terms"
 
@@ -110,14 +110,16 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn
     estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics)
     estimates = cost.with_cost(plan, _without_rounds(store, estimates), metrics)
     facts = analysis.facts_of(plan, counted)
-    comparisons, winners = compare.compare(
-        plan, estimates, metrics, facts, replication_known=store.meta(REPLICATION_UNKNOWN) is None
-    )
-    words = answer.in_words(plan, estimates, comparisons, winners, metrics, cell_names(estimates))
+    found = compare.compare(
+        plan, estimates, metrics, facts, replication_known=store.meta(REPLICATION_UNKNOWN) is None,
+        marks=analysis.marks(plan, estimates, counted), spans=_spans(store, plan, measured.values),
+        blocks_allowed=store.meta(BLOCKS_ALLOWED) is not None,
+    )  # fmt: skip
+    compared = Analysis(estimates, found.pairs, found.winners, found.money, found.money_winners)
     return View(
         plan=plan,
         metrics=dict(metrics),
-        analysis=Analysis(estimates, comparisons, winners, words),
+        analysis=with_answer(plan, compared, metrics),
         attempts=counted,
         series=measured.series,
         cdfs=analysis.cdfs(plan, measured.histograms) if drawn else (),
@@ -129,6 +131,19 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn
         commands=commands(plan),
         warnings=(*_unfinished(plan, counted), *plan.quote.notes, *analysis.quality(plan, counted)),
     )
+
+
+def _spans(store: StudyStore, plan: Plan, values: TrialValues) -> dict[tuple[str, int], tuple[float, float]]:
+    """The time span of each cell and candidate of an imported table that names all times; rounds pair measured ones."""
+    return analysis.spans(plan, values) if plan.imported and store.meta(NO_TIMES) is None else {}
+
+
+def with_answer(plan: Plan, found: Analysis, metrics: Mapping[str, Metric]) -> Analysis:
+    """The analysis with the rounds that would settle what is undecided, and with the answer in words."""
+    winners = (*found.winners, *found.money_winners)
+    outlooks = answer.outlooks(plan, found.estimates, found.comparisons, found.money, winners, metrics)
+    found = replace(found, outlooks=outlooks)
+    return replace(found, answer=answer.in_words(plan, found, metrics, cell_names(found.estimates)))
 
 
 def cell_names(estimates: Sequence[Estimate]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 
 from cloudcmp.catalog import METRICS, READERS, hint, measure_cell, output_settings_text
 from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.offering import COPIES
 from cloudcmp.model.tool import Reader, UnclearOutput
 from cloudcmp.store.tidy import NEEDED, number_text
 from cloudcmp.tools import pkb
@@ -20,6 +21,8 @@ from cloudcmp.tools.page import document, entry, word
 TABLE, SAMPLES = "table", "pkb"
 FORMATS = (TABLE, SAMPLES, *READERS)
 COLUMNS = ("provider", "region", "offering", "instance", "time", "metric", "params", "unit", "value")
+VERSION = ".tool_version"
+"""The end of the column with the version of a tool."""
 
 _MOST_BYTES = 64 * 2**20
 _MOST_FAULTS = 20
@@ -41,12 +44,16 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """The user's options for all files: their format (None: by content), and the offering that they measure."""
+    """The user's options for all files: their format (None: by content), and the offering that they measure.
+
+    `allow_blocks` gives verdicts on sides that were measured at different times, without rounds that pair them.
+    """
 
     format: str | None = None
     offering: str | None = None
     provider: str | None = None
     region: str | None = None
+    allow_blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +68,30 @@ class _SpareCoresOutput:
 
 @dataclass(slots=True)
 class ToolRows:
-    """The rows of all files, each with its place, and notes on what was not read."""
+    """The rows of all files, each with its place, and notes on what was not read.
+
+    `facts` are further columns by offering (provider, region, name): versions of tools, and the number of copied files.
+    """
 
     rows: list[tuple[str, list[str]]] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     formats: set[str] = field(default_factory=set)
+    facts: dict[tuple[str, ...], dict[str, dict[str, None]]] = field(default_factory=dict)
+    copies: dict[str, str] = field(default_factory=dict)
+
+    def add_fact(self, offering: tuple[str, ...], name: str, value: str) -> None:
+        """Adds a value of a column of an offering."""
+        self.facts.setdefault(offering, {}).setdefault(name, {})[value] = None
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, list[str]]]]:
+        """The columns and rows of a tidy table."""
+        names = sorted({name for some in self.facts.values() for name in some})
+        rows = []
+        for place, cells in self.rows:
+            known = self.facts.get(tuple(cells[:3]), {})
+            rows.append((place, [*cells, *(" and ".join(sorted(known.get(name, ()))) for name in names)]))
+        return (*COLUMNS, *names), rows
 
 
 def parse_file(text: str) -> NamedFile:
@@ -142,7 +167,7 @@ def read_files(files: Sequence[NamedFile], options: ImportOptions) -> ToolRows:
         raise UserMistake(*_first(found.faults))
     if not found.rows:
         raise UserMistake.at(str(files[0].path), "holds nothing that can be compared", "; ".join(found.notes[:3]))
-    found.notes += _versions(found)
+    found.notes += _several_versions(found)
     return found
 
 
@@ -164,6 +189,7 @@ def _copies(files: Sequence[NamedFile], found: ToolRows) -> None:
             found.faults.append(Fault(str(file.path), "is named twice", "name each file once"))
         elif first is not file.path:
             found.notes.append(f"{file.path}: the same bytes as {first}: a copy is no launch of its own")
+            found.copies[str(file.path)] = str(first)
 
 
 def _add(file: NamedFile, options: ImportOptions, found: ToolRows) -> None:
@@ -188,12 +214,15 @@ def _add_output(file: NamedFile, options: ImportOptions, found: ToolRows, reader
     except UnclearOutput as unsure:
         next_ = "leave the file out, or run the tool again"
         raise UserMistake.at(str(file.path), f"{reader.name}: {unsure}", next_) from None
+    place = (provider, options.region or "", offering)
+    if str(file.path) in found.copies:
+        found.add_fact(place, COPIES, file.path.name)
     for report in reports:
         if report.version:
-            found.notes.append(f"\x00{report.tool} {word(report.version)}")
+            found.add_fact(place, f"{report.tool}{VERSION}", word(report.version))
         for one in report.readings:
             cell = measure_cell(report.tool, output_settings_text(report.settings), one.measure, one.metric)
-            row = [provider, options.region or "", offering, str(file.path), begun, one.metric, cell.params_text]
+            row = [*place, str(file.path), begun, one.metric, cell.params_text]
             found.rows.append((str(file.path), [*row, METRICS[one.metric].unit, number_text(one.value)]))
         if report.unread:
             found.notes.append(f"{file.path}: not read: {', '.join(report.unread)}")
@@ -268,14 +297,13 @@ def _sample_row(one: pkb.Sample, options: ImportOptions) -> list[str]:
     return [*place, at, one.metric, cell.params_text, METRICS[one.metric].unit, number_text(one.value)]
 
 
-def _versions(found: ToolRows) -> list[str]:
-    """Notes on tools with several versions; removes the notes of single versions."""
-    of: dict[str, list[str]] = {}
-    for line in [line for line in found.notes if line.startswith("\x00")]:
-        found.notes.remove(line)
-        tool, version = line[1:].split(" ", 1)
-        if version not in of.setdefault(tool, []):
-            of[tool].append(version)
+def _several_versions(found: ToolRows) -> list[str]:
+    """Notes on tools with several versions."""
+    of: dict[str, dict[str, None]] = {}
+    for columns in found.facts.values():
+        for name, values in columns.items():
+            if name.endswith(VERSION):
+                of.setdefault(name.removesuffix(VERSION), {}).update(values)
     several = ((tool, versions) for tool, versions in of.items() if len(versions) > 1)
     return [f"{tool}: versions {', '.join(versions)} are not comparable" for tool, versions in several]
 

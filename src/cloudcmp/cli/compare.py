@@ -29,6 +29,9 @@ def compare(
 
         emit("compare", documents.comparison(view), view.warnings)
         return
-    from cloudcmp.report import comparison
+    from cloudcmp.report import comparison, first_screen
 
-    comparison.show(console(), view, exploratory="full" if metric else "brief" if every else "hidden")
+    if metric or every:
+        comparison.show(console(), view, exploratory="full" if metric else "brief")
+    else:
+        first_screen.show_first(console(), view, folder)

@@ -18,6 +18,9 @@ def import_(
     offering: Annotated[str | None, option("--offering", "Offering that a tool's files measured.", "NAME")] = None,
     provider: Annotated[str | None, option("--provider", "Provider of that offering.", "NAME")] = None,
     region: Annotated[str | None, option("--region", "Region of that offering.", "NAME")] = None,
+    allow_blocks: Annotated[
+        bool, option("--allow-blocks", "Give verdicts on sides measured at different times, without rounds.", "")
+    ] = False,
     name: Annotated[str | None, option("--name", "Name of the study; default: the file's.")] = None,
     json: Json = False,
 ) -> None:
@@ -33,7 +36,7 @@ def import_(
     from cloudcmp.app.import_ import import_files
     from cloudcmp.app.tool_files import ImportOptions
 
-    imported = import_files(files, out, name, ImportOptions(format_, offering, provider, region))
+    imported = import_files(files, out, name, ImportOptions(format_, offering, provider, region, allow_blocks))
     if json:
         emit("import", {"folder": imported.folder, "values": imported.values}, imported.notes)
         return

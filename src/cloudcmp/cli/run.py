@@ -35,6 +35,7 @@ def run(
     out: Out = None,
     work: Annotated[Path | None, option("--dir", "Folder for test files on local.")] = None,
     budget: Annotated[str | None, option("--budget", "With --resume: the new total budget, e.g. '10 USD'.")] = None,
+    more: Annotated[int | None, option("--more", "With --resume: add rounds to a study that has ended.", "N")] = None,
     terms: Terms = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
     adopt: Adopt = False,
@@ -67,12 +68,15 @@ def run(
             progress=_progress(json),
             leave=_leaving("run", json),
             budget=_money("--budget", budget),
+            more=more,
             adopt=adopt,
             confirm=confirm,
         )
     else:
         if adopt:
             raise UserMistake.at("--adopt", "needs --resume", "add --resume DIR, or leave it out")
+        if more is not None:
+            raise UserMistake.at("--more", "adds rounds to a study that has ended", "add --resume DIR")
         if budget is not None:
             raise UserMistake.at(
                 "--budget", "a new study has its own budget", "write it into the study: budget: 10 USD"
@@ -83,8 +87,7 @@ def run(
             plan, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave, confirm=confirm,
             study=str(study or ""),
         )  # fmt: skip
-        # A user who measures this machine wants to see every cell.
-    return _ended("run", ending, figures, json, every=every or (study is None and resume is None))
+    return _ended("run", ending, figures, json, every=every)
 
 
 def demo(
@@ -153,7 +156,7 @@ def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, eve
         warn(f"left: {line}; end it with: cloudcmp cleanup {ending.folder}")
         # Leftovers are shown first, because this takes a while and may be interrupted.
     from cloudcmp.app.report import report
-    from cloudcmp.report import comparison, documents
+    from cloudcmp.report import comparison, documents, first_screen
 
     if not json:
         warn("comparing, and writing the report")
@@ -162,7 +165,10 @@ def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, eve
         data = documents.run(ending.folder, ending.left, report=written.path) | documents.comparison(written.view)
         emit(verb, data, written.view.warnings)
     else:
-        comparison.show(console(), written.view, exploratory="brief" if every else "hidden")
+        if every:
+            comparison.show(console(), written.view, exploratory="brief")
+        else:
+            first_screen.show_first(console(), written.view, ending.folder)
         say(str(written.path))
     return EXIT_FAULT if ending.left else EXIT_DONE
 

@@ -1,12 +1,12 @@
 """The comparability of candidates: differences besides the offering refuse a verdict or mark a comparison."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cloudcmp.catalog import PROBES
-from cloudcmp.compare.pairing import Flags, pairs_of
+from cloudcmp.compare.pairing import Flags, pairs_of, place_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Clause
@@ -38,6 +38,8 @@ class Fact:
 # instruction set) are not compared.
 FACTS = (
     Fact("agent_version", "agent version", refuses=True),
+    Fact("version", "version"),
+    Fact("tool_version", "tool version"),
     Fact("compiler", "compiler"),
     Fact("image", "image"),
     Fact("kernel", "kernel"),
@@ -61,7 +63,7 @@ def differences(plan: Plan, cell: Cell, a: int, b: int, facts: Facts) -> tuple[t
     mine, theirs = facts.get(a, {}), facts.get(b, {})
     if mine == theirs:
         return (), ()
-    probes = _PROBES_OF.get(cell.metric, frozenset())
+    probes = probes_of(cell)
     refused: list[Clause] = []
     marks: list[str] = []
     for fact in (*FACTS, *_of_probes(probes, mine, theirs)):
@@ -100,7 +102,7 @@ class Likeness:
     @classmethod
     def of(cls, plan: Plan, cell: Cell, candidates: tuple[int, ...], facts: Facts, params: CellParams) -> "Likeness":
         """Compare the candidates of a cell, in order, with the parameters from `trial_params`."""
-        probes = _PROBES_OF.get(cell.metric, frozenset())
+        probes = probes_of(cell)
         keys = [fact.key for fact in FACTS if fact.refuses and (not fact.probes or probes & set(fact.probes))]
         text = str(cell)
         own = tuple(None if plan.imported else params.get((text, one)) for one in candidates)
@@ -113,6 +115,19 @@ class Likeness:
         of_kind, (first, second) = np.array(kinds, dtype=np.int64), pairs_of(len(candidates))
         refused = apart.reshape(len(signs), -1)[of_kind[first], of_kind[second]]
         return cls(plan, cell, facts, candidates, own, of_kind, refused)
+
+    def among(self, places: Sequence[int]) -> "Likeness":
+        """Return the comparability of the candidates at some positions."""
+        if len(places) == len(self.candidates):
+            return self
+        first, second = (np.array(places, dtype=np.int64)[side] for side in pairs_of(len(places)))
+        return replace(
+            self,
+            candidates=tuple(self.candidates[at] for at in places),
+            params=tuple(self.params[at] for at in places),
+            kinds=self.kinds[list(places)],
+            refused=self.refused[place_of(first, second, len(self.candidates))],
+        )
 
     def refusal(self, a: int, b: int) -> tuple[Clause, ...]:
         """Return what refuses a verdict on the candidates at two positions."""
@@ -145,6 +160,12 @@ def trial_params(plan: Plan) -> CellParams:
             rest = tuple(pair for pair in params if pair[0] not in named)
             by_key.setdefault((cell, candidate), set()).add((probe, rest))
     return {key: frozenset(some) for key, some in by_key.items()}
+
+
+def probes_of(cell: Cell) -> frozenset[str]:
+    """Return the probes that can measure a cell: the one that it names as its tool, else all of its metric."""
+    tool = cell.get("tool")
+    return frozenset({tool}) if tool else _PROBES_OF.get(cell.metric, frozenset())
 
 
 def _of_probes(probes: frozenset[str], mine: Mapping[str, str], theirs: Mapping[str, str]) -> tuple[Fact, ...]:

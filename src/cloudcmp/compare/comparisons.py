@@ -1,23 +1,55 @@
 """Comparisons of every pair of candidates in every cell: effects, intervals, p values of the family, verdicts."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cloudcmp.compare.comparability import Facts, Likeness, trial_params
-from cloudcmp.compare.pairing import Rounds, figures_of, launches_of
-from cloudcmp.compare.table import CellTable, PairTable, Question
-from cloudcmp.compare.verdict import CODES, adjusted, bars_of, deciding, verdicts_of
+from cloudcmp.compare.looks import looks_of, share_of, spent, until
+from cloudcmp.compare.pairing import Launches, Rounds, figures_of, launches_of
+from cloudcmp.compare.table import CellTable, PairTable, Question, Times
+from cloudcmp.compare.verdict import ALPHA, CODES, adjusted, bars_of, deciding, sameness, verdicts_of
 from cloudcmp.compare.winners import winner_of
+from cloudcmp.cost import price_of
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.metric import Metric
+from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Clause, Estimate, Verdict, Winner
+from cloudcmp.model.result import Basis, Clause, Estimate, Verdict, Winner
 from cloudcmp.stats.check import Floats
 
 REPLICATION_UNKNOWN = "replication unknown"
 """Marks every comparison of a table that does not say which rows came from one launch."""
 Bars = Mapping[tuple[str, int], Clause | None]
+Marks = Mapping[tuple[str, int], tuple[str, ...]]
+"""For a cell and a candidate, what a reader must know of its values beside any verdict."""
+Spans = Mapping[tuple[str, int], tuple[float, float]]
+"""For a cell and a candidate, the Unix times (s) of its first and its last measurement."""
+
+
+_UNKNOWN = (math.nan, math.nan)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of candidates beside their values."""
+
+    bars: Bars
+    notes: tuple[str, ...]
+    marks: Marks
+    spans: Spans
+    blocks_allowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The comparisons and winners of a study by performance, and by work for money where prices are known."""
+
+    pairs: PairTable
+    winners: tuple[Winner, ...]
+    money: PairTable
+    money_winners: tuple[Winner, ...]
 
 
 def compare(
@@ -27,74 +59,147 @@ def compare(
     facts: Facts,
     *,
     replication_known: bool = True,
-) -> tuple[PairTable, tuple[Winner, ...]]:
-    """Compare every pair of candidates in every cell; returns the comparisons, and the winners of each cell.
+    marks: Marks | None = None,
+    spans: Spans | None = None,
+    blocks_allowed: bool = False,
+) -> Compared:
+    """Compare every pair of candidates in every cell, by performance and by work for money.
 
     Cells are in the order of `estimates`. Always pass all estimates of a study: the family of the verdicts is every
-    pair in every deciding cell that the plan gives to both (see `deciding`, `adjusted`), whatever is shown later.
-    `facts` holds, for each candidate's index, the facts that `comparability` compares. Without `replication_known` (a
-    table that does not distinguish launches) every comparison is marked.
+    pair in every deciding cell that the plan gives to both (see `deciding`, `adjusted`), and once more for money where
+    both prices are known in one currency, whatever is shown later. `facts` holds, for each candidate's index, the facts
+    that `comparability` compares. Without `replication_known` (a table that does not distinguish launches) every
+    comparison is marked; `marks` are further ones. `spans` are known times of measurement: a pair with separate ones is
+    marked, and without rounds barred from a verdict, unless `blocks_allowed`.
 
-    `detectable` is on the scale of `effect` (a ratio above 1, or a difference), two-sided at 0.05 / family size. A
-    comparison does not cover launches outside the measured rounds.
+    Work for money is the rate divided by the hourly price, for finishing times 1 / (time x price): a known price shifts
+    the logarithms and adds no spread. `detectable` is on the scale of `effect` (a ratio above 1, or a difference),
+    two-sided at 0.05 / family size. A comparison does not cover launches outside the measured rounds.
     """
     bars = bars_of(plan, estimates)
     by_cell: dict[str, list[Estimate]] = {}
     for one in estimates:
         by_cell.setdefault(one.cell, []).append(one)
     notes = () if replication_known else (REPLICATION_UNKNOWN,)
-    questions = _questions(plan, by_cell, metrics, facts, bars, notes)
-    tables: dict[str, CellTable] = {}
+    known = _Known(bars, notes, marks or {}, spans or {}, blocks_allowed)
+    questions = _questions(plan, by_cell, metrics, facts, known)
+    tables: dict[tuple[str, Basis], CellTable] = {}
     family = 0
     for decides in (True, False):
-        some = {text: one for text, one in questions.items() if one.decides is decides}
+        some = {key: one for key, one in questions.items() if one.decides is decides}
         size = sum(int(one.in_family.sum()) for one in some.values())
-        tables |= _tables(some, size, decides)
+        tables |= _tables(plan, some, size, decides)
         family += size if decides else 0
-    table = PairTable({text: tables[text] for text in questions}, family, replication_known)
+    pairs, money = (
+        PairTable({text: tables[text, of] for text, of in questions if of is basis}, family, replication_known)
+        for basis in (Basis.PERFORMANCE, Basis.MONEY)
+    )
     winners = tuple(
-        winner_of(plan, text, metrics[Cell.parse(text).metric], some, table.of(text), bars)
+        winner_of(plan, text, questions[text, Basis.PERFORMANCE].metric, some, pairs.of(text), bars)
         for text, some in by_cell.items()
     )
-    return table, winners
+    money_winners = tuple(
+        winner_of(plan, text, questions[text, Basis.MONEY].metric, per_money(plan, metrics, by_cell[text]),
+                  money.of(text), bars, Basis.MONEY)
+        for text in money.cells
+    )  # fmt: skip
+    return Compared(pairs, winners, money, money_winners)
+
+
+def per_money(plan: Plan, metrics: Mapping[str, Metric], estimates: Sequence[Estimate]) -> tuple[Estimate, ...]:
+    """Return the estimates of priced candidates in one cell, with their median as work for one unit of money."""
+    found = []
+    for one in estimates:
+        price, metric = price_of(plan.candidates[one.candidate]), metrics[Cell.parse(one.cell).metric]
+        if price is not None:
+            work = one.median and (1.0 / one.median if metric.better is Better.LOWER else one.median)
+            found.append(replace(one, median=work and work / float(price.amount)))
+    return tuple(found)
 
 
 def _questions(
-    plan: Plan, by_cell: Mapping[str, list[Estimate]], metrics: Mapping[str, Metric], facts: Facts, bars: Bars,
-    notes: tuple[str, ...],
-) -> dict[str, Question]:  # fmt: skip
+    plan: Plan, by_cell: Mapping[str, list[Estimate]], metrics: Mapping[str, Metric], facts: Facts, known: _Known
+) -> dict[tuple[str, Basis], Question]:
     margins, params, rounds = deciding(plan, by_cell), trial_params(plan), Rounds()
+    seen, log_prices = looks_of(plan), _log_prices(plan)
     questions = {}
     for text, unordered in by_cell.items():
         some = sorted(unordered, key=lambda one: one.candidate)
         cell = Cell.parse(text)
-        metric, candidates = metrics[cell.metric], tuple(one.candidate for one in some)
-        launches = launches_of(some, metric.signed, rounds)
-        questions[text] = Question.of(
-            cell, metric, text in margins, margins.get(text), candidates, tuple(bars[text, at] for at in candidates),
-            np.array([one.offered for one in some], dtype=np.bool_),
-            Likeness.of(plan, cell, candidates, facts, params), notes, launches, figures_of(launches),
-        )  # fmt: skip
+        metric = metrics[cell.metric]
+        candidates = tuple(one.candidate for one in some)
+        looks = [launches_of([until(one, keys) for one in some], metric.signed, rounds) for keys in seen]
+        likeness = Likeness.of(plan, cell, candidates, facts, params)
+        bases = [(Basis.PERFORMANCE, metric, list(range(len(some))), looks)]
+        priced = [at for at, one in enumerate(candidates) if one in log_prices]
+        if text in margins and len(priced) > 1 and metric.is_work:
+            sign = -1.0 if metric.better is Better.LOWER else 1.0
+            prices = np.array([log_prices[candidates[at]] for at in priced])
+            shifted = [one.among(priced).per_money(prices, sign) for one in looks]
+            bases.append((Basis.MONEY, replace(metric, better=Better.HIGHER), priced, shifted))
+        for basis, measured, places, launches in bases:
+            questions[text, basis] = _question(
+                plan, cell, basis, measured, margins.get(text), text in margins, [some[at] for at in places],
+                known, likeness.among(places), launches,
+            )  # fmt: skip
     return questions
 
 
-def _tables(questions: Mapping[str, Question], family: int, decides: bool) -> dict[str, CellTable]:
+def _question(
+    plan: Plan, cell: Cell, basis: Basis, metric: Metric, margin: float | None, decides: bool, some: list[Estimate],
+    known: _Known, likeness: Likeness, looks: Sequence[Launches],
+) -> Question:  # fmt: skip
+    text, candidates = str(cell), tuple(one.candidate for one in some)
+    first, last = np.array([known.spans.get((text, at), _UNKNOWN) for at in candidates]).T
+    times = Times(first, last, known.blocks_allowed)
+    figures = [figures_of(one) for one in looks]
+    same = [sameness(one, metric, margin) for one in figures]
+    bars = tuple(known.bars[text, at] for at in candidates)
+    own_marks = tuple(known.marks.get((text, at), ()) for at in candidates)
+    offered = np.array([one.offered for one in some], dtype=np.bool_)
+    return Question.of(
+        cell, basis, metric, decides, candidates, bars, own_marks, offered, likeness, known.notes, looks[-1],
+        figures[-1], spent(plan, figures, [one.p for one in figures]), spent(plan, figures, same), times,
+    )  # fmt: skip
+
+
+def _log_prices(plan: Plan) -> dict[int, float]:
+    """Return the logarithm of each known hourly price; empty if they are in several currencies."""
+    prices = {one.index: price for one in plan.candidates if not one.service and (price := price_of(one)) is not None}
+    if len({price.currency for price in prices.values()}) > 1:
+        return {}
+    return {at: math.log(price.amount) for at, price in prices.items()}
+
+
+def _tables(
+    plan: Plan, questions: Mapping[tuple[str, Basis], Question], family: int, decides: bool
+) -> dict[tuple[str, Basis], CellTable]:
     """Return the tables of the deciding cells, or of the others, corrected as one family of `family` questions."""
-    p_values = [one.p[one.in_family] for one in questions.values()]
-    corrected = adjusted(np.concatenate([*p_values, np.empty(0)]), decides)
-    tables, first = {}, 0
-    for text, one in questions.items():
-        p = np.full(one.in_family.shape, np.nan)
+    level = ALPHA * (share_of(plan, len(plan.looks)) if decides else 1.0) / max(1, family)
+    p_adjusted = _corrected(questions, [one.p for one in questions.values()], decides)
+    p_same = _corrected(questions, [one.p_same for one in questions.values()], decides)
+    return {key: _table(one, p_adjusted[key], p_same[key], level) for key, one in questions.items()}
+
+
+def _corrected(
+    questions: Mapping[tuple[str, Basis], Question], p_values: Sequence[Floats], decides: bool
+) -> dict[tuple[str, Basis], Floats]:
+    """Return p values that are corrected as one family, for each pair of each question; NaN outside the family."""
+    members = [p[one.in_family] for p, one in zip(p_values, questions.values(), strict=True)]
+    corrected = adjusted(np.concatenate([*members, np.empty(0)]), decides)
+    found, first = {}, 0
+    for key, one in questions.items():
         count = int(one.in_family.sum())
-        p[one.in_family] = corrected[first : first + count]
+        found[key] = np.full(one.in_family.shape, np.nan)
+        found[key][one.in_family] = corrected[first : first + count]
         first += count
-        tables[text] = _table(text, one, p, family)
-    return tables
+    return found
 
 
-def _table(text: str, one: Question, p_adjusted: Floats, family: int) -> CellTable:
+def _table(one: Question, p_adjusted: Floats, p_same: Floats, level: float) -> CellTable:
     codes = np.zeros(one.in_family.shape, dtype=np.int8)
     if one.decides:
-        codes = verdicts_of(one.figures, one.metric, one.margin, p_adjusted)
+        codes = verdicts_of(one.figures, one.metric, p_adjusted, p_same)
         codes[one.barred | ~one.in_family] = CODES.index(Verdict.CANNOT_TELL)
-    return CellTable(text, one.decides, one, p_adjusted, codes, family, np.ones(len(one.candidates), dtype=np.bool_))
+    present = np.ones(len(one.candidates), dtype=np.bool_)
+    return CellTable(str(one.cell), one.decides, one, p_adjusted, p_same, codes, level, present)

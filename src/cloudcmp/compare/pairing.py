@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,22 @@ class Launches:
     rounds: tuple[Integers | None, ...]
     round_values: tuple[Floats, ...]
 
+    def among(self, places: Sequence[int]) -> "Launches":
+        """Return the launches of the candidates at some places."""
+        values, round_values = (tuple(some[at] for at in places) for some in (self.values, self.round_values))
+        return Launches(values, tuple(self.rounds[at] for at in places), round_values)
+
+    def per_money(self, log_prices: Floats, sign: float) -> "Launches":
+        """Return the logarithms of the work for one unit of money of rates (`sign` 1) or of times (-1).
+
+        `log_prices` are the logarithms of the candidates' prices, shape (candidates,); the values must be logarithms.
+        """
+        values, round_values = (
+            tuple(sign * own - price for own, price in zip(some, log_prices, strict=True))
+            for some in (self.values, self.round_values)
+        )
+        return Launches(values, self.rounds, round_values)
+
     @property
     def usable(self) -> Flags:
         """True for each candidate that has values."""
@@ -51,13 +68,16 @@ class Figures:
     """The statistics of the pairs of a cell; all of shape (pairs,), NaN is unknown.
 
     `n` is the number of rounds with both, or the smaller number of launches; if it is 0, the pair could not be compared
-    and all else is unknown. `centre` and the half widths of its 95 and 90 % intervals are differences (of logarithms,
-    unless compared by difference). `p` decides; `spread` is the standard deviation of one difference.
+    and all else is unknown. `centre`, its standard error and the half widths of its 95 and 90 % intervals are
+    differences (of logarithms, unless compared by difference), with `df` degrees of freedom. `p` decides; `spread` is
+    the standard deviation of one difference.
     """
 
     n: Integers
     by_rounds: Flags
     centre: Floats
+    error: Floats
+    df: Floats
     half_95: Floats
     half_90: Floats
     p: Floats
@@ -71,6 +91,14 @@ def pairs_of(count: int) -> tuple[Integers, Integers]:
     first, second = (one.astype(np.int64) for one in np.triu_indices(count, 1))
     first.flags.writeable = second.flags.writeable = False
     return first, second
+
+
+_Place = TypeVar("_Place", int, Integers)
+
+
+def place_of(first: _Place, second: _Place, count: int) -> _Place:
+    """Return the positions in `pairs_of(count)` of pairs of candidates, first < second."""
+    return first * count - first * (first + 1) // 2 + second - first - 1
 
 
 class Rounds:
@@ -144,7 +172,7 @@ def figures_of(launches: Launches) -> Figures:
             np.where(by_rounds, t * spread / np.sqrt(n), t * error)
             for t in (many.t_critical(df, level) for level in (0.95, 0.90))
         )
-    return Figures(n, by_rounds, centre, half_95, half_90, p, p_welch, spread)
+    return Figures(n, by_rounds, centre, error, df, half_95, half_90, p, p_welch, spread)
 
 
 _Welch = tuple[Integers, Floats, Floats, Floats, Floats]

@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.comparability import Likeness
-from cloudcmp.compare.pairing import Figures, Flags, Launches, pairs_of, robust_of
+from cloudcmp.compare.pairing import Figures, Flags, Launches, pairs_of, place_of, robust_of
 from cloudcmp.compare.verdict import ALPHA, CODES
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import CellPairs, Pairs
-from cloudcmp.model.result import Bounds, Clause, Comparison, NoVerdict, Verdict
+from cloudcmp.model.result import Basis, Bounds, Clause, Comparison, NoVerdict, Verdict
 from cloudcmp.stats.check import Floats, Integers
 from cloudcmp.stats.power import detectable_log_difference
 
@@ -27,7 +27,9 @@ POWER = 0.8
 _LARGEST_LOG = 700.0
 # The number of comparisons that an iteration over all pairs creates at once.
 _AT_ONCE = 4096
+_APART = "measured at different times"
 _IN_WORDS = {
+    NoVerdict.BLOCKS: f"{_APART} and without rounds: import with --allow-blocks to compare them all the same",
     NoVerdict.NOT_COMPARABLE: "no rounds with both, or a value of 0 or below",
     NoVerdict.TOO_WIDE: "interval too wide",
     NoVerdict.TOO_WIDE_FOR_ALL: "interval too wide after correction for all questions",
@@ -36,62 +38,95 @@ _BETTER, _WORSE, _SAME, _CANNOT_TELL = (CODES.index(one) for one in Verdict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Times:
+    """The time span in which each candidate of a cell was measured, Unix time (s), shape (candidates,); NaN if unknown.
+
+    Candidates with separate spans get no verdict without rounds, unless `allowed`: what changed between the spans would
+    count as a difference between the candidates.
+    """
+
+    first: Floats
+    last: Floats
+    allowed: bool
+
+    def apart(self, a: Integers, b: Integers) -> Flags:
+        """True for each pair whose spans do not overlap."""
+        return (self.last[a] < self.first[b]) | (self.last[b] < self.first[a])
+
+    def barred(self, a: Integers, b: Integers, by_rounds: Flags) -> Flags:
+        """True for each pair that gets no verdict because of its times."""
+        return self.apart(a, b) & ~by_rounds if not self.allowed else np.zeros(a.shape, dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Question:
     """One cell before the correction of its family.
 
-    `candidates` are in order. For each, `bars` says why it can neither win nor lose in this cell (None if it can), and
-    `offered` whether the plan gives it the cell. `notes` are marks of every pair.
+    `candidates` are in order. For each, `bars` says why it can neither win nor lose in this cell (None if it can),
+    `own_marks` what marks its pairs, and `offered` whether the plan gives it the cell. `notes` are marks of every pair.
+    `spent` and `spent_same` are the p values of a difference and of sameness over all looks at the study.
     """
 
     cell: Cell
+    basis: Basis
     metric: Metric
     decides: bool
-    margin: float | None
     candidates: tuple[int, ...]
     bars: tuple[Clause | None, ...]
+    own_marks: tuple[tuple[str, ...], ...]
     offered: Flags
     likeness: Likeness
     notes: tuple[str, ...]
     launches: Launches
     figures: Figures
+    spent: Floats
+    spent_same: Floats
+    times: "Times"
     barred: Flags
     in_family: Flags
 
     @classmethod
     def of(
-        cls, cell: Cell, metric: Metric, decides: bool, margin: float | None, candidates: tuple[int, ...],
-        bars: tuple[Clause | None, ...], offered: Flags, likeness: Likeness, notes: tuple[str, ...], launches: Launches,
-        figures: Figures,
+        cls, cell: Cell, basis: Basis, metric: Metric, decides: bool, candidates: tuple[int, ...],
+        bars: tuple[Clause | None, ...], own_marks: tuple[tuple[str, ...], ...], offered: Flags, likeness: Likeness,
+        notes: tuple[str, ...], launches: Launches, figures: Figures, spent: Floats, spent_same: Floats, times: "Times",
     ) -> "Question":  # fmt: skip
         """Create a question with two flags for each pair: `barred` pairs get no verdict, `in_family` pairs are
         tested."""
         first, second = pairs_of(len(candidates))
         able = np.array([not bar for bar in bars], dtype=np.bool_)
         barred = ~(able[first] & able[second]) | likeness.refused | (figures.n == 0)
+        barred |= times.barred(first, second, figures.by_rounds)
         in_family = offered[first] & offered[second]
-        return cls(cell, metric, decides, margin, candidates, bars, offered, likeness, notes, launches, figures,
-                   barred, in_family)  # fmt: skip
+        return cls(cell, basis, metric, decides, candidates, bars, own_marks, offered, likeness, notes, launches,
+                   figures, spent, spent_same, times, barred, in_family)  # fmt: skip
 
     @property
     def p(self) -> Floats:
-        """The p values of the pairs in their family; NaN counts as 1."""
-        return np.where(self.barred, np.nan, self.figures.p)
+        """The p values of a difference in their family; NaN counts as 1. Only deciding cells pay for several looks."""
+        return np.where(self.barred, np.nan, self.spent if self.decides else self.figures.p)
+
+    @property
+    def p_same(self) -> Floats:
+        """The p values of sameness in their family; NaN counts as 1."""
+        return np.where(self.barred, np.nan, self.spent_same)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellTable(CellPairs):
     """The pairs of one cell in columns of shape (pairs,): NaN is unknown, a verdict is its index in `CODES`.
 
-    `present` flags the candidates that this table shows; `family` is the number of questions that were corrected
-    together.
+    `present` flags the candidates that this table shows; `level` is the p value below which the first of the questions
+    that are corrected together is decided.
     """
 
     cell: str
     decides: bool
     question: Question
     p_adjusted: Floats
+    p_same: Floats
     codes: npt.NDArray[np.int8]
-    family: int
+    level: float
     present: Flags
     text: Callable[[str], str] = str
 
@@ -168,7 +203,9 @@ class CellTable(CellPairs):
     def clauses(self) -> Iterator[Clause]:
         """Yield the parts of the pairs' reasons in order; most repeated ones are left out."""
         for at in self._representatives():
-            yield from (Clause(self.text(one.subject), self.text(one.text)) for one in self._clauses(at))
+            yield from (
+                replace(one, subject=self.text(one.subject), text=self.text(one.text)) for one in self._clauses(at)
+            )
 
     @property
     def _pairs(self) -> tuple[Integers, Integers]:
@@ -187,7 +224,7 @@ class CellTable(CellPairs):
         i, j = (bisect.bisect_left(names, one) for one in (min(a, b), max(a, b)))
         if a == b or j >= len(names) or (names[i], names[j]) != (min(a, b), max(a, b)):
             return None
-        return _place(i, j, len(names)) if self.present[i] and self.present[j] else None
+        return place_of(i, j, len(names)) if self.present[i] and self.present[j] else None
 
     def _representatives(self) -> list[int]:
         """Return positions of pairs that together have every part of every reason, the first pair for each."""
@@ -196,7 +233,7 @@ class CellTable(CellPairs):
         if len(here) < 2:
             return []
         count, start = len(question.candidates), int(here[0])
-        chosen_first = {_place(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
+        chosen_first = {place_of(start, int(at if at != start else here[1]), count) for at in here if question.bars[at]}
         able = np.array([not bar for bar in question.bars], dtype=np.bool_)
         chosen = self._chosen()
         chosen = chosen[able[first[chosen]] & able[second[chosen]]]
@@ -207,34 +244,44 @@ class CellTable(CellPairs):
         """Return a number for each pair without a barred candidate: pairs with equal numbers have equal reasons."""
         figures, (first, second), kinds = self.question.figures, self._pairs, self.question.likeness.kinds
         n, base = np.minimum(figures.n[at], FEWEST_LAUNCHES), int(kinds.max(initial=0)) + 1
-        alone = figures.by_rounds[at] & (figures.p[at] < ALPHA)
+        alone = self._alone(at)
         settled = (self.codes[at] != _CANNOT_TELL) & (n > 0)
         open_ = np.where(settled, 4 * FEWEST_LAUNCHES + 4, 4 * n + 2 * figures.by_rounds[at] + alone)
+        blocks = self.question.times.barred(first[at], second[at], figures.by_rounds[at])
+        open_ = np.where(blocks, 4 * FEWEST_LAUNCHES + 5, open_)
         return np.where(self.question.likeness.refused[at], -1 - kinds[first[at]] * base - kinds[second[at]], open_)
+
+    def _alone(self, at: Integers) -> Flags:
+        """True for each pair that would have a verdict if it were the only question, and this the only look."""
+        question = self.question
+        return (question.figures.p[at] < ALPHA) | (question.spent_same[at] < ALPHA)
 
     def _no_verdict(self, at: int) -> NoVerdict | None:
         """Return why a pair is undecided; None if it is decided."""
-        question, figures, n = self.question, self.question.figures, int(self.question.figures.n[at])
-        if self._bars(at):
-            return NoVerdict.BARRED
+        question, n = self.question, int(self.question.figures.n[at])
+        if bars := self._bars(at):
+            return NoVerdict.TOO_FEW if all(bar.lacks_launches for bar in bars) else NoVerdict.BARRED
         if question.likeness.refused[at]:
             return NoVerdict.UNLIKE
         if n == 0:
             return NoVerdict.NOT_COMPARABLE
-        if not question.in_family[at] or self.codes[at] != _CANNOT_TELL:
-            return None
+        if question.times.barred(*self._ends(at), question.figures.by_rounds[[at]])[0]:
+            return NoVerdict.BLOCKS
+        return self._too_little(at, n) if question.in_family[at] and self.codes[at] == _CANNOT_TELL else None
+
+    def _too_little(self, at: int, n: int) -> NoVerdict:
+        """Return why the figures of a comparable pair do not decide it."""
         if n < FEWEST_LAUNCHES:
             return NoVerdict.TOO_FEW
-        alone = figures.by_rounds[at] and figures.p[at] < ALPHA
-        return NoVerdict.TOO_WIDE_FOR_ALL if alone else NoVerdict.TOO_WIDE
+        return NoVerdict.TOO_WIDE_FOR_ALL if self._alone(np.array([at]))[0] else NoVerdict.TOO_WIDE
 
     def _clauses(self, at: int) -> tuple[Clause, ...]:
         """Return the reason of a pair in words, a clause for each part."""
+        if bars := self._bars(at):
+            return bars
         match self._no_verdict(at):
             case None:
                 return ()
-            case NoVerdict.BARRED:
-                return self._bars(at)
             case NoVerdict.UNLIKE:
                 first, *rest = self.question.likeness.refusal(*self._places(at))
                 subject = f"unlike: {first.subject}" if first.subject else "unlike"
@@ -253,6 +300,10 @@ class CellTable(CellPairs):
         """Return what bars the candidates of a pair from a verdict."""
         return tuple(bar for place in self._places(at) if (bar := self.question.bars[place]))
 
+    def _ends(self, at: int) -> tuple[Integers, Integers]:
+        first, second = self._pairs
+        return first[[at]], second[[at]]
+
     def _places(self, at: int) -> tuple[int, int]:
         first, second = self._pairs
         return int(first[at]), int(second[at])
@@ -262,7 +313,10 @@ class CellTable(CellPairs):
         marks = list(question.likeness.marks(*self._places(at)))
         if figures.n[at] and not figures.by_rounds[at]:
             marks.append("no rounds: Welch's t decides")
+        if question.times.apart(*self._ends(at))[0]:
+            marks.append(_APART)
         marks += question.notes
+        marks += dict.fromkeys(mark for place in self._places(at) for mark in question.own_marks[place])
         if figures.spread[at] == 0.0:
             marks.append("no spread at all: coarse or copied values")
         return tuple(map(self.text, marks))
@@ -275,12 +329,12 @@ class CellTable(CellPairs):
         columns = (
             at, first[at], second[at], figures.n[at], figures.by_rounds[at], figures.centre[at], figures.half_95[at],
             figures.half_90[at], figures.p[at], self.p_adjusted[at], figures.p_welch[at], figures.spread[at],
-            self.codes[at], self.question.in_family[at], *extra,
+            self.codes[at], self.question.in_family[at], self.p_same[at], *extra,
         )  # fmt: skip
         names = self.question.candidates
         for row in zip(*(column.tolist() for column in columns), strict=True):
             pair, a, b, n, by_rounds, centre, half_95, half_90, p, p_adjusted, p_welch, spread, code, member = row[:14]
-            middle, delta = row[14:]
+            p_same, middle, delta = row[14:]
             known = n > 0
             yield Comparison(
                 cell=self.cell,
@@ -302,10 +356,12 @@ class CellTable(CellPairs):
                 reason=self._reason(pair),
                 no_verdict=self._no_verdict(pair),
                 marks=self._marks(pair),
+                p_same=_known(p_same),
+                basis=self.question.basis,
             )
 
     def _detectable(self, n: int, spread: float) -> float | None:
-        factor = None if math.isnan(spread) else _detectable_factor(n, self.family)
+        factor = None if math.isnan(spread) else _detectable_factor(n, self.level)
         # A spread of 0 gives no detectable difference, and a log difference above 700 is no finite ratio.
         if factor is None or spread == 0.0:
             return None
@@ -345,6 +401,11 @@ class PairTable(Pairs):
         """Return the pairs of a cell."""
         return self._tables[cell]
 
+    @property
+    def cells(self) -> Collection[str]:
+        """The cells with pairs."""
+        return self._tables.keys()
+
     def only(self, cells: Collection[str]) -> "PairTable":
         """Return the pairs of some cells; the family of their correction stays."""
         return self._of({cell: table for cell, table in self._tables.items() if cell in cells})
@@ -356,10 +417,6 @@ class PairTable(Pairs):
 
     def _of(self, tables: Mapping[str, CellTable]) -> "PairTable":
         return PairTable(tables, self.family, self.replication_known)
-
-
-def _place(i: int, j: int, count: int) -> int:
-    return i * count - i * (i + 1) // 2 + j - i - 1
 
 
 def _known(value: float) -> float | None:
@@ -383,6 +440,6 @@ def _bounds(centre: float, half: float, confidence: float, by_difference: bool) 
 
 
 @functools.lru_cache(maxsize=4096)
-def _detectable_factor(n: int, family: int) -> float | None:
+def _detectable_factor(n: int, level: float) -> float | None:
     """Return the detectable difference in standard deviations of one difference; equal for all pairs of a plan."""
-    return detectable_log_difference(1.0, n, ALPHA / family, POWER)
+    return detectable_log_difference(1.0, n, level, POWER)

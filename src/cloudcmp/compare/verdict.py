@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
-from cloudcmp.compare.pairing import Figures, Flags
+from cloudcmp.compare.pairing import Figures
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Clause, Estimate, Verdict
+from cloudcmp.stats import many
 from cloudcmp.stats.adjust import benjamini_hochberg, holm
 from cloudcmp.stats.check import Floats
 
@@ -48,7 +49,7 @@ def _bar(plan: Plan, one: Estimate, schedule: Sequence[_Key]) -> Clause | None:
     if lost * 100 > LARGEST_FAILED_PERCENT * due:
         return Clause(name, f"{lost} of {due} launches gave no value")
     if one.n < FEWEST_LAUNCHES:
-        return Clause(name, f"{one.n} of at least {FEWEST_LAUNCHES} launches")
+        return Clause(name, f"{one.n} of at least {FEWEST_LAUNCHES} launches", lacks_launches=True)
     return None
 
 
@@ -62,30 +63,31 @@ def _lost_launches(one: Estimate, schedule: Sequence[_Key]) -> tuple[int, int]:
     return due - sum(planned[:due]), due
 
 
-def verdicts_of(figures: Figures, metric: Metric, margin: float | None, p_adjusted: Floats) -> Codes:
+def verdicts_of(figures: Figures, metric: Metric, p_adjusted: Floats, p_same: Floats) -> Codes:
     """Return the verdict on each pair's first candidate against the second, as its index in `CODES`.
 
     For pairs that nothing bars, the first rule that applies: `cannot tell yet` with fewer than 6 pairs;
-    `practically the same` if the 90 % interval lies inside (1/1.03, 1.03), or for differences inside the study's
-    margin; `better` or `worse` if `p_adjusted` is below 0.05; else `cannot tell yet`.
+    `practically the same` if `p_same`, corrected for the family, is below 0.05; `better` or `worse` if `p_adjusted` is;
+    else `cannot tell yet`.
     """
     better, worse = CODES.index(Verdict.BETTER), CODES.index(Verdict.WORSE)
     higher = (figures.centre > 0.0) == (metric.better is Better.HIGHER)
     codes = np.where(p_adjusted < ALPHA, np.where(higher, better, worse), CODES.index(Verdict.CANNOT_TELL))
-    codes[_inside(figures, metric, margin)] = CODES.index(Verdict.SAME)
+    codes[p_same < ALPHA] = CODES.index(Verdict.SAME)
     codes[figures.n < FEWEST_LAUNCHES] = CODES.index(Verdict.CANNOT_TELL)
     return codes.astype(np.int8)
 
 
-def _inside(figures: Figures, metric: Metric, margin: float | None) -> Flags:
-    """True for each pair whose 90 % interval lies inside the range without a practical difference."""
-    low, high = figures.centre - figures.half_90, figures.centre + figures.half_90
-    if metric.signed:
-        return np.zeros(low.shape, dtype=np.bool_) if margin is None else (-margin < low) & (high < margin)
-    inside = (low > -2.0 * math.log(SAME_RATIO)) & (high < 2.0 * math.log(SAME_RATIO))
-    for at in np.flatnonzero(inside).tolist():  # decided by exactly the ratios that are shown
-        inside[at] = math.exp(low[at]) > 1.0 / SAME_RATIO and math.exp(high[at]) < SAME_RATIO
-    return inside
+def sameness(figures: Figures, metric: Metric, margin: float | None) -> Floats:
+    """Return the p values of the two one-sided tests that a pair differs by less than what makes a practical
+    difference.
+
+    That is 3 % of the ratio, or for differences the study's margin; NaN (unknown) without one.
+    """
+    limit = math.log(SAME_RATIO) if not metric.signed else margin
+    if limit is None:
+        return np.full(figures.centre.shape, np.nan)
+    return many.equivalence(figures.centre, figures.error, figures.df, limit)
 
 
 ALPHA = 0.05

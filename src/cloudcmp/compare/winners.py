@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from cloudcmp.compare.verdict import bars_of
 from cloudcmp.cost import price_of
@@ -10,7 +11,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Clause, Estimate, Verdict, Winner
+from cloudcmp.model.result import Basis, Clause, Estimate, Verdict, Winner
 
 # Pairs beyond this number are only counted, because nobody reads so many names.
 _MOST_OPEN = 1000
@@ -37,6 +38,7 @@ def winner_of(
     estimates: Sequence[Estimate],
     pairs: CellPairs,
     bars: Mapping[tuple[str, int], Clause | None],
+    basis: Basis = Basis.PERFORMANCE,
 ) -> Winner:
     """Return the winners of one cell among the candidates of `estimates`, best median first; `bars` is from `bars_of`.
 
@@ -46,24 +48,25 @@ def winner_of(
     best, if it is cheaper than one of them and all their prices are known in one currency.
     """
     pairs = pairs.among({one.candidate for one in estimates if one.offered})
+    none = partial(Winner, cell, (), None, basis=basis)
     if not pairs:
-        return Winner(cell, (), None, "one candidate: nothing to compare")
+        return none("one candidate: nothing to compare")
     if not pairs.decides:
-        return Winner(cell, (), None, "exploratory: no verdict")
+        return none("exploratory: no verdict")
     if not pairs.settled():
-        return Winner(cell, (), None, f"cannot tell yet: {_why(pairs.clauses())}")
+        return none(f"cannot tell yet: {_why(pairs.clauses())}")
     able = {one.candidate: one.median or 0.0 for one in estimates if not bars[cell, one.candidate]}
     beaten = pairs.beaten()
     sign = -1.0 if metric.better is Better.HIGHER else 1.0
     unbeaten = sorted((at for at in able if at not in beaten), key=lambda at: (sign * able[at], at))
     if not unbeaten:
-        return Winner(cell, (), None, "the verdicts contradict each other: rounds with all candidates are needed")
+        return none("the verdicts contradict each other: rounds with all candidates are needed")
     best = unbeaten[0]
     equals = [at for at in unbeaten if at == best or pairs.verdict(best, at) is Verdict.SAME]
-    starred, why_none = _star(plan, equals)
+    starred, why_none = _star(plan, equals) if basis is Basis.PERFORMANCE else (None, [])
     left_out = tuple(f"left out: {bar}" for one in estimates if one.offered and (bar := bars[cell, one.candidate]))
     notes = [*_open(plan, pairs, unbeaten), *left_out, *why_none]
-    return Winner(cell, tuple(unbeaten), starred, "; ".join(notes), left_out)
+    return Winner(cell, tuple(unbeaten), starred, "; ".join(notes), left_out, basis)
 
 
 def _why(clauses: Iterable[Clause]) -> str:

@@ -5,15 +5,13 @@ from dataclasses import replace
 from decimal import Decimal
 
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.metric import Better, Group, Metric
+from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
 from cloudcmp.model.price import Item
 from cloudcmp.model.result import Estimate
 from cloudcmp.units import Money
 
 _SECONDS_PER_HOUR = 3600
-# Units of scores, which are no amounts of work: their work per money is the score at a price of 1 an hour.
-_SCORES = ("index", "score")
 
 
 def with_cost(plan: Plan, estimates: Sequence[Estimate], metrics: Mapping[str, Metric]) -> tuple[Estimate, ...]:
@@ -63,37 +61,24 @@ def price_of(candidate: Candidate) -> Money | None:
     return Money(amount, price.currency)
 
 
-def is_task(metric: Metric) -> bool:
-    """True if a metric is the finishing time of a task: `..._time_s`, in seconds, lower is better, above zero."""
-    finishing = metric.unit == "s" and metric.name.endswith("_time_s")
-    return finishing and metric.better is Better.LOWER and not metric.signed
-
-
 def work_unit(metric: Metric, currency: str) -> str | None:
-    """Returns the unit of `work_per_money`, such as `flop/USD`; None if the metric is neither a rate nor a score.
-
-    None also for storage services and networks: an instance's hourly price does not pay for their operations and
-    traffic.
-    """
-    if metric.better is not Better.HIGHER or metric.signed or metric.group is not Group.COMPUTE:
-        return None
-    if metric.unit.endswith("/s"):
+    """Returns the unit of `work_per_money`, such as `flop/USD`; None if the metric is neither a rate nor a score."""
+    if metric.is_rate:
         return f"{metric.unit.removesuffix('/s')}/{currency}"
-    return f"{metric.unit}/({currency}/h)" if metric.unit in _SCORES else None
+    return f"{metric.unit}/({currency}/h)" if metric.is_score else None
 
 
 def _with_hourly_cost(one: Estimate, metric: Metric, price: Money | None, currencies: set[str]) -> Estimate:
     if one.median is None or price is None:
         return one
-    unit = work_unit(metric, price.currency)
-    if unit is None and not is_task(metric):
+    if not metric.is_work:
         return one
     warnings = one.warnings
     if len(currencies) > 1:
         others = ", ".join(sorted(currencies - {price.currency}))
         warnings = (*warnings, f"its cost is in {price.currency}; other prices are in {others}")
-    if is_task(metric):
+    if metric.is_task:
         cost = Money(price.amount * Decimal(repr(one.median)) / _SECONDS_PER_HOUR, price.currency)
         return replace(one, cost_per_task=cost, warnings=warnings)
-    hours = 1 if metric.unit in _SCORES else _SECONDS_PER_HOUR
+    hours = 1 if metric.is_score else _SECONDS_PER_HOUR
     return replace(one, work_per_money=one.median * hours / float(price.amount), warnings=warnings)

@@ -56,6 +56,34 @@ class Metric:
     free: tuple[tuple[str, tuple[str, ...]], ...] = ()
     sparse: bool = False
 
+    @property
+    def is_task(self) -> bool:
+        """True for the finishing time of a task: `..._time_s`, in seconds, lower is better, above zero."""
+        finishing = self.unit == "s" and self.name.endswith("_time_s")
+        return finishing and self.better is Better.LOWER and not self.signed
+
+    @property
+    def is_score(self) -> bool:
+        """True for a score, which is no amount of work: its work for money is the score at a price of 1 an hour."""
+        return self._is_done_by_machine and self.unit in {"index", "score"}
+
+    @property
+    def is_rate(self) -> bool:
+        """True for work of the machine itself in a second, which an hour's price pays for.
+
+        False for storage services and networks: their operations and traffic have prices of their own.
+        """
+        return self._is_done_by_machine and self.unit.endswith("/s")
+
+    @property
+    def is_work(self) -> bool:
+        """True if there is work for money: a rate, a score or the finishing time of a task."""
+        return self.is_task or self.is_score or self.is_rate
+
+    @property
+    def _is_done_by_machine(self) -> bool:
+        return self.better is Better.HIGHER and not self.signed and self.group is Group.COMPUTE
+
 
 class ParamKind(StrEnum):
     """The kind of value of a probe's parameter."""

@@ -10,6 +10,12 @@ from decimal import Decimal
 _HOUR_S = 3600.0
 
 
+REPEATED = "repeated_rows"
+"""The attribute of an imported offering with the number of its rows that repeat another one, as `8 of 16`."""
+COPIES = "copied_files"
+"""The attribute of an imported offering that names files with the bytes of another one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """A price for one hour of one unit; never zero: a price of zero or none is unknown (None).

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from cloudcmp.model.result import Clause, Comparison, Estimate, Verdict, Winner
+from cloudcmp.model.result import Clause, Comparison, Estimate, Outlook, Verdict, Winner
 
 
 class CellPairs(Sequence[Comparison]):
@@ -71,6 +71,11 @@ class Pairs(Sequence[Comparison]):
     def of(self, cell: str) -> CellPairs:
         """The pairs of a cell; may be empty."""
 
+    @property
+    @abstractmethod
+    def cells(self) -> Collection[str]:
+        """The cells that `of` knows."""
+
     @abstractmethod
     def only(self, cells: Collection[str]) -> "Pairs":
         """The pairs of some cells; the family stays the one used for the correction of the verdicts."""
@@ -82,9 +87,15 @@ class Pairs(Sequence[Comparison]):
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """All figures of a study that reports show, computed once from the store."""
+    """All figures of a study that reports show, computed once from the store.
+
+    `money` and `money_winners` compare work for money, in the deciding cells where prices are known.
+    """
 
     estimates: tuple[Estimate, ...]
     comparisons: Pairs
     winners: tuple[Winner, ...]
+    money: Pairs
+    money_winners: tuple[Winner, ...] = ()
     answer: tuple[str, ...] = ()
+    outlooks: tuple[Outlook, ...] = ()

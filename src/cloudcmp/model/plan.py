@@ -159,6 +159,7 @@ class Plan:
 
     `start_at` is the Unix time (s) at which virtual time begins, for simulated studies; the launches are in the order
     in which they are run. With `every_s` a round starts at each such step (s), else one round follows the other.
+    `looks` are the numbers of launches after which the study had ended before rounds were added.
     """
 
     name: str
@@ -184,6 +185,7 @@ class Plan:
     usage: tuple[LaunchUsage, ...] = ()
     terms: Terms = NO_TERMS
     commands: tuple[Command, ...] = ()
+    looks: tuple[int, ...] = ()
 
     def trials_of(self, launch: int) -> tuple[PlannedTrial, ...]:
         """The trials of one launch, in order."""

@@ -18,11 +18,21 @@ class Verdict(StrEnum):
     CANNOT_TELL = "cannot tell yet"
 
 
+class Basis(StrEnum):
+    """The quantity of two candidates that a comparison compares: the metric itself, or the work for one unit of
+    money."""
+
+    PERFORMANCE = "performance"
+    MONEY = "work per money"
+
+
 class NoVerdict(StrEnum):
     """Why a pair of candidates has no better verdict than `cannot tell yet`, or no figures at all."""
 
     BARRED = "BARRED"
-    """A candidate failed, or has too few launches or no values: it can neither win nor lose."""
+    """A candidate failed or has no values: it can neither win nor lose."""
+    BLOCKS = "BLOCKS"
+    """They were measured at different times, and no rounds pair them."""
     UNLIKE = "UNLIKE"
     """They differ in a property that excludes a verdict."""
     NOT_COMPARABLE = "NOT_COMPARABLE"
@@ -37,10 +47,14 @@ class NoVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One part of a reason, in words: its subject (empty: the pair), and the statement."""
+    """One part of a reason, in words: its subject (empty: the pair), and the statement.
+
+    `lacks_launches` is true if more launches would remove the reason.
+    """
 
     subject: str
     text: str
+    lacks_launches: bool = False
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.text}" if self.subject else self.text
@@ -94,9 +108,11 @@ class Comparison:
     """Candidate `a` against candidate `b` in one cell; `effect` is a/b, or a - b for a metric that can be 0.
 
     `p_paired` decides, after Holm over the family (`p_adjusted`); for exploratory cells `p_adjusted` is
-    Benjamini-Hochberg's and `verdict` is None. `hodges_lehmann` and `cliffs_delta` are also None if they were not
-    requested (`CellPairs.between`). `detectable` is the smallest true effect found with 80 % power. `no_verdict` is why
-    there is no better verdict, and `reason` is its text.
+    Benjamini-Hochberg's and `verdict` is None. `p_same` is the p value of the two one-sided tests for `practically the
+    same`, after Holm over the same family. `hodges_lehmann` and `cliffs_delta` are also None if they were not requested
+    (`CellPairs.between`). `detectable` is the smallest true effect found with 80 % power. `no_verdict` is why there is
+    no better verdict, and `reason` is its text. On the basis of money, `effect` is the ratio of the work for one unit
+    of money, and more is better.
     """
 
     cell: str
@@ -118,6 +134,8 @@ class Comparison:
     reason: str = ""
     marks: tuple[str, ...] = ()
     no_verdict: NoVerdict | None = field(default=None, metadata=NOT_IN_DOCUMENTS)
+    p_same: float | None = None
+    basis: Basis = Basis.PERFORMANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +150,22 @@ class Winner:
     starred: int | None
     reason: str = ""
     left_out: tuple[str, ...] = field(default=(), metadata=NOT_IN_DOCUMENTS)
+    basis: Basis = Basis.PERFORMANCE
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The number of further rounds that would probably give an undecided pair a verdict.
+
+    `chance` is the probability of that verdict after them; None if too few rounds were measured to know.
+    """
+
+    cell: str
+    basis: Basis
+    a: int
+    b: int
+    rounds: int
+    chance: float | None
 
 
 @dataclass(frozen=True, slots=True)

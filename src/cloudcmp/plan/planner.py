@@ -184,7 +184,7 @@ def _quote(
         expected_s=end_s,
         expected_cost=None,
         worst_cost=None,
-        detectable=_detectable_ratios(deciding, len(round_tasks.candidates), rounds, metrics),
+        detectable=detectable_ratios(deciding, round_tasks.candidates, rounds, metrics),
         assumed_cov=ASSUMED_COV,
         notes=tuple(notes),
     )
@@ -197,27 +197,36 @@ def _deciding_cells(decide: Sequence[Decide], tasks: Sequence[Task]) -> tuple[st
     return tuple(cell for cell in cells if not named or cell in named or cell.partition(" ")[0] in named)
 
 
-def _detectable_ratios(
-    cells: Sequence[str], candidates: int, rounds: int, metrics: Mapping[str, Metric]
+def detectable_ratios(
+    cells: Sequence[str], candidates: Sequence[Candidate], rounds: int, metrics: Mapping[str, Metric], look: int = 0
 ) -> tuple[tuple[str, float], ...]:
     """For each deciding cell the smallest true difference (a ratio - 1) that is found with 80 % power.
 
-    The paired t test over rounds on log launch values, at Holm's first step (0.05 / (pairs x cells)), for launches that
-    vary by `ASSUMED_COV`. Cells compared by differences have no ratio and are left out; so is all with fewer than two
-    candidates or six rounds, which give no verdict.
+    The paired t test over rounds on log launch values, at Holm's first step (0.05 / questions) and the error that a
+    `look` may spend, for launches that vary by `ASSUMED_COV`. The questions are all pairs in all cells, and once more
+    by work for money where prices are known. Cells compared by differences have no ratio and are left out; so is all
+    with fewer than two candidates or six rounds, which give no verdict.
     """
     # scipy takes a third of a second to import: only a quote pays for it.
+    from cloudcmp.stats.looks import share_of_look
     from cloudcmp.stats.power import detectable_log_difference
 
-    pairs = candidates * (candidates - 1) // 2
-    if not pairs or not cells or rounds < LAUNCHES_MIN:
+    questions = len(cells) * _pairs(len(candidates))
+    if not questions or rounds < LAUNCHES_MIN:
         return ()
+    priced = [one.offering.price for one in candidates if one.offering.price is not None and not one.service]
+    if len({price.currency for price in priced}) == 1:
+        questions += _pairs(len(priced)) * sum(metrics[cell.partition(" ")[0]].is_work for cell in cells)
     sd = math.sqrt(2 * math.log1p(ASSUMED_COV**2))
-    difference = detectable_log_difference(sd, rounds, _ALPHA / (pairs * len(cells)), _POWER)
+    difference = detectable_log_difference(sd, rounds, _ALPHA * share_of_look(look) / questions, _POWER)
     if difference is None:
         return ()
     ratio = math.expm1(difference)
     return tuple((cell, ratio) for cell in cells if not metrics[cell.partition(" ")[0]].signed)
+
+
+def _pairs(count: int) -> int:
+    return count * (count - 1) // 2
 
 
 TIMER_S = 60.0

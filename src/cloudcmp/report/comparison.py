@@ -130,7 +130,7 @@ def _heading(screen: _Screen, study: StudyView) -> None:
     else:
         say(screen.console, "▲ better than all others    = practically the same as the best", keep=True)
         say(screen.console, "▼ worse than the best       ? cannot tell yet", keep=True)
-    say(screen.console, "± half of the median's interval; k/n: trials with a value, of those started", "dim")
+    say(screen.console, "low to high: the median's 95 % interval; k/n: trials with a value, of those started", "dim")
     if len(study.candidates) > 1:
         say(screen.console, "(+x %) is paired round by round; it is not the ratio of the medians", "dim")
 
@@ -158,12 +158,10 @@ def _group(screen: _Screen, study: StudyView, group: str, views: Sequence[CellVi
 
 
 def _brief(screen: _Screen, view: CellView) -> None:
-    """Print a cell without verdict: a line of values with half-widths and counts, and its name if it fits."""
+    """Print a cell without verdict: a line of values with counts, and its name if it fits."""
     name = f"{view.name}, {view.scale.unit}".rstrip(", ")
     figures = [_value(screen, view, at, None).strip() for at in range(len(screen.names))]
     texts = [f"{figure} {_counts(view, at)}" for at, figure in enumerate(figures)]
-    if max(map(len, texts)) >= screen.column:  # the half-width is in the report; the counts stay
-        texts = [f"{figure} {_counts(view, at).split(' ')[-1]}" for at, figure in enumerate(figures)]
     values = "".join(text.rjust(screen.column) for text in texts)
     if len(name) < screen.label:
         screen.put((name.ljust(screen.label), "dim"), values)
@@ -173,7 +171,7 @@ def _brief(screen: _Screen, view: CellView) -> None:
 
 
 def _columns(screen: _Screen, study: StudyView, view: CellView) -> None:
-    """Print a cell with the candidates side by side: values, half-widths and counts, costs, then words."""
+    """Print a cell with the candidates side by side: values, intervals, costs, then words."""
     marks = view.marks()
     unit = f"  {', '.join(filter(None, (view.scale.unit, direction(view.metric))))}"
     labels = [view.name, unit] if len(view.name) < screen.label else ["  " + unit.strip(), ""]
@@ -182,7 +180,7 @@ def _columns(screen: _Screen, study: StudyView, view: CellView) -> None:
     values = [(_value(screen, view, at, marks.get(at)), STYLES.get(marks[at], "") if at in marks else "")
               for at in range(len(screen.names))]  # fmt: skip
     screen.put((clip(labels[0], screen.label - 1).ljust(screen.label), "bold" if labels[1] else "dim"), *values)
-    counts = "".join(_counts(view, at).rjust(screen.column) for at in range(len(screen.names)))
+    counts = "".join(_interval(view, at).rjust(screen.column) for at in range(len(screen.names)))
     screen.put((clip(labels[1], screen.label - 1).ljust(screen.label) + counts, "dim"))
     costs = figures_of(study, view)
     if costs is not None:
@@ -207,8 +205,13 @@ def _counts(view: CellView, at: int) -> str:
     one = view.estimates.get(at)
     if one is None:
         return numbers.UNKNOWN
-    half = view.scale.half_width(one.median_bounds, one.median)
-    return f"{'±' + half + ' ' if half else ''}{one.n_ok}/{one.n_started}"
+    return f"{one.n_ok}/{one.n_started}"
+
+
+def _interval(view: CellView, at: int) -> str:
+    """The median's interval; empty if there is none."""
+    one = view.estimates.get(at)
+    return "" if one is None or one.median_bounds is None else view.scale.interval(one.median_bounds)
 
 
 def _words(screen: _Screen, view: CellView, marks: dict[int, Verdict]) -> Iterator[str]:
@@ -230,8 +233,13 @@ def _words(screen: _Screen, view: CellView, marks: dict[int, Verdict]) -> Iterat
     if sizes:
         widest = max(sizes, key=lambda one: one.detectable or 0.0)
         yield f"detectable {numbers.detectable(widest, view.metric.unit)}"
-    counts = [one.n for one in view.estimates.values()]
-    yield f"n {counts[0]}" if len(set(counts)) == 1 else f"n {', '.join(map(str, counts))}"
+    yield f"n {_each([str(one.n) for one in view.estimates.values()])}"
+    yield f"{_each([_counts(view, at) for at in view.estimates])} trials"
+
+
+def _each(texts: Sequence[str]) -> str:
+    """One text that all share, else all of them."""
+    return texts[0] if len(set(texts)) == 1 else ", ".join(texts)
 
 
 _AGAINST = {
@@ -260,13 +268,12 @@ def _rows(screen: _Screen, study: StudyView, view: CellView) -> None:
     marks, costs = view.marks(), figures_of(study, view)
     width = max(map(len, screen.names))
     for at, one in view.estimates.items():
-        half = view.scale.half_width(one.median_bounds, one.median)
         value = view.scale.number(one.median) if known(one.median) else "no value"
         verdict = marks.get(at)
         text = standing_words(view, at, verdict) if verdict else one.reason
         money = f"{costs.scale.number(costs.values.get(at))} {costs.axis}" if costs and at in costs.values else ""
         head = f"  {MARKS[verdict] if verdict else ' '} {screen.names[at]:{width}} {value:>8}"
-        line = f"{head} {'±' + half if half else '':7} {f'n {one.n}, {one.n_ok}/{one.n_started}':11}"
+        line = f"{head} {_interval(view, at):16} {f'n {one.n}, {one.n_ok}/{one.n_started}':11}"
         style = STYLES.get(verdict, "") if verdict else ""
         if len(line) + len(text) < screen.width:
             screen.put((f"{line} {text}", style))

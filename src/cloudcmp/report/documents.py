@@ -65,7 +65,7 @@ def comparison(shown: View) -> Data:
         "simulated": any(candidate.simulated for candidate in found.candidates),
         "offered": None if found.imported else answer.offered(found, shown.attempts),
         "candidates": [_candidate(candidate) for candidate in found.candidates],
-        **_picked(shown.analysis, "estimates", "comparisons", "winners"),
+        **_picked(shown.analysis, "estimates", "comparisons", "winners", "money", "money_winners", "outlooks"),
         **_picked(shown, "scaling", "spend", "under"),
         "answer": shown.analysis.answer,
         "interruptions": shown.interruptions,

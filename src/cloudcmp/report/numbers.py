@@ -31,16 +31,6 @@ class Scale:
         """A value with this unit; a dash if unknown."""
         return UNKNOWN if not known(value) else format_in(value, self.factor, self.unit)
 
-    def half_width(self, bounds: Bounds | None, value: float | None) -> str:
-        """Return half of an interval's width with the decimals of its value, and at least one digit."""
-        if bounds is None or not known(bounds.low) or not known(bounds.high):
-            return ""
-        half = (bounds.high - bounds.low) / 2 / self.factor
-        shown = self.number(value)
-        decimals = len(shown.partition(".")[2]) if "e" not in shown else 2
-        text = f"{half:.{decimals}f}"
-        return text if half == 0 or float(text) else f"{half:.1g}"
-
     def interval(self, bounds: Bounds | None) -> str:
         """Both ends of an interval in this unit."""
         if bounds is None or not known(bounds.low) or not known(bounds.high):
@@ -91,6 +81,28 @@ def effect_bounds(comparison: Comparison, bounds: Bounds | None, unit: str) -> s
     if comparison.by_difference:
         return f"{signed(bounds.low, unit)} to {signed(bounds.high, unit)}"
     return f"{ratio(bounds.low, comparison.effect)} to {ratio(bounds.high, comparison.effect)}"
+
+
+def change(comparison: Comparison, turned: bool, unit: str) -> str:
+    """Format an effect with its 95 % interval in little room: `+93 % (+86 to +101)`, `×3.4 (3.1 to 3.8)`."""
+    effect_, bounds = comparison.effect, comparison.bounds
+    if not known(effect_):
+        return UNKNOWN
+    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
+    if comparison.by_difference:
+        sign = -1.0 if turned else 1.0
+        ends = sorted(sign * end for end in (low, high) if known(end))
+        text = signed(sign * effect_, unit)
+        return f"{text} ({' to '.join(signed(end, unit) for end in ends)})" if ends else text
+    if turned:
+        effect_, low, high = 1 / effect_, high and 1 / high, low and 1 / low
+    if 0.4 <= effect_ <= 2.5:
+        shown = [
+            f"{(one - 1) * 100:+.{0 if abs(effect_ - 1) >= 0.1 else 1}f}" for one in (effect_, low, high) if known(one)
+        ]
+        return f"{shown[0]} %{f' ({shown[1]} to {shown[2]})' if len(shown) == 3 else ''}"
+    shown = [format_in(one, 1.0, "") for one in (effect_, low, high) if known(one)]
+    return f"×{shown[0]}{f' ({shown[1]} to {shown[2]})' if len(shown) == 3 else ''}"
 
 
 def detectable(comparison: Comparison, unit: str) -> str:

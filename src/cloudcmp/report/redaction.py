@@ -16,6 +16,7 @@ from typing import Any
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.result import Winner
 from cloudcmp.model.view import View
 
 _LETTERS = 8
@@ -135,13 +136,19 @@ def _use(one: CommandUse, text: Callable[[str], str]) -> CommandUse:
 
 
 def _analysis(found: Analysis, text: Callable[[str], str]) -> Analysis:
-    return Analysis(
-        tuple(
+    def reworded(winners: tuple[Winner, ...]) -> tuple[Winner, ...]:
+        return tuple(replace(one, reason=text(one.reason), left_out=tuple(map(text, one.left_out))) for one in winners)
+
+    return replace(
+        found,
+        estimates=tuple(
             replace(one, reason=text(one.reason), warnings=tuple(map(text, one.warnings))) for one in found.estimates
         ),
-        found.comparisons.worded(text),
-        tuple(replace(one, reason=text(one.reason), left_out=tuple(map(text, one.left_out))) for one in found.winners),
-        tuple(map(text, found.answer)),
+        comparisons=found.comparisons.worded(text),
+        winners=reworded(found.winners),
+        money=found.money.worded(text),
+        money_winners=reworded(found.money_winners),
+        answer=tuple(map(text, found.answer)),
     )
 
 

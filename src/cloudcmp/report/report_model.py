@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from cloudcmp.cost import work_unit
 from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.pairs import CellPairs
 from cloudcmp.model.plan import Candidate
-from cloudcmp.model.result import Comparison, Estimate, Verdict, Winner
+from cloudcmp.model.result import Basis, Comparison, Estimate, Outlook, Verdict, Winner
 from cloudcmp.model.view import View
 from cloudcmp.report.numbers import Scale, known
 from cloudcmp.report.words import CellNames, origin, parse_cell
@@ -14,17 +15,18 @@ MARKS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.SAME: "=", Verdict
 
 
 @dataclass(frozen=True, slots=True)
-class CellView:
-    """One cell: its estimates by candidate index, comparisons and winner; `cell` is its canonical text."""
+class Standing:
+    """The candidates of one cell on one basis: by performance, or by work for money.
 
-    cell: str
-    metric: Metric
-    name: str
-    scale: Scale
-    decides: bool
-    estimates: dict[int, Estimate]
+    `values` are their medians, or their work for one unit of money; None is unknown. `scale` shows them.
+    """
+
     comparisons: CellPairs
     winner: Winner | None
+    values: dict[int, float | None]
+    better: Better
+    scale: Scale
+    outlook: Outlook | None
 
     def against(self, a: int, b: int) -> tuple[Comparison, bool] | None:
         """The comparison of two candidates, and whether it is stored in reverse order."""
@@ -36,29 +38,25 @@ class CellView:
         return self.comparisons.verdict(a, b)
 
     @property
-    def leader(self) -> int | None:
-        """The reference candidate: the first winner, else the one with the best median."""
-        if self.winner and self.winner.winners:
-            return self.winner.winners[0]
-        medians = {at: one.median for at, one in self.estimates.items() if known(one.median)}
-        if not medians:
-            return None
-        sign = -1 if self.metric.better is Better.HIGHER else 1
-        return min(medians, key=lambda at: (sign * (medians[at] or 0.0), at))
+    def ranked(self) -> list[int]:
+        """The candidates with a value, best first; the winners in their order before all others."""
+        sign = -1 if self.better is Better.HIGHER else 1
+        won = list(self.winner.winners) if self.winner else []
+        known_values = {at: value for at, value in self.values.items() if known(value) and at not in won}
+        return [*won, *sorted(known_values, key=lambda at: (sign * (known_values[at] or 0.0), at))]
 
-    def of_leader(self) -> list[Comparison]:
-        """The comparisons of the leader with each other candidate."""
-        leader = self.leader
-        pairs = [] if leader is None else [self.against(leader, at) for at in self.estimates if at != leader]
-        return [pair[0] for pair in pairs if pair is not None]
+    @property
+    def leader(self) -> int | None:
+        """The reference candidate: the first winner, else the one with the best value."""
+        return next(iter(self.ranked), None)
 
     def marks(self) -> dict[int, Verdict]:
         """Return the verdict on each candidate against the leader, and on the leader; empty unless the cell decides."""
-        leader, others = self.leader, [at for at in self.estimates if at != self.leader]
-        if not self.decides or len(self.estimates) < 2:
+        leader, others = self.leader, [at for at in self.values if at != self.leader]
+        if not self.comparisons or not self.comparisons.decides or len(self.values) < 2:
             return {}
         if leader is None:
-            return dict.fromkeys(self.estimates, Verdict.CANNOT_TELL)
+            return dict.fromkeys(self.values, Verdict.CANNOT_TELL)
         marks = {at: self.verdict(at, leader) or Verdict.CANNOT_TELL for at in others}
         verdicts = set(marks.values())
         if verdicts == {Verdict.WORSE}:
@@ -68,6 +66,60 @@ class CellView:
         else:
             marks[leader] = Verdict.SAME
         return marks
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """One cell: its estimates by candidate index, and its standings by performance and by work for money.
+
+    `cell` is its canonical text; `money` is None if prices are unknown or nothing decides.
+    """
+
+    cell: str
+    metric: Metric
+    name: str
+    decides: bool
+    estimates: dict[int, Estimate]
+    standing: Standing
+    money: Standing | None
+
+    @property
+    def scale(self) -> Scale:
+        """The unit of the cell's values."""
+        return self.standing.scale
+
+    @property
+    def comparisons(self) -> CellPairs:
+        """The comparisons by performance."""
+        return self.standing.comparisons
+
+    @property
+    def winner(self) -> Winner | None:
+        """The winners by performance."""
+        return self.standing.winner
+
+    def against(self, a: int, b: int) -> tuple[Comparison, bool] | None:
+        """The comparison of two candidates by performance, and whether it is stored in reverse order."""
+        return self.standing.against(a, b)
+
+    def verdict(self, a: int, b: int) -> Verdict | None:
+        """The verdict on a against b by performance; None for exploratory cells."""
+        return self.standing.verdict(a, b)
+
+    @property
+    def leader(self) -> int | None:
+        """The reference candidate by performance."""
+        return self.standing.leader
+
+    def of_leader(self) -> list[Comparison]:
+        """The comparisons of the leader with each other candidate."""
+        leader = self.leader
+        pairs = [] if leader is None else [self.against(leader, at) for at in self.estimates if at != leader]
+        return [pair[0] for pair in pairs if pair is not None]
+
+    def marks(self) -> dict[int, Verdict]:
+        """The verdict on each candidate against the leader by performance; empty unless the cell decides."""
+        return self.standing.marks() if self.decides else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +153,63 @@ class StudyView:
             if one.offered:
                 estimates.setdefault(one.cell, {})[one.candidate] = one
         names = CellNames(estimates)
-        winners = {one.cell: one for one in view.analysis.winners}
+        found = _Results.of(view)
         rank = {name: at for at, name in enumerate(view.metrics)}
         ordered = sorted(estimates, key=lambda cell: rank[parse_cell(cell).metric])
-        cells = tuple(_cell_view(view, cell, names, estimates[cell], winners.get(cell)) for cell in ordered)
+        cells = tuple(_cell_view(view, cell, names, estimates[cell], found) for cell in ordered)
         return cls(view, cells, names, origin(view.plan), {one.cell: one for one in cells})
 
 
-def _cell_view(
-    view: View, cell: str, names: CellNames, estimates: dict[int, Estimate], winner: Winner | None
-) -> CellView:
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """The winners and outlooks of a study by cell and basis, and the currency of its prices."""
+
+    winners: dict[tuple[str, Basis], Winner]
+    outlooks: dict[tuple[str, Basis], Outlook]
+    currency: str
+
+    @classmethod
+    def of(cls, view: View) -> "_Results":
+        found = view.analysis
+        prices = (one.offering.price for one in view.plan.candidates)
+        return cls(
+            {(one.cell, one.basis): one for one in (*found.winners, *found.money_winners)},
+            {(one.cell, one.basis): one for one in found.outlooks},
+            next((price.currency for price in prices if price is not None), ""),
+        )
+
+
+def _cell_view(view: View, cell: str, names: CellNames, estimates: dict[int, Estimate], found: _Results) -> CellView:
     metric = view.metrics[parse_cell(cell).metric]
-    comparisons = view.analysis.comparisons.of(cell).among(estimates)
-    medians = [one.median for one in estimates.values() if known(one.median)]
+    ordered = dict(sorted(estimates.items()))
+    comparisons = view.analysis.comparisons.of(cell).among(ordered)
     decide = {one.cell for one in view.plan.decide}
     decides = comparisons.decides if comparisons else not decide or cell in decide or metric.name in decide
-    scale, ordered = Scale.of(medians, metric.unit), dict(sorted(estimates.items()))
-    return CellView(cell, metric, names.short(cell), scale, decides, ordered, comparisons, winner)
+    medians = {at: one.median for at, one in ordered.items()}
+    scale = Scale.of([one for one in medians.values() if known(one)], metric.unit)
+    of_cell = (cell, Basis.PERFORMANCE)
+    standing = Standing(comparisons, found.winners.get(of_cell), medians, metric.better, scale,
+                        found.outlooks.get(of_cell))  # fmt: skip
+    return CellView(cell, metric, names.short(cell), decides, ordered, standing, _money(view, cell, ordered, found))
+
+
+def _money(view: View, cell: str, estimates: dict[int, Estimate], found: _Results) -> Standing | None:
+    """The standing by work for money; None if the cell has none."""
+    if cell not in view.analysis.money.cells:
+        return None
+    metric, of_cell = view.metrics[parse_cell(cell).metric], (cell, Basis.MONEY)
+    pairs = view.analysis.money.of(cell).among(estimates)
+    work = {at: _work(one) for at, one in estimates.items() if _work(one) is not None}
+    unit, like = work_unit(metric, found.currency), metric.unit
+    if unit is None:
+        unit, like = f"task/{found.currency}", "op/s"  # prefixed in the same way
+    scale = Scale.of([one for one in work.values() if known(one)], like)
+    scale = Scale(scale.factor, scale.unit.removesuffix(like) + unit)
+    return Standing(pairs, found.winners.get(of_cell), work, Better.HIGHER, scale, found.outlooks.get(of_cell))
+
+
+def _work(one: Estimate) -> float | None:
+    """The work for one unit of money: of a rate as estimated, of a task the number of times that it can be paid."""
+    if one.cost_per_task is not None:
+        return float(1 / one.cost_per_task.amount) if one.cost_per_task.amount > 0 else None
+    return one.work_per_money

@@ -34,7 +34,7 @@ def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
 
 
 def without_common(names: Sequence[str]) -> list[str]:
-    """Names such as `provider/region/offering on runner` without the leading parts and the runner that all share."""
+    """Names such as `provider/region/offering on runner` without the parts at both ends that all share."""
     cleaned = [one_line(name) for name in names]
     runners = {name.rpartition(" on ")[2] for name in cleaned if " on " in name}
     if len(runners) == 1 and len(cleaned) > 1 and all(" on " in name for name in cleaned):
@@ -42,6 +42,8 @@ def without_common(names: Sequence[str]) -> list[str]:
     parts = [name.split("/") for name in cleaned]
     while len(parts) > 1 and all(len(part) > 1 for part in parts) and len({part[0] for part in parts}) == 1:
         parts = [part[1:] for part in parts]
+    while len(parts) > 1 and all(len(part) > 1 for part in parts) and len({part[-1] for part in parts}) == 1:
+        parts = [part[:-1] for part in parts]
     return ["/".join(part) for part in parts]
 
 

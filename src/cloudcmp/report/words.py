@@ -24,8 +24,68 @@ _PATTERNS = {"to": "to {}", "percentile": "p{}", "pages": "{} pages", "rate_byte
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
+# Names of metrics for readers; a metric that is not listed, such as a user's own, is named by its own words.
+_TITLES = {
+    "fma_flop_per_s": "floating point (fma)",
+    "int_op_per_s": "integer operations",
+    "peak_ratio": "share of the theoretical peak",
+    "gemm_flop_per_s": "matrix product (gemm)",
+    "lu_flop_per_s": "linear solve (lu)",
+    "triad_bytes_per_s": "memory bandwidth (triad)",
+    "chase_latency_s": "memory latency (chase)",
+    "disk_op_per_s": "disk operations",
+    "disk_bytes_per_s": "disk bandwidth",
+    "disk_latency_s": "disk latency",
+    "task_time_s": "task",
+    "twolf_time_s": "placement (twolf)",
+    "n_index": "N index",
+    "pi_time_s": "digits of pi",
+    "unixbench_index": "UnixBench index",
+    "unixbench_test_index": "UnixBench test",
+    "dbench_bytes_per_s": "file server (dbench) bytes",
+    "dbench_op_per_s": "file server (dbench) operations",
+    "dbench_mean_latency_s": "file server (dbench) mean latency",
+    "dbench_max_latency_s": "file server (dbench) longest latency",
+    "iozone_bytes_per_s": "file bandwidth (iozone)",
+    "postmark_op_per_s": "mail server (postmark) transactions",
+    "postmark_time_s": "mail server (postmark) time",
+    "postmark_file_op_per_s": "mail server (postmark) files",
+    "postmark_bytes_per_s": "mail server (postmark) bytes",
+    "npb_op_per_s": "NAS benchmark operations",
+    "npb_time_s": "NAS benchmark time",
+    "scaling_latency_s": "time until usable",
+    "provisioning_latency_s": "provisioning time",
+    "booting_latency_s": "boot time",
+    "api_latency_s": "time until the API answers",
+    "running_latency_s": "time until running",
+    "reachable_latency_s": "time until reachable",
+    "scale_in_latency_s": "time until destroyed",
+    "resize_latency_s": "resize time",
+    "recovery_latency_s": "recovery time",
+    "tcp_bytes_per_s": "TCP bandwidth",
+    "udp_bytes_per_s": "UDP bandwidth",
+    "udp_loss_ratio": "UDP loss",
+    "udp_jitter_s": "UDP jitter",
+    "rtt_s": "round trip time",
+    "start_skew_s": "start skew of a group",
+    "table_latency_s": "table latency",
+    "table_op_per_s": "table operations",
+    "blob_latency_s": "blob latency",
+    "blob_bytes_per_s": "blob bandwidth",
+    "queue_latency_s": "queue latency",
+    "queue_propagation_s": "queue propagation",
+    "consistency_time_s": "time until consistent",
+    "stale_read_ratio": "stale reads",
+    "wan_rtt_s": "wide-area round trip time",
+    "wan_optimal_rtt_s": "wide-area optimal round trip time",
+    "wan_bytes_per_s": "wide-area bandwidth",
+}
+
+
 def metric_words(name: str) -> str:
-    """Return a metric's readable name: `fma_flop_per_s` is `fma flop/s`, `rtt_s` is `rtt`."""
+    """Return a metric's readable name: `fma_flop_per_s` is `floating point (fma)`, `my_own_s` is `my own`."""
+    if name in _TITLES:
+        return _TITLES[name]
     words = name.removesuffix("_per_s").split("_")
     if name.endswith("_per_s"):
         return one_line(" ".join(words)) + "/s"

@@ -38,6 +38,20 @@ def t_test(difference: Floats, error: Floats, df: Floats) -> Floats:
     return np.where(error == 0.0, np.where(difference == 0.0, 1.0, 0.0), p)
 
 
+def equivalence(difference: Floats, error: Floats, df: Floats, margin: float) -> Floats:
+    """The p values of the two one-sided tests (TOST) that |true difference| < `margin`, all of shape (k,).
+
+    Arguments as for `t_test`; `margin` > 0 is in the unit of the differences. The larger of the two one-sided p values,
+    and 1 or 0 without any error.
+    Source: Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
+    equivalence of average bioavailability", J. Pharmacokinet. Biopharm. 15, 1987.
+    """
+    beyond = np.abs(difference) - margin
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = special.stdtr(df, beyond / error)
+    return np.where(error == 0.0, np.where(beyond < 0.0, 0.0, 1.0), p)
+
+
 def t_critical(df: Floats, confidence: float) -> Floats:
     """Student's t that is exceeded on one side with probability (1 - confidence) / 2, for each of shape (k,)."""
     unique, inverse = np.unique(df, return_inverse=True)  # expensive, and there are few different whole degrees

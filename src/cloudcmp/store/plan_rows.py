@@ -57,6 +57,16 @@ def insert_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan) -> Non
         )
 
 
+def extend_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan, begins: int) -> None:
+    """Replaces the plan by a longer one, whose trials up to `begins` are those of the stored one."""
+    body = to_json(replace(plan, trials=()))
+    trials = [to_json(trial) for trial in plan.trials]
+    digest = _digest(body, trials)
+    connection.execute("UPDATE plan SET body = ?, sha256 = ?", (body, digest))
+    connection.executemany("INSERT INTO trial VALUES (?, ?)", list(enumerate(trials))[begins:])
+    put_meta(connection, seals, _PLAN, digest)
+
+
 def prices_of(plan: Plan) -> list[tuple[tuple[str, str, str], Price]]:
     """Provider, region, name and price of each machine and volume with a known price in a plan."""
     priced = []

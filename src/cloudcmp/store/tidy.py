@@ -15,10 +15,13 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "provider", "region", "offering", "instance", "round", "session", "time",
-    "metric", "params", "unit", "better", "value", "outcome",
+    "metric", "params", "unit", "better", "value", "outcome", "signed",
 )  # fmt: skip
 NEEDED = ("offering", "metric", "unit", "value")
 PARQUET_MAGIC = b"PAR1"
+SIGNED = "yes"
+"""The cell of the column `signed` for a metric that can be 0 or less; empty for any other metric."""
+_FIRST_COLUMNS = ",".join(COLUMNS[:-1]).encode()  # until exports without the last column are forgotten
 _FORMULA = "=+-@\t\r"
 
 
@@ -49,6 +52,7 @@ class TidyCell:
     params: str
     unit: str
     better: str
+    signed: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,14 +83,14 @@ class TidyColumns:
             place, cell = self.places[at], self.cells[number]
             place_values = (place.provider, place.region, place.offering, place.instance, place.round, place.session,
                     None if math.isnan(time) else time_text(time), cell.metric, cell.params, cell.unit, cell.better,
-                    None if math.isnan(value) else value, self.outcomes[outcome])  # fmt: skip
+                    None if math.isnan(value) else value, self.outcomes[outcome], cell.signed)  # fmt: skip
             more = {name: place.attributes.get(name) for name in names}
             yield {**dict(zip(COLUMNS, place_values, strict=True)), **more}
 
 
 def is_tidy(head: bytes) -> bool:
     """True if a file is a tidy table as `tidy_write` writes it, by its first bytes."""
-    return head.startswith((",".join(COLUMNS).encode(), PARQUET_MAGIC))
+    return head.startswith((_FIRST_COLUMNS, PARQUET_MAGIC))
 
 
 def neutral(text: str) -> str:

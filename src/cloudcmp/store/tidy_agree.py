@@ -12,7 +12,7 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.trial import Outcome
-from cloudcmp.store.tidy import COLUMNS
+from cloudcmp.store.tidy import COLUMNS, SIGNED
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,9 +42,10 @@ class CheckedRow:
 
 @dataclass(frozen=True, slots=True)
 class TableLaunch:
-    """A launch as its first row describes it; `key` counts the offerings of the table."""
+    """A launch as its first row describes it; `key` counts the offerings of the table, `instance` may be empty."""
 
     key: int
+    instance: str
     round: int | None
     session: str
     time: float | None
@@ -127,7 +128,7 @@ class _Metric:
     where: str
     unit: str
     better: str = ""
-    signed: bool = False
+    signed: bool | None = None
     params: set[str] = field(default_factory=set)
     cells: set[str] = field(default_factory=set)
     reported: set[str] = field(default_factory=set)
@@ -177,7 +178,7 @@ class Agreement:
         if row.cell not in metric.cells:
             metric.cells.add(row.cell)
             metric.params.update(key for key, _ in Cell.parse(row.cell).params)
-        metric.signed = metric.signed or (row.value is not None and row.value <= 0)
+        self._take_sign(where, name, metric, of.get("signed", ""))
         if unit != metric.unit and unit not in metric.reported:
             what = f"{name} is in {unit!r} here, and in {metric.unit!r} by {metric.where}"
             self._faults.add(where, what, "convert the values to one unit")
@@ -192,6 +193,15 @@ class Agreement:
             metric.better = better
             return
         metric.reported.add(better)
+
+    def _take_sign(self, where: str, name: str, metric: _Metric, sign: str) -> None:
+        if name in self._known:
+            return  # the catalogue knows
+        signed = sign == SIGNED
+        if metric.signed is not None and metric.signed is not signed and "signed" not in metric.reported:
+            self._faults.add(where, f"signed of {name} is {sign!r} here, else before", "write it in all rows")
+            metric.reported.add("signed")
+        metric.signed = signed
 
     def _take_attribute(self, where: str, key: Key, name: str, text: str) -> None:
         mine = self._offerings.setdefault(key, {})
@@ -239,7 +249,7 @@ class Agreement:
             f"As the table {path.name} has it.",
             "What the table does not say.",
             1.0,
-            metric.signed,
+            bool(metric.signed),
         )
 
 

@@ -10,11 +10,11 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.untrusted_text import steering_character
 from cloudcmp.model.values import LARGEST_VALUE
-from cloudcmp.store.tidy import COLUMNS, NEEDED
+from cloudcmp.store.tidy import COLUMNS, NEEDED, SIGNED
 from cloudcmp.store.tidy_agree import OUTCOMES, Faults, Key, TableLaunch, TidyChunk, TidyRows, TidyTable
 from cloudcmp.store.tidy_columns import TextColumn, UnreadableColumn, groups, times_of, values_of
 from cloudcmp.store.tidy_read import Block, RawTable, read_table
-from cloudcmp.store.tidy_rows import RowChecker, cell_of, key_of, round_of, steered
+from cloudcmp.store.tidy_rows import SIGNS, RowChecker, cell_of, key_of, round_of, steered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,12 +77,12 @@ class _TableCheck:
         self._texts = {name: TextColumn(_IS_SOUND.get(name, _is_plain)) for name in columns if name not in _NUMBERS}
         attributes = [name for name in columns if name not in COLUMNS]
         self._kinds = (
-            ("metric", "params", "unit", "better"),
+            ("metric", "params", "unit", "better", "signed"),
             (*_KEY, *attributes),
             (*_KEY, "instance", "round", "session"),
         )
         self._known_kinds: tuple[set[tuple[int, ...]], ...] = (set(), set(), set())
-        self._above_zero = {name for name, metric in known.items() if not metric.signed}
+        self._signed = {name: metric.signed for name, metric in known.items()}
         self._cells = _Numbering(self._cell)
         self._keys = _Numbering(self._key)
         self._launches = _Launches(self._texts)
@@ -108,7 +108,7 @@ class _TableCheck:
         doubtful |= np.isnan(time) & ~timeless
         doubtful[list(block.uneven)] = True
         kept = np.ones(block.count, np.bool_)
-        for at in self._to_read(codes, value, doubtful):
+        for at in self._to_read(codes, doubtful):
             cells = block.row(at)
             if cells is None:
                 kept[at] = False
@@ -130,22 +130,25 @@ class _TableCheck:
         for name, text in self._texts.items():
             doubtful |= ~text.sound(codes[name])
         ok = outcome == _OUTCOME[""]
-        positive = np.array([name in self._above_zero for name in self._texts["metric"].texts], np.bool_)
+        texts = self._texts["metric"].texts
+        signed = np.array([self._signed.get(name, False) for name in texts], np.bool_)[codes["metric"]]
+        if "signed" in codes:
+            own = np.array([name not in self._signed for name in texts], np.bool_)[codes["metric"]]
+            signed |= (
+                own & np.array([text == SIGNED for text in self._texts["signed"].texts], np.bool_)[codes["signed"]]
+            )
         doubtful |= np.where(ok, empty | ~(np.abs(value) < LARGEST_VALUE), ~empty)
-        doubtful |= positive[codes["metric"]] & (value <= 0)
+        doubtful |= ~signed & (value <= 0)
         return doubtful
 
-    def _to_read(self, codes: "Codes", value: "NDArray[np.float64]", doubtful: "NDArray[np.bool_]") -> Iterable[int]:
+    def _to_read(self, codes: "Codes", doubtful: "NDArray[np.bool_]") -> Iterable[int]:
         """The rows to be read one by one, in their order: the doubtful ones, and the first valid one of a new kind."""
         import numpy as np
 
         sure = np.flatnonzero(~doubtful)
         chosen = set(np.flatnonzero(doubtful).tolist())
-        not_positive = (value <= 0).astype(np.int64)
         for kind, known in zip(self._kinds, self._known_kinds, strict=True):
             columns = [codes[name][sure] for name in kind if name in codes]
-            if kind[0] == "metric":
-                columns.append(not_positive[sure])
             if not len(sure):
                 continue
             _, first = groups(columns)
@@ -249,15 +252,16 @@ class _Launches:
     def _add(
         self, rows: "NDArray[np.int64]", key: "NDArray[np.int64]", codes: "Codes", time: "NDArray[np.float64]"
     ) -> None:
-        rounds, sessions = (
+        instances, rounds, sessions = (
             [self._texts[name].texts[code] for code in codes[name][rows].tolist()]
             if name in codes
             else [""] * len(rows)
-            for name in ("round", "session")
+            for name in ("instance", "round", "session")
         )
-        for of, round_, session, at in zip(key[rows].tolist(), rounds, sessions, time[rows].tolist(), strict=True):
+        columns = (key[rows].tolist(), instances, rounds, sessions, time[rows].tolist())
+        for of, instance, round_, session, at in zip(*columns, strict=True):
             number = round_of(round_) if round_ else None
-            self.launches.append(TableLaunch(of, number, session, None if math.isnan(at) else at))
+            self.launches.append(TableLaunch(of, instance, number, session, None if math.isnan(at) else at))
 
 
 def _columns(codes: "Codes", names: tuple[str, ...], count: int) -> "list[NDArray[np.int64]]":
@@ -286,4 +290,9 @@ def _is_round(text: str) -> bool:
         return False
 
 
-_IS_SOUND = {"round": _is_round, "outcome": _OUTCOME.__contains__, **dict.fromkeys(NEEDED[:3], _is_named)}
+_IS_SOUND = {
+    "round": _is_round,
+    "signed": SIGNS.__contains__,
+    "outcome": _OUTCOME.__contains__,
+    **dict.fromkeys(NEEDED[:3], _is_named),
+}

@@ -20,6 +20,7 @@ TextOf = Callable[[Any], str]
 _LAST_TIME = 253402300800  # the year 10000
 _EXACT = 2**53
 _FEW = 4096
+_MULTIPLIER = 0x9E3779B97F4A7C15  # odd, 2^64 over the golden ratio: spreads the bits of a hash
 _ISO = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$"
 
 
@@ -95,6 +96,23 @@ def groups(columns: "Sequence[NDArray[np.int64]]") -> "tuple[NDArray[np.int64], 
     first = np.zeros(len(encoded.dictionary), np.int64)
     first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
     return numbers, first
+
+
+def first_of_equal(columns: "Sequence[NDArray[Any]]") -> "NDArray[np.int64]":
+    """The first row that is equal to each row in all columns, by a hash of 64 bits."""
+    import numpy as np
+    import pyarrow as pa
+
+    hashed = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        bits = np.ascontiguousarray(column, np.float64 if column.dtype.kind == "f" else np.int64).view(np.uint64)
+        hashed = (hashed ^ bits) * np.uint64(_MULTIPLIER)
+        hashed ^= hashed >> np.uint64(29)
+    encoded = pa.Array.from_buffers(pa.uint64(), len(hashed), [None, pa.py_buffer(hashed)]).dictionary_encode()
+    numbers = to_numpy(encoded.indices).astype(np.int64)
+    first = np.zeros(len(encoded.dictionary), np.int64)
+    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
+    return first[numbers]
 
 
 def values_of(column: "pa.Array", text_of: TextOf) -> "tuple[NDArray[np.float64], NDArray[np.bool_]]":

@@ -10,9 +10,11 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.store.imported_table import ImportedRows
 from cloudcmp.store.study_store import StudyStore
-from cloudcmp.store.tidy import COLUMNS, TidyCell, TidyColumns, TidyPlace
+from cloudcmp.store.tidy import COLUMNS, SIGNED, TidyCell, TidyColumns, TidyPlace
 
 NO_ROUNDS = "no_rounds"
+NO_TIMES = "no_times"
+BLOCKS_ALLOWED = "blocks_allowed"
 REPLICATION_UNKNOWN = "replication_unknown"
 
 _Value = tuple[int, str, float | None, Outcome, float | None]
@@ -57,7 +59,9 @@ def _places(store: StudyStore, used: Sequence[int]) -> tuple[TidyPlace, ...]:
 
 def _cell(store: StudyStore, known: Mapping[str, Metric], cell: str) -> TidyCell:
     metric = _metric(store, known, cell)
-    return TidyCell(metric.name, cell.partition(" ")[2], metric.unit, metric.better.value)
+    return TidyCell(
+        metric.name, cell.partition(" ")[2], metric.unit, metric.better.value, SIGNED if metric.signed else ""
+    )
 
 
 def _metric(store: StudyStore, known: Mapping[str, Metric], cell: str) -> Metric:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloudcmp.model.offering import Offering, Price, Volume
+from cloudcmp.model.offering import REPEATED, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Launch, Plan, Quote
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.faults import storage
@@ -17,29 +17,41 @@ from cloudcmp.store.plan_rows import Origin, digest_key
 from cloudcmp.store.samples import IMPORTED_FILE
 from cloudcmp.store.study_store import StudyStore
 from cloudcmp.store.tidy_agree import PRICE, Key, TidyChunk, TidyRows, TidyTable
-from cloudcmp.store.tidy_export import NO_ROUNDS, REPLICATION_UNKNOWN
+from cloudcmp.store.tidy_columns import first_of_equal
+from cloudcmp.store.tidy_export import BLOCKS_ALLOWED, NO_ROUNDS, NO_TIMES, REPLICATION_UNKNOWN
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# From this share of repeated rows on, a table was probably written twice.
+_LEAST_REPEATED = 0.2
+_FEW_DIGITS = 4
 _FIELDS = {"vcpus", "memory_gib", "category", "volume", "count", "runner"}
 
 
-def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str], created_at: float) -> StudyStore:
+def import_table(
+    table: TidyTable, folder: Path, *, provenance: Mapping[str, str], created_at: float, blocks_allowed: bool = False
+) -> StudyStore:
     """Creates a study's folder from a table that was read with `read_tidy`; `created_at` in Unix seconds.
 
     Without `instance` each row is a launch of its own, and without `round` every launch is in round 0; the notes
-    `replication_unknown` and `no_rounds` record this. Raises UserMistake if the folder is not empty.
+    `replication_unknown` and `no_rounds` record this, `no_times` that the time of a row is unknown, and
+    `blocks_allowed` that sides measured at different times may get a verdict. Raises UserMistake if the folder is not
+    empty.
     """
     keys = list(table.rows.keys)
+    repeated = {at: {REPEATED: text} for at, text in _repeated(table.rows).items()}
     start_at = min((_earliest(chunk) for chunk in table.rows.chunks), default=math.inf)
     start_at = start_at if math.isfinite(start_at) else 0.0
     launches, places = _launches(table.rows, start_at)
     plan = Plan(
         name=table.path.stem,
         question=f"What does the table {table.path.name} say?",
-        candidates=tuple(_candidate(i, key, keys, table.attributes.get(key, {})) for i, key in enumerate(keys)),
+        candidates=tuple(
+            _candidate(i, key, keys, {**table.attributes.get(key, {}), **repeated.get(i, {})})
+            for i, key in enumerate(keys)
+        ),
         launches=launches,
         trials=(),
         decide=(),
@@ -53,6 +65,8 @@ def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str
     )
     notes = {METRICS_KEY: metrics_text(table.metrics)}
     notes |= {} if table.has_rounds else {NO_ROUNDS: "the table has no rounds"}
+    notes |= {} if all(one.time is not None for one in table.rows.launches) else {NO_TIMES: "a row has no time"}
+    notes |= {BLOCKS_ALLOWED: "the user allowed blocks"} if blocks_allowed else {}
     notes |= {} if table.has_instances else {REPLICATION_UNKNOWN: "the table does not say which rows share a launch"}
 
     def fill(samples: Path) -> Mapping[str, str]:
@@ -63,6 +77,47 @@ def import_table(table: TidyTable, folder: Path, *, provenance: Mapping[str, str
 
     seals = lay_out(folder, plan, Origin("", dict(provenance), created_at), fill)
     return StudyStore.open(folder, write=True, seals=seals)
+
+
+def _repeated(rows: TidyRows) -> dict[int, str]:
+    """For each offering with rows that repeat an earlier one in all columns, their number, as `8 of 16`.
+
+    Rows with a value of few digits are not counted: a coarse clock repeats itself.
+    """
+    import numpy as np
+
+    if not rows.chunks:
+        return {}
+    launch, cell, value, time = (
+        np.concatenate([getattr(chunk, name) for chunk in rows.chunks]) for name in ("launch", "cell", "value", "time")
+    )
+    kinds: list[int] = []
+    owner: list[int] = []
+    places: dict[tuple[object, ...], int] = {}
+    for one in rows.launches:
+        kind = places.setdefault((one.key, one.instance, one.round, one.session), len(places))
+        kinds.append(kind)
+        owner += [one.key] if kind == len(owner) else []
+    columns = (np.array(kinds)[launch], cell, value, np.nan_to_num(time, nan=-1.0))
+    chosen = np.flatnonzero(_precise(value))
+    first = first_of_equal([column[chosen] for column in columns])
+    key = np.array(owner, np.int64)[columns[0][chosen]]
+    extra = np.bincount(key[first != np.arange(len(first))], minlength=len(rows.keys))
+    counted = np.bincount(key, minlength=len(rows.keys))
+    return {
+        at: f"{extra[at]} of {counted[at]}"
+        for at in range(len(rows.keys))
+        if extra[at] >= _LEAST_REPEATED * counted[at] > 0
+    }
+
+
+def _precise(value: "NDArray[np.float64]") -> "NDArray[np.bool_]":
+    """True for values of so many digits that two equal ones are hardly by chance: no number of four digits is one."""
+    import numpy as np
+
+    known = np.where(np.isfinite(value) & (value != 0.0), np.abs(value), 1.0)
+    scaled = known / 10.0 ** (np.floor(np.log10(known)) - (_FEW_DIGITS - 1))
+    return np.abs(scaled - np.rint(scaled)) > 1e-6
 
 
 def _earliest(chunk: TidyChunk) -> float:

@@ -9,9 +9,10 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.untrusted_text import steering_character, without_steering
 from cloudcmp.model.values import LARGEST_VALUE
-from cloudcmp.store.tidy import NEEDED, time_of
+from cloudcmp.store.tidy import NEEDED, SIGNED, time_of
 from cloudcmp.store.tidy_agree import Agreement, CheckedRow, Faults, Key, number_of
 
+SIGNS = ("", "no", SIGNED)
 _OUTCOMES = frozenset({"", *Outcome})
 
 
@@ -86,9 +87,15 @@ class RowChecker:
         if abs(value) >= LARGEST_VALUE:
             what = f"the value {text} is not between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}"
             raise _Bad(what, "write invalid as outcome and no value")
-        known = self._known.get(of["metric"])
+        name, sign = of["metric"], of.get("signed", "")
+        known = self._known.get(name)
+        if sign not in SIGNS:
+            raise _Bad(f"signed is {sign!r}", "write yes if the metric can be 0 or less, else no or nothing")
         if value <= 0 and known is not None and not known.signed:
             raise _Bad(f"{known.name} is {text}, yet it is always above 0", "write invalid as outcome and no value")
+        if value <= 0 and known is None and sign != SIGNED:
+            next_ = "write invalid as outcome and no value, or yes in a column signed if the metric can be 0 or less"
+            raise _Bad(f"{name} is {text}, yet not declared as signed", next_)
         return Outcome.OK, value
 
 

@@ -42,6 +42,7 @@ def csv_parts(table: TidyColumns) -> Iterator[str]:
     before = [_joined([one.provider, one.region, one.offering, one.instance, one.round, one.session])
               for one in table.places]  # fmt: skip
     behind = ["".join(f",{_cell_text(one.attributes.get(name))}" for name in names) + "\n" for one in table.places]
+    signs = [one.signed for one in table.cells]
     cells = [_joined([one.metric, one.params, one.unit, one.better]) for one in table.cells]
     outcomes = [_cell_text(outcome) for outcome in table.outcomes]
     for some in _slices(table):
@@ -50,7 +51,7 @@ def csv_parts(table: TidyColumns) -> Iterator[str]:
                    table.value[some].tolist())  # fmt: skip
         yield "".join(
             f"{before[place]},{time},{cells[cell]},{number_text(value) if value == value else ''},"  # noqa: PLR0124 - NaN is none
-            f"{outcomes[outcome]}{behind[place]}"
+            f"{outcomes[outcome]},{signs[cell]}{behind[place]}"
             for place, cell, outcome, value, time in zip(*columns, times, strict=True)
         )
 
@@ -118,7 +119,7 @@ def _shared(table: TidyColumns) -> "dict[str, tuple[NDArray[np.int32], pa.Array]
     columns = {name: (table.place, _texts([getattr(one, name) for one in places]))
              for name in ("provider", "region", "offering", "instance", "session")}  # fmt: skip
     columns |= {name: (table.cell, _texts([getattr(one, name) for one in cells]))
-              for name in ("metric", "params", "unit", "better")}  # fmt: skip
+              for name in ("metric", "params", "unit", "better", "signed")}  # fmt: skip
     columns["outcome"] = table.outcome, _texts(table.outcomes)
     columns["round"] = table.place, _whole([one.round for one in places])
     for name in table.attribute_names():

@@ -61,9 +61,17 @@ def near(a: float, b: float, share: float) -> bool:
     return abs(a - b) <= share * max(abs(a), abs(b))
 
 
-def follows(printed: float, recomputed: float, share: float, where: str) -> None:
-    """Raises UnclearOutput unless a printed figure agrees with the one recomputed from other figures."""
-    if not near(printed, recomputed, share):
+def half_a_digit(printed: str) -> float:
+    """Half a unit of the last digit of a printed decimal number: the most by which rounding changed it."""
+    return 0.5 * 10.0 ** -len(printed.partition(".")[2])
+
+
+def follows(printed: float, recomputed: float, share: float, where: str, rounding: float = 0.0) -> None:
+    """Raises UnclearOutput unless a printed figure agrees with the one recomputed from other figures.
+
+    They may differ by a share, and by the `rounding` of the printed one.
+    """
+    if not near(printed, recomputed, share + rounding / recomputed if recomputed > 0.0 else share):
         what = f"{printed:g} does not follow from the figures beside it, which give {recomputed:g}"
         raise UnclearOutput(f"{where}: {what}")
 

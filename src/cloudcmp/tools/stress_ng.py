@@ -4,7 +4,7 @@ import re
 
 from cloudcmp.model.tool import Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools.base import RATE, at_once, choice, duration, measures, processors, reading, whole_seconds
-from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, follows, near, number
+from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, follows, half_a_digit, near, number
 
 _LINE = r"stress-ng: (?:info|metrc|metrics):\s+\[\d+\] "
 _HEAD = re.compile(_LINE + r"stressor\s+bogo ops\s+real time\s+usr time\s+sys time\s+bogo ops/s\s+bogo ops/s.*")
@@ -49,12 +49,12 @@ def _of_table(page: Page) -> tuple[Report, ...]:
 def _rates(place: str, row: re.Match[str]) -> tuple[Reading, ...]:
     operations, real = above_zero(row[2], place), above_zero(row[3], place)
     rate = above_zero(row[6], place)
-    follows(rate, operations / real, 0.005 + 0.005 / real, place)
+    follows(rate, operations / real, 0.005 + 0.005 / real, place, half_a_digit(row[6]))
     busy = number(row[4], place) + number(row[5], place)
     readings = [reading("bogo_ops", RATE, rate)]
     if busy > 0.1:  # its resolution is a hundredth of a second
         by_cpu = above_zero(row[7], place)
-        follows(by_cpu, operations / busy, 0.005 + 0.011 / busy, place)
+        follows(by_cpu, operations / busy, 0.005 + 0.011 / busy, place, half_a_digit(row[7]))
         readings.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
     return tuple(readings)
 
@@ -90,10 +90,10 @@ def _of_part(run: Page, version: str) -> Report:
         busy = number(fields["user-time"], where) + number(fields["system-time"], where)
     except KeyError as error:
         raise UnclearOutput(f"{where}: this stressor has no {error.args[0]}") from None
-    follows(rate, operations / seconds, 0.001, where)
+    follows(rate, operations / seconds, 0.001, where, half_a_digit(fields["bogo-ops-per-second-real-time"]))
     readings = [reading("bogo_ops", RATE, rate)]
     if busy > 0.1:
-        follows(by_cpu, operations / busy, 0.005, where)
+        follows(by_cpu, operations / busy, 0.005, where, half_a_digit(fields["bogo-ops-per-second-usr-sys-time"]))
         readings.append(reading("bogo_ops_by_cpu_time", RATE, by_cpu))
     if not re.fullmatch(r"[a-z][\w-]*", fields["stressor"], re.ASCII):
         raise UnclearOutput(f"{where}: {fields['stressor'][:40]!r} is no stressor")

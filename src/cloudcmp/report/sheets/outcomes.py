@@ -27,6 +27,15 @@ def sheet(study: StudyView) -> Sheet | None:
     return Sheet(captioned(study.origin, "How the trials ended"), titles, tuple(rows))
 
 
+def outcome_counts(study: StudyView) -> str:
+    """Describe how many trials gave a value: `144 trials, all ok`; empty for a table without trials."""
+    outcomes = [one.outcome for attempts in _ended(study).values() for one in attempts]
+    lost = sum(one is not Outcome.OK for one in outcomes)
+    if not outcomes:
+        return ""
+    return f"{len(outcomes)} trials, {f'{lost} without a value' if lost else 'all ok'}"
+
+
 def _ended(study: StudyView) -> dict[int, list[Attempt]]:
     """Return the attempts that ended by themselves, by candidate."""
     plan = study.view.plan

@@ -1,0 +1,293 @@
+"""Prints the answer on one screen: who is best, by how much, how surely, for what money, and what is not settled."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+
+from rich.console import Console
+from rich.text import Text
+
+from cloudcmp.answer import chance_words, more_rounds, place_in_decide, standings, undecided
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.plan import hourly_cost
+from cloudcmp.model.result import Outlook, Verdict
+from cloudcmp.model.untrusted_text import clip, one_line, visible
+from cloudcmp.model.view import View
+from cloudcmp.report import numbers
+from cloudcmp.report.numbers import known
+from cloudcmp.report.report_model import MARKS, CellView, Standing, StudyView
+from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
+from cloudcmp.report.table import WIDEST, ascii_only, put, say
+from cloudcmp.report.text import plain_ascii, short_names, without_common
+
+STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
+_MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 3, 3
+# Candidates that fit side by side, and the width of one.
+_MOST_COLUMNS, _LEAST_COLUMN = 4, 9
+_CHANGE = 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    """The console with its usable width, the study, and the names of its candidates on it."""
+
+    console: Console
+    width: int
+    study: StudyView
+    names: tuple[str, ...]
+
+    @property
+    def in_columns(self) -> bool:
+        return len(self.names) <= _MOST_COLUMNS and self.label >= 16
+
+    @property
+    def column(self) -> int:
+        return max(_LEAST_COLUMN, max((len(name) for name in self.names), default=0) + 2)
+
+    @property
+    def label(self) -> int:
+        return self.width - 2 - len(self.names) * self.column - _CHANGE
+
+    def put(self, *parts: tuple[str, str]) -> None:
+        """Print one line of styled parts, cut at the width."""
+        line = Text()
+        for text, style in parts:
+            shown = visible(text)
+            line.append(plain_ascii(shown) if ascii_only(self.console) else shown, style)
+        line.truncate(self.console.width, overflow="crop")
+        put(self.console, line)
+
+
+def show_first(console: Console, view: View, folder: Path | None) -> None:
+    """Print the answer of a study; `folder` is named in the commands that tell more, as DIR if None."""
+    study = StudyView.of(view)
+    width = min(console.width, WIDEST)
+    screen = _Screen(console, width, study, _names(study, width))
+    shown = shlex.quote(str(folder)) if folder else "DIR"
+    _heading(screen)
+    deciding = sorted(
+        (one for one in study.cells if one.decides and len(one.estimates) > 1),
+        key=lambda one: place_in_decide(view.plan, Cell.parse(one.cell)),
+    )
+    _answer(screen, deciding)
+    if deciding:
+        _table(screen, deciding[:_MOST_CELLS])
+        _not_settled(screen, deciding, shown)
+    _mind(screen)
+    _rest(screen, len(deciding), shown)
+
+
+def _names(study: StudyView, width: int) -> tuple[str, ...]:
+    short = without_common([one.id for one in study.candidates])
+    return short_names(short, max(12, (width - 2 - _CHANGE - 24) // max(1, min(len(short), _MOST_COLUMNS)) - 2))
+
+
+def _heading(screen: _Screen) -> None:
+    """Print the question, and a line with the size, outcome and origin of the study."""
+    study, plan = screen.study, screen.study.view.plan
+    say(screen.console, f"{plan.name}: {plan.question}", "bold")
+    parts = [f"{len(plan.candidates)} candidates"]
+    parts += [f"{plan.rounds} round{'s' * (plan.rounds != 1)}"] if not plan.imported else []
+    parts += [outcome_counts(study)]
+    if study.origin:
+        planted = ": planted numbers, not measured" if "SIMULATED" in study.origin else ""
+        screen.put((f"{study.origin}{planted}", "bold yellow"))
+    say(screen.console, " | ".join(filter(None, parts)), "dim")
+    prices = [_price(one) for one in plan.candidates]
+    if len(plan.candidates) <= _MOST_COLUMNS:
+        full = [one_line(one.id, 80) for one in plan.candidates]
+        listed = [f"{name}{'' if name == whole else f' ({whole})'}: {price}"
+                  for name, whole, price in zip(screen.names, full, prices, strict=True)]  # fmt: skip
+        if all(price == "price unknown" for price in prices):
+            listed = ["no price is known: nothing is compared for money"]
+        say(screen.console, "; ".join(listed), "dim")
+
+
+def _price(one: object) -> str:
+    cost = hourly_cost(one)  # type: ignore[arg-type]
+    price = one.offering.price  # type: ignore[attr-defined]
+    return "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
+
+
+def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
+    say(screen.console, "")
+    plan = screen.study.view.plan
+    if len(plan.candidates) < 2:
+        say(screen.console, "ANSWER  One candidate: nothing to compare.", "bold")
+        return
+    if not deciding:
+        say(screen.console, "ANSWER  No measurement decides: there is no verdict.", "bold")
+        return
+    names = dict(enumerate(screen.names))
+    for word, chosen in (
+        ("ANSWER     ", [one.standing for one in deciding]),
+        ("FOR MONEY  ", [one.money for one in deciding if one.money]),
+    ):
+        winners = [(one.winner, undecided(one.winner, one.comparisons)) for one in chosen if one.winner]
+        if winners:
+            text = f"of {len(winners)} measurement{'s' * (len(winners) > 1)}, {standings(winners, names)}."
+            _hung(screen, word, text, "bold")
+    say(screen.console, "")
+
+
+def _hung(screen: _Screen, word: str, text: str, style: str = "") -> None:
+    """Print a paragraph after a word; further lines are indented by the word's width."""
+    lines = wrap(one_line(text, 2000), max(20, screen.width - len(word)))
+    for at, line in enumerate(lines):
+        screen.put((word if at == 0 else " " * len(word), style), (line, style))
+
+
+def _table(screen: _Screen, views: Sequence[CellView]) -> None:
+    """Print a row for each cell, and one more for its work for money."""
+    two = len(screen.names) == 2
+    if screen.in_columns:
+        change = f"{screen.names[1]} against {screen.names[0]}" if two else "best against the next"
+        heads = "".join(name.rjust(screen.column) for name in screen.names)
+        screen.put(("  " + "".ljust(screen.label) + heads, "bold"), (clip(change, _CHANGE - 2).rjust(_CHANGE), "bold"))
+    for view in views:
+        unit = view.scale.unit
+        _row(screen, f"{view.name}, {unit}" if unit else view.name, view, view.standing)
+        if view.money is not None:
+            _row(screen, f"  {view.money.scale.unit}", view, view.money)
+    better = f"▲ {screen.names[1]} better  ▼ {screen.names[1]} worse" if two else "▲ best  ▼ worse than the best"
+    say(screen.console, f"  {better}  = practically the same  ? undecided", "dim", keep=True)
+    n = sorted({one.n for view in views for one in view.estimates.values()})
+    counts = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}"
+    say(screen.console, f"  change paired round by round, with its 95 % interval; n = {counts} launches each", "dim",
+        keep=True)  # fmt: skip
+
+
+def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> None:
+    marks = standing.marks()
+    first, other = _two(screen, standing)
+    whole = _mark_of_row(screen, standing, marks)
+    change = _change(view, standing, first, other)
+    if not screen.in_columns:
+        _long_row(screen, label, standing, marks, change, whole)
+        return
+    places = range(len(screen.names))
+    values = [_value(standing, at, marks, len(screen.names) > 2).rjust(screen.column) for at in places]
+    styles = [STYLES.get(marks[at], "") if at in marks else "" for at in places]
+    mark = (f"{MARKS[whole] if whole and len(screen.names) == 2 else ' '} ", STYLES.get(whole, "") if whole else "")
+    cells = list(zip(values, styles, strict=True))
+    if len(label) >= screen.label:
+        screen.put(mark, (clip(label, screen.width - 2), ""))
+        mark, label = ("  ", ""), ""
+    screen.put(mark, (label.ljust(screen.label), ""), *cells, (change.rjust(_CHANGE), ""))
+
+
+def _long_row(
+    screen: _Screen, label: str, standing: Standing, marks: dict[int, Verdict], change: str, whole: Verdict | None
+) -> None:
+    """Print the best of many candidates and how many stand where."""
+    leader = standing.leader
+    screen.put((f"{MARKS[whole] if whole else ' '} ", STYLES.get(whole, "") if whole else ""),
+               (clip(label, screen.width - 2), "bold" if not label.startswith(" ") else ""))  # fmt: skip
+    if leader is None:
+        screen.put(("    no candidate gave values", ""))
+        return
+    counts = {verdict: sum(one is verdict for at, one in marks.items() if at != leader) for verdict in Verdict}
+    rest = [f"{counts[verdict]} {words}" for verdict, words in (
+        (Verdict.SAME, "practically the same"), (Verdict.WORSE, "behind"), (Verdict.CANNOT_TELL, "undecided"),
+    ) if counts[verdict]]  # fmt: skip
+    best = f"    {clip(f'{screen.names[leader]} {standing.scale.number(standing.values.get(leader))}', 40)}  {change}"
+    others = "; ".join(rest)
+    if others and len(best) + 4 + len(others) <= screen.width:
+        best, others = f"{best}    {others}", ""
+    screen.put((best, ""))
+    if others:
+        screen.put((f"    {others}", "dim"))
+
+
+def _two(screen: _Screen, standing: Standing) -> tuple[int | None, int | None]:
+    """Return the two candidates whose difference a row shows: both of two, else the best and the next behind it."""
+    if len(screen.names) == 2:
+        return (1, 0) if 0 in standing.values and 1 in standing.values else (None, None)
+    ranked = standing.ranked
+    if not ranked:
+        return None, None
+    others = [at for at in ranked[1:] if standing.verdict(ranked[0], at) is not Verdict.SAME] or ranked[1:]
+    return ranked[0], next(iter(others), None)
+
+
+def _mark_of_row(screen: _Screen, standing: Standing, marks: dict[int, Verdict]) -> Verdict | None:
+    if not marks:
+        return None
+    if len(screen.names) == 2:
+        return standing.verdict(1, 0) or Verdict.CANNOT_TELL
+    return marks.get(standing.leader) if standing.leader is not None else Verdict.CANNOT_TELL
+
+
+def _value(standing: Standing, at: int, marks: dict[int, Verdict], marked: bool) -> str:
+    if at not in standing.values:
+        return "–"
+    value = standing.values[at]
+    text = standing.scale.number(value) if known(value) else "none"
+    star = "*" if standing.winner is not None and standing.winner.starred == at else ""
+    return f"{MARKS[marks[at]] + ' ' if marked and at in marks else ''}{text}{star}"
+
+
+def _change(view: CellView, standing: Standing, first: int | None, other: int | None) -> str:
+    pair = None if first is None or other is None else standing.against(first, other)
+    return "" if pair is None else numbers.change(*pair, view.metric.unit)
+
+
+def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> None:
+    """Print which cells are undecided and what would settle them."""
+    plan = screen.study.view.plan
+    lines, outlooks = [], []
+    for view in deciding:
+        open_ = [
+            one for one in (view.standing, view.money) if one and one.winner and undecided(one.winner, one.comparisons)
+        ]
+        if not open_:
+            continue
+        own = [one.outlook for one in open_ if one.outlook]
+        outlooks += own
+        why = "" if own else _why(view.standing)
+        lines.append(f"{view.name}{' (money)' if view.standing not in open_ else ''}{why}")
+    if not lines:
+        return
+    say(screen.console, "")
+    more = f"; and {len(lines) - _MOST_OPEN} more" if len(lines) > _MOST_OPEN else ""
+    _hung(screen, "NOT SETTLED  ", f"{'; '.join(lines[:_MOST_OPEN])}{more}")
+    if outlooks:
+        rounds, text = _offer(outlooks, len(lines))
+        say(screen.console, f"{more_rounds(plan, rounds)} {text}", indent=2)
+        if not plan.imported:
+            say(screen.console, f"cloudcmp run --resume {folder} --more {rounds}", indent=2)
+
+
+def _why(standing: Standing) -> str:
+    two = standing.ranked[:2]
+    reason = standing.comparisons.reason(*two) if len(two) == 2 else ""
+    return f" ({one_line(reason, 80)})" if reason else ""
+
+
+def _offer(outlooks: Sequence[Outlook], open_: int) -> tuple[int, str]:
+    """Return the fewest rounds that probably settle one of the open cells, and what they would do."""
+    first = min(outlooks, key=lambda one: one.rounds)
+    if first.chance is None:
+        return first.rounds, "are the fewest that a verdict needs"
+    what = "it" if open_ == 1 else "the first of them" if first.rounds == outlooks[0].rounds else "one of them"
+    return first.rounds, f"would settle {what} with a chance of {chance_words(first.chance)}:"
+
+
+def _mind(screen: _Screen) -> None:
+    lines = warnings(screen.study)
+    if not lines:
+        return
+    say(screen.console, "")
+    for at, line in enumerate(lines[:_MOST_WARNINGS]):
+        screen.put((f"{'MIND' if not at else '':6}{clip(one_line(line, 400), screen.width - 6)}", "yellow"))
+    if len(lines) > _MOST_WARNINGS:
+        screen.put((f"      {len(lines) - _MOST_WARNINGS} more warnings: --all", "yellow"))
+
+
+def _rest(screen: _Screen, deciding: int, folder: str) -> None:
+    more = len(screen.study.cells) - min(deciding, _MOST_CELLS)
+    say(screen.console, "")
+    what = f"{more} more measurement{'s' * (more > 1)}, every pair, all warnings" if more else "Every pair, all figures"
+    say(screen.console, f"{what}: cloudcmp compare {folder} --all", "dim")

@@ -1,0 +1,127 @@
+"""The first screen answers in ten seconds: who, by how much, how surely, for what money, and what next."""
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from tests.analysis.planted import CHASE, FMA, FMA_ALL, LU, TASK, estimate_of, plan_of, price
+from tests.report.payloads import ALL
+
+from cloudcmp.app.study_view import with_answer
+from cloudcmp.catalog import METRICS
+from cloudcmp.compare import compare
+from cloudcmp.cost import with_cost
+from cloudcmp.model.pairs import Analysis
+from cloudcmp.model.view import View
+from cloudcmp.report.first_screen import show_first
+from cloudcmp.units import Money
+
+STEADY = np.array([10.0, 10.1, 9.9, 10.05, 9.95, 10.0])
+WIDE = np.array([1.0, 1.6, 0.7, 1.2, 0.8, 1.1])
+CELLS = (FMA_ALL, LU, CHASE, TASK, FMA)
+
+
+def study(candidates: int = 2, *, priced: bool = False, cells: tuple[str, ...] = CELLS) -> View:
+    """Each candidate 10 % above the one before it, but for the last cell, in which nothing can be told."""
+    prices = [price(f"0.{at + 1}") for at in range(candidates)] if priced else []
+    plan = plan_of(candidates=candidates, cells=cells, prices=prices, runner="cloud")
+    cost = Money(Decimal("1.20"), "USD") if priced else None
+    plan = replace(plan, quote=replace(plan.quote, expected_s=3600.0, expected_cost=cost))
+    some = [
+        estimate_of(at, 10 * np.roll(WIDE, at) if cell == FMA else 1.1**at * np.roll(STEADY, at), cell)
+        for cell in cells
+        for at in range(candidates)
+    ]
+    estimates = with_cost(plan, some, METRICS)
+    found = compare(plan, estimates, METRICS, {})
+    analysis = Analysis(estimates, found.pairs, found.winners, found.money, found.money_winners)
+    return View(plan, METRICS, with_answer(plan, analysis, METRICS), (), warnings=("c0: a core was throttled",))
+
+
+def printed(view: View, width: int = 80, folder: Path | None = Path("studies/mine"), encoding: str = "utf-8") -> str:
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    show_first(Console(file=out, width=width), view, folder)
+    out.flush()
+    return out.buffer.getvalue().decode()  # type: ignore[attr-defined]
+
+
+def test_two_candidates_and_five_measurements_fit_twenty_five_lines() -> None:
+    text = printed(study())
+    assert len(text.splitlines()) <= 25, text
+    assert "ANSWER     of 5 measurements, c1 wins 2, c0 wins 2 and 1 is undecided." in text
+    assert "c1 against c0" in text
+    assert "▲ floating point (fma), all threads, flop/s" in text
+    assert "▼ memory latency (chase)" in text
+    assert "+10.0 % (" in text or "+10 % (" in text
+    assert "NOT SETTLED  floating point (fma), 1 thread" in text
+    assert "cloudcmp run --resume studies/mine --more " in text
+    assert "chance of about 80 %" in " ".join(text.split())
+    assert "MIND  c0: a core was throttled" in text
+    assert "cloudcmp compare studies/mine --all" in text
+
+
+def test_work_for_money_stands_beside_the_performance() -> None:
+    text = printed(study(priced=True))
+    assert "FOR MONEY  of 4 measurements, c0 wins 3 and 1 is undecided." in text
+    assert "flop/USD" in text
+    assert "c0: 0.1 USD/h; c1: 0.2 USD/h" in text
+
+
+def test_three_candidates_are_marked_one_by_one() -> None:
+    text = printed(study(3))
+    assert "best against the next" in text
+    assert "▲ 12.1" in text
+    assert text.count("▼") > 4
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 12, 40])
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_any_number_of_candidates_fits_any_terminal(count: int, width: int) -> None:
+    text = printed(study(count, priced=True), width)
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    assert ("nothing to compare" in text) is (count == 1)
+    assert len(text.splitlines()) <= 45
+
+
+def test_many_candidates_are_counted_not_listed() -> None:
+    text = printed(study(12))
+    assert "c11 " in text
+    assert "11 behind" in text
+
+
+def test_more_rounds_are_not_offered_for_an_imported_table() -> None:
+    view = study()
+    text = printed(replace(view, plan=replace(view.plan, imported=True)))
+    assert "--more" not in text
+
+
+def test_a_failure_is_named_and_no_rounds_are_sold_for_it() -> None:
+    plan = plan_of(candidates=2, runner="cloud")
+    some = [estimate_of(0, STEADY), replace(estimate_of(1, 2 * STEADY), n_started=12, n_ok=6)]
+    found = compare(plan, some, METRICS, {})
+    analysis = Analysis(tuple(some), found.pairs, found.winners, found.money)
+    text = printed(View(plan, METRICS, with_answer(plan, analysis, METRICS), ()))
+    assert "NOT SETTLED" in text
+    assert "6 of 12 trials failed" in " ".join(text.split())
+    assert "--more" not in text
+
+
+def test_a_terminal_of_plain_ascii_gets_ascii() -> None:
+    assert printed(study(3), encoding="ascii").isascii()
+
+
+@pytest.mark.parametrize("payload", ALL)
+def test_p29_no_text_moves_the_cursor(payload: str, poison: Callable[[str], View]) -> None:
+    text = printed(poison(payload))
+    assert "\x1b" not in text
+    assert max(cell_len(line) for line in text.splitlines()) <= 80
+
+
+def test_simulated_numbers_are_said_to_be(view: View) -> None:
+    assert "SIMULATED: planted numbers, not measured" in printed(view)
