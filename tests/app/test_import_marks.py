@@ -207,3 +207,18 @@ def test_two_batches_of_one_type_of_real_machines_get_no_unmarked_verdict(tmp_pa
         told += pair.verdict in TOLD_APART
         marked += APART in pair.marks
     assert (told, marked) == (0, n)
+
+
+def test_names_that_differ_in_case_only_are_told(tmp_path: Path) -> None:
+    view = seen(tmp_path, [*rows_of("small", 1.0), *rows_of("Small", 2.0, first=0.5)])
+    assert "small and Small differ in upper and lower case only, and count as 2 candidates" in view.warnings
+
+
+@pytest.mark.parametrize(("price", "known"), [("0.0000001", False), ("9000", False), ("0.003", True), ("400", True)])
+def test_a_price_that_no_cloud_has_is_unknown_and_said_so(tmp_path: Path, price: str, known: bool) -> None:
+    cheap = rows_of("a", 1.0, price_usd_per_hour=price)
+    view = seen(tmp_path, [*cheap, *rows_of("b", 2.0, first=0.5, price_usd_per_hour="0.1")])
+    assert (view.plan.candidates[0].offering.price is not None) is known
+    warned = f"a: no cloud has a price of {price} USD/h, so its cost counts as unknown"
+    assert (warned in view.warnings) is not known
+    assert bool(view.analysis.money_winners) is known

@@ -53,7 +53,7 @@ def many(candidates: int) -> bytes:
     for at in range(candidates):
         lines += [f"  - provider: simulated\n    region: r{at}", "    offering: medium", "    # generated",
                   "    volume:\n      type: block\n      size: 10 GiB\n      price: 0.002 USD/h",
-                  f"    price: 0.{at:04}1 USD/h"]  # fmt: skip
+                  f"    price: 1.{at:04}1 USD/h"]  # fmt: skip
     return "\n".join(lines).encode()
 
 
@@ -133,6 +133,7 @@ def line_and_column(old: str) -> tuple[int, int]:
             "unknown probe 'sream'",
             "nearest: stream; see 'cloudcmp list probes'",
         ),
+        ("0.10 USD/h", "0.0000001 USD/h", "0.10 USD/h", "price: '0.0000001 USD/h' is no price of a machine", "an hour"),
         ("0.10 USD/h", "0 USD/h", "0.10 USD/h", "price: a price of zero is an unknown price", "leave it out"),
         (
             "Europe/Stockholm",

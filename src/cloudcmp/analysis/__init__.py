@@ -1,7 +1,7 @@
 """From samples to figures: launch values, estimates with intervals, distributions, and warnings."""
 
 from cloudcmp.analysis.estimates import estimate
-from cloudcmp.analysis.facts import facts_of, spans
+from cloudcmp.analysis.facts import facts_of, name_warnings, spans
 from cloudcmp.analysis.latencies import cdfs
 from cloudcmp.analysis.quality import disturbed, marks, quality
 from cloudcmp.analysis.scaling import scaling

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from cloudcmp.model.offering import COPIES, REPEATED
+from cloudcmp.model.offering import COPIES, DOUBTFUL_PRICE, REPEATED
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.values import TrialValues
@@ -80,6 +80,23 @@ def table_marks(plan: Plan) -> dict[int, tuple[str, ...]]:
         if lines:
             found[one.index] = tuple(lines)
     return found
+
+
+def name_warnings(plan: Plan) -> tuple[str, ...]:
+    """One line for each set of candidates whose names differ in upper and lower case only, and each doubtful price."""
+    alike: dict[str, list[str]] = {}
+    for one in plan.candidates:
+        alike.setdefault(one.id.casefold(), []).append(one.id)
+    lines = [
+        f"{' and '.join(names)} differ in upper and lower case only, and count as {len(names)} candidates"
+        for names in alike.values()
+        if len(names) > 1
+    ]
+    for one in plan.candidates:
+        doubtful = dict(one.offering.attributes).get(DOUBTFUL_PRICE)
+        if doubtful:
+            lines.append(f"{one.id}: no cloud has a price of {doubtful}, so its cost counts as unknown")
+    return tuple(lines)
 
 
 def spans(plan: Plan, values: TrialValues) -> dict[tuple[str, int], tuple[float, float]]:

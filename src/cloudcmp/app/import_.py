@@ -7,6 +7,7 @@ from hashlib import file_digest
 from pathlib import Path
 
 from cloudcmp import __version__
+from cloudcmp.analysis import name_warnings
 from cloudcmp.app.study_folder import new_folder
 from cloudcmp.app.tool_files import ImportOptions, is_table, parse_file, read_files
 from cloudcmp.catalog import METRICS
@@ -45,7 +46,8 @@ def import_files(files: Sequence[str], out: Path | None, name: str | None, optio
     with import_table(
         table, folder, provenance=origin, created_at=time.time(), blocks_allowed=options.allow_blocks
     ) as store:
-        return ImportedStudy(folder, len(table.rows), (*store.plan.quote.notes, *notes))
+        lines = (*store.plan.quote.notes, *name_warnings(store.plan), *notes)
+        return ImportedStudy(folder, len(table.rows), lines)
 
 
 def _stem(path: Path) -> Path:

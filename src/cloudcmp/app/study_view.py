@@ -129,7 +129,12 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn
         provenance=_provenance(store, plan),
         interruptions=(*_interruptions(plan, attempts), *_second_machines(store, plan)),
         commands=commands(plan),
-        warnings=(*_unfinished(plan, counted), *plan.quote.notes, *analysis.quality(plan, counted)),
+        warnings=(
+            *_unfinished(plan, counted),
+            *plan.quote.notes,
+            *analysis.name_warnings(plan),
+            *analysis.quality(plan, counted),
+        ),
     )
 
 

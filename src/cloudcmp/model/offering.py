@@ -12,8 +12,23 @@ _HOUR_S = 3600.0
 
 REPEATED = "repeated_rows"
 """The attribute of an imported offering with the number of its rows that repeat another one, as `8 of 16`."""
+DOUBTFUL_PRICE = "doubtful_price"
+"""The attribute of an imported offering with a price that no cloud has; its price counts as unknown."""
 COPIES = "copied_files"
 """The attribute of an imported offering that names files with the bytes of another one."""
+
+
+# The hourly prices of clouds' machines lie well inside: a nano costs 0.003 USD, 32 TB of memory 400 USD.
+_CHEAPEST, _DEAREST = Decimal("0.0002"), Decimal(5000)
+_LIKE_A_DOLLAR = ("USD", "EUR", "GBP", "CHF", "CAD", "AUD")
+
+
+def is_doubtful_price(amount_per_hour: Decimal, currency: str) -> bool:
+    """True if no cloud's machine has such a price an hour, probably because it is of another unit or mistyped.
+
+    Only currencies in the order of magnitude of a US dollar are known.
+    """
+    return currency in _LIKE_A_DOLLAR and not _CHEAPEST <= amount_per_hour <= _DEAREST
 
 
 @dataclass(frozen=True, slots=True)

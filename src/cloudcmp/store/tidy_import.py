@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloudcmp.model.offering import REPEATED, Offering, Price, Volume
+from cloudcmp.model.offering import DOUBTFUL_PRICE, REPEATED, Offering, Price, Volume, is_doubtful_price
 from cloudcmp.model.plan import Candidate, Launch, Plan, Quote
 from cloudcmp.store.creation import lay_out
 from cloudcmp.store.faults import storage
@@ -49,8 +49,9 @@ def import_table(
         name=table.path.stem,
         question=f"What does the table {table.path.name} say?",
         candidates=tuple(
-            _candidate(i, key, keys, {**table.attributes.get(key, {}), **repeated.get(i, {})})
+            _candidate(i, key, keys, {**own, **_doubtful(own), **repeated.get(i, {})})
             for i, key in enumerate(keys)
+            for own in (table.attributes.get(key, {}),)
         ),
         launches=launches,
         trials=(),
@@ -167,9 +168,17 @@ def _candidate(index: int, key: Key, keys: list[Key], attributes: Mapping[str, s
 
 
 def _price(column: str, text: str) -> Price | None:
-    """The price in a column; None for zero, because nothing is free and the price is unknown."""
-    amount = Decimal(text)
-    return Price(amount, column.split("_")[1].upper(), "imported") if amount else None
+    """The price in a column; None (unknown) for zero, because nothing is free, and for one that no cloud has."""
+    amount, currency = Decimal(text), column.split("_")[1].upper()
+    return None if not amount or is_doubtful_price(amount, currency) else Price(amount, currency, "imported")
+
+
+def _doubtful(attributes: Mapping[str, str]) -> dict[str, str]:
+    """The price of an offering that no cloud has, as an attribute."""
+    for column, text in attributes.items():
+        if PRICE.fullmatch(column) and Decimal(text) and _price(column, text) is None:
+            return {DOUBTFUL_PRICE: f"{text} {column.split('_')[1].upper()}/h"}
+    return {}
 
 
 def _id(key: Key, keys: list[Key]) -> str:

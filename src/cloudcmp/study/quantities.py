@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cloudcmp.catalog import nearest
 from cloudcmp.model.metric import Metric
-from cloudcmp.model.offering import Price, Volume
+from cloudcmp.model.offering import Price, Volume, is_doubtful_price
 from cloudcmp.model.price import Item, Unit, UnitPrice
 from cloudcmp.model.study import Caps
 from cloudcmp.study.faults import shown
@@ -79,6 +79,14 @@ def price(value: object) -> Price:
     return Price(hourly.amount, hourly.currency, "study file")
 
 
+def machine_price(value: object) -> Price:
+    """A machine's price per hour; one that no cloud's machine has is refused."""
+    hourly = price(value)
+    if is_doubtful_price(hourly.amount_per_hour, hourly.currency):
+        raise ValueError(f"{shown(value)} is no price of a machine; write its price an hour, e.g. 0.10 USD/h")
+    return hourly
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuringMachine:
     """The machine that measures a service: an offering of the candidate's provider and region."""
@@ -93,7 +101,7 @@ def measuring_machine(value: object) -> MeasuringMachine:
         raise ValueError(f"{shown(value)} is no machine; write from: {{offering: small}}")
     if odd := next((str(key) for key in value if key not in {"offering", "price"}), None):
         raise ValueError(f"unknown key {shown(odd)}; write from: {{offering: small, price: 0.10 USD/h}}")
-    return MeasuringMachine(value["offering"].strip(), price(value["price"]) if "price" in value else None)
+    return MeasuringMachine(value["offering"].strip(), machine_price(value["price"]) if "price" in value else None)
 
 
 _UNIT_PRICES = {"requests": Item.REQUEST, "moved": Item.EGRESS, "stored": Item.STORAGE}

@@ -172,8 +172,8 @@ class CandidateShape(Shape):
     service: Literal["blob", "table", "queue"] | None = None
     from_: Annotated[MeasuringMachine, BeforeValidator(quantities.measuring_machine)] | None = Field(None, alias="from")
     prices: Annotated[tuple[UnitPrice, ...], BeforeValidator(quantities.unit_prices)] = ()
-    price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
-    resize_price: Annotated[Price, BeforeValidator(quantities.price)] | None = None
+    price: Annotated[Price, BeforeValidator(quantities.machine_price)] | None = None
+    resize_price: Annotated[Price, BeforeValidator(quantities.machine_price)] | None = None
     truth: TruthShape | None = None
 
 

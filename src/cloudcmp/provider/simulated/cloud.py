@@ -13,7 +13,7 @@ from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, User
 from cloudcmp.model.cast import Role
 from cloudcmp.model.lease import CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.metric import Metric
-from cloudcmp.model.offering import CellTruth, Faults, Offering, Price
+from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering, Price
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
@@ -117,6 +117,7 @@ class SimulatedProvider(Unbilled):
 
     name = PROVIDER
     simulated = True
+    billing = Billing()  # whole hours, as of the clouds that bill coarsest
     settle_s = 300.0
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
 
