@@ -45,6 +45,10 @@ IMAGES = (
         _CANONICAL, "x86_64", "/dev/sda1", "2026-10-15T00:00:00.000Z",
     ),
     Image(
+        "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-arm64-server-20261015",
+        _CANONICAL, "arm64", "/dev/sda1", "2026-10-15T00:00:00.000Z",
+    ),
+    Image(
         "al2023-ami-2023.9.20261103.0-kernel-6.1-x86_64",
         _AMAZON, "x86_64", "/dev/xvda", "2026-11-03T00:00:00.000Z",
     ),

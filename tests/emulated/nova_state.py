@@ -166,7 +166,9 @@ IMAGES = (
     _image("Debian 13 (Trixie)", "2026-10-20T00:00:00Z", min_disk=2),
     _image("debian-13-arm64", "2026-11-20T00:00:00Z", properties=(("architecture", "aarch64"),)),
     _image("Debian 12 bookworm", "2026-09-01T00:00:00Z"),
-    _image("img-4711", "2026-09-02T00:00:00Z", properties=(("os_distro", "ubuntu"), ("os_version", "24.04"))),
+    _image(
+        "img-4711", "2026-09-02T00:00:00Z", min_disk=2, properties=(("os_distro", "ubuntu"), ("os_version", "24.04"))
+    ),
     _image("Debian 13", "2026-11-21T00:00:00Z", visibility="shared"),  # somebody else's, which was accepted
     _image("mine", "2026-11-01T00:00:00Z", visibility="private", owner=PROJECT, min_disk=30),
     _image("Windows Server 2022", "2026-10-14T00:00:00Z", min_disk=40, properties=(("os_type", "windows"),)),

@@ -113,3 +113,29 @@ def test_candidates_are_apart_by_what_a_market_shows() -> None:
     logs = [math.log(next(iter(one.values())).mean / 5e10) for one in means]
     spread = math.sqrt(sum(one * one for one in logs) / len(logs))
     assert 0.14 < spread < 0.22
+
+
+DISK = "{probe: disk, params: {op: read, pattern: random, block_bytes: 4 KiB, depth: 16}}"
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("given", ["{}", "{disk_op_per_s: {mean: 20000, cov: 1 %, between: 1 %}}"])
+def test_figures_of_one_disk_agree_with_each_other(given: str, seed: int) -> None:
+    """20.7 thousand operations of 4 KiB are 85 MB a second, never 208."""
+    found = truths(planned(one(given), f"[{DISK}]", f"seed: {seed}"))
+    mean = {cell.partition(" ")[0] + cell.rpartition("percentile=")[2][:2] * ("percentile" in cell): truth.mean
+            for cell, truth in found.items()}  # fmt: skip
+    assert mean["disk_bytes_per_s"] == pytest.approx(4096 * mean["disk_op_per_s"], rel=1e-3)
+    assert mean["disk_latency_s50"] * mean["disk_op_per_s"] == pytest.approx(16, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("given", ["{}", "{fma_flop_per_s threads=all: {mean: 100 Gflop/s, cov: 2 %, between: 2 %}}"])
+def test_more_threads_are_faster_and_never_by_more_than_their_number(given: str, seed: int) -> None:
+    clouds = one(given).replace("offering: x", "region: stratus, offering: medium")
+    plan = planned(clouds, "[{probe: fma, params: {threads: [one, 2, all]}}]", f"seed: {seed}")
+    mean = {cell.rpartition("threads=")[2]: truth.mean for cell, truth in truths(plan).items()}
+    processors = plan.candidates[0].offering.vcpus
+    assert processors == 2
+    assert mean["one"] < mean["2"] == pytest.approx(mean["all"])
+    assert mean["all"] / mean["one"] / processors < 1.0

@@ -91,7 +91,7 @@ def test_p05_everything_is_in_the_creating_call(cloud):
             "required",
             "1",
         )
-        assert made["BlockDeviceMapping.1.DeviceName"] == "/dev/xvda"
+        assert made["BlockDeviceMapping.1.DeviceName"] == "/dev/sda1"
         assert made["BlockDeviceMapping.1.Ebs.DeleteOnTermination"] == "true"
         assert made["NetworkInterface.1.DeleteOnTermination"] == "true"
         assert made["NetworkInterface.1.SecurityGroupId.1"] == group
@@ -150,11 +150,11 @@ def test_a_volume_is_a_disk_of_its_own_or_the_root(cloud):
 
     for volume, device in (
         (Volume("io1", 100 * GIB, 4000), "/dev/sdf"),
-        (Volume("gp3", 20 * GIB, root=True), "/dev/xvda"),
+        (Volume("gp3", 20 * GIB, root=True), "/dev/sda1"),
     ):
         id = asyncio.run(walk(volume))
         disks = cloud.account.ec2(REGION).get_instance(id).block_device_mapping
-        assert set(disks) == {"/dev/xvda", device}
+        assert set(disks) == {"/dev/sda1", device}
         assert all(disk.delete_on_termination for disk in disks.values())
         made = cloud.account.ec2(REGION).volumes[disks[device].volume_id]
         assert (made.volume_type, int(made.size)) == (volume.type, volume.size_bytes // GIB)

@@ -18,8 +18,9 @@ def test_images_by_line_by_id_by_name_and_unknown(cloud):
         backend = cloud.account.ec2(REGION)
         return backend.amis[backend.get_instance(id).image_id].name
 
-    assert asyncio.run(made("a")) == "debian-13-amd64-20261020-2643"
-    assert asyncio.run(made("b", "t4g.micro")) == "debian-13-arm64-20261020-2643"
+    ubuntu = "ubuntu/images/hvm-ssd-gp3/ubuntu-noble-24.04-{}-server-20261015"
+    assert asyncio.run(made("a")) == ubuntu.format("amd64")
+    assert asyncio.run(made("b", "t4g.micro")) == ubuntu.format("arm64")
     assert "noble" in asyncio.run(made("c", image="ubuntu-24.04"))
     assert asyncio.run(made("d", image="al2023")).startswith("al2023")
     old = IMAGES[0]

@@ -22,6 +22,10 @@ _OF_THE_MACHINE = (
 # Notes on how a probe really ran, if its parameters left that open.
 _OF_A_PROBE = ("engine", "array_bytes", "file_bytes", "blas_kernel", "tool_version", "page_cache", "pass", "loadfile")
 _SHOWN = 3
+# Clouds whose default disks differ by orders of magnitude, so that a ranking of them would be one of defaults; and
+# clouds whose types come with a disk, which one chooses with the type.
+_DEFAULT_DISKS = frozenset({"aws", "azure", "gcp", "ec2", "openstack", "rackspace"})
+_OWN_DISKS = frozenset({"digitalocean", "linode", "vultr"})
 # Columns of a table that describe how its values were measured, and are compared.
 _OF_A_TABLE = ("version", "tool_version", "agent_version", "image", "kernel", "compiler", "clocksource", "file_system")
 
@@ -58,6 +62,10 @@ def facts_of(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, str
         disk_class = attributes.get("disk_class")
         if disk_class:
             mine.setdefault("disk_class", disk_class)
+        if candidate.runner in _DEFAULT_DISKS and not candidate.volume:
+            mine["default_disk"] = f"the default of {candidate.runner}"
+        elif candidate.runner in _DEFAULT_DISKS | _OWN_DISKS:
+            mine["default_disk"] = "chosen"
         if plan.imported:
             mine.update(
                 (key, text)

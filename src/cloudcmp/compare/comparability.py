@@ -47,6 +47,7 @@ FACTS = (
     Fact("clocksource", "clock source"),
     Fact("blas_kernel", "BLAS kernel", probes=("lu",)),
     Fact("dbench.loadfile", "loadfile", refuses=True, probes=("dbench",)),
+    Fact("default_disk", "disk", refuses=True, probes=_DISK),
     Fact("disk_class", "disk class", probes=_DISK),
     Fact("file_system", "file system", probes=_DISK),
 )

@@ -25,8 +25,9 @@ _STEPS = (*_SPLIT, "api_latency_s", "running_latency_s", "reachable_latency_s")
 # A typical tail of services: the 95th and 99th percentile as powers of one factor above the median.
 _TAIL = (1.2, 1.8)
 _TAIL_POWER = {"50": 0.0, "95": 1.0, "99": 1.7, "99.9": 2.6}
-# The speedup of n threads on n processors, as a power of n.
-_SCALING = 0.95
+# The speedup of n threads on n processors, as a power of n: efficiency stays below 1.
+_SCALING = (0.88, 0.98)
+_DISK_OPS, _DISK_BYTES, _DISK_LATENCY = "disk_op_per_s", "disk_bytes_per_s", "disk_latency_s"
 
 
 def with_truth(
@@ -88,10 +89,23 @@ def _truth(
     if best is None and cell.metric in (SCALING, *_STEPS):
         return _step(candidate, cell, written, boot_s, seed)
     if best is None:
-        return _drawn(candidate, metric, cell, seed)
+        return _of_the_same_disk(candidate, cell, written, seed) or _drawn(candidate, metric, cell, written, seed)
     if metric.reduce is Reduce.PERCENTILE and best.cell.get("percentile") is None:
         return replace(best.truth, mean=best.truth.mean * _tail("all", cell, seed))
     return best.truth
+
+
+def _of_the_same_disk(candidate: Candidate, cell: Cell, written: Sequence[_PlantedCell], seed: int) -> CellTruth | None:
+    """The truth of a disk's bytes or latency, which follows from its operations a second; None for any other cell."""
+    if cell.metric not in (_DISK_BYTES, _DISK_LATENCY):
+        return None
+    ops = Cell(_DISK_OPS, tuple(pair for pair in cell.params if pair[0] != "percentile"))
+    best = _best(ops, written)
+    truth = best.truth if best else _drawn(candidate, METRICS[_DISK_OPS], ops, written, seed)
+    if cell.metric == _DISK_BYTES:
+        return replace(truth, mean=float(f"{truth.mean * float(cell.get('block_bytes') or 1):.4g}"))
+    at_once = float(cell.get("depth") or 1) * _threads(cell, candidate.offering.vcpus)
+    return replace(truth, mean=float(f"{at_once / truth.mean * _tail(candidate.index, cell, seed):.4g}"))
 
 
 def _whole(cell: Cell, written: Sequence[_PlantedCell]) -> CellTruth | None:
@@ -106,7 +120,7 @@ def _step(candidate: Candidate, cell: Cell, written: Sequence[_PlantedCell], boo
     """The truth of one step of a machine's arrival: the whole takes the boot time, and its parts add up to it."""
     whole = _whole(cell, written)
     if whole is None:
-        drawn = _drawn(candidate, METRICS[SCALING], Cell(SCALING, cell.params), seed)
+        drawn = _drawn(candidate, METRICS[SCALING], Cell(SCALING, cell.params), (), seed)
         whole = replace(drawn, mean=boot_s)
     draw = generator(seed, "steps", candidate.index)
     share, api, running, reached = (draw.uniform(*ends) for ends in _SHARES)
@@ -124,15 +138,24 @@ def _step(candidate: Candidate, cell: Cell, written: Sequence[_PlantedCell], boo
     return replace(whole, mean=means[cell.metric])
 
 
-def _drawn(candidate: Candidate, metric: Metric, cell: Cell, seed: int) -> CellTruth:
-    """A plausible truth around the metric's typical magnitude."""
-    series = _without_percentile(cell)
+def _drawn(candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[_PlantedCell], seed: int) -> CellTruth:
+    """A plausible truth around the metric's typical magnitude, or of other threads than those that are planted.
+
+    One candidate has one truth for all numbers of threads: its speed-up is a power of their number.
+    """
+    series = _without(cell, "percentile")
     draw = generator(seed, "truth", candidate.index, series)
-    mean = metric.typical * math.exp(draw.gauss(0.0, _APART))
+    own = generator(seed, "truth of one", candidate.index, _without(series, "threads"))
+    mean = metric.typical * math.exp(own.gauss(0.0, _APART))
     cov = _log_uniform(draw.random(), _COV)
     between = _log_uniform(draw.random(), _BETWEEN)
     if metric.group is Group.COMPUTE and metric.better is Better.HIGHER:
-        mean *= _threads(cell, candidate.offering.vcpus) ** _SCALING
+        scaling, threads = own.uniform(*_SCALING), _threads(cell, candidate.offering.vcpus)
+        other = _best(_without(cell, "threads"), [replace(one, cell=_without(one.cell, "threads")) for one in written])
+        if other is not None and cell.get("threads"):
+            planted = next(one for one in written if one.truth is other.truth)
+            mean, threads = other.truth.mean, threads / _threads(planted.cell, candidate.offering.vcpus)
+        mean *= threads**scaling
     if metric.reduce is Reduce.PERCENTILE:
         mean *= _tail(candidate.index, cell, seed)
     return CellTruth(float(f"{mean:.4g}"), round(cov, 4), round(between, 4))
@@ -147,12 +170,12 @@ def _threads(cell: Cell, vcpus: float | None) -> float:
 
 def _tail(whose: int | str, cell: Cell, seed: int) -> float:
     """The ratio of a percentile to the median."""
-    draw = generator(seed, "tail", whose, _without_percentile(cell))
+    draw = generator(seed, "tail", whose, _without(cell, "percentile"))
     return math.pow(draw.uniform(*_TAIL), _TAIL_POWER.get(cell.get("percentile") or "50", 1.0))
 
 
-def _without_percentile(cell: Cell) -> Cell:
-    return Cell(cell.metric, tuple(item for item in cell.params if item[0] != "percentile"))
+def _without(cell: Cell, key: str) -> Cell:
+    return Cell(cell.metric, tuple(item for item in cell.params if item[0] != key))
 
 
 def _log_uniform(number: float, ends: tuple[float, float]) -> float:

@@ -100,7 +100,7 @@ class OfferingCatalog:
             await self.image_for(region, offering, options)
 
     async def image_for(self, region: str, offering: str, options: dict[str, str]) -> Image:
-        """The study's image, else the newest Debian; raises Refused if its billing differs from the study's prices."""
+        """The study's image, else Ubuntu LTS; raises Refused if its billing differs from the study's prices."""
         system = options.get("os", "linux")
         image_name = options.get("image") or default_image(system)
         attributes = await self._describe_type(region, offering)

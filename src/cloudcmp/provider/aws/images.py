@@ -7,7 +7,7 @@ from cloudcmp.errors import Refused
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.suggestions import nearest
 
-DEFAULT_LINUX = "debian-13"
+DEFAULT_LINUX = "ubuntu-24.04"
 DEFAULT_WINDOWS = "windows-2022"
 _OTHERS = "a name is looked for among your own images: write another publisher's by its id"
 _PLAIN_LINUX, _PLAIN_WINDOWS = ("RunInstances", "Linux/UNIX"), ("RunInstances:0002", "Windows")

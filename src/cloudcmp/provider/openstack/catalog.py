@@ -68,7 +68,7 @@ class OfferingCatalog:
         return Flavor(str(entry["id"]), name, int(entry.get("disk") or 0))
 
     async def image(self, region: str, options: Mapping[str, str]) -> Image:
-        """The image of a machine: the study's, or the newest Debian."""
+        """The image of a machine: the study's, or the newest Ubuntu LTS."""
         image_name = options.get("image") or DEFAULT
         if (region, image_name) not in self._images:
             self._images[region, image_name] = await find_image(self._sdk, region, image_name)

@@ -10,7 +10,7 @@ from cloudcmp.provider.common.suggestions import nearest
 from cloudcmp.provider.openstack.faults import is_missing
 from cloudcmp.provider.openstack.sdk import IMAGE, Sdk
 
-DEFAULT = "debian-13"
+DEFAULT = "ubuntu-24.04"
 _GIB = 2**30
 _X86 = {"", "x86_64", "amd64", "i686"}
 _HINT = "a name is looked for among the cloud's public images and your project's own"
