@@ -99,7 +99,7 @@ def demo(
 ) -> int:
     """Compare three simulated clouds whose true values are planted.
 
-    Compares compute, storage, network and wide area, in seconds; the report names the planted winners.
+    Compares compute, storage, network and wide area, in seconds, and shows what was planted below what was found.
 
     Example: cloudcmp demo --seed 7
     """
@@ -168,7 +168,7 @@ def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, eve
         if every:
             comparison.show(console(), written.view, exploratory="brief")
         else:
-            first_screen.show_first(console(), written.view, ending.folder)
+            first_screen.show_first(console(), written.view, ending.folder, planted=verb == "demo")
         say(str(written.path))
     return EXIT_FAULT if ending.left else EXIT_DONE
 

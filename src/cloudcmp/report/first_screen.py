@@ -60,8 +60,11 @@ class _Screen:
         put(self.console, line)
 
 
-def show_first(console: Console, view: View, folder: Path | None) -> None:
-    """Print the answer of a study; `folder` is named in the commands that tell more, as DIR if None."""
+def show_first(console: Console, view: View, folder: Path | None, *, planted: bool = False) -> None:
+    """Print the answer of a study; `folder` is named in the commands that tell more, as DIR if None.
+
+    With `planted`, the planted values of simulated candidates stand below the ones that were found.
+    """
     study = StudyView.of(view)
     width = min(console.width, WIDEST)
     screen = _Screen(console, width, study, _names(study, width))
@@ -73,7 +76,7 @@ def show_first(console: Console, view: View, folder: Path | None) -> None:
     )
     _answer(screen, deciding)
     if deciding:
-        _table(screen, deciding[:_MOST_CELLS])
+        _table(screen, deciding[: None if planted else _MOST_CELLS], planted=planted)
         _not_settled(screen, deciding, shown)
     _mind(screen)
     _rest(screen, len(deciding), shown)
@@ -139,8 +142,8 @@ def _hung(screen: _Screen, word: str, text: str, style: str = "") -> None:
         screen.put((word if at == 0 else " " * len(word), style), (line, style))
 
 
-def _table(screen: _Screen, views: Sequence[CellView]) -> None:
-    """Print a row for each cell, and one more for its work for money."""
+def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None:
+    """Print a row for each cell, one more for its work for money, and with `planted` one of what was planted."""
     two = len(screen.names) == 2
     if screen.in_columns:
         change = f"{screen.names[1]} against {screen.names[0]}" if two else "best against the next"
@@ -151,6 +154,8 @@ def _table(screen: _Screen, views: Sequence[CellView]) -> None:
         _row(screen, f"{view.name}, {unit}" if unit else view.name, view, view.standing)
         if view.money is not None:
             _row(screen, f"  {view.money.scale.unit}", view, view.money)
+        if planted:
+            _planted_row(screen, view)
     better = f"▲ {screen.names[1]} better  ▼ {screen.names[1]} worse" if two else "▲ best  ▼ worse than the best"
     say(screen.console, f"  {better}  = practically the same  ? undecided", "dim", keep=True)
     n = sorted({one.n for view in views for one in view.estimates.values()})
@@ -176,6 +181,23 @@ def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> Non
         screen.put(mark, (clip(label, screen.width - 2), ""))
         mark, label = ("  ", ""), ""
     screen.put(mark, (label.ljust(screen.label), ""), *cells, (change.rjust(_CHANGE), ""))
+
+
+def _planted_row(screen: _Screen, view: CellView) -> None:
+    """Print the planted values of a cell, and the planted change between the two candidates of its row."""
+    means = {one.index: dict(one.truth.cells)[view.cell].mean for one in screen.study.candidates
+             if one.truth is not None and view.cell in dict(one.truth.cells)}  # fmt: skip
+    first, other = _two(screen, view.standing)
+    if first not in means or other not in means:
+        return
+    effect = means[first] - means[other] if view.metric.signed else means[first] / means[other]
+    pair = view.against(first, other) if first is not None and other is not None else None
+    change = "" if pair is None else numbers.plain_change(effect, view.metric.unit, signed_=view.metric.signed)
+    if not screen.in_columns:
+        screen.put((f"    planted: {change}", "dim"))
+        return
+    shown = [view.scale.number(means.get(at)).rjust(screen.column) for at in range(len(screen.names))]
+    screen.put((f"    {'planted'.ljust(screen.label - 2)}{''.join(shown)}", "dim"), (change.rjust(_CHANGE), "dim"))
 
 
 def _long_row(

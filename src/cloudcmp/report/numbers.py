@@ -96,13 +96,22 @@ def change(comparison: Comparison, turned: bool, unit: str) -> str:
         return f"{text} ({' to '.join(signed(end, unit) for end in ends)})" if ends else text
     if turned:
         effect_, low, high = 1 / effect_, high and 1 / high, low and 1 / low
-    if 0.4 <= effect_ <= 2.5:
-        shown = [
-            f"{(one - 1) * 100:+.{0 if abs(effect_ - 1) >= 0.1 else 1}f}" for one in (effect_, low, high) if known(one)
-        ]
-        return f"{shown[0]} %{f' ({shown[1]} to {shown[2]})' if len(shown) == 3 else ''}"
-    shown = [format_in(one, 1.0, "") for one in (effect_, low, high) if known(one)]
-    return f"×{shown[0]}{f' ({shown[1]} to {shown[2]})' if len(shown) == 3 else ''}"
+    text = plain_change(effect_, unit, signed_=False)
+    if not (known(low) and known(high)):
+        return text
+    if text.startswith("×"):
+        return f"{text} ({format_in(low, 1.0, '')} to {format_in(high, 1.0, '')})"
+    digits = 0 if abs(effect_ - 1) >= 0.1 else 1
+    return f"{text} ({(low - 1) * 100:+.{digits}f} to {(high - 1) * 100:+.{digits}f})"
+
+
+def plain_change(effect: float, unit: str, *, signed_: bool) -> str:
+    """Format an effect without an interval in the form of `change`."""
+    if signed_:
+        return signed(effect, unit)
+    if 0.4 <= effect <= 2.5:
+        return f"{(effect - 1) * 100:+.{0 if abs(effect - 1) >= 0.1 else 1}f} %"
+    return f"×{format_in(effect, 1.0, '')}"
 
 
 def detectable(comparison: Comparison, unit: str) -> str:
