@@ -81,5 +81,5 @@ def test_the_page_has_it_and_a_way_to_it() -> None:
     cells = {npb("op_per_s", "one"): (12e9, 0.0), npb("op_per_s", "all"): (18e9, 0.0)}
     page = html.render(book_of(cells).view, ())
     assert f'<a href="#speedup">{speedup.TITLE}</a>' in page
-    assert '<section id="speedup">' in page
+    assert '<div id="speedup">' in page
     assert "speedup" not in html.render(book_of({npb("op_per_s", "one"): (12e9, 0.0)}).view, ())

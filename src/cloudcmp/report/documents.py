@@ -78,7 +78,9 @@ def _candidate(candidate: Candidate) -> Data:
         **_picked(candidate, "index", "id", "offering", "runner"),
         "volume": str(candidate.volume) if candidate.volume else None,
         **_picked(candidate, "count", "differs"),
-        "planted": {cell: truth.mean for cell, truth in candidate.truth.cells} if candidate.truth else None,
+        "planted": [{"cell": cell, "mean": truth.mean} for cell, truth in candidate.truth.cells]
+        if candidate.truth
+        else None,
         "service": candidate.service.kind.value if candidate.service else None,
         "unit_prices": candidate.unit_prices,
     }

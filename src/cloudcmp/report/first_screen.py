@@ -9,8 +9,7 @@ from textwrap import wrap
 from rich.console import Console
 from rich.text import Text
 
-from cloudcmp.answer import chance_words, more_rounds, place_in_decide, standings, undecided
-from cloudcmp.model.cell import Cell
+from cloudcmp.answer import chance_words, more_rounds, standings, undecided
 from cloudcmp.model.plan import hourly_cost
 from cloudcmp.model.result import Outlook, Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
@@ -19,6 +18,7 @@ from cloudcmp.report import numbers
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, CellView, Standing, StudyView
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
+from cloudcmp.report.sheets.summary import deciding_of
 from cloudcmp.report.table import WIDEST, ascii_only, put, say
 from cloudcmp.report.text import plain_ascii, short_names, without_common
 
@@ -70,10 +70,7 @@ def show_first(console: Console, view: View, folder: Path | None, *, planted: bo
     screen = _Screen(console, width, study, _names(study, width))
     shown = shlex.quote(str(folder)) if folder else "DIR"
     _heading(screen)
-    deciding = sorted(
-        (one for one in study.cells if one.decides and len(one.estimates) > 1),
-        key=lambda one: place_in_decide(view.plan, Cell.parse(one.cell)),
-    )
+    deciding = deciding_of(study)
     _answer(screen, deciding)
     if deciding:
         _table(screen, deciding[: None if planted else _MOST_CELLS], planted=planted)
@@ -84,6 +81,8 @@ def show_first(console: Console, view: View, folder: Path | None, *, planted: bo
 
 def _names(study: StudyView, width: int) -> tuple[str, ...]:
     short = without_common([one.id for one in study.candidates])
+    if len(short) > _MOST_COLUMNS:
+        return short_names(short, 36)
     return short_names(short, max(12, (width - 2 - _CHANGE - 24) // max(1, min(len(short), _MOST_COLUMNS)) - 2))
 
 
@@ -160,8 +159,8 @@ def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None
     say(screen.console, f"  {better}  = practically the same  ? undecided", "dim", keep=True)
     n = sorted({one.n for view in views for one in view.estimates.values()})
     counts = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}"
-    say(screen.console, f"  change paired round by round, with its 95 % interval; n = {counts} launches each", "dim",
-        keep=True)  # fmt: skip
+    launches = f"n = {counts} launch{'es' * (n[-1] != 1)} each"
+    say(screen.console, f"  change paired round by round, with its 95 % interval; {launches}", "dim", keep=True)
 
 
 def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> None:

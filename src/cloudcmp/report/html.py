@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from importlib import resources
 
 import jinja2
+from markupsafe import Markup
 
 from cloudcmp import __version__
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.figures import Figure, figures
+from cloudcmp.report.inline_svg import inlined
 from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import (
     candidates,
@@ -24,6 +26,7 @@ from cloudcmp.report.sheets import (
     pairs,
     scaling,
     speedup,
+    summary,
     verdicts,
 )
 
@@ -32,17 +35,16 @@ _FOLDER = resources.files("cloudcmp.report") / "templates"
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """A figure as an image of the page; nothing inside an image can run."""
+    """A figure as an element of the page, of drawing elements alone."""
 
     name: str
     title: str
     caption: str
-    source: str
+    drawing: Markup
 
     @classmethod
     def of(cls, figure: Figure) -> "_Picture":
-        encoded = base64.b64encode(figure.svg.encode()).decode("ascii")
-        return cls(figure.name, figure.title, figure.caption, f"data:image/svg+xml;base64,{encoded}")
+        return cls(figure.name, figure.title, figure.caption, Markup(inlined(figure.svg, figure.name)))  # noqa: S704 - cleaned
 
 
 def is_report(head: bytes) -> bool:
@@ -54,7 +56,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
     """Return the report of a study as one HTML document; equal views give equal bytes.
 
     `drawn` are the study's figures, if they are already drawn. Every string of the view is cleaned of invisible
-    characters and escaped; the page's policy allows only its own style sheet, by digest, and embedded images.
+    characters and escaped; the page's policy allows only its own style sheet, by digest.
     Interruptions appear only in the element `interruptions`, the last of the page.
     """
     study = StudyView.of(view)
@@ -66,13 +68,16 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
     )  # fmt: skip
     pictures = [_Picture.of(figure) for figure in (figures(view) if drawn is None else drawn)]
     return environment.get_template("report.html.j2").render(
-        style=style,  # has no character that escaping changes, so the digest stays valid
+        style=Markup(style),  # noqa: S704 - our own file, unescaped, so that its digest is valid
         digest=digest,
         version=__version__,
         name=one_line(view.plan.name, 120),
         question=one_line(view.plan.question, 2000),
         origin=study.origin,
         answer=[one_line(line, 1000) for line in view.analysis.answer],
+        lead=summary.sentences(study),
+        cards=summary.cards(study),
+        open_lines=summary.open_lines(study),
         warnings=outcomes.warnings(study),
         no_price=candidates.no_price(study),
         offered=offers.sheets(study),

@@ -23,7 +23,7 @@ _FONTS = "Liberation Sans, Arial, Helvetica, sans-serif"
 _CONFIG: Spec = {
     "font": _FONT,
     "background": "#ffffff",
-    "aria": False,
+    "aria": True,
     "padding": 12,
     "view": {"stroke": "#cccccc"},
     "axis": {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "labelColor": INK,

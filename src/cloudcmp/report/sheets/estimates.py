@@ -8,7 +8,7 @@ from cloudcmp.report.sheets.sheet import Column, Field, Row, Sheet, captioned, h
 from cloudcmp.report.words import direction, group_words
 
 # A page with more rows is too long to read; the export has all numbers.
-MOST_ROWS = 1500
+MOST_ROWS = 600
 _COLUMNS = (
     Column("candidate"),
     Column("median", True, "median of the launch values, with its exact interval by order statistics below"),

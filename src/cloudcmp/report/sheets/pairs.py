@@ -9,7 +9,8 @@ from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, capti
 from cloudcmp.report.text import without_common
 from cloudcmp.report.words import direction
 
-MOST_ROWS = 2000
+MOST_ROWS = 600
+_MOST_CANDIDATES = 6
 _COLUMNS = (
     Column("pair", hint="with the trials of each that gave a value, of those started"),
     Column("verdict", hint="on the first of the pair"),
@@ -25,7 +26,10 @@ _COLUMNS = (
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """Return the deciding cells, then the exploratory ones; a long table ends with the number of omitted pairs."""
+    """Return the deciding cells, then the exploratory ones; a long table ends with the number of omitted pairs.
+
+    Of more than six candidates, only the pairs with the best one are listed.
+    """
     deciding = [view for view in study.cells if view.decides and view.comparisons]
     others = [view for view in study.cells if not view.decides and view.comparisons]
     made = []
@@ -39,11 +43,13 @@ def _sheet(study: StudyView, words: str, views: list[CellView]) -> Sheet:
     rows: list[Row] = []
     left, names = 0, without_common([some.id for some in study.candidates])
     for view in views:
-        if len(rows) + len(view.comparisons) > MOST_ROWS:
-            left += len(view.comparisons)
+        some = view.of_leader() if len(view.estimates) > _MOST_CANDIDATES else view.comparisons
+        left += len(view.comparisons) - len(some)
+        if len(rows) + len(some) > MOST_ROWS:
+            left += len(some)
             continue
         rows.append(heading(view.name, direction(view.metric)))
-        rows += [_line(names, view, one) for one in view.comparisons]
+        rows += [_line(names, view, one) for one in some]
     note = f"{left} further pairs are only in `cloudcmp compare --json`." if left else ""
     return Sheet(captioned(study.origin, words), _COLUMNS, tuple(rows), note)
 

@@ -1,7 +1,7 @@
 """The model of a table as text, ready for the template."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.untrusted_text import one_line
@@ -16,11 +16,32 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field: its text, small text below it, and a kind for the style sheet."""
+    """One field: its text, small text below it, and a kind for the style sheet; `more` is a line between the two."""
 
     text: str
     below: str = ""
     kind: str = ""
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """A candidate's change against the best of its cell: positions on an axis of 0 to 100, and its words."""
+
+    name: str
+    low: float
+    centre: float
+    high: float
+    kind: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """The changes of a cell's other candidates against the best one, at `zero` on the axis."""
+
+    zero: float
+    whiskers: tuple[Whisker, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +55,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of fields; a heading is a row with one field that spans all columns."""
+    """A row of fields; a heading is a row with one field that spans all columns. `forest` fills the last column."""
 
     fields: tuple[Field, ...]
     heading: bool = False
+    forest: Forest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +83,9 @@ def heading(text: str, below: str = "") -> Row:
 
 
 def _cleaned(field: Field) -> Field:
-    return Field(one_line(field.text, 400), one_line(field.below, 600), field.kind)
+    return replace(
+        field, text=one_line(field.text, 400), below=one_line(field.below, 600), more=one_line(field.more, 200)
+    )
 
 
 def columns(*titles: str, numeric: Sequence[str] = ()) -> tuple[Column, ...]:

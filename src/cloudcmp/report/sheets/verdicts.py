@@ -1,35 +1,46 @@
 """The sheets of verdicts in one matrix, and of winners by operation, class and threads."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cloudcmp.compare import WinnerRow, winner_rows
 from cloudcmp.model.result import Verdict
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report import numbers
-from cloudcmp.report.numbers import known
+from cloudcmp.report.numbers import UNKNOWN, known
 from cloudcmp.report.report_model import MARKS, CellView, StudyView
-from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, columns, heading, row
-from cloudcmp.report.words import direction, group_words, param_words, parse_cell
+from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, columns, row
+from cloudcmp.report.sheets.summary import deciding_of, forest, value_words
+from cloudcmp.report.text import without_common
+from cloudcmp.report.words import direction, param_words, parse_cell
 
 _MOST_COLUMNS = 6
+_MOST_NAMES = 4
 
 
 def matrix(study: StudyView) -> Sheet | None:
-    """Return a row for each deciding cell: each candidate's median and its verdict against the best; None if empty."""
-    groups = [(group, [view for view in views if view.decides]) for group, views in study.groups()]
-    if not any(views for _, views in groups):
+    """Return a row for each deciding cell, in the order of the study's `decide`; None if nothing decides.
+
+    Up to six candidates have a column each, with the median, the work for money and the verdict against the best; of
+    more, the best is named, and those that are practically the same, behind or undecided are listed. The last column
+    draws each candidate's change against the best.
+    """
+    views = deciding_of(study)
+    if not views:
         return None
+    names = without_common([one.id for one in study.candidates])
     wide = len(study.candidates) <= _MOST_COLUMNS
-    rows: list[Row] = []
-    for group, views in groups:
-        lines = [_wide(study, view) if wide else _long(study, view) for view in views]
-        rows += [heading(group_words(group)), *lines] if lines else []
-    names = [one.id for one in study.candidates]
-    titles = [Column("cell"), *(Column(name, numeric=True) for name in names)] if wide else columns(
-        "cell", "best", "practically the same as the best", "worse", "cannot tell yet")  # fmt: skip
+    rows = [
+        replace(_wide(study, view) if wide else _long(view, names), forest=forest(view, view.standing, names))
+        for view in views
+    ]
+    titles = [Column("measurement"), *(Column(one_line(name, 60), numeric=True) for name in names)] if wide else [
+        *columns("measurement", "best", "practically the same", "behind", "undecided")]  # fmt: skip
     note = ("▲ better than every other candidate · = practically the same as the best (within 3 %) · ▼ worse than "
-            "the best · ? cannot tell yet. n: launches; ok: trials that gave a value, of those started.")  # fmt: skip
-    caption = "Verdicts: medians, and each candidate against the best"
-    return Sheet(captioned(study.origin, caption), tuple(titles), tuple(rows), note)
+            "the best · ? cannot tell yet. Changes are the mean change round by round, with 95 % intervals; n: "
+            "launches; ok: trials that gave a value, of those started.")  # fmt: skip
+    caption = "Verdicts: medians, work for money, and each candidate against the best"
+    return Sheet(captioned(study.origin, caption), (*titles, Column("change against the best")), tuple(rows), note)
 
 
 def _wide(study: StudyView, view: CellView) -> Row:
@@ -49,7 +60,8 @@ def _standing(view: CellView, at: int, verdict: Verdict | None) -> Field:
     value = view.scale.quantity(one.median)
     if verdict is None:
         return Field(value, counts)
-    return Field(f"{MARKS[verdict]} {value}", f"{standing_words(view, at, verdict)}; {counts}", KINDS[verdict])
+    paid = value_words(view.money, at) if view.money is not None else ""
+    return Field(f"{MARKS[verdict]} {value}", f"{standing_words(view, at, verdict)}; {counts}", KINDS[verdict], paid)
 
 
 def standing_words(view: CellView, at: int, verdict: Verdict) -> str:
@@ -66,23 +78,25 @@ def standing_words(view: CellView, at: int, verdict: Verdict) -> str:
     return f"{verdict}{why}, {size}" if size != numbers.UNKNOWN else f"{verdict}{why}"
 
 
-def _long(study: StudyView, view: CellView) -> Row:
+def _long(view: CellView, names: Sequence[str]) -> Row:
     marks, leader = view.marks(), view.leader
+    ranked = [at for at in (*view.standing.ranked, *sorted(marks)) if at != leader]
 
-    def ids(*wanted: Verdict) -> str:
-        return ", ".join(_counted(study, view, at) for at, verdict in sorted(marks.items())
-                         if verdict in wanted and at != leader) or numbers.UNKNOWN  # fmt: skip
+    def listed(*wanted: Verdict) -> Field:
+        some = [names[at] for at in dict.fromkeys(ranked) if marks.get(at) in wanted]
+        more = f" and {len(some) - _MOST_NAMES} more" if len(some) > _MOST_NAMES else ""
+        return Field(f"{len(some)}" if some else UNKNOWN, ", ".join(some[:_MOST_NAMES]) + more)
 
-    best = "none" if leader is None else _counted(study, view, leader)
-    value = "" if leader is None else view.scale.quantity(view.estimates[leader].median)
-    kind = KINDS[marks[leader]] if leader in marks else ""
-    rest = (ids(Verdict.SAME), ids(Verdict.WORSE), ids(Verdict.CANNOT_TELL, Verdict.BETTER))
-    return row(Field(view.name, direction(view.metric)), Field(best, value, kind), *rest)
-
-
-def _counted(study: StudyView, view: CellView, at: int) -> str:
-    one = view.estimates[at]
-    return f"{study.candidates[at].id} (n {one.n}, {one.n_ok}/{one.n_started} ok)"
+    best = Field("none yet", kind="unsure")
+    if leader is not None:
+        one = view.estimates[leader]
+        text = f"{MARKS[marks[leader]]} {names[leader]}" if leader in marks else names[leader]
+        value = f"{view.scale.quantity(one.median)}; n {one.n}, {one.n_ok}/{one.n_started} ok"
+        money = view.money.leader if view.money else None
+        paid = f"most for the money: {names[money]}" if money is not None else ""
+        best = Field(text, value, KINDS[marks[leader]] if leader in marks else "", paid)
+    rest = (listed(Verdict.SAME), listed(Verdict.WORSE), listed(Verdict.CANNOT_TELL, Verdict.BETTER))
+    return row(Field(view.name, direction(view.metric)), best, *rest)
 
 
 def winners(study: StudyView) -> Sheet | None:

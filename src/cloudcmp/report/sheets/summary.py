@@ -1,0 +1,135 @@
+"""The first screen of the report: the answer in a sentence for each basis, and a card for each candidate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cloudcmp.answer import more_rounds, place_in_decide, standings, undecided
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.plan import hourly_cost
+from cloudcmp.model.result import Verdict
+from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.report.numbers import UNKNOWN, change
+from cloudcmp.report.report_model import MARKS, CellView, Standing, StudyView
+from cloudcmp.report.sheets.sheet import KINDS, Forest, Whisker
+from cloudcmp.report.text import without_common
+
+_MOST_CARDS = 6
+_MOST_WHISKERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One candidate: its name, price, and how many measurements it wins, by performance and for the money."""
+
+    name: str
+    price: str
+    wins: str
+    money: str
+
+
+def deciding_of(study: StudyView) -> list[CellView]:
+    """Return the deciding cells with several candidates, in the order of the study's `decide`."""
+    return sorted(
+        (one for one in study.cells if one.decides and len(one.estimates) > 1),
+        key=lambda one: place_in_decide(study.view.plan, Cell.parse(one.cell)),
+    )
+
+
+def sentences(study: StudyView) -> tuple[str, ...]:
+    """Return who wins how many measurements, by performance and by work for money."""
+    deciding, names = deciding_of(study), dict(enumerate(without_common([one.id for one in study.candidates])))
+    lines = []
+    for start, chosen in (
+        ("Of", [one.standing for one in deciding]),
+        ("Work for money: of", [one.money for one in deciding if one.money]),
+    ):
+        winners = [(one.winner, undecided(one.winner, one.comparisons)) for one in chosen if one.winner]
+        if winners:
+            measurements = f"{len(winners)} measurement{'s' * (len(winners) > 1)}"
+            lines.append(f"{start} {measurements}, {standings(winners, names)}.")
+    return tuple(one_line(line, 1000) for line in lines)
+
+
+def cards(study: StudyView) -> tuple[Card, ...]:
+    """Return a card for each candidate, those with most wins first; of many, only the first six."""
+    deciding, names = deciding_of(study), without_common([one.id for one in study.candidates])
+    speed, money = [one.standing for one in deciding], [one.money for one in deciding if one.money]
+    made = []
+    for one in study.candidates if len(study.candidates) > 1 else ():
+        wins, paid = _wins(speed, one.index), _wins(money, one.index)
+        cost, price = hourly_cost(one), one.offering.price
+        shown = "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
+        card = Card(one_line(names[one.index], 60), one_line(shown, 40), f"best in {wins} of {len(speed)}",
+                    f"most for the money in {paid} of {len(money)}" if money else "")  # fmt: skip
+        made.append((-wins, -paid, one.index, card))
+    return tuple(card for *_, card in sorted(made, key=lambda row: row[:3])[:_MOST_CARDS])
+
+
+def _wins(standings_: Sequence[Standing], at: int) -> int:
+    """The number of cells in which a candidate is best, alone or with others that are practically the same."""
+    best = (one.winner.winners for one in standings_ if one.winner and not undecided(one.winner, one.comparisons))
+    return sum(at in winners for winners in best)
+
+
+def open_lines(study: StudyView) -> tuple[str, ...]:
+    """Return a line for each undecided measurement with the rounds that would settle it, or why none would."""
+    lines = []
+    for view in deciding_of(study):
+        for words, one in (("", view.standing), (" for the money", view.money)):
+            if one is None or one.winner is None or not undecided(one.winner, one.comparisons):
+                continue
+            if one.outlook:
+                would = (
+                    "are the fewest that a verdict needs" if one.outlook.chance is None else "would probably settle it"
+                )
+                rest = f"{more_rounds(study.view.plan, one.outlook.rounds)} {would}"
+            else:
+                rest = one.comparisons.reason(*one.ranked[:2]) if len(one.ranked) > 1 else "no candidate gave values"
+            lines.append(one_line(f"{view.name}{words}: {rest or 'undecided'}", 400))
+    return tuple(lines)
+
+
+def forest(view: CellView, standing: Standing, names: Sequence[str]) -> Forest | None:
+    """Return the changes of all other candidates against the best, with their 95 % intervals; None if unknown."""
+    leader, marks, rows = standing.leader, standing.marks(), []
+    for at in standing.ranked[1 : 1 + _MOST_WHISKERS]:
+        pair = None if leader is None else standing.against(at, leader)
+        bounds = None if pair is None else pair[0].bounds
+        if pair is None or pair[0].effect is None or bounds is None:
+            continue
+        one, turned = pair
+        ends = [_axis(end, one.by_difference, turned) for end in (bounds.low, pair[0].effect, bounds.high)]
+        rows.append((at, min(ends), ends[1], max(ends), change(one, turned, view.metric.unit)))
+    if not rows:
+        return None
+    low, high = min(0.0, *(row[1] for row in rows)), max(0.0, *(row[3] for row in rows))
+    width = (high - low) or 1.0
+
+    def place(value: float) -> float:
+        return round(4 + 92 * (value - low) / width, 1)
+
+    return Forest(
+        place(0.0),
+        tuple(
+            Whisker(one_line(names[at], 60), place(first), place(centre), place(last),
+                    KINDS[marks.get(at, Verdict.CANNOT_TELL)],
+                    f"{MARKS[marks.get(at, Verdict.CANNOT_TELL)]} {names[at]}: {words}")
+            for at, first, centre, last, words in rows
+        ),
+    )  # fmt: skip
+
+
+def _axis(effect: float, by_difference: bool, turned: bool) -> float:
+    """Return a place on an axis on which no change is 0."""
+    if by_difference:
+        return -effect if turned else effect
+    return (1 / effect if turned else effect) - 1.0
+
+
+def value_words(standing: Standing, at: int) -> str:
+    """A candidate's value with its mark, such as `▲ 4.47 Pflop/USD`."""
+    marks = standing.marks()
+    if at not in standing.values:
+        return UNKNOWN
+    text = standing.scale.quantity(standing.values[at])
+    return f"{MARKS[marks[at]]} {text}" if at in marks else text
