@@ -53,7 +53,7 @@ def printed(view: View, width: int = 80, folder: Path | None = Path("studies/min
 
 def test_two_candidates_and_five_measurements_fit_twenty_five_lines() -> None:
     text = printed(study())
-    assert len(text.splitlines()) <= 25, text
+    assert len(text.splitlines()) < 25, text  # `run` prints one more: the path of the report
     assert "ANSWER     of 5 measurements, c1 wins 2, c0 wins 2 and 1 is undecided." in text
     assert "c1 against c0" in text
     assert "▲ floating point (fma), all threads, flop/s" in text
@@ -61,7 +61,7 @@ def test_two_candidates_and_five_measurements_fit_twenty_five_lines() -> None:
     assert "+10.0 % (" in text or "+10 % (" in text
     assert "NOT SETTLED  floating point (fma), 1 thread" in text
     assert "cloudcmp run --resume studies/mine --more " in text
-    assert "chance of about 80 %" in " ".join(text.split())
+    assert "chance about 80 %" in " ".join(text.split())
     assert "MIND  c0: a core was throttled" in text
     assert "cloudcmp compare studies/mine --all" in text
 
@@ -75,7 +75,7 @@ def test_work_for_money_stands_beside_the_performance() -> None:
 
 def test_three_candidates_are_marked_one_by_one() -> None:
     text = printed(study(3))
-    assert "best against the next" in text
+    assert "best against next" in text
     assert "▲ 12.1" in text
     assert text.count("▼") > 4
 

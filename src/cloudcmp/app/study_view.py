@@ -131,9 +131,9 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn
         commands=commands(plan),
         warnings=(
             *_unfinished(plan, counted),
-            *plan.quote.notes,
             *analysis.name_warnings(plan),
             *analysis.quality(plan, counted),
+            *plan.quote.notes,
         ),
     )
 

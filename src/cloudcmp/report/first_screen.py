@@ -23,10 +23,10 @@ from cloudcmp.report.table import WIDEST, ascii_only, put, say
 from cloudcmp.report.text import plain_ascii, short_names, without_common
 
 STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
-_MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 3, 3
+_MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 2, 3
 # Candidates that fit side by side, and the width of one.
-_MOST_COLUMNS, _LEAST_COLUMN = 4, 9
-_CHANGE = 24
+_MOST_COLUMNS = 4
+_CHANGE = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class _Screen:
 
     @property
     def column(self) -> int:
-        return max(_LEAST_COLUMN, max((len(name) for name in self.names), default=0) + 2)
+        least = 6 if len(self.names) == 2 else 8  # a mark stands beside each of several values
+        return max(least, max((len(name) for name in self.names), default=0) + 2)
 
     @property
     def label(self) -> int:
@@ -145,7 +146,7 @@ def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None
     """Print a row for each cell, one more for its work for money, and with `planted` one of what was planted."""
     two = len(screen.names) == 2
     if screen.in_columns:
-        change = f"{screen.names[1]} against {screen.names[0]}" if two else "best against the next"
+        change = f"{screen.names[1]} against {screen.names[0]}" if two else "best against next"
         heads = "".join(name.rjust(screen.column) for name in screen.names)
         screen.put(("  " + "".ljust(screen.label) + heads, "bold"), (clip(change, _CHANGE - 2).rjust(_CHANGE), "bold"))
     for view in views:
@@ -155,12 +156,15 @@ def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None
             _row(screen, f"  {view.money.scale.unit}", view, view.money)
         if planted:
             _planted_row(screen, view)
-    better = f"▲ {screen.names[1]} better  ▼ {screen.names[1]} worse" if two else "▲ best  ▼ worse than the best"
-    say(screen.console, f"  {better}  = practically the same  ? undecided", "dim", keep=True)
     n = sorted({one.n for view in views for one in view.estimates.values()})
-    counts = f"{n[0]}" if len(n) == 1 else f"{n[0]} to {n[-1]}"
-    launches = f"n = {counts} launch{'es' * (n[-1] != 1)} each"
-    say(screen.console, f"  change paired round by round, with its 95 % interval; {launches}", "dim", keep=True)
+    launches = f"n = {n[0]}" if len(n) == 1 else f"n = {n[0]} to {n[-1]}"
+    better = "▲ better  ▼ worse" if two else "▲ best  ▼ behind"
+    say(
+        screen.console,
+        f"  {better}  = same within 3 %  ? undecided; {launches}, 95 % intervals",
+        "dim",
+        keep=True,
+    )
 
 
 def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> None:
@@ -293,7 +297,7 @@ def _offer(outlooks: Sequence[Outlook], open_: int) -> tuple[int, str]:
     if first.chance is None:
         return first.rounds, "are the fewest that a verdict needs"
     what = "it" if open_ == 1 else "the first of them" if first.rounds == outlooks[0].rounds else "one of them"
-    return first.rounds, f"would settle {what} with a chance of {chance_words(first.chance)}:"
+    return first.rounds, f"would settle {what} (chance {chance_words(first.chance)}):"
 
 
 def _mind(screen: _Screen) -> None:
@@ -309,6 +313,10 @@ def _mind(screen: _Screen) -> None:
 
 def _rest(screen: _Screen, deciding: int, folder: str) -> None:
     more = len(screen.study.cells) - min(deciding, _MOST_CELLS)
-    say(screen.console, "")
     what = f"{more} more measurement{'s' * (more > 1)}, every pair, all warnings" if more else "Every pair, all figures"
-    say(screen.console, f"{what}: cloudcmp compare {folder} --all", "dim")
+    command = f"cloudcmp compare {folder} --all"
+    if len(what) + 2 + len(command) <= screen.width:
+        say(screen.console, f"{what}: {command}", "dim")
+        return
+    say(screen.console, f"{what}:", "dim")
+    say(screen.console, command, "dim")

@@ -96,22 +96,27 @@ def change(comparison: Comparison, turned: bool, unit: str) -> str:
         return f"{text} ({' to '.join(signed(end, unit) for end in ends)})" if ends else text
     if turned:
         effect_, low, high = 1 / effect_, high and 1 / high, low and 1 / low
-    text = plain_change(effect_, unit, signed_=False)
     if not (known(low) and known(high)):
-        return text
-    if text.startswith("×"):
-        return f"{text} ({format_in(low, 1.0, '')} to {format_in(high, 1.0, '')})"
-    digits = 0 if abs(effect_ - 1) >= 0.1 else 1
-    return f"{text} ({(low - 1) * 100:+.{digits}f} to {(high - 1) * 100:+.{digits}f})"
+        return plain_change(effect_, unit, signed_=False)
+    if not _in_percent(effect_):
+        low_text, high_text = format_in(low, 1.0, ""), format_in(high, 1.0, "")
+        return f"{plain_change(effect_, unit, signed_=False)} ({low_text} to {high_text})"
+    digits = 0 if max(abs(one - 1) for one in (effect_, low, high)) >= 0.1 else 1
+    texts = [f"{(one - 1) * 100:+.{digits}f}" for one in (effect_, low, high)]
+    return f"{texts[0]} % ({texts[1]} to {texts[2]})"
 
 
 def plain_change(effect: float, unit: str, *, signed_: bool) -> str:
     """Format an effect without an interval in the form of `change`."""
     if signed_:
         return signed(effect, unit)
-    if 0.4 <= effect <= 2.5:
-        return f"{(effect - 1) * 100:+.{0 if abs(effect - 1) >= 0.1 else 1}f} %"
-    return f"×{format_in(effect, 1.0, '')}"
+    if not _in_percent(effect):
+        return f"×{format_in(effect, 1.0, '')}"
+    return f"{(effect - 1) * 100:+.{0 if abs(effect - 1) >= 0.1 else 1}f} %"
+
+
+def _in_percent(effect: float) -> bool:
+    return 0.4 <= effect <= 2.5
 
 
 def detectable(comparison: Comparison, unit: str) -> str:
