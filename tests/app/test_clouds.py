@@ -105,7 +105,7 @@ def wrong(folder: Path, cloud: str, others: str) -> list[str]:
         return found
 
 
-@pytest.mark.parametrize("cloud", some(KINDS, 3, 0))
+@pytest.mark.parametrize("cloud", some(tuple(KINDS), 3, 0))
 def test_p01_p05_one_study_runs_on_rented_and_owned_machines(cloud: str, tmp_path: Path) -> None:
     assert wrong(tmp_path / "sky", cloud, OWNED) == []
 

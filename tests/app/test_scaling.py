@@ -114,7 +114,7 @@ def test_the_page_shows_it(failing: View) -> None:
     page = html.render(failing)
     (bad,) = [one for one in failing.scaling if one.candidate == 2]
     assert bad.failed is not None
-    assert page.count('<section id="scaling">') == 1
+    assert page.count('<div id="scaling">') == 1
     assert page.count('id="figure-scaling"') == 1
     assert f"{bad.failed.k}/10" in page
     assert "within 50 s" in page

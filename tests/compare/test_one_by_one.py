@@ -97,7 +97,7 @@ def agree(one: Comparison, other: Comparison) -> None:
 @given(st.integers(0, 2**32))
 def test_all_at_once_say_what_each_pair_says_alone(seed: int) -> None:
     plan, estimates, facts = study_of(seed)
-    found, winners = compare(plan, estimates, METRICS, facts, replication_known=not plan.imported)
+    found, winners = compare(plan, estimates, METRICS, facts, replication_known=not plan.imported, all_pairs=True)
     alone, won = one_by_one(plan, estimates, METRICS, facts)
     assert len(found) == len(alone)
     for one, other in zip(found, alone, strict=True):
@@ -110,7 +110,7 @@ def test_candidates_that_share_few_rounds_are_paired_all_the_same(seed: int, mon
     monkeypatch.setattr(pairing, "_LARGEST", 0)
     for each in range(30):
         plan, estimates, facts = study_of(1000 * seed + each)
-        found, winners = compare(plan, estimates, METRICS, facts, replication_known=not plan.imported)
+        found, winners = compare(plan, estimates, METRICS, facts, replication_known=not plan.imported, all_pairs=True)
         alone, won = one_by_one(plan, estimates, METRICS, facts)
         for one, other in zip(found, alone, strict=True):
             agree(one, other)
@@ -186,7 +186,7 @@ def test_very_many_open_pairs_are_counted_not_named(monkeypatch: pytest.MonkeyPa
     plan = plan_of(candidates=count, rounds=6)
     levels = [3.0, *[1.0] * (count - 2), 0.1]
     some = [estimate_of(at, level * rng.lognormal(0.0, 0.3, 6)) for at, level in enumerate(levels)]
-    _, (winner,) = compare(plan, some, METRICS, {})
+    _, (winner,) = compare(plan, some, METRICS, {}, all_pairs=True)
     assert len(winner.winners) > 30
     assert winner.reason.count("cannot tell c") == 200
     assert winner.reason.endswith("more pairs apart yet")

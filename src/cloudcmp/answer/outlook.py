@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
-from cloudcmp.compare import ALPHA, SAME_RATIO, deciding, share_of
+from cloudcmp.compare import SAME_RATIO, deciding, share_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import CellPairs, Pairs
@@ -33,14 +33,14 @@ def outlooks(
     `winners` are those by performance and by work for money. A cell is left out if more rounds cannot settle it, for
     example because too many trials failed, or would need more than 100,000.
     """
-    margins, family = deciding(plan, {one.cell for one in estimates}), pairs.family
+    margins, level = deciding(plan, {one.cell for one in estimates}), pairs.alpha / max(1, pairs.family)
     found = []
     for winner in winners:
         of_cell = (pairs if winner.basis is Basis.PERFORMANCE else money).of(winner.cell)
         two = undecided_two(winner, estimates, of_cell, metrics[Cell.parse(winner.cell).metric])
         if two is not None:
             margin = margins.get(winner.cell)
-            one = outlook_of(plan, of_cell, two, winner.basis, margin, family)
+            one = outlook_of(plan, of_cell, two, winner.basis, margin, level)
             found += [one] if one else []
     return tuple(found)
 
@@ -62,9 +62,12 @@ def undecided_two(
 
 
 def outlook_of(
-    plan: Plan, pairs: CellPairs, two: tuple[int, int], basis: Basis, margin: float | None, family: int
+    plan: Plan, pairs: CellPairs, two: tuple[int, int], basis: Basis, margin: float | None, level: float
 ) -> Outlook | None:
-    """Return the rounds that would settle a pair with a chance of 80 %; None if no rounds can, or it is settled."""
+    """Return the rounds that would settle a pair with a chance of 80 %; None if no rounds can, or it is settled.
+
+    `level` is the p value below which one of the questions is decided if one look may spend all of the error.
+    """
     pair = pairs.between(*two)
     if pair is None or pair.verdict is not Verdict.CANNOT_TELL or pair.no_verdict not in _CURABLE:
         return None
@@ -72,7 +75,7 @@ def outlook_of(
     spread = pairs.spread(pair.a, pair.b)
     if pair.n < 2 or spread is None or pair.effect is None:
         return Outlook(pair.cell, basis, *two, lacking, None)
-    design = Design.of(plan, pair, spread, margin, family)
+    design = Design.of(plan, pair, spread, margin, level)
     more = design.rounds_needed(lacking) if spread > 0.0 else None
     return None if more is None else Outlook(pair.cell, basis, *two, more, design.chance(more))
 
@@ -89,9 +92,9 @@ class Design:
     prior_sd: float
 
     @classmethod
-    def of(cls, plan: Plan, pair: Comparison, spread: float, margin: float | None, family: int) -> "Design":
+    def of(cls, plan: Plan, pair: Comparison, spread: float, margin: float | None, level: float) -> "Design":
         """Take the effect and the spread of a pair that has both."""
-        effect, alpha = pair.effect or 0.0, ALPHA * share_of(plan, len(plan.looks) + 1) / max(1, family)
+        effect, alpha = pair.effect or 0.0, level * share_of(plan, len(plan.looks) + 1)
         if pair.by_difference:
             return cls(effect, spread, pair.n, alpha, margin, math.inf)
         return cls(math.log(effect), spread, pair.n, alpha, math.log(SAME_RATIO), _PRIOR_SD)

@@ -4,20 +4,59 @@ from dataclasses import replace
 from pathlib import Path
 
 from cloudcmp import answer
+from cloudcmp.answer.requirement import Judgement, parse
+from cloudcmp.answer.requirement import judge as judge_pair
 from cloudcmp.app.study_view import cell_names, view
 from cloudcmp.catalog import hint
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cell import Cell
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.view import View
+from cloudcmp.report.text import without_common
 
 
 def compare(
     folder: Path, metric: str | None = None, *, reprice: bool = False, purchase: Purchase | None = None,
-    terms: Path | None = None,
+    terms: Path | None = None, all_pairs: bool = False,
 ) -> View:  # fmt: skip
     """Compare a study's candidates, in one metric or cell if given; raises UserMistake and CorruptStore like `view`."""
-    whole = view(folder, reprice=reprice, purchase=purchase, terms=terms, drawn=False)
+    whole = view(folder, reprice=reprice, purchase=purchase, terms=terms, drawn=False, all_pairs=all_pairs)
     return whole if metric is None else only(whole, metric)
+
+
+def judge(shown: View, requirement: str) -> tuple[Judgement, ...]:
+    """Judge a requirement such as `large not worse than small by 5 %` in each deciding cell, or in the ones it names.
+
+    Raises UserMistake for a text that is no requirement, and for a candidate or cell that the study does not have.
+    """
+    try:
+        wanted = parse(requirement)
+    except ValueError as error:
+        raise UserMistake.at("--assert", *str(error).split("; ", 1)) from None
+    if wanted.cell is not None:
+        shown = only(shown, wanted.cell)
+    places = {_short: at for names in _names(shown) for at, _short in enumerate(names)}
+    for name in (wanted.a, wanted.b):
+        if name not in places:
+            raise UserMistake.at(
+                "--assert", f"the study has no candidate {name!r}", hint(name, places, "cloudcmp compare DIR")
+            )
+    a, b = places[wanted.a], places[wanted.b]
+    if a == b:
+        raise UserMistake.at("--assert", f"{wanted.a!r} is both candidates", "name two")
+    judgements = []
+    for cell in shown.analysis.comparisons.cells:
+        pairs = shown.analysis.comparisons.of(cell)
+        pair = pairs.between(a, b)
+        if pair is not None and (pair.decides or wanted.cell is not None):
+            judgements.append(judge_pair(wanted, shown.metrics[Cell.parse(cell).metric], pair, turned=pair.a != a))
+    return tuple(judgements)
+
+
+def _names(shown: View) -> tuple[list[str], list[str]]:
+    """The whole names of the candidates, and those without their common parts, as screens show them."""
+    whole = [one.id for one in shown.plan.candidates]
+    return without_common(whole), whole
 
 
 def only(shown: View, metric: str) -> View:

@@ -63,13 +63,14 @@ def _accounts(store: StudyStore) -> dict[str, str]:
 
 def view(
     folder: Path, *, reprice: bool = False, include_ids: bool = False, purchase: Purchase | None = None,
-    terms: Path | None = None, drawn: bool = True,
+    terms: Path | None = None, drawn: bool = True, all_pairs: bool = False,
 ) -> View:  # fmt: skip
     """Return everything that a report shows about a study.
 
     `reprice` uses today's prices, `purchase` those of another way to buy, and `terms` a file with an account's terms:
     only figures of cost change, and the folder stays as it is. `drawn` includes the series and distributions that only
-    figures show. Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`.
+    figures show. `all_pairs` gives a verdict on every pair of many candidates, not only on each against the best.
+    Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`.
 
     Raises UserMistake if the folder holds no study, or with every fault of the terms; CorruptStore if a file differs
     from what was acknowledged.
@@ -82,7 +83,7 @@ def view(
         plan = under_terms(plan, terms.name, purchase) if terms else plan
         if plan.terms and not terms:
             plan = _with_note(plan, _AT_LIST)
-        found = replace(_view(store, plan, metrics_of(store), drawn=drawn), under=own)
+        found = replace(_view(store, plan, metrics_of(store), drawn=drawn, all_pairs=all_pairs), under=own)
         return found if include_ids else hidden(found, pseudonyms(store))
 
 
@@ -102,7 +103,7 @@ def _without_rounds(store: StudyStore, estimates: tuple[Estimate, ...]) -> tuple
     return tuple(replace(one, rounds=(None,) * len(one.rounds)) for one in estimates)
 
 
-def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn: bool) -> View:
+def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn: bool, all_pairs: bool) -> View:
     attempts = store.attempts()
     counted = tuple(attempt for attempt in attempts if not attempt.interrupted)
     totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
@@ -113,7 +114,7 @@ def _view(store: StudyStore, plan: Plan, metrics: Mapping[str, Metric], *, drawn
     found = compare.compare(
         plan, estimates, metrics, facts, replication_known=store.meta(REPLICATION_UNKNOWN) is None,
         marks=analysis.marks(plan, estimates, counted), spans=_spans(store, plan, measured.values),
-        blocks_allowed=store.meta(BLOCKS_ALLOWED) is not None,
+        blocks_allowed=store.meta(BLOCKS_ALLOWED) is not None, all_pairs=all_pairs,
     )  # fmt: skip
     compared = Analysis(estimates, found.pairs, found.winners, found.money, found.money_winners)
     return View(

@@ -1,37 +1,81 @@
 """`cloudcmp compare`: compares a study's candidates."""
 
-from cloudcmp.cli.options import All, Folder, Json, Metric, Purchase, Reprice, WhatIf, purchase_of
-from cloudcmp.cli.output import console, emit
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cloudcmp.cli.options import All, AllPairs, Folder, Json, Metric, Purchase, Reprice, WhatIf, option, purchase_of
+from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, say
+from cloudcmp.errors import UserMistake
+
+if TYPE_CHECKING:
+    from cloudcmp.model.view import View
 
 
 def compare(
     folder: Folder,
     metric: Metric = None,
     every: All = False,
+    all_pairs: AllPairs = False,
+    requirement: Annotated[
+        str | None, option("--assert", "Exit with 1 unless this holds: 'A not worse than B by 5 %'.", "TEXT")
+    ] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the answer as Markdown.")] = False,
     reprice: Reprice = False,
     purchase: Purchase = None,
     terms: WhatIf = None,
     json: Json = False,
-) -> None:
+) -> int:
     """Compare a study's candidates.
 
-    Each deciding cell (measurement) gets a verdict; the answer follows in words.
-
-    `--metric` selects what is shown; verdicts are still corrected for all tests of the study.
+    The answer is one screen: who is best, by how much, how surely, for what money, and what is not settled. `--metric`
+    selects what is shown; verdicts are still corrected for all tests of the study.
 
     Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
+
+    Example: cloudcmp compare first --assert 'stratus not worse than nimbus by 5 %'
     """
     from cloudcmp.app.compare import compare as compare_study
 
-    view = compare_study(folder, metric, reprice=reprice, purchase=purchase_of(purchase), terms=terms)
+    if json and markdown:
+        raise UserMistake.at("--markdown", "is another form than --json", "give one of them")
+    view = compare_study(
+        folder, metric, reprice=reprice, purchase=purchase_of(purchase), terms=terms, all_pairs=all_pairs
+    )
+    if requirement is not None:
+        return _assert(view, requirement, json=json)
     if json:
         from cloudcmp.report import documents
 
         emit("compare", documents.comparison(view), view.warnings)
-        return
-    from cloudcmp.report import comparison, first_screen
+    elif markdown:
+        from cloudcmp.report.markdown import markdown as markdown_of
 
-    if metric or every:
+        say(markdown_of(view).rstrip("\n"))
+    elif metric or every:
+        from cloudcmp.report import comparison
+
         comparison.show(console(), view, exploratory="full" if metric else "brief")
     else:
+        from cloudcmp.report import first_screen
+
         first_screen.show_first(console(), view, folder)
+    return EXIT_DONE
+
+
+def _assert(view: "View", requirement: str, *, json: bool) -> int:
+    """Print whether a requirement holds in each measurement; the exit code is 1 unless it holds in all."""
+    from cloudcmp.answer.requirement import verdict_of
+    from cloudcmp.app.compare import judge
+
+    judgements = judge(view, requirement)
+    if json:
+        data = {"requirement": requirement, "holds": verdict_of(judgements), "measurements": judgements}
+        emit("compare", data, view.warnings)
+    else:
+        for one in judgements:
+            word = {True: "holds", False: "fails", None: "cannot tell"}[one.holds]
+            say(f"{word}: {one.cell}: {one.why}")
+        if not judgements:
+            say("cannot tell: no deciding measurement has both candidates")
+    return EXIT_DONE if verdict_of(judgements) else EXIT_NO

@@ -68,7 +68,6 @@ def build() -> typer.Typer:
         name="cloudcmp",
         cls=_Verbs,
         rich_markup_mode=None,
-        add_completion=False,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         epilog=EPILOG,

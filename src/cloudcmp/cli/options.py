@@ -27,6 +27,10 @@ On = Annotated[str | None, option("--on", "Run every candidate on this provider 
 Short = Annotated[bool, typer.Option("--short", help="Smallest sizes, one run: to test a study; gives no verdicts.")]
 Metric = Annotated[str | None, option("--metric", "Show only this metric or cell.", "CELL")]
 Figures = Annotated[Path | None, option("--figures", "Write each figure as SVG and PNG, with its data as CSV.", "DIR")]
+AllPairs = Annotated[
+    bool,
+    typer.Option("--all-pairs", help="With many candidates: verdicts on every pair, not only against the best."),
+]
 Reprice = Annotated[bool, typer.Option("--reprice", help="Use today's prices instead of the study's.")]
 
 

@@ -1,7 +1,11 @@
 """`cloudcmp report`: writes a study's report."""
 
+from typing import Annotated
+
+import typer
+
 from cloudcmp.cli.options import Figures, Folder, IncludeIds, Json, OutFile, Purchase, Reprice, WhatIf, purchase_of
-from cloudcmp.cli.output import emit, say
+from cloudcmp.cli.output import emit, say, warn
 
 
 def report(
@@ -12,6 +16,7 @@ def report(
     purchase: Purchase = None,
     terms: WhatIf = None,
     include_ids: IncludeIds = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     json: Json = False,
 ) -> None:
     """Write a study's report as one HTML file.
@@ -28,3 +33,8 @@ def report(
         emit("report", {"report": written.path, "figures": written.figures}, written.view.warnings)
     else:
         say(str(written.path))
+    if open_:
+        import webbrowser
+
+        if not webbrowser.open(written.path.resolve().as_uri()):
+            warn("no browser was found: open the file yourself")

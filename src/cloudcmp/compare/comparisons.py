@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cloudcmp.compare.best import asks_for_the_best, best_codes, one_sided, questions_of
 from cloudcmp.compare.comparability import Facts, Likeness, trial_params
 from cloudcmp.compare.looks import looks_of, share_of, spent, until
 from cloudcmp.compare.pairing import Launches, Rounds, figures_of, launches_of
@@ -62,6 +63,7 @@ def compare(
     marks: Marks | None = None,
     spans: Spans | None = None,
     blocks_allowed: bool = False,
+    all_pairs: bool = False,
 ) -> Compared:
     """Compare every pair of candidates in every cell, by performance and by work for money.
 
@@ -70,7 +72,8 @@ def compare(
     both prices are known in one currency, whatever is shown later. `facts` holds, for each candidate's index, the facts
     that `comparability` compares. Without `replication_known` (a table that does not distinguish launches) every
     comparison is marked; `marks` are further ones. `spans` are known times of measurement: a pair with separate ones is
-    marked, and without rounds barred from a verdict, unless `blocks_allowed`.
+    marked, and without rounds barred from a verdict, unless `blocks_allowed`. With more than five candidates the
+    questions of the deciding cells are which candidates may be the best (see `best_codes`), unless `all_pairs`.
 
     Work for money is the rate divided by the hourly price, for finishing times 1 / (time x price): a known price shifts
     the logarithms and adds no spread. `detectable` is on the scale of `effect` (a ratio above 1, or a difference),
@@ -83,15 +86,17 @@ def compare(
     notes = () if replication_known else (REPLICATION_UNKNOWN,)
     known = _Known(bars, notes, marks or {}, spans or {}, blocks_allowed)
     questions = _questions(plan, by_cell, metrics, facts, known)
-    tables: dict[tuple[str, Basis], CellTable] = {}
-    family = 0
-    for decides in (True, False):
-        some = {key: one for key, one in questions.items() if one.decides is decides}
-        size = sum(int(one.in_family.sum()) for one in some.values())
-        tables |= _tables(plan, some, size, decides)
-        family += size if decides else 0
+    deciding_ones = {key: one for key, one in questions.items() if one.decides}
+    others = {key: one for key, one in questions.items() if not one.decides}
+    if asks_for_the_best(plan) and not all_pairs:
+        family, alpha = sum(map(questions_of, deciding_ones.values())), 2.0 * ALPHA
+        tables = _tables_of_the_best(plan, deciding_ones, family, deciding(plan, by_cell))
+    else:
+        family, alpha = sum(int(one.in_family.sum()) for one in deciding_ones.values()), ALPHA
+        tables = _tables(plan, deciding_ones, family, decides=True)
+    tables |= _tables(plan, others, sum(int(one.in_family.sum()) for one in others.values()), decides=False)
     pairs, money = (
-        PairTable({text: tables[text, of] for text, of in questions if of is basis}, family, replication_known)
+        PairTable({text: tables[text, of] for text, of in questions if of is basis}, family, replication_known, alpha)
         for basis in (Basis.PERFORMANCE, Basis.MONEY)
     )
     winners = tuple(
@@ -179,6 +184,20 @@ def _tables(
     p_adjusted = _corrected(questions, [one.p for one in questions.values()], decides)
     p_same = _corrected(questions, [one.p_same for one in questions.values()], decides)
     return {key: _table(one, p_adjusted[key], p_same[key], level) for key, one in questions.items()}
+
+
+def _tables_of_the_best(
+    plan: Plan, questions: Mapping[tuple[str, Basis], Question], family: int, margins: Mapping[str, float | None]
+) -> dict[tuple[str, Basis], CellTable]:
+    """Return the tables of the deciding cells of many candidates, for a family of `family` one-sided questions."""
+    level = ALPHA * share_of(plan, len(plan.looks)) / max(1, family)
+    tables = {}
+    for key, one in questions.items():
+        p_adjusted = one_sided(one, family)
+        codes = best_codes(one, p_adjusted, margins.get(key[0]), level)
+        unknown, present = np.full(p_adjusted.shape, np.nan), np.ones(len(one.candidates), dtype=np.bool_)
+        tables[key] = CellTable(key[0], True, one, p_adjusted, unknown, codes, 2.0 * level, present)
+    return tables
 
 
 def _corrected(

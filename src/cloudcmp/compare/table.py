@@ -374,8 +374,11 @@ class CellTable(CellPairs):
 class PairTable(Pairs):
     """The comparisons of all pairs of a study, with a table for each cell."""
 
-    def __init__(self, tables: Mapping[str, CellTable], family: int, replication_known: bool = True) -> None:
+    def __init__(
+        self, tables: Mapping[str, CellTable], family: int, replication_known: bool = True, alpha: float = ALPHA
+    ) -> None:
         self.family = family
+        self.alpha = alpha
         self.replication_known = replication_known
         self._tables = dict(tables)
         self._ends = list(itertools.accumulate(map(len, self._tables.values())))
@@ -416,7 +419,7 @@ class PairTable(Pairs):
         return self._of({cell: table.worded(words) for cell, table in self._tables.items()})
 
     def _of(self, tables: Mapping[str, CellTable]) -> "PairTable":
-        return PairTable(tables, self.family, self.replication_known)
+        return PairTable(tables, self.family, self.replication_known, self.alpha)
 
 
 def _known(value: float) -> float | None:

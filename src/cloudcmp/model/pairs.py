@@ -61,10 +61,12 @@ class CellPairs(Sequence[Comparison]):
 class Pairs(Sequence[Comparison]):
     """Every pair in every cell, by cell in the order of the estimates; `family` counts the deciding questions.
 
-    `replication_known` is true if the launch of each value is known.
+    `alpha` is the two-sided error rate of one question alone. `replication_known` is true if each value's launch is
+    known.
     """
 
     family: int
+    alpha: float = 0.05
     replication_known: bool = True
 
     @abstractmethod

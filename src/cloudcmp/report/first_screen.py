@@ -11,10 +11,11 @@ from rich.text import Text
 
 from cloudcmp.answer import chance_words, more_rounds, standings, undecided
 from cloudcmp.model.plan import hourly_cost
-from cloudcmp.model.result import Outlook, Verdict
+from cloudcmp.model.result import Estimate, Outlook, Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report import numbers
+from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, CellView, Standing, StudyView
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
@@ -26,6 +27,7 @@ STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", V
 _MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 2, 3
 # Candidates that fit side by side, and the width of one.
 _MOST_COLUMNS = 4
+_MOST_FAILING = 6
 _CHANGE = 22
 
 
@@ -76,6 +78,7 @@ def show_first(console: Console, view: View, folder: Path | None, *, planted: bo
     if deciding:
         _table(screen, deciding[: None if planted else _MOST_CELLS], planted=planted)
         _not_settled(screen, deciding, shown)
+    show_commands(console, [use for use in view.commands if use.free])
     _mind(screen)
     _rest(screen, len(deciding), shown)
 
@@ -165,6 +168,23 @@ def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None
         "dim",
         keep=True,
     )
+    _failures(screen, views)
+
+
+def _failures(screen: _Screen, views: Sequence[CellView]) -> None:
+    """Print for each candidate the fewest trials with a value in a shown cell, if any trial gave none."""
+    least: dict[int, Estimate] = {}
+    for view in views:
+        for at, one in view.estimates.items():
+            had = least.get(at)
+            if had is None or one.n_ok * had.n_started < had.n_ok * one.n_started:
+                least[at] = one
+    some = [f"{screen.names[at]} {one.n_ok}/{one.n_started}" for at, one in sorted(least.items())
+            if one.n_ok < one.n_started]  # fmt: skip
+    if some:
+        more = f" and {len(some) - _MOST_FAILING} more" if len(some) > _MOST_FAILING else ""
+        text = f"trials with a value, of those started: {', '.join(some[:_MOST_FAILING])}{more}; all others: all"
+        say(screen.console, text, "yellow", indent=2)
 
 
 def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> None:
