@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from html.parser import HTMLParser
 from importlib import resources
+from xml.etree import ElementTree
 
 import pytest
 from tests.report.listed import Listed
@@ -115,6 +116,10 @@ def test_a_drawing_keeps_nothing_but_lines_and_words(drawn: tuple[Figure, ...]) 
         assert {tag.removeprefix("/") for tag in page.tags} <= DRAWING
         assert {name for name, _ in page.attributes} <= DRAWN
         assert "title" in page.tags
+        words = [one.text for one in ElementTree.fromstring(figure.svg).iter() if one.tag.endswith("}text")]
+        assert words
+        for text in words:
+            assert text is None or text in page.text
 
 
 def test_what_could_run_in_a_drawing_is_left_out() -> None:

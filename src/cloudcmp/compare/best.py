@@ -7,7 +7,7 @@ import numpy as np
 
 from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.pairing import Flags, pairs_of
-from cloudcmp.compare.table import Question
+from cloudcmp.compare.question import Question
 from cloudcmp.compare.verdict import ALPHA, CODES, SAME_RATIO, Codes
 from cloudcmp.model.metric import Better
 from cloudcmp.model.plan import Plan

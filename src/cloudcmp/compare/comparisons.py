@@ -10,7 +10,8 @@ from cloudcmp.compare.best import asks_for_the_best, best_codes, one_sided, ques
 from cloudcmp.compare.comparability import Facts, Likeness, trial_params
 from cloudcmp.compare.looks import looks_of, share_of, spent, until
 from cloudcmp.compare.pairing import Launches, Rounds, figures_of, launches_of
-from cloudcmp.compare.table import CellTable, PairTable, Question, Times
+from cloudcmp.compare.question import Question, Times
+from cloudcmp.compare.table import CellTable, PairTable
 from cloudcmp.compare.verdict import ALPHA, CODES, adjusted, bars_of, deciding, sameness, verdicts_of
 from cloudcmp.compare.winners import winner_of
 from cloudcmp.cost import price_of

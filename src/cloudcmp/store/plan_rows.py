@@ -13,6 +13,7 @@ from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Plan, PlannedTrial, steps_of
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.store import row_values as of
+from cloudcmp.store.crash import crash_point
 from cloudcmp.store.database import Database
 from cloudcmp.store.faults import corrupt, corrupt_if_malformed
 from cloudcmp.store.seals import Seals, is_intact
@@ -57,14 +58,23 @@ def insert_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan) -> Non
         )
 
 
-def extend_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan, begins: int) -> None:
-    """Replaces the plan by a longer one, whose trials up to `begins` are those of the stored one."""
-    body = to_json(replace(plan, trials=()))
-    trials = [to_json(trial) for trial in plan.trials]
+def extend_plan(database: Database, own: Plan, longer: Plan, tag: str) -> None:
+    """Replaces the stored plan by a longer one; raises ValueError if it changes what was planned before.
+
+    The study's tag is stored with it: that of an old study depends on its plan.
+    """
+    if longer.launches[: len(own.launches)] != own.launches or longer.trials[: len(own.trials)] != own.trials:
+        raise ValueError("the longer plan changes what was planned before")
+    body = to_json(replace(longer, trials=()))
+    trials = [to_json(trial) for trial in longer.trials]
     digest = _digest(body, trials)
-    connection.execute("UPDATE plan SET body = ?, sha256 = ?", (body, digest))
-    connection.executemany("INSERT INTO trial VALUES (?, ?)", list(enumerate(trials))[begins:])
-    put_meta(connection, seals, _PLAN, digest)
+    with database.transaction() as connection:
+        insert_tag(connection, database.seals, tag)
+        connection.execute("UPDATE plan SET body = ?, sha256 = ?", (body, digest))
+        connection.executemany("INSERT INTO trial VALUES (?, ?)", list(enumerate(trials))[len(own.trials) :])
+        put_meta(connection, database.seals, _PLAN, digest)
+        crash_point("extend.before_commit")
+    crash_point("extend.after_commit")
 
 
 def prices_of(plan: Plan) -> list[tuple[tuple[str, str, str], Price]]:

@@ -175,14 +175,7 @@ class StudyStore:
 
     def extend(self, plan: Plan) -> None:
         """Replaces the plan by a longer one; raises ValueError if it is not the stored one with more after its end."""
-        own = self.plan
-        if plan.launches[: len(own.launches)] != own.launches or plan.trials[: len(own.trials)] != own.trials:
-            raise ValueError("the longer plan changes what was planned before")
-        with self._database.transaction() as connection:
-            plan_rows.insert_tag(connection, self._database.seals, self.tag)  # an old study's depends on its plan
-            plan_rows.extend_plan(connection, self._database.seals, plan, len(own.trials))
-            crash_point("extend.before_commit")
-        crash_point("extend.after_commit")
+        plan_rows.extend_plan(self._database, self.plan, plan, self.tag)
         self.plan = plan
 
     # Leases and launches
