@@ -111,3 +111,12 @@ def test_an_imported_table_takes_no_rounds(tmp_path: Path) -> None:
     done = cloudcmp("run", "--resume", tmp_path / "study", "--more", "2")
     assert done.code == 2
     assert "an imported table has nothing to run" in done.err
+
+
+def test_the_answer_of_a_study_that_has_not_ended_is_preliminary(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    words = "run", tmp_path / "study.yaml", "--out", tmp_path / "study"
+    assert cloudcmp(*words, CLOUDCMP_CRASH_AT="finish.after_commit:13").code == -9
+    assert "PRELIMINARY: " in cloudcmp("compare", tmp_path / "study").out
+    assert cloudcmp("run", "--resume", tmp_path / "study").code == 0
+    assert "PRELIMINARY" not in cloudcmp("compare", tmp_path / "study").out

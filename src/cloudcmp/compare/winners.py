@@ -14,7 +14,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Basis, Clause, Estimate, Verdict, Winner
 
 # Pairs beyond this number are only counted, because nobody reads so many names.
-_MOST_OPEN = 1000
+_MOST_OPEN = 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,12 +28,18 @@ def sheet(study: StudyView) -> Sheet | None:
 
 
 def outcome_counts(study: StudyView) -> str:
-    """Describe how many trials gave a value: `144 trials, all ok`; empty for a table without trials."""
-    outcomes = [one.outcome for attempts in _ended(study).values() for one in attempts]
-    lost = sum(one is not Outcome.OK for one in outcomes)
-    if not outcomes:
+    """Describe how many trials gave a value: `144 trials, all ok`; empty for a table without trials.
+
+    A study that has not ended says that its answer is preliminary: whoever stops it because of what it shows, is misled
+    more often than its error rates say.
+    """
+    ended = [one for attempts in _ended(study).values() for one in attempts]
+    lost = sum(one.outcome is not Outcome.OK for one in ended)
+    if not ended:
         return ""
-    return f"{len(outcomes)} trials, {f'{lost} without a value' if lost else 'all ok'}"
+    left = len(study.view.plan.trials) - len({one.trial for one in ended})
+    preliminary = f"; PRELIMINARY: {left} trials were not run yet" if left > 0 else ""
+    return f"{len(ended)} trials, {f'{lost} without a value' if lost else 'all ok'}{preliminary}"
 
 
 def _ended(study: StudyView) -> dict[int, list[Attempt]]:
