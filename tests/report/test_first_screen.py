@@ -125,3 +125,28 @@ def test_p29_no_text_moves_the_cursor(payload: str, poison: Callable[[str], View
 
 def test_simulated_numbers_are_said_to_be(view: View) -> None:
     assert "SIMULATED: planted numbers, not measured" in printed(view)
+
+
+def test_a_change_that_needs_a_note_is_marked_and_noted() -> None:
+    """Nearly all trials of one side waited for a processor: no better without that beside it."""
+    plan = plan_of(candidates=2, runner="cloud")
+    some = [estimate_of(0, STEADY), estimate_of(1, 2 * np.roll(STEADY, 1))]
+    marks = {(FMA, 1): ("c1: threads waited for a processor in 12 of 12 trials",)}
+    found = compare(plan, some, METRICS, {}, marks=marks)
+    analysis = Analysis(tuple(some), found.pairs, found.winners, found.money)
+    view = View(plan, METRICS, with_answer(plan, analysis, METRICS), ())
+    text = printed(view)
+    assert "▲!floating point (fma)" in text
+    assert "! c1: threads waited for a processor in 12 of 12 trials" in text
+    assert "n = 6; c1: threads waited for a processor in 12 of 12 trials)" in view.analysis.answer[0]
+
+
+def test_a_change_against_the_order_of_the_medians_says_so() -> None:
+    """Ninety-five in each round against 100 in most and 40 in some: the median is higher, the mean change lower."""
+    plan = plan_of(candidates=2, rounds=12, runner="cloud")
+    wild = [100.0, 100.0, 100.0, 30.0, 100.0, 25.0, 100.0, 100.0, 20.0, 100.0, 30.0, 100.0]
+    some = [estimate_of(0, wild), estimate_of(1, [95.0 + 0.1 * at for at in range(12)])]
+    found = compare(plan, some, METRICS, {})
+    analysis = Analysis(tuple(some), found.pairs, found.winners, found.money)
+    text = printed(View(plan, METRICS, with_answer(plan, analysis, METRICS), ()))
+    assert "the medians stand the other way round: the change is the mean round by round" in text

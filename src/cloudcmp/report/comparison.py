@@ -15,7 +15,7 @@ from cloudcmp.report import numbers
 from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.money import figures_of
 from cloudcmp.report.numbers import known
-from cloudcmp.report.report_model import MARKS, CellView, StudyView
+from cloudcmp.report.report_model import MARKS, STYLES, CellView, StudyView
 from cloudcmp.report.sheets import offers, scaling
 from cloudcmp.report.sheets.candidates import no_price
 from cloudcmp.report.sheets.outcomes import warnings
@@ -24,7 +24,6 @@ from cloudcmp.report.table import WIDEST, Head, ascii_only, put, say, table
 from cloudcmp.report.text import plain_ascii, short_names, without_common
 from cloudcmp.report.words import direction, group_words
 
-STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
 _MOST_COLUMNS, _LEAST_COLUMN = 4, 14
 _MOST_WARNINGS = 8
 

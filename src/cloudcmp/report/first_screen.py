@@ -10,24 +10,24 @@ from rich.console import Console
 from rich.text import Text
 
 from cloudcmp.answer import chance_words, more_rounds, standings, undecided
-from cloudcmp.model.plan import hourly_cost
+from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.result import Estimate, Outlook, Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report import numbers
 from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.numbers import known
-from cloudcmp.report.report_model import MARKS, CellView, Standing, StudyView
+from cloudcmp.report.report_model import MARKS, STYLES, CellView, Standing, StudyView
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
 from cloudcmp.report.sheets.summary import deciding_of
 from cloudcmp.report.table import WIDEST, ascii_only, put, say
 from cloudcmp.report.text import plain_ascii, short_names, without_common
 
-STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
 _MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 2, 3
 # Candidates that fit side by side, and the width of one.
 _MOST_COLUMNS = 4
 _MOST_FAILING = 6
+_MOST_NOTES = 3
 _CHANGE = 22
 
 
@@ -75,11 +75,15 @@ def show_first(console: Console, view: View, folder: Path | None, *, planted: bo
     _heading(screen)
     deciding = deciding_of(study)
     _answer(screen, deciding)
+    shown_cells = deciding[: None if planted else _MOST_CELLS]
+    notes = _notes(screen, shown_cells)
     if deciding:
-        _table(screen, deciding[: None if planted else _MOST_CELLS], planted=planted)
+        _table(screen, shown_cells, planted=planted)
+        for line in notes:
+            say(console, f"! {one_line(line, 300)}", "yellow", indent=2)
         _not_settled(screen, deciding, shown)
     show_commands(console, [use for use in view.commands if use.free])
-    _mind(screen)
+    _mind(screen, max(1, _MOST_WARNINGS - len(notes)))
     _rest(screen, len(deciding), shown)
 
 
@@ -94,7 +98,7 @@ def _heading(screen: _Screen) -> None:
     """Print the question, and a line with the size, outcome and origin of the study."""
     study, plan = screen.study, screen.study.view.plan
     say(screen.console, f"{plan.name}: {plan.question}", "bold")
-    parts = [f"{len(plan.candidates)} candidates"]
+    parts = [f"{len(plan.candidates)} candidate{'s' * (len(plan.candidates) != 1)}"]
     parts += [f"{plan.rounds} round{'s' * (plan.rounds != 1)}"] if not plan.imported else []
     parts += [outcome_counts(study)]
     if study.origin:
@@ -111,9 +115,8 @@ def _heading(screen: _Screen) -> None:
         say(screen.console, "; ".join(listed), "dim")
 
 
-def _price(one: object) -> str:
-    cost = hourly_cost(one)  # type: ignore[arg-type]
-    price = one.offering.price  # type: ignore[attr-defined]
+def _price(one: Candidate) -> str:
+    cost, price = hourly_cost(one), one.offering.price
     return "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
 
 
@@ -162,12 +165,8 @@ def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None
     n = sorted({one.n for view in views for one in view.estimates.values()})
     launches = f"n = {n[0]}" if len(n) == 1 else f"n = {n[0]} to {n[-1]}"
     better = "▲ better  ▼ worse" if two else "▲ best  ▼ behind"
-    say(
-        screen.console,
-        f"  {better}  = same within 3 %  ? undecided; {launches}, 95 % intervals",
-        "dim",
-        keep=True,
-    )
+    legend = f"  {better}  = same within 3 %  ? undecided; {launches}, 95 % intervals"
+    say(screen.console, legend, "dim", keep=True)
     _failures(screen, views)
 
 
@@ -187,18 +186,36 @@ def _failures(screen: _Screen, views: Sequence[CellView]) -> None:
         say(screen.console, text, "yellow", indent=2)
 
 
+def _notes(screen: _Screen, views: Sequence[CellView]) -> list[str]:
+    """Return what a reader must know of the changes that are marked with `!`, each note once."""
+    notes: list[str] = []
+    for view in views:
+        for standing in (view.standing, view.money):
+            first, other = _two(screen, standing) if standing else (None, None)
+            if standing and first is not None and other is not None:
+                notes += standing.notes(first, other)
+    some = list(dict.fromkeys(notes))
+    more = [f"{len(some) - _MOST_NOTES} more notes: --all"] if len(some) > _MOST_NOTES else []
+    return [*some[:_MOST_NOTES], *more]
+
+
 def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> None:
     marks = standing.marks()
     first, other = _two(screen, standing)
     whole = _mark_of_row(screen, standing, marks)
     change = _change(view, standing, first, other)
     if not screen.in_columns:
-        _long_row(screen, label, standing, marks, change, whole)
+        noted = "! " if first is not None and other is not None and standing.notes(first, other) else ""
+        _long_row(screen, label, standing, marks, f"{noted}{change}", whole)
         return
     places = range(len(screen.names))
     values = [_value(standing, at, marks, len(screen.names) > 2).rjust(screen.column) for at in places]
     styles = [STYLES.get(marks[at], "") if at in marks else "" for at in places]
-    mark = (f"{MARKS[whole] if whole and len(screen.names) == 2 else ' '} ", STYLES.get(whole, "") if whole else "")
+    noted = "!" if first is not None and other is not None and standing.notes(first, other) else " "
+    mark = (
+        f"{MARKS[whole] if whole and len(screen.names) == 2 else ' '}{noted}",
+        STYLES.get(whole, "") if whole else "",
+    )
     cells = list(zip(values, styles, strict=True))
     if len(label) >= screen.label:
         screen.put(mark, (clip(label, screen.width - 2), ""))
@@ -276,7 +293,9 @@ def _value(standing: Standing, at: int, marks: dict[int, Verdict], marked: bool)
 
 def _change(view: CellView, standing: Standing, first: int | None, other: int | None) -> str:
     pair = None if first is None or other is None else standing.against(first, other)
-    return "" if pair is None else numbers.change(*pair, view.metric.unit)
+    if pair is None:
+        return ""
+    return numbers.change(*pair, view.metric.unit)
 
 
 def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> None:
@@ -320,15 +339,15 @@ def _offer(outlooks: Sequence[Outlook], open_: int) -> tuple[int, str]:
     return first.rounds, f"would settle {what} (chance {chance_words(first.chance)}):"
 
 
-def _mind(screen: _Screen) -> None:
+def _mind(screen: _Screen, most: int) -> None:
     lines = warnings(screen.study)
     if not lines:
         return
     say(screen.console, "")
-    for at, line in enumerate(lines[:_MOST_WARNINGS]):
+    for at, line in enumerate(lines[:most]):
         screen.put((f"{'MIND' if not at else '':6}{clip(one_line(line, 400), screen.width - 6)}", "yellow"))
-    if len(lines) > _MOST_WARNINGS:
-        screen.put((f"      {len(lines) - _MOST_WARNINGS} more warnings: --all", "yellow"))
+    if len(lines) > most:
+        screen.put((f"      {len(lines) - most} more warnings: --all", "yellow"))
 
 
 def _rest(screen: _Screen, deciding: int, folder: str) -> None:

@@ -58,7 +58,10 @@ def _change(view: CellView, standing: Standing) -> str:
     marks, ranked = standing.marks(), standing.ranked
     rest = [at for at in ranked[1:] if MARKS.get(marks[at]) != "="] or ranked[1:] if marks else ranked[1:]
     pair = standing.against(ranked[0], rest[0]) if rest else None
-    return UNKNOWN if pair is None else _escaped(change(*pair, view.metric.unit))
+    if pair is None:
+        return UNKNOWN
+    notes = standing.notes(ranked[0], rest[0])
+    return _escaped("; ".join((change(*pair, view.metric.unit), *notes)))
 
 
 def _line(fields: list[str]) -> str:

@@ -14,6 +14,12 @@ from cloudcmp.report.words import CellNames, origin, parse_cell
 MARKS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.SAME: "=", Verdict.CANNOT_TELL: "?"}
 
 
+STYLES = {Verdict.BETTER: "green", Verdict.WORSE: "red", Verdict.SAME: "cyan", Verdict.CANNOT_TELL: "yellow"}
+"""The colours of verdicts on a terminal; marks say the same without colour."""
+_APART = 0.005  # medians that look equal oppose nothing
+OPPOSED = "the medians stand the other way round: the change is the mean round by round"
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """The candidates of one cell on one basis: by performance, or by work for money.
@@ -49,6 +55,22 @@ class Standing:
     def leader(self) -> int | None:
         """The reference candidate: the first winner, else the one with the best value."""
         return next(iter(self.ranked), None)
+
+    def notes(self, a: int, b: int) -> tuple[str, ...]:
+        """Return what a reader must know beside the comparison of two candidates: its marks, and opposed medians.
+
+        The change is the mean of the changes round by round; the medians of all launches may stand the other way round.
+        """
+        pair = self.against(a, b)
+        if pair is None:
+            return ()
+        one, turned = pair
+        first, second, effect = self.values.get(a), self.values.get(b), one.effect
+        if not (known(first) and known(second) and known(effect)) or first == second:
+            return one.marks
+        none, apart = 0.0 if one.by_difference else 1.0, abs(first - second) > _APART * max(abs(first), abs(second))
+        opposed = apart and effect != none and ((effect > none) is not turned) is not (first > second)
+        return (*one.marks, *([OPPOSED] if opposed and one.basis is Basis.PERFORMANCE else []))
 
     def marks(self) -> dict[int, Verdict]:
         """Return the verdict on each candidate against the leader, and on the leader; empty unless the cell decides."""

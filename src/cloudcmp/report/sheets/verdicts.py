@@ -75,7 +75,8 @@ def standing_words(view: CellView, at: int, verdict: Verdict) -> str:
     one, turned = pair
     why = f" ({one.reason})" if one.reason and verdict is Verdict.CANNOT_TELL else ""
     size = numbers.effect(one, view.metric.unit, turned=turned)
-    return f"{verdict}{why}, {size}" if size != numbers.UNKNOWN else f"{verdict}{why}"
+    notes = "".join(f"; {note}" for note in view.standing.notes(at, leader)) if leader is not None else ""
+    return f"{verdict}{why}, {size}{notes}" if size != numbers.UNKNOWN else f"{verdict}{why}"
 
 
 def _long(view: CellView, names: Sequence[str]) -> Row:
