@@ -36,7 +36,7 @@ CRASH_POINTS: tuple[str, ...] = (
 MIGRATION_CRASH_POINTS = ("migrate.before_commit", "migrate.after_commit")
 """Crash points that only a study of an earlier schema passes, when it is first opened to be written."""
 
-EXTENSION_CRASH_POINTS = ("extend.before_commit", "extend.after_commit")
+REPLAN_CRASH_POINTS = ("replan.before_commit", "replan.after_commit")
 """Crash points that a study passes when rounds are added to it."""
 
 CLOUD_CRASH_POINTS = (

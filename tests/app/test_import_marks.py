@@ -36,7 +36,8 @@ def write(folder: Path, rows: Sequence[dict[str, Any]]) -> Path:
 
 def seen(folder: Path, rows: Sequence[dict[str, Any]], options: ImportOptions | None = None) -> View:
     """The comparison of an imported table."""
-    return compare(import_files([str(write(folder, rows))], folder / "study", None, options or ImportOptions()).folder)
+    made = import_files([str(write(folder, rows))], folder / "study", None, options or ImportOptions())
+    return compare([str(made.folder)])
 
 
 def rows_of(name: str, factor: float, first: float = 0.0, n: int = 8, **more: Any) -> list[dict[str, Any]]:
@@ -166,7 +167,7 @@ def test_versions_and_copies_of_tool_outputs_are_marks_of_every_verdict(tmp_path
     ]
     imported = import_files(files, tmp_path / "study", None, ImportOptions())
     assert any("versions" in note for note in imported.notes)
-    view = compare(imported.folder)
+    view = compare([str(imported.folder)])
     for pair in view.analysis.comparisons:
         assert any("1.0.20 against 1.0.21" in mark for mark in pair.marks), pair.marks
         assert any(mark.startswith("a: files with the bytes of another one: a1.txt and a2.txt") for mark in pair.marks)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.app.other_prices import at_todays_prices, bought, under_terms
 from cloudcmp.app.plan import quoted
-from cloudcmp.app.study_view import at_todays_prices, bought, under_terms
 from cloudcmp.cost import describe_terms
 from cloudcmp.cost import offering_prices as catalogue
 from cloudcmp.model.plan import Plan

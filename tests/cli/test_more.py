@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import cloudcmp
-from tests.crash_points import EXTENSION_CRASH_POINTS
+from tests.crash_points import REPLAN_CRASH_POINTS
 
 STUDY = """
 schema: 1
@@ -65,13 +65,13 @@ def test_a_longer_study_is_as_sure_as_its_looks_allow(study: Path) -> None:
         assert one["p_adjusted"] >= min(1.0, one["p_paired"])
 
 
-@pytest.mark.parametrize("point", EXTENSION_CRASH_POINTS)
+@pytest.mark.parametrize("point", REPLAN_CRASH_POINTS)
 def test_a_controller_that_dies_while_it_adds_rounds_has_added_all_or_none(study: Path, point: str) -> None:
     died = cloudcmp("run", "--resume", study, "--more", "2", CLOUDCMP_CRASH_AT=f"{point}:1")
     assert died.code == -9
     gone_on = cloudcmp("run", "--resume", study)
     assert gone_on.code == 0, gone_on.err
-    added = point == "extend.after_commit"
+    added = point == "replan.after_commit"
     assert {int(row["round"]) for row in rows(study)} == set(range(8 if added else 6))
 
 

@@ -14,7 +14,6 @@ from tests.compare.welch import difference_interval
 from tests.compare.witness_winners import winner_of
 from tests.stats.paired import paired_t
 
-from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare import ALPHA, REPLICATION_UNKNOWN, SAME_RATIO, deciding
 from cloudcmp.compare.comparability import differences, trial_params
 from cloudcmp.compare.verdict import bars_of
@@ -22,6 +21,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Bounds, Comparison, Estimate, Verdict, Winner
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats import describe, many, tests
 from cloudcmp.stats.adjust import benjamini_hochberg, holm
 from cloudcmp.stats.power import detectable_log_difference

@@ -1,7 +1,8 @@
-"""What an hour of a machine on EC2 really costs: CPU credits that are not billed, and an address that is counted."""
+"""What an hour of a machine on EC2 really costs: CPU time beyond the credits, and an address, are counted."""
 
 import asyncio
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -10,6 +11,7 @@ from tests.emulated.ec2_requests import launched, provider
 from tests.emulated.pointed import pointed
 from tests.plan.clouds import planned
 
+from cloudcmp.cost import Market, with_quote
 from cloudcmp.errors import Refused, UserMistake
 from cloudcmp.execute.spending import request_for, restarts_s
 from cloudcmp.model.offering import Billing, Offering, Price
@@ -17,7 +19,9 @@ from cloudcmp.model.plan import unit_cost
 from cloudcmp.plan import check_runnable
 
 SOLD = (
+    Offering("aws", "eu", "t2.small", 1, 2, "burstable", attributes=(("burstable", "yes"),)),
     Offering("aws", "eu", "t3.small", 2, 2, "burstable", attributes=(("burstable", "yes"),)),
+    Offering("aws", "eu", "t4g.small", 2, 2, "burstable", attributes=(("burstable", "yes"),)),
     Offering("aws", "eu", "m5.large", 2, 8, "general", attributes=(("architecture", "x86_64"),)),
 )
 CREDITS = "CreditSpecification.CpuCredits"
@@ -68,16 +72,54 @@ def test_another_cloud_is_sent_no_word_of_credits_unless_the_study_says_one(opti
 
 
 def test_what_becomes_of_credits_is_kept_in_the_plan():
-    for more, kept, name in (
-        ("", "standard", "aws/eu/t3.small"),
-        (", credits: unlimited", "unlimited", "aws/eu/t3.small unlimited"),
+    for offering, more, kept, name in (
+        ("t3.small", "", "unlimited", "aws/eu/t3.small"),
+        ("t3.small", ", credits: standard", "standard", "aws/eu/t3.small standard"),
+        ("t3.small", ", credits: unlimited", "unlimited", "aws/eu/t3.small unlimited"),
+        ("t2.small", "", "standard", "aws/eu/t2.small"),
     ):
-        (one,) = plan_of(written("t3.small", more)).candidates
+        (one,) = plan_of(written(offering, more)).candidates
         assert (dict(one.options)["credits"], one.id) == (kept, name)
     (steady,) = plan_of(written("m5.large")).candidates
     assert "credits" not in dict(steady.options)
-    with pytest.raises(UserMistake, match="credits: standard, or credits: unlimited"):
+    with pytest.raises(UserMistake, match="write credits: standard, which slows down"):
         plan_of(written("t3.small", ", credits: endless"))
+
+
+@pytest.mark.parametrize(
+    ("offering", "more", "surplus"),
+    [
+        ("t3.small", "", "0.10"),  # two vCPUs at 0.05 USD
+        ("t3.small", ", credits: standard", None),
+        ("t4g.small", "", "0.08"),
+        ("t2.small", "", None),
+        ("t2.small", ", credits: unlimited", "0.05"),
+        ("m5.large", "", None),
+    ],
+)
+def test_p12_full_speed_beyond_the_credits_is_in_every_price(offering, more, surplus):
+    """In the hourly cost of a candidate, in the expected cost and in the bound; and the plan says so."""
+    plan = plan_of(written(offering, more))
+    (one,) = plan.candidates
+    amount = Decimal(surplus or 0)
+    assert (one.surplus.amount_per_hour if one.surplus else None) == (amount if surplus else None)
+    assert unit_cost(one) == Decimal("0.105") + amount
+    bare = replace(plan, candidates=(replace(one, surplus=None, options=()),), quote=replace(plan.quote, notes=()))
+    bare = with_quote(bare, Market(lambda _: provider().billing))
+    ratio = (Decimal("0.105") + amount) / Decimal("0.105")
+    for cost in ("expected_cost", "worst_cost"):
+        money, without = getattr(plan.quote, cost).amount, getattr(bare.quote, cost).amount
+        assert money / without == pytest.approx(ratio, rel=Decimal("0.001"))
+    noted = [note for note in plan.quote.notes if "CPU time beyond the credits" in note]
+    assert len(noted) == (1 if surplus else 0)
+
+
+def test_full_speed_of_unknown_price_is_named_as_uncounted():
+    plan = plan_of(written("t3.small").replace("USD", "EUR"))
+    (one,) = plan.candidates
+    assert one.surplus is None
+    left_out = next(note for note in plan.quote.notes if "no cost counts" in note)
+    assert "CPU time of t3.small beyond the credits" in left_out
 
 
 def test_p12_the_public_address_is_in_the_price_that_is_counted():
@@ -92,7 +134,7 @@ def test_p12_the_public_address_is_in_the_price_that_is_counted():
     )
     assert any("counts 0.005 USD/h more (its public IPv4 address" in note for note in plan.quote.notes)
     left_out = next(note for note in plan.quote.notes if "no cost counts" in note)
-    for word in ("disk under the system", "credits: unlimited", "traffic"):
+    for word in ("disk under the system", "traffic"):
         assert word in left_out
 
 

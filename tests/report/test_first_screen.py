@@ -4,7 +4,6 @@ import io
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,9 +43,9 @@ def study(candidates: int = 2, *, priced: bool = False, cells: tuple[str, ...] =
     return View(plan, METRICS, with_answer(plan, analysis, METRICS), (), warnings=("c0: a core was throttled",))
 
 
-def printed(view: View, width: int = 80, folder: Path | None = Path("studies/mine"), encoding: str = "utf-8") -> str:
+def printed(view: View, width: int = 80, study: str = "studies/mine", encoding: str = "utf-8") -> str:
     out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    show_first(Console(file=out, width=width), view, folder)
+    show_first(Console(file=out, width=width), view, study)
     out.flush()
     return out.buffer.getvalue().decode()  # type: ignore[attr-defined]
 

@@ -88,7 +88,7 @@ if os.geteuid() == 0:
     os.setuid(65534)
 try:
     with StudyStore.open(Path(sys.argv[1]), write=sys.argv[2] == "write") as store:
-        print(len(store.trial_values(frozenset()).value), "values")
+        print(len(store.measured(frozenset()).values.value), "values")
 except CloudcmpError as error:
     print(type(error).__name__ + ":", error)
 """

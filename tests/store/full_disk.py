@@ -55,14 +55,14 @@ def main(disk: Path) -> None:
     print("reserve", (store.folder / RESERVE_FILE).exists())
     attempt("create", lambda: create(disk / "second"))
     print("second", (disk / "second").exists())
-    print("done", sorted(store.done()), store.trial_values(TOTALS).value.tolist())
+    print("done", sorted(store.done()), store.measured(TOTALS).values.value.tolist())
     store.close()
     attempt("open", lambda: StudyStore.open(store.folder, write=True).close())
     (disk / "junk").unlink()
     with StudyStore.open(store.folder, write=True) as again:
         again.interrupt_open(lambda _: 1.0)
         run_trial(again, second)
-        print("done", sorted(again.done()), again.trial_values(TOTALS).value.tolist())
+        print("done", sorted(again.done()), again.measured(TOTALS).values.value.tolist())
         print("reserve", (store.folder / RESERVE_FILE).exists(), [lease.state.value for lease in again.leases()])
 
 

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from tests.crash_points import CRASH_POINTS, EXTENSION_CRASH_POINTS, MIGRATION_CRASH_POINTS
+from tests.crash_points import CRASH_POINTS, MIGRATION_CRASH_POINTS, REPLAN_CRASH_POINTS
 from tests.store.conftest import QUICK, RTT
 
 from cloudcmp.catalog import METRICS
@@ -121,7 +121,7 @@ def test_p16_a_crash_at_any_point_loses_nothing(point: str, worker: Worker, whol
 def test_every_point_is_in_the_code_and_in_the_list() -> None:
     source = "".join(path.read_text() for path in (ROOT / "src/cloudcmp/store").glob("*.py"))
     used = {line.split('crash_point("')[1].split('"')[0] for line in source.splitlines() if 'crash_point("' in line}
-    elsewhere = {*MIGRATION_CRASH_POINTS, *EXTENSION_CRASH_POINTS}  # test_migration.py, tests/cli/test_more.py
+    elsewhere = {*MIGRATION_CRASH_POINTS, *REPLAN_CRASH_POINTS}  # test_migration.py, tests/cli/test_more.py
     assert used - {"name"} == {*CRASH_POINTS, *elsewhere}
     assert len(set(CRASH_POINTS)) == len(CRASH_POINTS)
 

@@ -14,7 +14,7 @@ from cloudcmp.store.access import StudyLock
 def test_a_folder_with_signs_of_a_pattern(tmp_path: Path) -> None:
     with create(tmp_path / "odd [a-z]* ?%20#'") as store:
         run_trial(store, store.plan.trials[0])
-        assert store.trial_values(TOTALS).value.tolist() == [11.0]
+        assert store.measured(TOTALS).values.value.tolist() == [11.0]
 
 
 def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:

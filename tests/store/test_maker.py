@@ -109,12 +109,12 @@ def test_another_users_study_is_read_and_not_acted_on(
     study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with StudyStore.open(study, write=False) as store:
-        before = store.trial_values(TOTALS).value.tolist()
+        before = store.measured(TOTALS).values.value.tolist()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of another user"))
     for _ in range(2):
         with StudyStore.open(study, write=False) as store:
             assert not store.made_here()
-            assert store.trial_values(TOTALS).value.tolist() == before
+            assert store.measured(TOTALS).values.value.tolist() == before
             store.verify()
         for ending in (False, True):
             with pytest.raises(MadeElsewhere, match="--adopt"):
@@ -123,7 +123,7 @@ def test_another_users_study_is_read_and_not_acted_on(
     StudyStore.adopt(study)
     with StudyStore.open(study, write=True) as store:
         assert store.made_here()
-        assert store.trial_values(TOTALS).value.tolist() == before
+        assert store.measured(TOTALS).values.value.tolist() == before
 
 
 SOME = {
@@ -182,16 +182,16 @@ def as_schema_1(folder: Path) -> None:
 
 def test_a_study_of_the_version_before_is_read_and_adopted(study: Path) -> None:
     with StudyStore.open(study, write=False) as store:
-        before = store.trial_values(TOTALS).value.tolist()
+        before = store.measured(TOTALS).values.value.tolist()
     as_schema_1(study)
     with StudyStore.open(study, write=False) as store:
-        assert store.trial_values(TOTALS).value.tolist() == before
+        assert store.measured(TOTALS).values.value.tolist() == before
         assert [row.slot for row in store.lease_rows()] == ["launch-0"]
     with pytest.raises(MadeElsewhere, match="signed nothing"):
         StudyStore.open(study, write=True)
     StudyStore.adopt(study)
     with StudyStore.open(study, write=True) as store:
-        assert store.trial_values(TOTALS).value.tolist() == before
+        assert store.measured(TOTALS).values.value.tolist() == before
     with database_of(study) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (3,)
 

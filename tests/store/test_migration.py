@@ -129,7 +129,7 @@ def test_it_goes_on_to_the_end_that_it_would_have_had(study: Path, tmp_path: Pat
     tables = []
     for folder in (study, tmp_path / "same"):
         with StudyStore.open(folder, write=False) as store:
-            tables.append(store.trial_values(frozenset({"fma_flop_per_s"})))
+            tables.append(store.measured(frozenset({"fma_flop_per_s"})).values)
             assert not [one for one in store.leases() if one.state is not LeaseState.GONE]
     first, second = tables
     assert first.cells == second.cells

@@ -91,7 +91,7 @@ def test_a_pipe_beside_the_database_is_refused_at_once(name: str, study: Path) -
 
 def read(study: Path) -> None:
     with StudyStore.open(study, write=False) as store:
-        store.trial_values(TOTALS)
+        store.measured(TOTALS)
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_p19_what_the_disk_does_not_confirm_is_not_acknowledged(
         assert [path.suffix for path in (again.folder / "samples").iterdir()] in ([], [".unacknowledged"])
         assert again.interrupt_open(lambda _: 9.0) == 1
         run_trial(again, again.plan.trials[0])
-        assert again.trial_values(TOTALS).value.tolist() == [11.0]
+        assert again.measured(TOTALS).values.value.tolist() == [11.0]
 
 
 def test_a_trial_takes_two_fsyncs_beside_the_journal(store: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def one_trial(tmp_path: Path) -> StudyStore:
 def detected(folder: Path) -> str:
     """What a reader says of a damaged study; the test fails where it says nothing."""
     with StudyStore.open(folder, write=False) as store, pytest.raises(CorruptStore) as caught:
-        store.trial_values(TOTALS)
+        store.measured(TOTALS)
     return str(caught.value)
 
 

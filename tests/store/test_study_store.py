@@ -87,14 +87,14 @@ def test_nothing_run_has_no_values(store: StudyStore) -> None:
 def test_a_study_without_percentiles(store: StudyStore) -> None:
     run_trial(store, store.plan.trials[0])
     assert store.measured(TOTALS).histograms == ()
-    assert store.trial_values(TOTALS).ok.tolist() == [True]
+    assert store.measured(TOTALS).values.ok.tolist() == [True]
 
 
 def test_an_ok_trial_whose_cell_gave_no_sample_is_not_ok(store: StudyStore) -> None:
     store.begin_attempt(0, 0, 0.0)
     done = store.finish_attempt(attempt_of(store.plan.trials[0]), [])
     assert (done.n_samples, done.sha256) == (0, None)
-    assert store.trial_values(TOTALS).ok.tolist() == [False]
+    assert store.measured(TOTALS).values.ok.tolist() == [False]
 
 
 def test_the_first_ok_attempt_gives_the_value(store: StudyStore) -> None:
@@ -103,7 +103,7 @@ def test_the_first_ok_attempt_gives_the_value(store: StudyStore) -> None:
     run_trial(store, trial)
     store.begin_attempt(0, 2, 0.0)
     store.finish_attempt(attempt_of(trial, 2), [replace(sample, value=1e9) for sample in samples_of(trial)])
-    assert store.trial_values(TOTALS).value.tolist() == [11.0]
+    assert store.measured(TOTALS).values.value.tolist() == [11.0]
     assert store.earlier(0) == 3
     assert [attempt.outcome for attempt in store.attempts()] == [Outcome.TIMEOUT, Outcome.OK, Outcome.OK]
 
@@ -123,7 +123,7 @@ def test_an_attempt_cut_short_does_not_count(store: StudyStore) -> None:
     store.begin_attempt(1, 0, 5.0)
     store.interrupt_open(lambda trial: 6.0)
     assert store.done() == {0}
-    assert len(store.trial_values(TOTALS).value) == 1
+    assert len(store.measured(TOTALS).values.value) == 1
 
 
 def test_the_next_attempt_begins_with_the_end_of_the_last(store: StudyStore) -> None:
@@ -141,7 +141,7 @@ def test_a_sample_that_is_sent_again_is_kept_once(store: StudyStore) -> None:
     store.begin_attempt(0, 0, 0.0)
     done = store.finish_attempt(attempt_of(trial), [*reversed(once), *once])
     assert done.n_samples == 3
-    assert store.trial_values(TOTALS).value.tolist() == [11.0]
+    assert store.measured(TOTALS).values.value.tolist() == [11.0]
 
 
 def test_misuse_is_refused_and_changes_nothing(store: StudyStore) -> None:

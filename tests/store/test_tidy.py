@@ -89,7 +89,7 @@ def test_what_is_exported_is_imported_again(full: StudyStore, tmp_path: Path, su
         assert store.plan.candidates[1].offering.price is not None
         assert store.plan.candidates[1].offering.price.amount_per_hour == Decimal("0.10")
         assert store.plan.candidates[1].offering.price.source == "imported"
-        values = store.trial_values(frozenset({"fma_flop_per_s"}))
+        values = store.measured(frozenset({"fma_flop_per_s"})).values
         assert values.cells[:2] == (FMA, CHASE)
         assert values.value.tolist()[:2] == [11.0, 21.0]
         assert values.ok.tolist() == [row["value"] is not None for row in rows]
@@ -165,7 +165,7 @@ def test_the_least_table(tmp_path: Path) -> None:
         rows = list(export_table(store, METRICS, {}).records())
         assert {(row["instance"], row["round"]) for row in rows} == {("", None)}
     with StudyStore.open(tmp_path / "imported", write=False) as store:
-        assert store.trial_values(frozenset()).value.tolist() == [0.0, -1e-6, 2.0]
+        assert store.measured(frozenset()).values.value.tolist() == [0.0, -1e-6, 2.0]
 
 
 def test_an_unknown_metric_needs_a_direction(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_launches_stand_by_round_and_time_whatever_the_order_of_the_rows(tmp_pat
         launches = store.plan.launches
         assert [one.round for one in launches] == [0, 1, 2, 3, 4, 5]
         assert [one.index for one in launches] == [0, 1, 2, 3, 4, 5]
-        values = store.trial_values(frozenset())
+        values = store.measured(frozenset()).values
         told = dict(zip(values.launch.tolist(), values.value.tolist(), strict=True))
         assert [told[at] for at in range(6)] == [10, 12, 11, 14, 9, 13]
 

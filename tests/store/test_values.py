@@ -50,13 +50,13 @@ def store_of(folder: Path, rates: list[tuple[float, float]], latencies: list[tup
 @given(MEASURED, MEASURED)
 def test_values_agree_with_numpy(rates: list[tuple[float, float]], latencies: list[tuple[float, float]]) -> None:
     with TemporaryDirectory(dir=QUICK) as folder, store_of(Path(folder) / "study", rates, latencies) as store:
-        found = store.trial_values(TOTALS)
+        found = store.measured(TOTALS).values
         assert found.cells[:2] == (FMA, CHASE)
         work = sum(value * seconds for value, seconds in rates)
         expected = [work / sum(seconds for _, seconds in rates), np.median([value for value, _ in latencies])]
         np.testing.assert_allclose(found.value, expected, rtol=1e-9)
         store.compact()
-        assert store.trial_values(TOTALS).value.tolist() == found.value.tolist()
+        assert store.measured(TOTALS).values.value.tolist() == found.value.tolist()
 
 
 def test_the_number_of_threads_does_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_the_number_of_threads_does_not_show(tmp_path: Path, monkeypatch: pytest
         found = []
         for threads in (1, 2, 7):
             monkeypatch.setattr(values.os, "sched_getaffinity", lambda _, n=threads: set(range(n)))
-            found.append(store.trial_values(TOTALS).value.tolist())
+            found.append(store.measured(TOTALS).values.value.tolist())
     assert found[0] == found[1] == found[2]
 
 
@@ -76,7 +76,7 @@ def test_a_total_that_is_no_number_is_not_ok(store: StudyStore, ends: tuple[floa
     metric, _, params = trial.cells[0].partition(" ")
     store.begin_attempt(0, 0, 0.0)
     store.finish_attempt(attempt_of(trial), [Sample(i, metric, params, end, value, None) for i, end in enumerate(ends)])
-    found = store.trial_values(TOTALS)
+    found = store.measured(TOTALS).values
     assert (found.ok.tolist(), found.value.tolist()) == ([False], [0.0])
 
 
@@ -90,7 +90,7 @@ def test_samples_of_cells_that_the_plan_does_not_have_are_left_out(store: StudyS
         replace(known, seq=2, metric="other_s", value=9.0),
     ]
     store.finish_attempt(attempt_of(trial), [known, *others])
-    found = store.trial_values(TOTALS)
+    found = store.measured(TOTALS).values
     assert (found.ok.tolist(), found.value.tolist()) == ([True], [3.0])
 
 
@@ -107,7 +107,7 @@ def test_too_little_memory_is_no_damage(store: StudyStore, monkeypatch: pytest.M
     store.begin_attempt(0, 0, 0.0)
     store.finish_attempt(attempt_of(trial), [Sample(i, metric, params, float(i), 1.0, None) for i in range(200_000)])
     with pytest.raises(StorageFault, match="no room to sort the samples; set TMPDIR"):
-        store.trial_values(TOTALS)
+        store.measured(TOTALS)
 
 
 def test_several_threads_may_write_and_read(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_several_threads_may_write_and_read(tmp_path: Path) -> None:
 
         with ThreadPoolExecutor(6) as pool:
             assert max(pool.map(work, store.plan.trials)) == len(store.plan.trials)
-        assert store.trial_values(TOTALS).ok.all()
+        assert store.measured(TOTALS).values.ok.all()
         store.verify()
 
 

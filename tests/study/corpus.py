@@ -43,7 +43,6 @@ sessions:
   - {name: night, days: [sat, sun], hours: 22:00-06:00, timezone: UTC}
 every: 1 h
 for: 7 days
-stop: fixed
 budget: 5 USD
 deadline: 30 days
 seed: 7
@@ -84,7 +83,7 @@ SWAPS: dict[str, list[tuple[str, str]]] = {
         ("[sat, sun]", "[sat, sonntag]"),
         ("timezone: UTC", "timezone: Mars/Base"),
         ("Stockholm", "Stokholm"),
-        ("stop: fixed", "stop: adaptive"),
+        ("question:", "until: never\nquestion:"),
         ("udp_loss_ratio: {", "udp_loss_ratio path=zone: {"),
     ],
     "unit": [

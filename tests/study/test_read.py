@@ -31,7 +31,7 @@ def study(**changes: str) -> Study:
 
 def test_the_top(good: Study) -> None:
     assert (good.schema, good.name, good.question) == (1, "example", "Which is faster?")
-    assert (good.launches, good.runs, good.seed, good.stop) == (6, 2, 7, "fixed")
+    assert (good.launches, good.runs, good.seed, good.until) == (6, 2, 7, None)
     assert (good.every_s, good.for_s, good.deadline_s) == (3600, 7 * 86400, 30 * 86400)
     assert good.budget is not None
     assert (good.budget.amount, good.budget.currency) == (Decimal(5), "USD")

@@ -5,4 +5,3 @@ from cloudcmp.analysis.facts import facts_of, name_warnings, spans
 from cloudcmp.analysis.latencies import cdfs
 from cloudcmp.analysis.quality import disturbed, marks, quality
 from cloudcmp.analysis.scaling import scaling
-from cloudcmp.analysis.warnings import FEWEST_LAUNCHES

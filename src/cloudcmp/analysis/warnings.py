@@ -10,12 +10,11 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats.describe import mean
 from cloudcmp.stats.drift import trend, two_modes
 from cloudcmp.units import format_quantity
 
-# The smallest number of launches for a 95 % interval of a median, and for a verdict.
-FEWEST_LAUNCHES = 6
 # Six rounds that only rise have p = 0.0028; about one in three studies of a hundred cells warns wrongly.
 _DRIFT_P = 0.003
 # Longer series are averaged to this many stretches first: the test compares every pair.

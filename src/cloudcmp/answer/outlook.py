@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare import SAME_RATIO, deciding, share_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Basis, Comparison, Estimate, NoVerdict, Outlook, Verdict, Winner
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats.predict import chance_of_verdict
 from cloudcmp.units import Money, format_money, format_seconds
 

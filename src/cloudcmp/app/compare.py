@@ -1,12 +1,15 @@
 """Compares the candidates of a study."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cloudcmp import answer
 from cloudcmp.answer.requirement import Judgement, parse
 from cloudcmp.answer.requirement import judge as judge_pair
+from cloudcmp.app.several import folders_of, side_by_side
 from cloudcmp.app.study_view import cell_names, view
+from cloudcmp.app.tool_files import ImportOptions
 from cloudcmp.catalog import hint
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
@@ -16,11 +19,21 @@ from cloudcmp.report.text import without_common
 
 
 def compare(
-    folder: Path, metric: str | None = None, *, reprice: bool = False, purchase: Purchase | None = None,
-    terms: Path | None = None, all_pairs: bool = False,
+    sources: Sequence[str], metric: str | None = None, *, reprice: bool = False, purchase: Purchase | None = None,
+    terms: Path | None = None, all_pairs: bool = False, allow_blocks: bool = False,
 ) -> View:  # fmt: skip
-    """Compare a study's candidates, in one metric or cell if given; raises UserMistake and CorruptStore like `view`."""
-    whole = view(folder, reprice=reprice, purchase=purchase, terms=terms, drawn=False, all_pairs=all_pairs)
+    """Compare the candidates of one or more studies, in one metric or cell if given.
+
+    A source is a study's folder, or a file that `import_files` can read. Raises UserMistake and CorruptStore like
+    `view` and `side_by_side`, and UserMistake with every fault of a file.
+    """
+    with folders_of(sources, ImportOptions(allow_blocks=allow_blocks)) as folders:
+        if len(folders) == 1:
+            whole = view(folders[0], reprice=reprice, purchase=purchase, terms=terms, drawn=False, all_pairs=all_pairs,
+                         allow_blocks=allow_blocks)  # fmt: skip
+        else:
+            whole = side_by_side(folders, reprice=reprice, purchase=purchase, terms=terms, all_pairs=all_pairs,
+                                 allow_blocks=allow_blocks)  # fmt: skip
     return whole if metric is None else only(whole, metric)
 
 

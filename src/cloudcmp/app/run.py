@@ -8,6 +8,7 @@ from cloudcmp.app.adoption import check_maker, resume_actions
 from cloudcmp.app.check.preflight import check_plan, prepare, refuse
 from cloudcmp.app.confirmation import Confirm, confirm_commands
 from cloudcmp.app.confirmation import refuse as refuse_commands
+from cloudcmp.app.enough import stop_if_tight
 from cloudcmp.app.plan import host_of, quoted
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.execute.commands import check_unchanged
@@ -51,7 +52,7 @@ def start(
     ) as store:
         if work is not None:
             store.set_meta(WORK, str(work.absolute()))
-        return run_study(store, binary, wait, progress, leave)
+        return run_study(store, binary, wait, progress, leave, stop_if_tight(progress.note))
 
 
 def _preflight(plan: Plan, progress: Progress) -> None:
@@ -112,7 +113,7 @@ def resume(
         with reporting_leftovers(folder, store, leave):
             moment = time_of(plan)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
-            return run_study(store, agent_of(plan), wait, progress, leave)
+            return run_study(store, agent_of(plan), wait, progress, leave, stop_if_tight(progress.note))
 
 
 def _check_work(store: StudyStore, work: Path | None) -> None:
@@ -135,7 +136,7 @@ def _add_rounds(store: StudyStore, more: int) -> None:
     if planned is not None:  # the budget may have been raised since
         longer = replace(longer, budget=budget_of(store))
     check_runnable(longer, names(), [name for name in names() if make(name).billed])
-    store.extend(replace(longer, budget=planned))
+    store.replan(replace(longer, budget=planned))
 
 
 def _raise_budget(store: StudyStore, budget: Money) -> None:

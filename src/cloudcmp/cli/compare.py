@@ -1,10 +1,22 @@
 """`cloudcmp compare`: compares a study's candidates."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import All, AllPairs, Folder, Json, Metric, Purchase, Reprice, WhatIf, option, purchase_of
+from cloudcmp.cli.options import (
+    All,
+    AllowBlocks,
+    AllPairs,
+    Json,
+    Metric,
+    Purchase,
+    Reprice,
+    WhatIf,
+    option,
+    purchase_of,
+)
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, say
 from cloudcmp.errors import UserMistake
 
@@ -13,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def compare(
-    folder: Folder,
+    studies: Annotated[
+        list[str],
+        typer.Argument(help="Folders of studies, or files to import.", show_default=False, metavar="STUDY..."),
+    ],
     metric: Metric = None,
     every: All = False,
     all_pairs: AllPairs = False,
@@ -21,17 +36,21 @@ def compare(
         str | None, option("--assert", "Exit with 1 unless this holds: 'A not worse than B by 5 %'.", "TEXT")
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the answer as Markdown.")] = False,
+    allow_blocks: AllowBlocks = False,
     reprice: Reprice = False,
     purchase: Purchase = None,
     terms: WhatIf = None,
     json: Json = False,
 ) -> int:
-    """Compare a study's candidates.
+    """Compare the candidates of a study, or of several studies side by side.
 
     The answer is one screen: who is best, by how much, how surely, for what money, and what is not settled. `--metric`
-    selects what is shown; verdicts are still corrected for all tests of the study.
+    selects what is shown; verdicts are still corrected for all tests of the study. Candidates of several studies are
+    compared in the measurements that two of them have.
 
     Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
+
+    Example: cloudcmp compare before after
 
     Example: cloudcmp compare first --assert 'stratus not worse than nimbus by 5 %'
     """
@@ -40,7 +59,13 @@ def compare(
     if json and markdown:
         raise UserMistake.at("--markdown", "is another form than --json", "give one of them")
     view = compare_study(
-        folder, metric, reprice=reprice, purchase=purchase_of(purchase), terms=terms, all_pairs=all_pairs
+        studies,
+        metric,
+        reprice=reprice,
+        purchase=purchase_of(purchase),
+        terms=terms,
+        all_pairs=all_pairs,
+        allow_blocks=allow_blocks,
     )
     if requirement is not None:
         return _assert(view, requirement, json=json)
@@ -59,7 +84,7 @@ def compare(
     else:
         from cloudcmp.report import first_screen
 
-        first_screen.show_first(console(), view, folder)
+        first_screen.show_first(console(), view, shlex.join(studies))
     return EXIT_DONE
 
 

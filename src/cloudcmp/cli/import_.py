@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, Out, option
+from cloudcmp.cli.options import AllowBlocks, Json, Out, option
 from cloudcmp.cli.output import emit, say
 
 
@@ -18,9 +18,7 @@ def import_(
     offering: Annotated[str | None, option("--offering", "Offering that a tool's files measured.", "NAME")] = None,
     provider: Annotated[str | None, option("--provider", "Provider of that offering.", "NAME")] = None,
     region: Annotated[str | None, option("--region", "Region of that offering.", "NAME")] = None,
-    allow_blocks: Annotated[
-        bool, option("--allow-blocks", "Give verdicts on sides measured at different times, without rounds.", "")
-    ] = False,
+    allow_blocks: AllowBlocks = False,
     name: Annotated[str | None, option("--name", "Name of the study; default: the file's.")] = None,
     json: Json = False,
 ) -> None:

@@ -31,6 +31,9 @@ AllPairs = Annotated[
     bool,
     typer.Option("--all-pairs", help="With many candidates: verdicts on every pair, not only against the best."),
 ]
+AllowBlocks = Annotated[
+    bool, option("--allow-blocks", "Give verdicts on sides measured at different times, without common rounds.", "")
+]
 Reprice = Annotated[bool, typer.Option("--reprice", help="Use today's prices instead of the study's.")]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -168,7 +169,7 @@ def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, eve
         if every:
             comparison.show(console(), written.view, exploratory="brief")
         else:
-            first_screen.show_first(console(), written.view, ending.folder, planted=verb == "demo")
+            first_screen.show_first(console(), written.view, shlex.quote(str(ending.folder)), planted=verb == "demo")
         say(str(written.path))
     return EXIT_FAULT if ending.left else EXIT_DONE
 

@@ -5,13 +5,13 @@ import math
 
 import numpy as np
 
-from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.pairing import Flags, pairs_of
 from cloudcmp.compare.question import Question
 from cloudcmp.compare.verdict import ALPHA, CODES, SAME_RATIO, Codes
 from cloudcmp.model.metric import Better
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Verdict
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats import many
 from cloudcmp.stats.check import Floats
 

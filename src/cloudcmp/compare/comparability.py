@@ -16,6 +16,7 @@ Facts = Mapping[int, Mapping[str, str]]
 Params = frozenset[tuple[str, tuple[tuple[str, str], ...]]]
 CellParams = Mapping[tuple[str, int], Params]
 
+_PARAMETERS = "probe parameters"
 _DISK = ("disk", "dbench", "iozone", "postmark", "task")
 
 
@@ -133,17 +134,21 @@ class Likeness:
     def refusal(self, a: int, b: int) -> tuple[Clause, ...]:
         """Return what refuses a verdict on the candidates at two positions."""
         refused, _ = differences(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)
-        return refused if self.params[a] == self.params[b] else (*refused, Clause("", "probe parameters"))
+        known = self.params[a] is not None and self.params[b] is not None
+        return (*refused, Clause("", _PARAMETERS)) if known and self.params[a] != self.params[b] else refused
 
     def marks(self, a: int, b: int) -> tuple[str, ...]:
         """Return marks for the other differences between the candidates at two positions."""
-        return differences(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)[1]
+        marks = differences(self.plan, self.cell, self.candidates[a], self.candidates[b], self.facts)[1]
+        if (self.params[a] is None) is (self.params[b] is None):
+            return marks
+        known = self.plan.candidates[self.candidates[b if self.params[a] is None else a]].id
+        return (*marks, f"{_PARAMETERS}: known only for {known}")
 
 
 def _refuses(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
-    """True if two kinds are not comparable: their parameters differ, or a fact that both reported differs."""
-    facts = zip(one[1:], other[1:], strict=True)
-    return one[0] != other[0] or any(a != b and a is not None and b is not None for a, b in facts)
+    """True if two kinds are not comparable: their parameters or a fact differ, and both are known."""
+    return any(a != b and a is not None and b is not None for a, b in zip(one, other, strict=True))
 
 
 def trial_params(plan: Plan) -> CellParams:

@@ -42,6 +42,7 @@ class _Known:
     marks: Marks
     spans: Spans
     blocks_allowed: bool
+    studies: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ def compare(
     spans: Spans | None = None,
     blocks_allowed: bool = False,
     all_pairs: bool = False,
+    studies: Sequence[int] | None = None,
 ) -> Compared:
     """Compare every pair of candidates in every cell, by performance and by work for money.
 
@@ -73,8 +75,10 @@ def compare(
     both prices are known in one currency, whatever is shown later. `facts` holds, for each candidate's index, the facts
     that `comparability` compares. Without `replication_known` (a table that does not distinguish launches) every
     comparison is marked; `marks` are further ones. `spans` are known times of measurement: a pair with separate ones is
-    marked, and without rounds barred from a verdict, unless `blocks_allowed`. With more than five candidates the
-    questions of the deciding cells are which candidates may be the best (see `best_codes`), unless `all_pairs`.
+    marked, and without rounds barred from a verdict, unless `blocks_allowed`. `studies` has the number of each
+    candidate's study, if the plan joins several: rounds pair only candidates of one study. With more than five
+    candidates the questions of the deciding cells are which candidates may be the best (see `best_codes`), unless
+    `all_pairs`.
 
     Work for money is the rate divided by the hourly price, for finishing times 1 / (time x price): a known price shifts
     the logarithms and adds no spread. `detectable` is on the scale of `effect` (a ratio above 1, or a difference),
@@ -85,7 +89,8 @@ def compare(
     for one in estimates:
         by_cell.setdefault(one.cell, []).append(one)
     notes = () if replication_known else (REPLICATION_UNKNOWN,)
-    known = _Known(bars, notes, marks or {}, spans or {}, blocks_allowed)
+    of_study = studies if studies is not None else (0,) * len(plan.candidates)
+    known = _Known(bars, notes, marks or {}, spans or {}, blocks_allowed, of_study)
     questions = _questions(plan, by_cell, metrics, facts, known)
     deciding_ones = {key: one for key, one in questions.items() if one.decides}
     others = {key: one for key, one in questions.items() if not one.decides}
@@ -134,7 +139,8 @@ def _questions(
         cell = Cell.parse(text)
         metric = metrics[cell.metric]
         candidates = tuple(one.candidate for one in some)
-        looks = [launches_of([until(one, keys) for one in some], metric.signed, rounds) for keys in seen]
+        studies = [known.studies[at] for at in candidates]
+        looks = [launches_of([until(one, keys) for one in some], metric.signed, rounds, studies) for keys in seen]
         likeness = Likeness.of(plan, cell, candidates, facts, params)
         bases = [(Basis.PERFORMANCE, metric, list(range(len(some))), looks)]
         priced = [at for at, one in enumerate(candidates) if one in log_prices]

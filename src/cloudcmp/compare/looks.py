@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.pairing import Figures
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Estimate
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats.check import Floats
 from cloudcmp.stats.looks import share_of_look
 
@@ -18,9 +18,10 @@ Keys = frozenset[tuple[str | None, int | None]]
 def share_of(plan: Plan, look: int) -> float:
     """Return the share of the error rate that a look may spend, `look` 0 being the first.
 
-    An imported table cannot grow: its only look spends everything.
+    An imported table cannot grow: its only look spends everything. A study that stops once its intervals are tight has
+    its first look at one of several moments.
     """
-    return 1.0 if plan.imported else share_of_look(look)
+    return 1.0 if plan.imported else share_of_look(look, len(plan.checks) + 1)
 
 
 def looks_of(plan: Plan) -> tuple[Keys | None, ...]:

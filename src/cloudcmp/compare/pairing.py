@@ -29,17 +29,18 @@ class Launches:
 
     `values` has an array for each candidate, empty if it has no comparable values. `rounds` has each candidate's rounds
     as whole numbers, one for each of `round_values`, which average several launches of a round; None if a round is
-    unknown.
+    unknown. `studies` has the number of each candidate's study: rounds pair only candidates of one study.
     """
 
     values: tuple[Floats, ...]
     rounds: tuple[Integers | None, ...]
     round_values: tuple[Floats, ...]
+    studies: Integers
 
     def among(self, places: Sequence[int]) -> "Launches":
         """Return the launches of the candidates at some places."""
         values, round_values = (tuple(some[at] for at in places) for some in (self.values, self.round_values))
-        return Launches(values, tuple(self.rounds[at] for at in places), round_values)
+        return Launches(values, tuple(self.rounds[at] for at in places), round_values, self.studies[list(places)])
 
     def per_money(self, log_prices: Floats, sign: float) -> "Launches":
         """Return the logarithms of the work for one unit of money of rates (`sign` 1) or of times (-1).
@@ -50,17 +51,17 @@ class Launches:
             tuple(sign * own - price for own, price in zip(some, log_prices, strict=True))
             for some in (self.values, self.round_values)
         )
-        return Launches(values, self.rounds, round_values)
+        return Launches(values, self.rounds, round_values, self.studies)
 
     @property
     def usable(self) -> Flags:
         """True for each candidate that has values."""
         return np.array([one.size > 0 for one in self.values], dtype=np.bool_)
 
-    @property
-    def by_rounds(self) -> Flags:
-        """True for each candidate whose rounds are all known."""
-        return np.array([one is not None for one in self.rounds], dtype=np.bool_)
+    def by_rounds(self, a: Integers, b: Integers) -> Flags:
+        """True for each pair of candidates of one study whose rounds are all known."""
+        known = np.array([one is not None for one in self.rounds], dtype=np.bool_)
+        return np.asarray(known[a] & known[b] & (self.studies[a] == self.studies[b]), dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,8 +118,11 @@ class Rounds:
         return self._known[key]
 
 
-def launches_of(estimates: Sequence[Estimate], by_difference: bool, rounds: Rounds) -> Launches:
-    """Return the launch values of one cell; a candidate with a value of 0 or below has none, unless `by_difference`."""
+def launches_of(estimates: Sequence[Estimate], by_difference: bool, rounds: Rounds, studies: Sequence[int]) -> Launches:
+    """Return the launch values of one cell; a candidate with a value of 0 or below has none, unless `by_difference`.
+
+    `studies` has the number of each estimate's study.
+    """
     values, keys, round_values = [], [], []
     for one in estimates:
         measured = np.array(one.values, dtype=np.float64)
@@ -132,7 +136,7 @@ def launches_of(estimates: Sequence[Estimate], by_difference: bool, rounds: Roun
         values.append(measured)
         keys.append(own)
         round_values.append(averaged)
-    return Launches(tuple(values), tuple(keys), tuple(round_values))
+    return Launches(tuple(values), tuple(keys), tuple(round_values), np.array(studies, dtype=np.int64))
 
 
 def _averaged(rounds: Integers, values: Floats) -> tuple[Integers, Floats]:
@@ -148,10 +152,11 @@ def figures_of(launches: Launches) -> Figures:
     """Compare every candidate of a cell with every other.
 
     Launches of the same session and round are paired, and the paired t test decides. If a round of either candidate is
-    unknown, Welch's t test decides. Ratios come from differences of natural logarithms.
+    unknown, or they are of different studies, Welch's t test decides. Ratios come from differences of natural
+    logarithms.
     """
     a, b = pairs_of(len(launches.values))
-    usable, by_rounds = launches.usable, launches.by_rounds[a] & launches.by_rounds[b]
+    usable, by_rounds = launches.usable, launches.by_rounds(a, b)
     able = usable[a] & usable[b]
     n, centre, error, df, p_welch = _welch(launches, a, b, able)
     p, spread = p_welch.copy(), error * np.sqrt(n)

@@ -11,12 +11,12 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.pairing import Flags, pairs_of, place_of, robust_of
 from cloudcmp.compare.question import Question
 from cloudcmp.compare.verdict import ALPHA, CODES
 from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.result import Bounds, Clause, Comparison, NoVerdict, Verdict
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats.check import Floats, Integers
 from cloudcmp.stats.power import detectable_log_difference
 
@@ -27,7 +27,7 @@ _LARGEST_LOG = 700.0
 _AT_ONCE = 4096
 _APART = "measured at different times"
 _IN_WORDS = {
-    NoVerdict.BLOCKS: f"{_APART} and without rounds: import with --allow-blocks to compare them all the same",
+    NoVerdict.BLOCKS: f"{_APART} and without common rounds: --allow-blocks compares them all the same",
     NoVerdict.NOT_COMPARABLE: "no rounds with both, or a value of 0 or below",
     NoVerdict.TOO_WIDE: "interval too wide",
     NoVerdict.TOO_WIDE_FOR_ALL: "interval too wide after correction for all questions",

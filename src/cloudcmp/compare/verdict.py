@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from cloudcmp.analysis import FEWEST_LAUNCHES
 from cloudcmp.compare.pairing import Figures
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Clause, Estimate, Verdict
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats import many
 from cloudcmp.stats.adjust import benjamini_hochberg, holm
 from cloudcmp.stats.check import Floats
@@ -35,17 +35,22 @@ def bars_of(plan: Plan, estimates: Sequence[Estimate]) -> dict[tuple[str, int], 
     schedule: dict[int, list[_Key]] = {candidate.index: [] for candidate in plan.candidates}
     for launch in plan.launches:
         schedule[launch.candidate].append((launch.session, launch.round))
-    return {(one.cell, one.candidate): _bar(plan, one, schedule[one.candidate]) for one in estimates}
+    planned = set() if plan.imported else {plan.launches[trial.launch].candidate for trial in plan.trials}
+    return {
+        (one.cell, one.candidate): _bar(plan, one, schedule[one.candidate] if one.candidate in planned else ())
+        for one in estimates
+    }
 
 
 def _bar(plan: Plan, one: Estimate, schedule: Sequence[_Key]) -> Clause | None:
+    """Return what bars a candidate in a cell; the `schedule` of an imported one, which had no plan, is empty."""
     name = plan.candidates[one.candidate].id
     if one.n == 0:
         return Clause(name, one.reason or "no values")
     failed = one.n_started - one.n_ok
     if failed * 100 > LARGEST_FAILED_PERCENT * one.n_started:
         return Clause(name, f"{failed} of {one.n_started} trials failed")
-    lost, due = (0, one.n) if plan.imported else _lost_launches(one, schedule)
+    lost, due = _lost_launches(one, schedule)
     if lost * 100 > LARGEST_FAILED_PERCENT * due:
         return Clause(name, f"{lost} of {due} launches gave no value")
     if one.n < FEWEST_LAUNCHES:

@@ -32,7 +32,7 @@ def with_extra_prices(candidate: Candidate, billing: Billing, rate_of: RateOf) -
     """Returns the candidate with the known hourly prices of its volume and of what comes with each machine.
 
     That is the provider's extra charge (an address) and the system disk, in the machine's currency, at 730 hours a
-    month.
+    month; and, for a burstable type that does not slow down without CPU credits, all its vCPUs at full speed.
     """
     price = candidate.offering.price
     if price is None:
@@ -46,7 +46,25 @@ def with_extra_prices(candidate: Candidate, billing: Billing, rate_of: RateOf) -
     under = _volume_price(candidate, root, rate_of, price.currency) if root else None
     if under and root:
         beside.append(replace(under, source=f"{root}, {under.source}"))
+    candidate = replace(candidate, surplus=_surplus_price(candidate, billing))
     return replace(candidate, beside=_sum_prices(beside)) if beside else candidate
+
+
+def _surplus_price(candidate: Candidate, billing: Billing) -> Price | None:
+    """Returns the hourly price of full speed without CPU credits; None if it is unknown, or not billed."""
+    sold, options = candidate.offering, dict(candidate.options)
+    if not _is_unlimited(candidate) or sold.vcpus is None or sold.price is None:
+        return None
+    own = (sold.name.partition(".")[0], options.get("os", "linux"), sold.price.currency)
+    rate = next((one.price for one in billing.surplus if (one.family, one.system, one.price.currency) == own), None)
+    if rate is None:
+        return None
+    amount = EXACT.multiply(rate.amount_per_hour, Decimal(repr(sold.vcpus)))
+    return replace(rate, amount_per_hour=amount, source=f"its CPU time beyond the credits, at most, {rate.source}")
+
+
+def _is_unlimited(candidate: Candidate) -> bool:
+    return dict(candidate.options).get("credits") == "unlimited"
 
 
 def unpriced_volume(candidate: Candidate) -> bool:
@@ -62,7 +80,7 @@ def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of
     life, lease = _expected_periods(usage), _worst_periods(usage, billing)
     expected = _machines(candidate, usage, life, billing)
     worst = [_machine(candidate, _dearest(candidate, usage), usage, lease, billing)]
-    for use, rate in _address(candidate, usage, billing):
+    for use, rate in (*_address(candidate, usage, billing), *_surplus(candidate, usage, billing)):
         expected.append((replace(use, periods_s=life), rate))
         worst.append((replace(use, periods_s=lease), rate))
     for use, rate in _disks(candidate, usage, billing, rate_of):  # disks stay when their machine is stopped
@@ -113,6 +131,8 @@ def _unpriced_extras(candidate: Candidate, billing: Billing, rate_of: RateOf) ->
     price, fee, root = candidate.offering.price, billing.dedicated, _root(candidate, billing)
     if price is None:
         return
+    if _is_unlimited(candidate) and candidate.surplus is None:
+        yield f"CPU time of {candidate.offering.name} beyond the credits, which credits: unlimited bills"
     if root and _volume_price(candidate, root, rate_of, price.currency) is None:
         yield "the disk under the system unless it is written as a volume (some 0.001 USD/h for 8 GiB)"
     if fee is not None and _is_dedicated(candidate) and fee.currency != price.currency:
@@ -126,6 +146,14 @@ def _address(candidate: Candidate, usage: LaunchUsage, billing: Billing) -> list
         return []
     use = _use(candidate, usage, Item.ADDRESS, "ipv4")
     return [(use, hourly_rate(beside, use, billing))]
+
+
+def _surplus(candidate: Candidate, usage: LaunchUsage, billing: Billing) -> list[Priced]:
+    """Returns the use of CPU time beyond the credits, of all vCPUs all the time, if it is billed and has a price."""
+    if candidate.surplus is None:
+        return []
+    use = _use(candidate, usage, Item.CPU_CREDIT, candidate.offering.name)
+    return [(use, hourly_rate(candidate.surplus, use, billing))]
 
 
 def _traffic(candidate: Candidate, usage: LaunchUsage, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:

@@ -148,6 +148,10 @@ def _extra_notes(name: str, candidates: Sequence[Candidate], priced: _PricedUsag
         amount = f"{counted.amount_per_hour.normalize():f} {counted.currency}/h"
         dated = f", {counted.as_of}" if counted.as_of else ""
         lines.append(f"{name}: each machine's price counts {amount} more ({counted.source}{dated})")
+    for one in candidates:
+        if one.surplus is not None and one.offering.provider == name:
+            amount = f"{one.surplus.amount_per_hour.normalize():f} {one.surplus.currency}/h"
+            lines.append(f"{one.id}: its price counts {amount} more ({one.surplus.source})")
     missing = list(billing.uncounted)
     if billing.beside and not (counted and billing.beside.source in counted.source):
         missing.append(billing.beside.source)

@@ -103,9 +103,21 @@ class Halt:
         return "; ".join(lines)
 
 
+Enough = Callable[[StudyStore, int], bool]
+"""Ends a study after a number of rounds if they are enough; returns whether it did."""
+
+
+def never(_store: StudyStore, _rounds: int) -> bool:
+    """No number of rounds but the planned one is enough."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """A study while it runs; `wait` sleeps until the next session opens."""
+    """A study while it runs; `wait` sleeps until the next session opens.
+
+    `enough` ends the study after a number of rounds if that many are enough, and returns whether it did.
+    """
 
     plan: Plan
     store: StudyStore
@@ -114,6 +126,7 @@ class RunContext:
     trials: TrialContext
     guard: Guard
     halt: Halt
+    enough: Enough = never
     wait: bool = False
 
     def stop_all(self, why: str, reason: LaunchReason) -> LaunchResult:

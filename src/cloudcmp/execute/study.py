@@ -10,7 +10,7 @@ from pathlib import Path
 from cloudcmp.catalog import PROBES, metrics_with
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.execute.connections import open_provisioning
-from cloudcmp.execute.context import Halt, RunContext, TrialContext
+from cloudcmp.execute.context import Enough, Halt, RunContext, TrialContext
 from cloudcmp.execute.environment import is_simulated, ledger_of, limits_of, make_folder, providers_of, time_of, work_of
 from cloudcmp.execute.interruption import StopSignals, run_interruptible
 from cloudcmp.execute.launch import run_launch
@@ -34,12 +34,15 @@ def trials_left(store: StudyStore) -> list[PlannedTrial]:
     return [trial for trial in store.plan.trials if trial.index not in done]
 
 
-def run_study(store: StudyStore, binary: Path | None, wait: bool, progress: Progress, leave: Leave) -> RunEnd:
+def run_study(
+    store: StudyStore, binary: Path | None, wait: bool, progress: Progress, leave: Leave, enough: Enough
+) -> RunEnd:
     """Runs the remaining trials of a study and releases all its resources; returns how the run ended.
 
-    With `wait`, sleeps until the next session opens. If interrupted, reports leftovers through `leave`.
+    With `wait`, sleeps until the next session opens. If interrupted, reports leftovers through `leave`. `enough` is
+    asked after each number of rounds in the plan's `checks`.
     """
-    run, todo = _open_run(store, binary, wait, progress), trials_left(store)
+    run, todo = _open_run(store, binary, wait, progress, enough), trials_left(store)
     # Virtual time does not predict real time: the rest is then estimated from the trials so far.
     progress.begin(len(todo), 0.0 if is_simulated(run.plan) else sum(trial.expected_s for trial in todo))
     ends: list[RunEnd] = []
@@ -57,7 +60,7 @@ def run_study(store: StudyStore, binary: Path | None, wait: bool, progress: Prog
     return ends[0]
 
 
-def _open_run(store: StudyStore, binary: Path | None, wait: bool, progress: Progress) -> RunContext:
+def _open_run(store: StudyStore, binary: Path | None, wait: bool, progress: Progress, enough: Enough) -> RunContext:
     """The context of a run: providers, ledger, budget and the tables for its trials."""
     plan, moment = store.plan, time_of(store.plan)
     here = any(candidate.runner == "local" for candidate in plan.candidates)
@@ -72,7 +75,7 @@ def _open_run(store: StudyStore, binary: Path | None, wait: bool, progress: Prog
     guard = Guard(budget_of(store), terms_of(providers), rows.rows_from, moment, limits_of(plan), extra_costs_of(plan))
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
     return RunContext(
-        plan, store, providers, open_provisioning(ledger, providers.values()), trials, guard, Halt(), wait=wait
+        plan, store, providers, open_provisioning(ledger, providers.values()), trials, guard, Halt(), enough, wait
     )
 
 
@@ -145,6 +148,8 @@ async def run_rounds(run: RunContext) -> str:
             continue
         if run.halt.why:  # set while the round before ended
             return run.halt.summary()
+        if launches[0].round in run.plan.checks and run.enough(run.store, launches[0].round):
+            return ""
         reason = await until_open(run.plan, todo[0], run.provisioning.ledger.time, run.over, wait=run.wait)
         if reason:
             return reason

@@ -85,6 +85,15 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
+class Surplus:
+    """The price of one vCPU for an hour at full speed, beyond the CPU credits, of the types of a family on a system."""
+
+    family: str
+    system: str
+    price: Price
+
+
+@dataclass(frozen=True, slots=True)
 class Billing:
     """How time is billed: at least `minimum_s`, then every `step_s` begun.
 
@@ -93,7 +102,7 @@ class Billing:
     known to be billed this way, if billing depends on the image. `dedicated` is charged in each region for every clock
     hour in which a machine of tenancy: dedicated runs there. `root` is the default system disk. Traffic over the paths
     of `free` is not billed. `spot_capped`: the price of a spot machine is passed to the provider as its maximum, and
-    the machine is taken back above that.
+    the machine is taken back above that. `surplus` are the prices of CPU time beyond the credits of burstable types.
     """
 
     minimum_s: float = _HOUR_S
@@ -106,6 +115,7 @@ class Billing:
     root: Volume | None = None
     free: tuple[str, ...] = ()
     spot_capped: bool = False
+    surplus: tuple[Surplus, ...] = ()
 
     def hourly(self, options: Mapping[str, str]) -> bool:
         """True if a machine with these options counts by the hour begun, because its image's billing is unknown."""

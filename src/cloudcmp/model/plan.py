@@ -25,7 +25,8 @@ class Candidate:
     `runner` is the provider that runs it (the offering's own, or the one that stands in for it).
     `differs` has a line for each difference between a matched offering and the request. `options` are sorted text
     pairs: account, credits, image, market, os, placement, tenancy, zone. `beside` is its provider's charge for each
-    machine besides the type and the volumes. With a `service`, the service is the candidate, at its `unit_prices`; the
+    machine besides the type and the volumes, and `surplus` the most that an hour of full speed beyond the CPU credits
+    adds. With a `service`, the service is the candidate, at its `unit_prices`; the
     offering is the machine that measures it, whose own cost is quoted separately.
     """
 
@@ -41,6 +42,7 @@ class Candidate:
     options: tuple[tuple[str, str], ...] = ()
     resize_price: Price | None = None
     beside: Price | None = None
+    surplus: Price | None = None
     service: Service | None = None
     unit_prices: tuple[UnitPrice, ...] = ()
 
@@ -159,7 +161,8 @@ class Plan:
 
     `start_at` is the Unix time (s) at which virtual time begins, for simulated studies; the launches are in the order
     in which they are run. With `every_s` a round starts at each such step (s), else one round follows the other.
-    `looks` are the numbers of launches after which the study had ended before rounds were added.
+    `looks` are the numbers of launches after which the study had ended before rounds were added. With `until`, a share,
+    the study stops after one of the numbers of rounds in `checks` if every interval is within that share of its value.
     """
 
     name: str
@@ -177,7 +180,6 @@ class Plan:
     budget: Money | None = None
     deadline_s: float | None = None
     every_s: float | None = None
-    stop: str = "fixed"
     aggregation: tuple[str, ...] = AGGREGATION
     imported: bool = False
     caps: Caps = Caps()  # noqa: RUF009 - a frozen value
@@ -186,6 +188,8 @@ class Plan:
     terms: Terms = NO_TERMS
     commands: tuple[Command, ...] = ()
     looks: tuple[int, ...] = ()
+    until: float | None = None
+    checks: tuple[int, ...] = ()
 
     def trials_of(self, launch: int) -> tuple[PlannedTrial, ...]:
         """The trials of one launch, in order."""
@@ -219,7 +223,7 @@ def unit_cost(candidate: Candidate) -> Decimal | None:
     price, volume = candidate.offering.price, candidate.volume
     if price is None:
         return None
-    others = [one for one in (volume.price if volume else None, candidate.beside) if one]
+    others = [one for one in (volume.price if volume else None, candidate.beside, candidate.surplus) if one]
     if any(one.currency != price.currency for one in others):
         return None
     return price.amount_per_hour + sum((one.amount_per_hour for one in others), Decimal(0))

@@ -27,6 +27,7 @@ class Item(StrEnum):
     ADDRESS = "address"
     SUPPORT = "support"
     FEE = "fee"
+    CPU_CREDIT = "cpu_credit"
 
 
 class Purchase(StrEnum):

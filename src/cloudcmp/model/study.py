@@ -10,6 +10,8 @@ from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
 
 SCHEMA = 1
+FEWEST_LAUNCHES = 6
+"""The smallest number of launches for a 95 % interval of a median, and for a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,10 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A study file, read and checked. Durations in seconds."""
+    """A study file, read and checked. Durations in seconds.
+
+    With `until`, a share, `launches` is the most: the study stops once every interval is that tight.
+    """
 
     name: str
     question: str
@@ -100,7 +105,7 @@ class Study:
     sessions: tuple[Session, ...] = ()
     every_s: float | None = None
     for_s: float | None = None
-    stop: str = "fixed"
+    until: float | None = None
     budget: Money | None = None
     caps: Caps = Caps()
     deadline_s: float | None = None

@@ -22,7 +22,9 @@ STAND_INS = (SIMULATED, LOCAL)
 
 # Options that distinguish machines of one type; an id shows those that are not the default.
 _SHOWN = ("credits", "market", "os", "placement", "tenancy", "zone")
-_USUAL = ("linux", "on-demand", "shared", "standard")
+_USUAL = ("linux", "on-demand", "shared")
+# The families of AWS that slow down without CPU credits, if nothing else is asked; all others cost more.
+_STANDARD = ("t1", "t2")
 
 OfferingsOf = Callable[[str, str | None], Sequence[Offering]]
 PricedBy = Callable[[Candidate], tuple[Candidate, tuple[str, ...]]]
@@ -100,13 +102,14 @@ def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) ->
 
 
 def _options(spec: CandidateSpec, sold: Offering) -> tuple[tuple[str, str], ...]:
-    """The options of a candidate; a burstable AWS type gets credits: standard, because AWS's default costs more.
+    """The options of a candidate; a burstable AWS type gets the credits that AWS itself gives it.
 
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/burstable-performance-instances-unlimited-mode-concepts.html
     """
     if sold.provider != _CREDITED or ("burstable", "yes") not in sold.attributes:
         return spec.options
-    return tuple(sorted({"credits": "standard", **dict(spec.options)}.items()))
+    own = "standard" if sold.name.partition(".")[0] in _STANDARD else "unlimited"
+    return tuple(sorted({"credits": own, **dict(spec.options)}.items()))
 
 
 def _dearer(spec: CandidateSpec) -> bool:

@@ -1,4 +1,4 @@
-"""Adds rounds to the plan of a study that has ended, like those that it has."""
+"""Adds rounds to the plan of a study that has ended, like those that it has, and takes unneeded ones away."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -47,6 +47,7 @@ def with_more_rounds(plan: Plan, more: int, host_of: Callable[[Candidate], str])
         trials=tuple(trials),
         rounds=rounds,
         looks=(*plan.looks, len(plan.launches)),
+        until=None,
         usage=tuple(replace(one, launches=rounds) for one in plan.usage),
         quote=replace(
             plan.quote,
@@ -61,6 +62,26 @@ def with_more_rounds(plan: Plan, more: int, host_of: Callable[[Candidate], str])
             ),
         ),
     )
+
+
+def shortened(plan: Plan, rounds: int) -> Plan:
+    """Return the plan with only its first rounds, after which it has ended; `cost` adds the money.
+
+    Raises ValueError if trials of later rounds stand among earlier ones.
+    """
+    launches = tuple(one for one in plan.launches if one.round < rounds)
+    trials = tuple(one for one in plan.trials if one.launch < len(launches))
+    if launches != plan.launches[: len(launches)] or trials != plan.trials[: len(trials)]:
+        raise ValueError("the rounds of this plan do not follow each other")
+    note = f"it stopped after {rounds} of {plan.rounds} rounds, because every interval was tight enough"
+    quote = replace(
+        plan.quote,
+        trials=len(trials),
+        expected_s=plan.quote.expected_s * rounds / plan.rounds,
+        notes=(*plan.quote.notes, note),
+    )
+    usage = tuple(replace(one, launches=rounds) for one in plan.usage)
+    return replace(plan, launches=launches, trials=trials, rounds=rounds, usage=usage, quote=quote)
 
 
 class _Pattern:

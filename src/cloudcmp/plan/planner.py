@@ -10,7 +10,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, ServiceUse, Traffic
 from cloudcmp.model.price import Item
-from cloudcmp.model.study import Caps, Decide, Study
+from cloudcmp.model.study import FEWEST_LAUNCHES, Caps, Decide, Study
 from cloudcmp.plan import traffic
 from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_known, resolve, unpriced
@@ -29,8 +29,6 @@ _SHORT_LAUNCHES = 2
 ASSUMED_COV = 0.05
 _ALPHA = 0.05
 _POWER = 0.8
-# With fewer launches there is no verdict, so no difference is detectable.
-LAUNCHES_MIN = 6
 
 
 def make(
@@ -87,6 +85,7 @@ def make(
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
     planned = launches_of(round_tasks, rounds, study.seed)
     decide = _still_deciding(study.decide, cells, metrics, notes)
+    checks, end_s = checks_of(study.until, len(rounds)), rounds[-1].start_s + round_tasks.round_s()
     return Plan(
         name=study.name,
         question=study.question,
@@ -100,11 +99,12 @@ def make(
         runs=study.runs,
         seed=study.seed,
         start_at=start_at,
-        quote=_quote(study, round_tasks, rounds[-1].start_s + round_tasks.round_s(), len(rounds), decide, notes),
+        quote=_quote(study, round_tasks, end_s, len(rounds), decide, checks, notes),
         budget=study.budget,
         caps=study.caps,
         deadline_s=study.deadline_s,
-        stop=study.stop,
+        until=study.until,
+        checks=checks,
         short=short,
         usage=usage_of(round_tasks, len(rounds), study.caps),
         terms=study.terms,
@@ -170,13 +170,14 @@ def _quote(
     end_s: float,
     rounds: int,
     decide: Sequence[Decide],
+    checks: Sequence[int],
     notes: list[str],
 ) -> Quote:
     if study.deadline_s is not None and end_s > study.deadline_s:
         what = f"the plan takes {format_seconds(end_s)}, longer than {format_seconds(study.deadline_s)}"
         raise UserMistake.at("deadline", what, "write a later deadline, fewer launches or fewer probes")
-    if rounds < LAUNCHES_MIN and len(round_tasks.candidates) > 1:
-        notes.append(f"fewer than {LAUNCHES_MIN} rounds: no verdict will be given")
+    if rounds < FEWEST_LAUNCHES and len(round_tasks.candidates) > 1:
+        notes.append(f"fewer than {FEWEST_LAUNCHES} rounds: no verdict will be given")
     deciding = _deciding_cells(decide, round_tasks.all_tasks)
     metrics = metrics_with(task.own for task in round_tasks.all_tasks if task.own)
     return Quote(
@@ -184,7 +185,7 @@ def _quote(
         expected_s=end_s,
         expected_cost=None,
         worst_cost=None,
-        detectable=detectable_ratios(deciding, round_tasks.candidates, rounds, metrics),
+        detectable=detectable_ratios(deciding, round_tasks.candidates, rounds, metrics, stops=len(checks) + 1),
         assumed_cov=ASSUMED_COV,
         notes=tuple(notes),
     )
@@ -198,31 +199,47 @@ def _deciding_cells(decide: Sequence[Decide], tasks: Sequence[Task]) -> tuple[st
 
 
 def detectable_ratios(
-    cells: Sequence[str], candidates: Sequence[Candidate], rounds: int, metrics: Mapping[str, Metric], look: int = 0
+    cells: Sequence[str],
+    candidates: Sequence[Candidate],
+    rounds: int,
+    metrics: Mapping[str, Metric],
+    look: int = 0,
+    stops: int = 1,
 ) -> tuple[tuple[str, float], ...]:
     """For each deciding cell the smallest true difference (a ratio - 1) that is found with 80 % power.
 
     The paired t test over rounds on log launch values, at Holm's first step (0.05 / questions) and the error that a
-    `look` may spend, for launches that vary by `ASSUMED_COV`. The questions are all pairs in all cells, and once more
-    by work for money where prices are known. Cells compared by differences have no ratio and are left out; so is all
-    with fewer than two candidates or six rounds, which give no verdict.
+    `look` may spend (the first one at one of `stops` moments), for launches that vary by `ASSUMED_COV`. The questions
+    are all pairs in all cells, and once more by work for money where prices are known. Cells compared by differences
+    have no ratio and are left out; so is all with fewer than two candidates or six rounds, which give no verdict.
     """
     # scipy takes a third of a second to import: only a quote pays for it.
     from cloudcmp.stats.looks import share_of_look
     from cloudcmp.stats.power import detectable_log_difference
 
     questions = len(cells) * _pairs(len(candidates))
-    if not questions or rounds < LAUNCHES_MIN:
+    if not questions or rounds < FEWEST_LAUNCHES:
         return ()
     priced = [one.offering.price for one in candidates if one.offering.price is not None and not one.service]
     if len({price.currency for price in priced}) == 1:
         questions += _pairs(len(priced)) * sum(metrics[cell.partition(" ")[0]].is_work for cell in cells)
     sd = math.sqrt(2 * math.log1p(ASSUMED_COV**2))
-    difference = detectable_log_difference(sd, rounds, _ALPHA * share_of_look(look) / questions, _POWER)
+    difference = detectable_log_difference(sd, rounds, _ALPHA * share_of_look(look, stops) / questions, _POWER)
     if difference is None:
         return ()
     ratio = math.expm1(difference)
     return tuple((cell, ratio) for cell in cells if not metrics[cell.partition(" ")[0]].signed)
+
+
+def checks_of(until: float | None, rounds: int) -> tuple[int, ...]:
+    """The numbers of rounds after which a study may stop early: a third and two thirds, enough for a verdict.
+
+    A study without `until` never stops early.
+    """
+    if until is None:
+        return ()
+    thirds = (max(FEWEST_LAUNCHES, math.ceil(part * rounds / 3)) for part in (1, 2))
+    return tuple(sorted({one for one in thirds if one < rounds}))
 
 
 def _pairs(count: int) -> int:

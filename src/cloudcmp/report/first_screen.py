@@ -1,9 +1,7 @@
 """Prints the answer on one screen: who is best, by how much, how surely, for what money, and what is not settled."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import wrap
 
 from rich.console import Console
@@ -28,7 +26,7 @@ _MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 2, 3
 _MOST_COLUMNS = 4
 _MOST_FAILING = 6
 _MOST_NOTES = 3
-_CHANGE = 22
+_CHANGE = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +61,14 @@ class _Screen:
         put(self.console, line)
 
 
-def show_first(console: Console, view: View, folder: Path | None, *, planted: bool = False) -> None:
-    """Print the answer of a study; `folder` is named in the commands that tell more, as DIR if None.
+def show_first(console: Console, view: View, study_words: str = "DIR", *, planted: bool = False) -> None:
+    """Print the answer of a study; `study_words` name it in the commands that tell more, quoted for a shell.
 
     With `planted`, the planted values of simulated candidates stand below the ones that were found.
     """
     study = StudyView.of(view)
     width = min(console.width, WIDEST)
     screen = _Screen(console, width, study, _names(study, width))
-    shown = shlex.quote(str(folder)) if folder else "DIR"
     _heading(screen)
     deciding = deciding_of(study)
     _answer(screen, deciding)
@@ -81,10 +78,10 @@ def show_first(console: Console, view: View, folder: Path | None, *, planted: bo
         _table(screen, shown_cells, planted=planted)
         for line in notes:
             say(console, f"! {one_line(line, 300)}", "yellow", indent=2)
-        _not_settled(screen, deciding, shown)
+        _not_settled(screen, deciding, study_words)
     show_commands(console, [use for use in view.commands if use.free])
     _mind(screen, max(1, _MOST_WARNINGS - len(notes)))
-    _rest(screen, len(deciding), shown)
+    _rest(screen, len(deciding), study_words)
 
 
 def _names(study: StudyView, width: int) -> tuple[str, ...]:
@@ -191,9 +188,8 @@ def _notes(screen: _Screen, views: Sequence[CellView]) -> list[str]:
     notes: list[str] = []
     for view in views:
         for standing in (view.standing, view.money):
-            first, other = _two(screen, standing) if standing else (None, None)
-            if standing and first is not None and other is not None:
-                notes += standing.notes(first, other)
+            two = _two(screen, standing) if standing else None
+            notes += standing.notes(*two) if standing and two else ()
     some = list(dict.fromkeys(notes))
     more = [f"{len(some) - _MOST_NOTES} more notes: --all"] if len(some) > _MOST_NOTES else []
     return [*some[:_MOST_NOTES], *more]
@@ -201,17 +197,16 @@ def _notes(screen: _Screen, views: Sequence[CellView]) -> list[str]:
 
 def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> None:
     marks = standing.marks()
-    first, other = _two(screen, standing)
+    two = _two(screen, standing)
     whole = _mark_of_row(screen, standing, marks)
-    change = _change(view, standing, first, other)
+    change = _change(view, standing, two)
+    noted = "!" if two and standing.notes(*two) else " "
     if not screen.in_columns:
-        noted = "! " if first is not None and other is not None and standing.notes(first, other) else ""
-        _long_row(screen, label, standing, marks, f"{noted}{change}", whole)
+        _long_row(screen, label, standing, marks, f"{noted} {change}".lstrip(), whole)
         return
     places = range(len(screen.names))
     values = [_value(standing, at, marks, len(screen.names) > 2).rjust(screen.column) for at in places]
     styles = [STYLES.get(marks[at], "") if at in marks else "" for at in places]
-    noted = "!" if first is not None and other is not None and standing.notes(first, other) else " "
     mark = (
         f"{MARKS[whole] if whole and len(screen.names) == 2 else ' '}{noted}",
         STYLES.get(whole, "") if whole else "",
@@ -227,11 +222,12 @@ def _planted_row(screen: _Screen, view: CellView) -> None:
     """Print the planted values of a cell, and the planted change between the two candidates of its row."""
     means = {one.index: dict(one.truth.cells)[view.cell].mean for one in screen.study.candidates
              if one.truth is not None and view.cell in dict(one.truth.cells)}  # fmt: skip
-    first, other = _two(screen, view.standing)
-    if first not in means or other not in means:
+    two = _two(screen, view.standing)
+    if two is None or not means.keys() >= set(two):
         return
+    first, other = two
     effect = means[first] - means[other] if view.metric.signed else means[first] / means[other]
-    pair = view.against(first, other) if first is not None and other is not None else None
+    pair = view.against(first, other)
     change = "" if pair is None else numbers.plain_change(effect, view.metric.unit, signed_=view.metric.signed)
     if not screen.in_columns:
         screen.put((f"    planted: {change}", "dim"))
@@ -263,15 +259,11 @@ def _long_row(
         screen.put((f"    {others}", "dim"))
 
 
-def _two(screen: _Screen, standing: Standing) -> tuple[int | None, int | None]:
+def _two(screen: _Screen, standing: Standing) -> tuple[int, int] | None:
     """Return the two candidates whose difference a row shows: both of two, else the best and the next behind it."""
     if len(screen.names) == 2:
-        return (1, 0) if 0 in standing.values and 1 in standing.values else (None, None)
-    ranked = standing.ranked
-    if not ranked:
-        return None, None
-    others = [at for at in ranked[1:] if standing.verdict(ranked[0], at) is not Verdict.SAME] or ranked[1:]
-    return ranked[0], next(iter(others), None)
+        return (1, 0) if 0 in standing.values and 1 in standing.values else None
+    return standing.best_and_next()
 
 
 def _mark_of_row(screen: _Screen, standing: Standing, marks: dict[int, Verdict]) -> Verdict | None:
@@ -291,11 +283,9 @@ def _value(standing: Standing, at: int, marks: dict[int, Verdict], marked: bool)
     return f"{MARKS[marks[at]] + ' ' if marked and at in marks else ''}{text}{star}"
 
 
-def _change(view: CellView, standing: Standing, first: int | None, other: int | None) -> str:
-    pair = None if first is None or other is None else standing.against(first, other)
-    if pair is None:
-        return ""
-    return numbers.change(*pair, view.metric.unit)
+def _change(view: CellView, standing: Standing, two: tuple[int, int] | None) -> str:
+    pair = standing.against(*two) if two else None
+    return "" if pair is None else numbers.change(*pair, view.metric.unit)
 
 
 def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> None:
@@ -347,7 +337,8 @@ def _mind(screen: _Screen, most: int) -> None:
     for at, line in enumerate(lines[:most]):
         screen.put((f"{'MIND' if not at else '':6}{clip(one_line(line, 400), screen.width - 6)}", "yellow"))
     if len(lines) > most:
-        screen.put((f"      {len(lines) - most} more warnings: --all", "yellow"))
+        more = len(lines) - most
+        screen.put((f"      {more} more warning{'s' * (more > 1)}: --all", "yellow"))
 
 
 def _rest(screen: _Screen, deciding: int, folder: str) -> None:

@@ -30,6 +30,7 @@ def show_plan(console: Console, plan: Plan) -> None:
     runs = "1 run" if plan.runs == 1 else f"{plan.runs} runs"
     facts = [
         ("rounds", f"{plan.rounds}, each with a fresh launch of every candidate, {runs} on each"),
+        *([("stops", _stops(plan))] if plan.until is not None else []),
         ("trials", f"{quote.trials} on {len(plan.launches)} launches"),
         ("expected time", format_seconds(quote.expected_s)),
         ("expected cost", format_money(quote.expected_cost) if quote.expected_cost else "unknown: a price is missing"),
@@ -43,6 +44,11 @@ def show_plan(console: Console, plan: Plan) -> None:
     show_lines(console, (*quote.lines, *quote.own))
     for note in quote.notes:
         say(console, f"note: {note}")
+
+
+def _stops(plan: Plan) -> str:
+    after = " or ".join(map(str, plan.checks)) or "no"
+    return f"after {after} rounds if every interval is within {100 * (plan.until or 0.0):g} %"
 
 
 def _own(plan: Plan) -> str:

@@ -56,6 +56,12 @@ class Standing:
         """The reference candidate: the first winner, else the one with the best value."""
         return next(iter(self.ranked), None)
 
+    def best_and_next(self) -> tuple[int, int] | None:
+        """Return the best candidate and the best of those that are not practically the same; None without two."""
+        ranked = self.ranked
+        others = [at for at in ranked[1:] if self.verdict(ranked[0], at) is not Verdict.SAME] or ranked[1:]
+        return (ranked[0], others[0]) if others else None
+
     def notes(self, a: int, b: int) -> tuple[str, ...]:
         """Return what a reader must know beside the comparison of two candidates: its marks, and opposed medians.
 

@@ -1,6 +1,6 @@
 """The rows of attempts: begun, then ended by themselves or interrupted by the end of the controller."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cloudcmp.model.trial import Attempt, Outcome
@@ -143,3 +143,8 @@ def first_ok(attempts: tuple[tuple[Attempt, str | None], ...]) -> dict[int, tupl
         if attempt.outcome is Outcome.OK and not attempt.interrupted:
             chosen.setdefault(attempt.trial, (attempt, file))
     return chosen
+
+
+def keys(attempts: Iterable[tuple[Attempt, str | None]]) -> list[tuple[int, int, int]]:
+    """Trial, attempt and number of samples of each attempt."""
+    return [(one.trial, one.attempt, one.n_samples) for one, _ in attempts]

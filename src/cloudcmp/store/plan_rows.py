@@ -58,23 +58,29 @@ def insert_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan) -> Non
         )
 
 
-def extend_plan(database: Database, own: Plan, longer: Plan, tag: str) -> None:
-    """Replaces the stored plan by a longer one; raises ValueError if it changes what was planned before.
+def replan(database: Database, own: Plan, other: Plan, tag: str) -> None:
+    """Replaces the stored plan by a longer or a shorter one.
 
-    The study's tag is stored with it: that of an old study depends on its plan.
+    Raises ValueError if one is not the other with more after its end, or a trial that would be gone was begun. The
+    study's tag is stored with it: that of an old study depends on its plan.
     """
-    if longer.launches[: len(own.launches)] != own.launches or longer.trials[: len(own.trials)] != own.trials:
-        raise ValueError("the longer plan changes what was planned before")
-    body = to_json(replace(longer, trials=()))
-    trials = [to_json(trial) for trial in longer.trials]
-    digest = _digest(body, trials)
+    launches, trials = (min(len(a), len(b)) for a, b in ((own.launches, other.launches), (own.trials, other.trials)))
+    if own.launches[:launches] != other.launches[:launches] or own.trials[:trials] != other.trials[:trials]:
+        raise ValueError("the other plan changes what was planned before")
+    body = to_json(replace(other, trials=()))
+    texts = [to_json(trial) for trial in other.trials]
+    digest = _digest(body, texts)
     with database.transaction() as connection:
+        begun = connection.execute("SELECT count(*) FROM attempt WHERE trial >= ?", (len(texts),)).fetchone()
+        if begun[0]:
+            raise ValueError("a trial was begun that the other plan does not have")
         insert_tag(connection, database.seals, tag)
         connection.execute("UPDATE plan SET body = ?, sha256 = ?", (body, digest))
-        connection.executemany("INSERT INTO trial VALUES (?, ?)", list(enumerate(trials))[len(own.trials) :])
+        connection.execute("DELETE FROM trial WHERE trial >= ?", (len(texts),))
+        connection.executemany("INSERT INTO trial VALUES (?, ?)", list(enumerate(texts))[len(own.trials) :])
         put_meta(connection, database.seals, _PLAN, digest)
-        crash_point("extend.before_commit")
-    crash_point("extend.after_commit")
+        crash_point("replan.before_commit")
+    crash_point("replan.after_commit")
 
 
 def prices_of(plan: Plan) -> list[tuple[tuple[str, str, str], Price]]:
@@ -113,7 +119,9 @@ def load_plan(database: Database) -> Plan:
         raise corrupt(database.path, "the plan was changed")
     try:
         # Until schema 2 is no longer read: it calls `usage` `stays`. Within a text its quotes would be escaped.
-        plan = from_json(Plan, plans[0][0].replace('"stays":', '"usage":', 1))
+        body = plans[0][0].replace('"stays":', '"usage":', 1)
+        # Until schema 3 is no longer read: its plans name the only rule to stop that there was.
+        plan = from_json(Plan, body.replace('"stop":"fixed",', "", 1))
         plan = replace(plan, trials=from_json(tuple[PlannedTrial, ...], f"[{','.join(trials)}]"))
     except CodecError as error:
         raise corrupt(database.path, f"the plan cannot be read ({error})") from None

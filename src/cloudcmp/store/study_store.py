@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from cloudcmp.errors import CorruptStore, Fault, StorageFault
 from cloudcmp.model.lease import Lease, LeaseEvent, LeaseRow
@@ -15,7 +15,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Sample
-from cloudcmp.model.values import SeriesLimits, StudyValues, TrialValues
+from cloudcmp.model.values import SeriesLimits, StudyValues
 from cloudcmp.store import attempts as attempt_rows
 from cloudcmp.store import imported_table, ledger, outputs, plan_rows, samples, values
 from cloudcmp.store.access import StudyLock, lock_of, open_database
@@ -32,6 +32,9 @@ from cloudcmp.store.sample_files import check_no_rows_lost, compact, remove_left
 from cloudcmp.store.samples import IMPORTED_FILE, SAMPLES_FOLDER
 from cloudcmp.store.seals import MadeElsewhere, Seals, sign_all, unsigned_rows
 from cloudcmp.store.user_key import new_study_key, study_key
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 T = TypeVar("T")
 _Ended = tuple[tuple[Attempt, str | None], ...]
@@ -173,9 +176,9 @@ class StudyStore:
     ) -> None:
         self.close()
 
-    def extend(self, plan: Plan) -> None:
-        """Replaces the plan by a longer one; raises ValueError if it is not the stored one with more after its end."""
-        plan_rows.extend_plan(self._database, self.plan, plan, self.tag)
+    def replan(self, plan: Plan) -> None:
+        """Replaces the plan by a longer or shorter one; raises ValueError if that changes what was planned or begun."""
+        plan_rows.replan(self._database, self.plan, plan, self.tag)
         self.plan = plan
 
     # Leases and launches
@@ -277,29 +280,26 @@ class StudyStore:
 
     # Values from samples
 
-    def trial_values(self, totals: frozenset[str]) -> TrialValues:
-        """One row for each trial with an attempt that ended by itself and each of its cells, in the order of the plan.
-
-        The value is the median of the samples, or for metrics in `totals` the whole run's total over its time. It comes
-        from the first ok attempt; a cell is ok if that attempt gave a sample with a finite value, a percentile cell if
-        it gave a histogram. The rows of an imported study are those of its table.
-        """
-        return self.measured(totals).values
-
     def measured(self, totals: frozenset[str], drawn: SeriesLimits | None = None) -> StudyValues:
-        """All results of every trial's first ok attempt, in one read of its samples.
+        """All results of every trial's first ok attempt: values, histograms, and the series within the limits `drawn`.
 
-        These are the values of `trial_values`, the histograms, and the series within the limits `drawn`, if given.
+        There is a value for each trial with an attempt that ended by itself and each of its cells, in the order of the
+        plan: the median of the samples, or for metrics in `totals` the whole run's total over its time. A cell is ok if
+        the attempt gave a sample with a finite value, a percentile cell if it gave a histogram. The rows of an imported
+        study are those of its table.
         """
         if self.plan.imported:
             return StudyValues(imported_table.trial_values(self.imported_rows()))
 
         def read(rows: _Ended, files: Sequence[Path]) -> StudyValues:
             started = frozenset(attempt.trial for attempt, _ in rows if not attempt.interrupted)
-            chosen = [(attempt.trial, attempt.attempt, attempt.n_samples) for attempt, _ in self._chosen(rows)]
-            return values.measured(self.plan, started, chosen, files, totals, drawn)
+            return values.measured(self.plan, started, attempt_rows.keys(self._chosen(rows)), files, totals, drawn)
 
         return self._reading(read)
+
+    def sample_table(self) -> "pa.Table":
+        """Every sample of each trial's first ok attempt, in the order of the trials; none for an imported study."""
+        return self._reading(lambda rows, files: values.sample_table(attempt_rows.keys(self._chosen(rows)), files))
 
     def _reading(self, read: Callable[[_Ended, Sequence[Path]], T]) -> T:
         """Reads the samples of every trial's first ok attempt, after verifying the digests of their files."""

@@ -93,7 +93,7 @@ def _columns(rows: Iterable[_Value]) -> ImportedRows:
 def _measured(
     store: StudyStore, metrics: Mapping[str, Metric], percentile_values: Mapping[tuple[int, str], float]
 ) -> Iterator[_Value]:
-    values = store.trial_values(frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL))
+    values = store.measured(frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)).values
     by_trial = _attempts_with_values(store.attempts())
     started = [(trial, cell) for trial in store.plan.trials if trial.index in by_trial for cell in trial.cells]
     shared: set[tuple[int, str]] = set()

@@ -55,6 +55,12 @@ FROM samples JOIN chosen USING (trial_id, attempt) WHERE hist IS NOT NULL ORDER 
 """
 
 
+_SAMPLES = """
+SELECT trial_id AS trial, seq, metric, params, t_s, value, hist
+FROM samples JOIN chosen USING (trial_id, attempt) ORDER BY trial_id, seq
+"""
+
+
 class Engine:
     """A DuckDB connection that works in another thread, while the caller only waits.
 
@@ -73,6 +79,10 @@ class Engine:
     def columns(self, query: str, values: Mapping[str, object]) -> "dict[str, NDArray[Any]]":
         """All rows of a query, as an array for each column."""
         return self._in_thread(lambda: self._connection.execute(query, values).fetchnumpy())
+
+    def table(self, query: str) -> "pa.Table":
+        """All rows of a query, as an Arrow table."""
+        return self._in_thread(lambda: self._connection.sql(query).to_arrow_table())
 
     def register(self, tables: "Mapping[str, pa.Table]") -> None:
         """Registers tables for queries, by name."""
@@ -139,6 +149,19 @@ def scratch_folder() -> Iterator[Path]:
         raise from_os(error, Path("the temporary folder")) from error
     with scratch as path:
         yield Path(path)
+
+
+def sample_table(chosen: Sequence[Chosen], files: Sequence[Path]) -> "pa.Table":
+    """The samples in the files that belong to the `chosen` attempts; `t_s` counts from the measured phase."""
+    import pyarrow as pa
+
+    if files and chosen:
+        with engine(files) as one:
+            one.register(_tables([], chosen, frozenset()))
+            return one.table(_SAMPLES)
+    kinds = {"trial": pa.int32(), "seq": pa.int32(), "t_s": pa.float64(), "value": pa.float64()}
+    names = ("trial", "seq", "metric", "params", "t_s", "value", "hist")
+    return pa.schema([(name, kinds.get(name, pa.string())) for name in names]).empty_table()
 
 
 def measured(

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 from cloudcmp.model.offering import Price
-from cloudcmp.model.study import Session, Study
+from cloudcmp.model.study import FEWEST_LAUNCHES, Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
 from cloudcmp.study.faults import Faults, shown
@@ -84,7 +84,7 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
         sessions=_sessions(_parts(SessionShape, "sessions", head.sessions, tree, faults), tree, faults),
         every_s=_together(tree, head, faults),
         for_s=head.for_,
-        stop=head.stop,
+        until=_until(tree, head, faults),
         budget=head.budget,
         caps=head.caps,
         terms=_terms(head, scope),
@@ -119,6 +119,21 @@ def _together(tree: Tree, head: Head, faults: Faults) -> float | None:
     if head.every is not None and head.for_ is not None and head.every > head.for_:
         faults.add(tree.place(("every",)), "every is longer than for", "write e.g. every: 1 h and for: 7 days")
     return head.every
+
+
+def _until(tree: Tree, head: Head, faults: Faults) -> float | None:
+    """The share at which a study stops early, after checking that it has rounds to spare."""
+    if head.until is None:
+        return None
+    if not 0.0 < head.until < 1.0:
+        faults.add(tree.place(("until",)), "until must lie between 0 and 100 %", "write e.g. until: 5 %")
+    elif head.launches <= FEWEST_LAUNCHES:
+        what = f"until stops before all launches, and a verdict needs {FEWEST_LAUNCHES} of them"
+        faults.add(tree.key(("until",)), what, "write the most that may be run, e.g. launches: 20")
+    elif head.sessions:
+        what = "until stops after any round, and each session needs all of its own"
+        faults.add(tree.key(("until",)), what, "leave out until, or the sessions")
+    return head.until
 
 
 def _sessions(parts: list[tuple[int, SessionShape]], tree: Tree, faults: Faults) -> tuple[Session, ...]:

@@ -103,7 +103,7 @@ class Head(Shape):
     sessions: list[Any] = []
     every: Duration | None = None
     for_: Duration | None = Field(None, alias="for")
-    stop: Literal["fixed"] = "fixed"
+    until: Share | None = None
     budget: Annotated[Money, BeforeValidator(quantities.money)] | None = None
     caps: Annotated[Caps, BeforeValidator(quantities.caps)] = Caps()
     terms: Any = None
@@ -238,8 +238,8 @@ _NEXT = {
     "market": "write market: spot or market: on-demand",
     "tenancy": "write tenancy: dedicated or tenancy: shared",
     "placement": "write placement: cluster, spread or partition",
-    "credits": "write credits: standard, or credits: unlimited, which may cost more than its price",
-    "stop": "write stop: fixed, the only rule so far",
+    "credits": "write credits: standard, which slows down without credits, or credits: unlimited, which costs more",
+    "until": "write until: 5 %, to stop once every interval is within 5 % of its value",
     "terms": "write terms: {discounts: [{share: 10 %, provider: aws}]}",
     "discounts": "write discounts: [{share: 10 %, provider: aws, item: instance}]",
     "TermsShape.credits": "write credits: [{money: 50 USD, until: 2027-06-30}]",

@@ -9,7 +9,7 @@ from typing import Any
 
 from cloudcmp.errors import ProviderFault, RefusalKind, Refused, UserMistake
 from cloudcmp.model.lease import INSTANCE, CreateRequest, Handle, Listing, TaggedResource
-from cloudcmp.model.offering import Billing, Price, Volume
+from cloudcmp.model.offering import Billing, Price, Surplus, Volume
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.protocol import do_nothing
 from cloudcmp.model.safety import Finding, Safeguard
@@ -39,12 +39,25 @@ DEDICATED = Price(
 """The extra price of a region for each clock hour in which a dedicated machine runs."""
 ROOT = Volume("gp2", 8 * 2**30, root=True)
 """The root disk assumed if the study writes none: the size of most public images, of their more expensive type (R)."""
+_SURPLUS = "https://aws.amazon.com/ec2/pricing/on-demand/, T2/T3/T4g unlimited mode"
+SURPLUS = tuple(
+    Surplus(family, system, Price(Decimal(amount), "USD", _SURPLUS))
+    for family, system, amount in (
+        ("t2", "linux", "0.05"),
+        ("t2", "windows", "0.096"),
+        ("t3", "linux", "0.05"),
+        ("t3", "windows", "0.096"),
+        ("t3a", "linux", "0.05"),
+        ("t3a", "windows", "0.096"),
+        ("t4g", "linux", "0.04"),
+    )
+)
+"""The price of an hour of a vCPU beyond the credits, the same in all regions that bill in USD (R)."""
 FREE = ("zone",)
 """Paths without traffic charges: private addresses in one zone (https://aws.amazon.com/ec2/pricing/on-demand/)."""
 UNCOUNTED = (
     "further disks of an image, and the part of its own above 8 GiB",
     "traffic between the cloud and cloudcmp",
-    "CPU time beyond the credits under credits: unlimited",
 )
 """Billed items that a study file does not determine; the plan lists them."""
 
@@ -53,7 +66,16 @@ _OPTIONAL = ("TagSpecifications", "MetadataOptions", "InstanceInitiatedShutdownB
 
 
 BILLING = Billing(
-    60.0, 1.0, ADDRESS, UNCOUNTED, images=tuple(LINES), dedicated=DEDICATED, root=ROOT, free=FREE, spot_capped=True
+    60.0,
+    1.0,
+    ADDRESS,
+    UNCOUNTED,
+    images=tuple(LINES),
+    dedicated=DEDICATED,
+    root=ROOT,
+    free=FREE,
+    spot_capped=True,
+    surplus=SURPLUS,
 )
 """How Amazon bills the resources of a study."""
 

@@ -83,7 +83,7 @@ def _network(firewall: str | None, *, compatible: bool) -> dict[str, Any]:
 
 
 def _credits(request: CreateRequest, mode: str | None, has_credits: bool | None, *, compatible: bool) -> dict[str, Any]:
-    """The CPU credit mode, `standard` by default: no price counts the extra CPU time that AWS's default bills."""
+    """The CPU credit mode; `standard` if the plan has none, because then no price counts what `unlimited` bills."""
     if mode and has_credits is False:
         raise Refused.at(request.name, f"{request.offering} has no CPU credits", "leave credits out")
     chosen = mode or ("standard" if has_credits and not compatible else None)

@@ -52,6 +52,10 @@ class Figure:
         """The drawing as PNG, two pixels for each unit."""
         return png_of(self.svg)
 
+    def _repr_svg_(self) -> str:
+        """The drawing, which a notebook shows."""
+        return self.svg
+
 
 @dataclass(frozen=True, slots=True)
 class Styles:
