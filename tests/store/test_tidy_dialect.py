@@ -89,7 +89,7 @@ def test_a_price_shows_the_decimal_mark_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("before", ["", "\ufeff", "sep=;\n", "\ufeffsep=;\r\n", "\n\n"])
+@pytest.mark.parametrize("before", ["", "\ufeff", "sep=;\n", "\ufeffsep=;\r\n", "\n\n", "\n\nsep=;\n"])
 def test_what_excel_writes_around_a_table(tmp_path: Path, before: str, end: str) -> None:
     text = before + table("12,5", '"3,25"').replace("\n", end)
     assert values(read(tmp_path, text)) == [12.5, 3.25]

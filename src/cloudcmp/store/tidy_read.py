@@ -109,15 +109,13 @@ def _blocks_of_rows(width: int, rows: Iterable[Row]) -> Iterator[Block]:
 
 def _csv_header(path: Path) -> _Header:
     with storage(path), path.open("rb") as file:
-        first = file.readline(_LONGEST_HEADER)
+        first, before = file.readline(_LONGEST_HEADER), 1
         while first.isspace():
-            first = file.readline(_LONGEST_HEADER)
+            first, before = file.readline(_LONGEST_HEADER), before + 1
         text = first.decode("utf-8-sig", "replace")
-        delimiter, before = delimiter_of(text), 0
-        if HINT.fullmatch(text.strip("\r\n")):
-            before = 1
-        else:
-            file.seek(0)
+        delimiter = delimiter_of(text)
+        if not HINT.fullmatch(text.strip("\r\n")):  # else its line is no row
+            before = file.seek(0)
         for begun, line, cells in _csv_rows(path, iter(file.readline, b""), before, delimiter):
             return _Header([plain(cell).strip() for cell in cells], begun, line, file.tell(), delimiter)
     return _Header([])
