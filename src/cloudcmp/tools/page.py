@@ -12,7 +12,7 @@ from cloudcmp.model.tool import Report, UnclearOutput
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
 _BRACKET = re.compile(r"\s*[\[{]")
-_BRACKET_ON_LINE = re.compile(r"^\s*[\[{]", re.MULTILINE)
+_BRACKET_ON_LINE = re.compile(r"^[ \t\r]*[\[{]", re.MULTILINE)
 _RESERVED = re.compile(r"[^A-Za-z0-9._/+-]+")
 MOST = 1e200
 """The largest figure that is accepted: larger ones would overflow when multiplied by their unit."""
