@@ -172,7 +172,7 @@ def test_an_unknown_metric_needs_a_direction(tmp_path: Path) -> None:
     table = "offering,metric,unit,value,signed{}\nA,my_score,score,1,yes{}\nA,my_score,score,0,yes{}\n"
     assert faults(table.format("", "", ""), tmp_path) == [
         "table.csv:2: whether a higher or a lower my_score is better is not known;"
-        " add the column better with higher or lower"
+        " add the column better with higher or lower, or --better higher|lower for all such metrics"
     ]
     with taken(table.format(",better", ",higher", ","), tmp_path) as store:
         metric = store.imported_metrics()["my_score"]
@@ -279,7 +279,7 @@ def test_faults_are_counted_where_there_are_many(tmp_path: Path) -> None:
             "offering,metric\n",
             "table.csv:1: the columns unit, value are missing; a table needs offering, metric, unit, value",
         ),
-        ("offering;metric;unit;value\n", "table.csv:1: the columns offering, metric, unit, value are missing;"),
+        ("offering|metric|unit|value\n", "table.csv:1: the columns offering, metric, unit, value are missing;"),
         ("offering,metric,unit,value,\n", "table.csv:1: column 5 has no name; name it, or remove it"),
         ("offering,metric,unit,value,value\n", "table.csv:1: there are two columns 'value'; remove or rename one"),
         ("offering,metric,unit,value\n", "table.csv: the table has no rows; write at least one"),

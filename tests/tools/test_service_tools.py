@@ -30,6 +30,45 @@ def test_openssl_in_a_table_counts_in_thousands() -> None:
     assert found[0].value == pytest.approx(13873647.52 + 16088640.00)
 
 
+DIGESTS = {
+    "openssl-digests.txt": ("md5", 60964.89e3, 1472420.98e3),
+    "openssl-digests-mr.txt": ("md5", 47659576.47, 1470423040.0),
+    "openssl-evp.txt": ("sha256", 82363.38e3, 1521333.68e3),
+    "openssl-evp-mr.txt": ("sha256", 58972910.34, 1491581155.56),
+    "openssl-hmac.txt": ("hmac_sha256_", 42443.69e3, 1451445.28e3),
+}
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_openssl_reads_digests_in_each_form(name: str) -> None:
+    algorithm, first, last = DIGESTS[name]
+    found = reports("openssl", sample(name))
+    assert found[0].settings == {"algorithm": algorithm}
+    assert values(found[0])["of_16_bytes"] == pytest.approx(first)
+    assert values(found[-1])["of_16384_bytes"] == pytest.approx(last)
+    assert {one.version for one in found} == {"" if name.endswith("mr.txt") else "3.0.19"}
+
+
+def test_openssl_of_several_processes_prints_rows_without_a_heading() -> None:
+    text = sample("openssl-digests-multi.txt")
+    sha1, sha512 = reports("openssl", text)
+    assert values(sha1) == {"of_8192_bytes": pytest.approx(257845227.72 + 266694209.90, rel=1e-6)}
+    assert sha512.settings == {"algorithm": "sha512"}
+    assert "does not follow" in why("openssl", text.replace("524539.44k", "52453.94k"))
+    assert "not one row of the sum" in why("openssl", text.replace("sha512          148499.41k\n", ""))
+    assert "2 lines tell the sizes" in why("openssl", text.replace("+H:8192 from 1", "+H:16 from 1"))
+
+
+@pytest.mark.parametrize("name", ["openssl-keys.txt", "openssl-keys-mr.txt"])
+def test_openssl_tells_what_of_keys_it_leaves_out(name: str) -> None:
+    dsa, eddsa = reports("openssl", sample(name))
+    assert (dsa.settings, eddsa.settings) == ({"algorithm": "dsa2048"}, {"algorithm": "eddsa253"})
+    assert values(eddsa)["sign"] == pytest.approx(15000, rel=0.2)
+    assert dsa.unread[0].startswith("key agreement and encryption, from line ")
+    (rsa,) = reports("openssl", "+H:16\n+F2:2:2048:2516.25:41642.4:40000.0:2400.0\n")
+    assert values(rsa) == {"sign": 2516.25, "verify": 41642.4}
+
+
 def test_openssl_signs() -> None:
     rsa, ecdsa = reports("openssl", sample("openssl-rsa.txt"))
     assert (rsa.settings, values(rsa)) == ({"algorithm": "rsa2048"}, {"sign": 2539.0, "verify": 46028.0})

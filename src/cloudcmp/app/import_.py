@@ -11,6 +11,7 @@ from cloudcmp.analysis import name_warnings
 from cloudcmp.app.study_folder import new_folder
 from cloudcmp.app.tool_files import ImportOptions, is_table, parse_file, read_files
 from cloudcmp.catalog import METRICS
+from cloudcmp.store.tidy_agree import TidyTable
 from cloudcmp.store.tidy_check import check_table, read_tidy
 from cloudcmp.store.tidy_import import import_table
 from cloudcmp.store.tidy_read import table_of
@@ -32,11 +33,12 @@ def import_files(files: Sequence[str], out: Path | None, name: str | None, optio
     """
     given = [parse_file(text) for text in files]
     if is_table(given, options):
-        table, notes = read_tidy(given[0].path, METRICS), []
+        table, notes = read_tidy(given[0].path, METRICS, options.better), []
     else:
         found = read_files(given, options)
         path = _stem(given[0].path)
         table, notes = check_table(path, table_of(*found.table()), METRICS), found.notes
+    notes = [*notes, *_directions(table, options)]
     if name is not None:
         table = replace(table, path=table.path.with_name(f"{name}{table.path.suffix}"))
     folder = new_folder(table.path.stem, out)
@@ -48,6 +50,15 @@ def import_files(files: Sequence[str], out: Path | None, name: str | None, optio
     ) as store:
         lines = (*store.plan.quote.notes, *name_warnings(store.plan), *notes)
         return ImportedStudy(folder, len(table.rows), lines)
+
+
+def _directions(table: TidyTable, options: ImportOptions) -> list[str]:
+    """A note on the metrics that `--better` was used for, or that it was not needed."""
+    if options.better is None:
+        return []
+    if not table.assumed:
+        return [f"--better {options.better} was not needed: the direction of every metric is known"]
+    return [f"{options.better} counts as better, as --better says: {', '.join(table.assumed)}"]
 
 
 def _stem(path: Path) -> Path:

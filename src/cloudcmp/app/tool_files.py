@@ -12,15 +12,18 @@ from typing import BinaryIO, cast
 
 from cloudcmp.catalog import METRICS, READERS, hint, measure_cell, output_settings_text
 from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.metric import Better
 from cloudcmp.model.offering import COPIES
-from cloudcmp.model.tool import Reader, UnclearOutput
-from cloudcmp.store.tidy import NEEDED, number_text
+from cloudcmp.model.tool import Measure, Reader, Reading, Report, UnclearOutput
+from cloudcmp.model.trial import Outcome
+from cloudcmp.store.tidy import number_text
+from cloudcmp.store.tidy_dialect import is_header
 from cloudcmp.tools import pkb
 from cloudcmp.tools.page import document, entry, word
 
 TABLE, SAMPLES = "table", "pkb"
 FORMATS = (TABLE, SAMPLES, *READERS)
-COLUMNS = ("provider", "region", "offering", "instance", "time", "metric", "params", "unit", "value")
+COLUMNS = ("provider", "region", "offering", "instance", "time", "metric", "params", "unit", "value", "outcome")
 VERSION = ".tool_version"
 """The end of the column with the version of a tool."""
 
@@ -47,6 +50,7 @@ class ImportOptions:
     """The user's options for all files: their format (None: by content), and the offering that they measure.
 
     `allow_blocks` gives verdicts on sides that were measured at different times, without rounds that pair them.
+    `better` is the direction of metrics for which a table says none.
     """
 
     format: str | None = None
@@ -54,6 +58,7 @@ class ImportOptions:
     provider: str | None = None
     region: str | None = None
     allow_blocks: bool = False
+    better: Better | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,7 @@ def format_of(path: Path, options: ImportOptions) -> str:
     first = next((line for line in _lines(path, 64) if line.strip()), "")
     if pkb.looks_like(first):
         return SAMPLES
-    fits = [TABLE] if set(first.replace('"', "").strip().split(",")) & set(NEEDED) else []
+    fits = [TABLE] if is_header(first) else []
     try:
         text = _text(path)
         fits += [name for name, reader in READERS.items() if reader.looks_like(text)]
@@ -140,7 +145,7 @@ def format_of(path: Path, options: ImportOptions) -> str:
         pass
     if len(fits) > 1:
         raise UserMistake.at(str(path), f"can be read as {' and as '.join(fits)}", "say which with --format")
-    if not fits and path.suffix in {".csv", ".parquet"}:
+    if not fits and path.suffix in {".csv", ".tsv", ".parquet"}:
         return TABLE
     if not fits:
         raise UserMistake.at(str(path), "is neither a tidy table nor a known output", f"known are {', '.join(READERS)}")
@@ -208,33 +213,58 @@ def _add(file: NamedFile, options: ImportOptions, found: ToolRows) -> None:
 
 
 def _add_output(file: NamedFile, options: ImportOptions, found: ToolRows, reader: Reader) -> None:
-    provider, offering = _source(file, options)
     try:
         reports, begun = reader.reports(_text(file.path)), _begun(file.path)
     except UnclearOutput as unsure:
         next_ = "leave the file out, or run the tool again"
         raise UserMistake.at(str(file.path), f"{reader.name}: {unsure}", next_) from None
-    place = (provider, options.region or "", offering)
-    if str(file.path) in found.copies:
-        found.add_fact(place, COPIES, file.path.name)
+    provider, given = _source(file, options, {report.offering for report in reports})
     for report in reports:
+        place = (provider, options.region or "", given or report.offering)
+        if str(file.path) in found.copies:
+            found.add_fact(place, COPIES, file.path.name)
         if report.version:
             found.add_fact(place, f"{report.tool}{VERSION}", word(report.version))
-        for one in report.readings:
-            cell = measure_cell(report.tool, output_settings_text(report.settings), one.measure, one.metric)
-            row = [*place, str(file.path), begun, one.metric, cell.params_text]
-            found.rows.append((str(file.path), [*row, METRICS[one.metric].unit, number_text(one.value)]))
+        results: list[tuple[Measure | Reading, str, str]] = [
+            (one, number_text(one.value), "") for one in report.readings
+        ]
+        results += [(one, "", Outcome.FAILED.value) for one in report.failed]
+        for one, value, outcome in results:
+            name = one.measure if isinstance(one, Reading) else one.name
+            cell = measure_cell(report.tool, output_settings_text(report.settings), name, one.metric)
+            row = [*place, str(file.path), begun, one.metric, cell.params_text, METRICS[one.metric].unit]
+            found.rows.append((str(file.path), [*row, value, outcome]))
         if report.unread:
             found.notes.append(f"{file.path}: not read: {', '.join(report.unread)}")
+    found.notes += _several_runs(file.path, reports)
 
 
-def _source(file: NamedFile, options: ImportOptions) -> tuple[str, str]:
-    """Provider and offering of a file: as given, else by the name of a Spare Cores output."""
+def _several_runs(path: Path, reports: Sequence[Report]) -> list[str]:
+    """A note on how many runs of a tool a file holds; empty if each is the only one with its settings."""
+    runs = Counter((one.offering, one.tool, output_settings_text(one.settings)) for one in reports)
+    (_, tool, _), most = runs.most_common(1)[0]
+    if most == 1:
+        return []
+    failed = sum(bool(one.failed) for one in reports)
+    rest = f"; failed runs in the file: {failed}" if failed else ""
+    return [f"{path}: {most} runs of {tool} with the same settings, each a value of its own, all of one launch{rest}"]
+
+
+def _source(file: NamedFile, options: ImportOptions, named: set[str]) -> tuple[str, str]:
+    """Provider and offering of a file: as given, or by the name of a Spare Cores output.
+
+    `named` are the machines that the output itself names: without a given offering each is one, and "" is returned.
+    """
     kept = _spare_cores(file.path)
-    offering = file.offering or options.offering or (kept.offering if kept else None)
-    if offering is None:
+    offering = file.offering or options.offering or (kept.offering if kept else "")
+    if not offering and "" in named:
         raise UserMistake.at(
             str(file.path), "does not say which offering was measured", "add --offering NAME, or write NAME=FILE"
+        )
+    if offering and len(named) > 1:
+        systems = ", ".join(sorted(named)[:5])
+        raise UserMistake.at(
+            str(file.path), f"tells of {len(named)} systems: {systems}", "write FILE alone: each becomes an offering"
         )
     return options.provider or (kept.provider if kept else "imported"), offering
 
@@ -294,7 +324,7 @@ def _sample_row(one: pkb.Sample, options: ImportOptions) -> list[str]:
     cell = measure_cell(one.tool, one.settings, one.measure, one.metric)
     place = [options.provider or one.provider, options.region or one.region, options.offering or one.offering, one.run]
     at = "" if one.time is None else number_text(one.time)
-    return [*place, at, one.metric, cell.params_text, METRICS[one.metric].unit, number_text(one.value)]
+    return [*place, at, one.metric, cell.params_text, METRICS[one.metric].unit, number_text(one.value), ""]
 
 
 def _several_versions(found: ToolRows) -> list[str]:

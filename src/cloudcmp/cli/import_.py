@@ -6,6 +6,7 @@ import typer
 
 from cloudcmp.cli.options import AllowBlocks, Json, Out, option
 from cloudcmp.cli.output import emit, say
+from cloudcmp.model.metric import Better
 
 
 def import_(
@@ -19,13 +20,16 @@ def import_(
     provider: Annotated[str | None, option("--provider", "Provider of that offering.", "NAME")] = None,
     region: Annotated[str | None, option("--region", "Region of that offering.", "NAME")] = None,
     allow_blocks: AllowBlocks = False,
+    better: Annotated[
+        Better | None, option("--better", "Direction of metrics for which a table has no column better.")
+    ] = None,
     name: Annotated[str | None, option("--name", "Name of the study; default: the file's.")] = None,
     json: Json = False,
 ) -> None:
     """Make a study of another tool's measurements.
 
     Reads a tidy table, which needs only offering, metric, unit and value; output files of benchmarks such as fio,
-    sysbench or UnixBench, each file one launch; and samples of PerfKitBenchmarker (see: cloudcmp list tools).
+    sysbench, hyperfine or k6, each file one launch; and samples of PerfKitBenchmarker (see: cloudcmp list tools).
 
     Example: cloudcmp import results.csv
 
@@ -34,7 +38,7 @@ def import_(
     from cloudcmp.app.import_ import import_files
     from cloudcmp.app.tool_files import ImportOptions
 
-    imported = import_files(files, out, name, ImportOptions(format_, offering, provider, region, allow_blocks))
+    imported = import_files(files, out, name, ImportOptions(format_, offering, provider, region, allow_blocks, better))
     if json:
         emit("import", {"folder": imported.folder, "values": imported.values}, imported.notes)
         return

@@ -42,7 +42,8 @@ class Report:
     """The contents of an output about one run of a tool.
 
     `settings` are those that the output itself states, as canonical text: some of the tool's parameters, and perhaps
-    others. `unread` has a line for each part of the output that was not read.
+    others. `unread` has a line for each part of the output that was not read. `failed` are the figures that the run has
+    no value of because it failed. `offering` is the machine that the output itself names, empty if it names none.
     """
 
     tool: str
@@ -50,6 +51,8 @@ class Report:
     settings: Settings
     readings: tuple[Reading, ...]
     unread: tuple[str, ...] = ()
+    failed: tuple[Measure, ...] = ()
+    offering: str = ""
 
 
 @dataclass(frozen=True, slots=True)

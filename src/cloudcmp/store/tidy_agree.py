@@ -77,7 +77,10 @@ class TidyRows:
 
 @dataclass(frozen=True, slots=True)
 class TidyTable:
-    """A table whose rows are consistent; `attributes` are texts by offering and name."""
+    """A table whose rows are consistent; `attributes` are texts by offering and name.
+
+    `assumed` are the metrics whose direction neither the table nor the catalogue says, but the caller.
+    """
 
     path: Path
     rows: TidyRows
@@ -85,6 +88,7 @@ class TidyTable:
     attributes: dict[Key, dict[str, str]]
     has_rounds: bool
     has_instances: bool
+    assumed: tuple[str, ...] = ()
 
 
 def number_of(text: str) -> float | None:
@@ -219,21 +223,29 @@ class Agreement:
             self._faults.add(where, what, "keep one of them, or name the offerings apart")
         self._reported.add((key, name, text))
 
-    def table(self, path: Path, rows: TidyRows) -> TidyTable:
-        """The table of all rows that were taken; raises UserMistake if there was any fault."""
+    def table(self, path: Path, rows: TidyRows, better: Better | None = None) -> TidyTable:
+        """The table of all rows that were taken; raises UserMistake if there was any fault.
+
+        `better` is the direction of the metrics whose direction is not known otherwise.
+        """
         for name, where in self._without.items():
             if name in self._with:
                 self._faults.add(where, f"{name} is empty here, and given on {self._with[name]}", "give it in all rows")
         for key, attributes in self._offerings.items():
             if sum(PRICE.fullmatch(name) is not None for name in attributes) > 1:
                 self._faults.add(str(path), f"{key[2]} has prices in two currencies", "keep one of them")
-        for name, metric in self._metrics.items():
-            if not metric.better:
-                next_ = "add the column better with higher or lower"
+        assumed = tuple(name for name, metric in self._metrics.items() if not metric.better)
+        for name in assumed:
+            metric = self._metrics[name]
+            if better is not None:
+                metric.better = better.value
+            else:
+                next_ = "add the column better with higher or lower, or --better higher|lower for all such metrics"
                 self._faults.add(metric.where, f"whether a higher or a lower {name} is better is not known", next_)
         self._faults.raise_any()
         metrics = {name: self._metric(path, name, metric) for name, metric in self._metrics.items()}
-        return TidyTable(path, rows, metrics, self._offerings, "round" in self._with, "instance" in self._with)
+        return TidyTable(path, rows, metrics, self._offerings, "round" in self._with, "instance" in self._with,
+                         assumed)  # fmt: skip
 
     def _metric(self, path: Path, name: str, metric: _Metric) -> Metric:
         """The metric as it is in a table: one value per row, whatever samples it came from."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from cloudcmp.errors import Fault, UserMistake
-from cloudcmp.model.metric import Metric
+from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.trial import Outcome
 from cloudcmp.model.untrusted_text import steering_character
 from cloudcmp.model.values import LARGEST_VALUE
@@ -30,16 +30,18 @@ _KEY = ("provider", "region", "offering")
 _CELL = ("metric", "params")
 
 
-def read_tidy(path: Path, known: Mapping[str, Metric]) -> TidyTable:
+def read_tidy(path: Path, known: Mapping[str, Metric], better: Better | None = None) -> TidyTable:
     """Reads a tidy table, CSV or Parquet; `known` are the metrics whose unit and direction are fixed.
+
+    `better` is the direction of the other metrics where the table has none.
 
     Raises UserMistake with every fault, as `file:line: what; next`: missing columns, invalid or infinite numbers,
     unknown outcomes, a metric with two units or directions, an offering with two values of one attribute.
     """
-    return check_table(path, read_table(path), known)
+    return check_table(path, read_table(path), known, better)
 
 
-def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> TidyTable:
+def check_table(path: Path, table: RawTable, known: Mapping[str, Metric], better: Better | None = None) -> TidyTable:
     """Checks a table that is not from a file of its own; `path` names the study. Raises UserMistake as `read_tidy`."""
     missing = [name for name in NEEDED if name not in table.columns]
     if missing:
@@ -58,7 +60,7 @@ def check_table(path: Path, table: RawTable, known: Mapping[str, Metric]) -> Tid
     rows = check.rows()
     if not len(rows) and not faults:
         faults.add(str(path), "the table has no rows", "write at least one")
-    return check.checker.agreement.table(path, rows)
+    return check.checker.agreement.table(path, rows, better)
 
 
 class _TableCheck:

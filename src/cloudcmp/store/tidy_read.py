@@ -1,4 +1,4 @@
-"""Users' tables, read as blocks of columns: CSV or Parquet, untrusted."""
+"""Users' tables, read as blocks of columns: CSV (with commas, semicolons or tabs) or Parquet, untrusted."""
 
 import csv
 import io
@@ -13,6 +13,7 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.store.arrow import texts
 from cloudcmp.store.faults import storage
 from cloudcmp.store.tidy import PARQUET_MAGIC, plain
+from cloudcmp.store.tidy_dialect import HINT, NumberStyle, StyleEvidence, delimiter_of, number_columns, plain_number
 from cloudcmp.store.untrusted_parquet import batches, opened_parquet
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 64 * 1024
 _BLOCK_BYTES = 8 * 2**20
+_LONGEST_HEADER = 2**20
 _LONGEST_LINE = 64 * 2**20
 _NUMERIC = ("value", "time")
 _AGAIN = "write it again"
@@ -54,12 +56,15 @@ class RawTable:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """The names of columns; for a CSV file also the line of the header, and the lines and bytes up to its end."""
+    """The names of columns; for a CSV file also the line of the header, the lines and bytes up to its end, and the
+    delimiter.
+    """
 
     names: list[str]
     line: int = 0
     lines: int = 0
     offset: int = 0
+    delimiter: str = ","
 
 
 def read_table(path: Path) -> RawTable:
@@ -104,15 +109,22 @@ def _blocks_of_rows(width: int, rows: Iterable[Row]) -> Iterator[Block]:
 
 def _csv_header(path: Path) -> _Header:
     with storage(path), path.open("rb") as file:
-        for begun, line, cells in _csv_rows(path, iter(file.readline, b""), 0):
-            return _Header([plain(cell).strip() for cell in cells], begun, line, file.tell())
+        first, before = file.readline(_LONGEST_HEADER), 1
+        while first.isspace():
+            first, before = file.readline(_LONGEST_HEADER), before + 1
+        text = first.decode("utf-8-sig", "replace")
+        delimiter = delimiter_of(text)
+        if not HINT.fullmatch(text.strip("\r\n")):  # else its line is no row
+            before = file.seek(0)
+        for begun, line, cells in _csv_rows(path, iter(file.readline, b""), before, delimiter):
+            return _Header([plain(cell).strip() for cell in cells], begun, line, file.tell(), delimiter)
     return _Header([])
 
 
-def _csv_rows(path: Path, lines: Iterable[bytes], before: int) -> Iterator[tuple[int, int, list[str]]]:
+def _csv_rows(path: Path, lines: Iterable[bytes], before: int, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
     """The rows in some lines after `before` earlier ones: the first and the last line of each, and its cells."""
     line = before
-    reader = csv.reader(_decoded(path, lines, before), strict=True)
+    reader = csv.reader(_decoded(path, lines, before), strict=True, delimiter=delimiter)
     try:
         for cells in reader:
             begun, line = line + 1, before + reader.line_num
@@ -132,9 +144,13 @@ def _decoded(path: Path, lines: Iterable[bytes], before: int) -> Iterator[str]:
 
 def _csv_blocks(path: Path, header: _Header) -> Iterator[Block]:
     """Splits lines with Arrow if they have no quotes and Python's reader certainly agrees; else uses that reader."""
-    line, width = header.lines, len(header.names)
+    style = _number_style(path, header) if header.delimiter != "," else None
+    line = header.lines
     with storage(path), path.open("rb") as file:
         file.seek(header.offset)
+        if style is not None:
+            yield from _csv_texts(path, iter(file.readline, b""), line, header, style)
+            return
         rest = b""
         while part := rest + (read := file.read(_BLOCK_BYTES)):
             end = part.rfind(b"\n") + 1 if read else len(part)
@@ -144,25 +160,51 @@ def _csv_blocks(path: Path, header: _Header) -> Iterator[Block]:
             data, rest = part[:end], part[end:]
             if b'"' in data:  # a cell may continue on the following lines
                 file.seek(-len(rest), io.SEEK_CUR)
-                yield from _csv_texts(path, chain(io.BytesIO(data), iter(file.readline, b"")), line, width)
+                yield from _csv_texts(path, chain(io.BytesIO(data), iter(file.readline, b"")), line, header)
                 return
-            block = _split_by_arrow(path, data, line, header.names)
-            yield from [block] if block else _csv_texts(path, io.BytesIO(data), line, width)
+            block = _split_by_arrow(path, data, line, header)
+            yield from [block] if block else _csv_texts(path, io.BytesIO(data), line, header)
             line += _line_count(data)
 
 
-def _csv_texts(path: Path, lines: Iterable[bytes], before: int, width: int) -> Iterator[Block]:
-    rows = _csv_rows(path, lines, before)
-    yield from _blocks_of_rows(
-        width, ((f"{path}:{begun}", [plain(cell).strip() for cell in cells]) for begun, _, cells in rows)
-    )
+def _csv_texts(
+    path: Path, lines: Iterable[bytes], before: int, header: _Header, style: NumberStyle | None = None
+) -> Iterator[Block]:
+    """The rows of some lines; with a style, their numbers are written anew with a decimal point."""
+    numbers = number_columns(header.names) if style is not None else ()
+
+    def cells_of(cells: list[str]) -> list[str]:
+        texts = [plain(cell).strip() for cell in cells]
+        for at in numbers:
+            if style is not None and at < len(texts):
+                texts[at] = plain_number(texts[at], style)
+        return texts
+
+    rows = _csv_rows(path, lines, before, header.delimiter)
+    yield from _blocks_of_rows(len(header.names), ((f"{path}:{begun}", cells_of(cells)) for begun, _, cells in rows))
+
+
+def _number_style(path: Path, header: _Header) -> NumberStyle | None:
+    """How a table with semicolons or tabs writes its numbers; None if as this program does: it needs no change.
+
+    Raises UserMistake if the table shows two ways, or may mean two.
+    """
+    evidence, numbers = StyleEvidence(path), number_columns(header.names)
+    with storage(path), path.open("rb") as file:
+        file.seek(header.offset)
+        for begun, _, cells in _csv_rows(path, iter(file.readline, b""), header.lines, header.delimiter):
+            for at in numbers:
+                if at < len(cells):
+                    evidence.take(begun, at, plain(cells[at]).strip())
+    style = evidence.style()
+    return style if style is NumberStyle.COMMA or evidence.has_commas else None
 
 
 def _line_count(data: bytes) -> int:
     return data.count(_NEWLINE) + (not data.endswith(_NEWLINE))
 
 
-def _split_by_arrow(path: Path, data: bytes, before: int, names: Sequence[str]) -> Block | None:
+def _split_by_arrow(path: Path, data: bytes, before: int, header: _Header) -> Block | None:
     """The lines as columns; None if Python's reader may parse them differently."""
     import numpy as np
     import pyarrow as pa
@@ -174,12 +216,13 @@ def _split_by_arrow(path: Path, data: bytes, before: int, names: Sequence[str]) 
     if data.count(b"\r") != data.count(b"\r\n") or longest > csv.field_size_limit() or not count:
         return None
     text = pa.dictionary(pa.int32(), pa.string())
+    names = header.names
     places = [str(at) for at in range(len(names))]
     try:
         table = pyarrow.csv.read_csv(
             pa.BufferReader(data),
             pyarrow.csv.ReadOptions(column_names=places, use_threads=False, block_size=len(data) + 1),
-            pyarrow.csv.ParseOptions(quote_char=False),
+            pyarrow.csv.ParseOptions(quote_char=False, delimiter=header.delimiter),
             pyarrow.csv.ConvertOptions(
                 column_types={at: pa.string() if names[int(at)] in _NUMERIC else text for at in places},
                 strings_can_be_null=False,

@@ -5,8 +5,10 @@ from cloudcmp.tools import (
     dbench,
     fio,
     hpcc,
+    hyperfine,
     inspector,
     iozone,
+    k6,
     lmbench,
     memtier,
     messages,
@@ -14,6 +16,7 @@ from cloudcmp.tools import (
     npb,
     openssl,
     pgbench,
+    phoronix,
     postmark,
     scores,
     sparecores,
@@ -42,13 +45,14 @@ _MODULES = (
     ycsb,
     wrk,
 )
+_IMPORTED = (network, messages, scores, sparecores, inspector, lmbench, hyperfine, k6, phoronix)
 
 TOOLS: dict[str, Tool] = {tool.name: tool for module in _MODULES for tool in module.TOOLS}
 """The tools that a study can run."""
 
 _READERS = (
     *(module.READER for module in _MODULES),
-    *(reader for module in (network, messages, scores, sparecores, inspector, lmbench) for reader in module.READERS),
+    *(reader for module in _IMPORTED for reader in module.READERS),
 )
 READERS: dict[str, Reader] = {reader.name: reader for reader in _READERS}
 """The readable outputs."""

@@ -8,7 +8,8 @@ from cloudcmp.model.tool import Measure, Reading, Settings, UnclearOutput
 
 RATE, BYTES, FLOPS = "tool_op_per_s", "tool_bytes_per_s", "tool_flop_per_s"
 LATENCY, TIME, INDEX = "tool_latency_s", "tool_time_s", "tool_index"
-RATIO, LOSS = "tool_ratio", "tool_loss_ratio"
+RATIO, LOSS, JITTER = "tool_ratio", "tool_loss_ratio", "tool_jitter_s"
+PENALTY = "tool_penalty_index"
 KIB, MIB, GIB = 2.0**10, 2.0**20, 2.0**30
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from cloudcmp.model.tool import Measure, Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools import fio_text
 from cloudcmp.tools.base import BYTES, KIB, LATENCY, RATE, at_once, choice, count, duration, reading, size
-from cloudcmp.tools.page import amount, document, entry, follows, positive, whole, word
+from cloudcmp.tools.page import amount, documents, entry, follows, positive, whole, word
 
 _READS = {"read", "randread", "randrw", "rw", "readwrite"}
 _WRITES = {"write", "randwrite", "randrw", "rw", "readwrite"}
@@ -55,19 +55,26 @@ def _looks_like(text: str) -> bool:
 
 
 def _reports(text: str) -> tuple[Report, ...]:
-    runs = _of_json(text) if '"fio version"' in text or not fio_text.looks_like(text) else fio_text.reports(text)
-    # Clones of a job run at once: each has a share of their common work, and is no sample of it.
-    for i, one in enumerate(runs):
-        if one.settings in [other.settings for other in runs[:i]]:
+    is_text = fio_text.looks_like(text) and '"fio version"' not in text
+    outputs = fio_text.runs(text) if is_text else [_of_document(output) for output in documents(text)]
+    return tuple(report for output in outputs for report in _distinct_jobs(output))
+
+
+def _distinct_jobs(reports: tuple[Report, ...]) -> tuple[Report, ...]:
+    """The reports of one run of fio; raises UnclearOutput for clones.
+
+    Clones of a job run at once: each has a share of their common work, and is no sample of it.
+    """
+    for i, one in enumerate(reports):
+        if one.settings in [other.settings for other in reports[:i]]:
             name = one.settings["job"]
             raise UnclearOutput(
                 f"jobs.{i}: the job {name[:40]!r} is told again, each its share; run fio with --group_reporting"
             )
-    return runs
+    return reports
 
 
-def _of_json(text: str) -> tuple[Report, ...]:
-    output = document(text)
+def _of_document(output: Any) -> tuple[Report, ...]:
     version = str(entry(output, "fio version"))
     known = re.fullmatch(r"fio-([23])\.\d.*", version)
     if known is None:
@@ -143,7 +150,9 @@ def _yes(text: str) -> str:
     return {"1": "yes", "0": "no"}.get(text, text)
 
 
-READER = Reader("fio", "JSON, text or terse lines (version 3) of fio 2 and 3", _looks_like, _reports)
+READER = Reader(
+    "fio", "JSON, text or terse lines (version 3) of fio 2 and 3; several runs as JSON or text", _looks_like, _reports
+)
 
 TOOLS = (
     Tool(

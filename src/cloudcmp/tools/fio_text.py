@@ -30,16 +30,33 @@ def looks_like(text: str) -> bool:
     return any(_JOB.fullmatch(line) or _TERSE.fullmatch(line) for line in text.replace("\r", "").split("\n"))
 
 
-def reports(text: str) -> tuple[Report, ...]:
-    """A report of each job in a text; raises UnclearOutput."""
+def runs(text: str) -> list[tuple[Report, ...]]:
+    """For each run of fio in a text a report of each job; raises UnclearOutput. All terse lines are of one run."""
     page = Page(text)
     if lines := [(page.place(i), line) for i, line in enumerate(page.lines) if _TERSE.fullmatch(line)]:
-        return tuple(_terse(line.split(";"), place) for place, line in lines)
-    runs = page.parts(lambda line: _JOB.fullmatch(line) is not None)
-    if not runs:
+        return [tuple(_terse(line.split(";"), place) for place, line in lines)]
+    return [_of_run(run) for run in _each_run(page)]
+
+
+def _each_run(page: Page) -> list[Page]:
+    """The pages of single runs: each begins with the first heading of a job after the last sum of the run before."""
+    begun: list[int] = []
+    summed = True
+    for i, line in enumerate(page.lines):
+        if summed and re.fullmatch(_HEAD, line, re.ASCII):
+            begun.append(i)
+            summed = False
+        summed = summed or line.startswith("Run status group ")
+    return page.split(begun) if len(begun) > 1 else [page]
+
+
+def _of_run(page: Page) -> tuple[Report, ...]:
+    jobs = page.parts(lambda line: _JOB.fullmatch(line) is not None)
+    if not jobs:
         raise UnclearOutput("no line begins the results of a job")
     versions = {match[1] for _, match in page.all(r"(fio-\S+)")}
-    return tuple(_report(page, run, versions.pop() if len(versions) == 1 else "") for run in runs)
+    version = versions.pop() if len(versions) == 1 else ""
+    return tuple(_report(page, job, version) for job in jobs)
 
 
 def _report(page: Page, run: Page, version: str) -> Report:

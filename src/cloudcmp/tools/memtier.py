@@ -17,7 +17,7 @@ from cloudcmp.tools.base import (
     size,
     whole_seconds,
 )
-from cloudcmp.tools.page import Page, above_zero, amount, document, entry, follows, positive, whole
+from cloudcmp.tools.page import Page, above_zero, amount, documents, entry, follows, positive, whole
 
 _TITLE = re.compile(r"(ALL|AGGREGATED|BEST RUN|WORST RUN|AGGREGATED AVERAGE) (STATS|RESULTS)\s*(\(.*\))?")
 _COLUMNS = {
@@ -38,7 +38,7 @@ def _is_json(text: str) -> bool:
 
 def _reports(text: str) -> tuple[Report, ...]:
     if _is_json(text):
-        return (_of_json(document(text)),)
+        return tuple(_of_json(output) for output in documents(text))
     page = Page(text)
     titles = [i for i, line in enumerate(page.lines) if _TITLE.fullmatch(line.strip())]
     if len(titles) != 1 or page.lines[titles[0]].strip() != "ALL STATS":
@@ -70,7 +70,7 @@ def _reports(text: str) -> tuple[Report, ...]:
 
 def _of_json(output: Any) -> Report:
     """The totals of one run: operations a second, and milliseconds."""
-    if "ALL STATS" not in output:
+    if not isinstance(output, dict) or "ALL STATS" not in output:
         raise UnclearOutput(
             "there is no ALL STATS: of several runs the best, the worst and their mean are told, and no run"
         )
@@ -103,7 +103,7 @@ def _of_json(output: Any) -> Report:
     return Report("memtier", "", settings, tuple(readings), tuple(key for key in totals if key == "KB/sec"))
 
 
-READER = Reader("memtier", "text or JSON of memtier_benchmark, one run", _looks_like, _reports)
+READER = Reader("memtier", "text of one run of memtier_benchmark, or JSON of one or several", _looks_like, _reports)
 
 
 def _command(settings: Settings) -> str:

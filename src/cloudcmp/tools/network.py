@@ -2,30 +2,26 @@
 
 import math
 import re
-from typing import Any
 
 from cloudcmp.model.tool import Reader, Reading, Report, UnclearOutput
-from cloudcmp.tools.base import BYTES, KIB, LATENCY, LOSS, MIB, reading
+from cloudcmp.tools import iperf3_json
+from cloudcmp.tools.base import BYTES, JITTER, KIB, LATENCY, LOSS, MIB, reading
 from cloudcmp.tools.page import (
     NUMBER,
     Page,
     above_zero,
-    amount,
     begins,
-    document,
-    entry,
     follows,
     number,
-    positive,
     scaled,
     whole,
-    word,
 )
 
 _RATES = {"bits/sec": 1 / 8, "Kbits/sec": 1e3 / 8, "Mbits/sec": 1e6 / 8, "Gbits/sec": 1e9 / 8, "Tbits/sec": 1e12 / 8}
 _MOVED = {"Bytes": 1.0, "KBytes": KIB, "MBytes": MIB, "GBytes": KIB * MIB, "TBytes": MIB * MIB}
 _INTERVAL = rf"\s*\[\s*(SUM|\d+)\]\s+({NUMBER})-\s*({NUMBER})\s+sec\s+({NUMBER}) (\w+)\s+({NUMBER}) ([A-Za-z]+/sec)(.*)"
 _UDP = rf"\s+({NUMBER}) ms\s+(\d+)/\s*(\d+) \({NUMBER}%\)\s*"
+_UDP3 = rf"{_UDP}(sender|receiver|)\s*"
 _CLIENT = r"\s*Client connecting to \S+, (TCP|UDP) port \d+.*"
 _STREAM = r"\s*\[\s*(\d+)\] local \S+ port \d+ connected (?:with|to) \S+ port \d+.*"
 
@@ -36,6 +32,11 @@ _LOST = rf"(\d+) packets transmitted, (\d+) received,(?: \+\d+ \w+,)* ({NUMBER})
 
 def _ping(text: str) -> tuple[Report, ...]:
     page = Page(text)
+    runs = page.parts(lambda line: re.fullmatch(_PING, line, re.ASCII) is not None)
+    return tuple(_of_ping(run) for run in (runs if len(runs) > 1 else [page]))
+
+
+def _of_ping(page: Page) -> Report:
     _, begins = page.one(_PING, "the size of the packets")
     place, lost = page.one(_LOST, "how many packets were lost")
     sent, back = above_zero(lost[1], place), number(lost[2], place)
@@ -54,7 +55,7 @@ def _ping(text: str) -> tuple[Report, ...]:
         reading("rtt_max", LATENCY, high),
         reading("lost", LOSS, 1 - back / sent),
     )
-    return (Report("ping", "", {"payload_bytes": begins[1]}, readings),)
+    return Report("ping", "", {"payload_bytes": begins[1]}, readings)
 
 
 def _rate(place: str, line: re.Match[str]) -> float:
@@ -113,66 +114,60 @@ def _datagrams(reports: list[tuple[str, re.Match[str]]], streams: list[str]) -> 
 
 
 def _is_iperf3(text: str) -> bool:
-    return bool(re.search(r"^\s*iperf Done\.\s*$", text, re.MULTILINE)) or '"sum_sent"' in text
+    return bool(re.search(r"^\s*iperf Done\.\s*$", text, re.MULTILINE)) or iperf3_json.looks_like(text)
 
 
 def _iperf3(text: str) -> tuple[Report, ...]:
-    return _of_json(document(text)) if '"sum_sent"' in text else _of_text(Page(text))
+    if iperf3_json.looks_like(text):
+        return iperf3_json.reports(text)
+    page = Page(text)
+    runs = page.parts(lambda line: line.startswith("Connecting to host "))
+    return tuple(_of_text(run) for run in (runs if len(runs) > 1 else [page]))
 
 
-def _of_text(page: Page) -> tuple[Report, ...]:
+def _of_text(page: Page) -> Report:
     page.one(r"\s*iperf Done\.", "that the run is done")
     streams = sorted({match[1] for _, match in page.all(_STREAM)})
     lines = page.all(_INTERVAL)
     settings = {"streams": str(len(streams))}
     ends = [(place, line) for place, line in lines if line[8].strip().endswith("receiver")]
-    udp = [(place, line) for place, line in lines if re.fullmatch(_UDP, line[8].replace("receiver", ""), re.ASCII)]
+    udp = [(place, line) for place, line in lines if re.fullmatch(_UDP3, line[8], re.ASCII)]
     if udp:
-        return (Report("iperf3", "", {**settings, "protocol": "udp"}, _datagrams3(udp, streams)),)
+        return Report("iperf3", "", {**settings, "protocol": "udp"}, _datagrams3(udp, streams))
     stream = "SUM" if len(streams) > 1 else (streams[0] if streams else "")
     sums = [(place, line) for place, line in ends if line[1] == stream]
     if len(sums) != 1:
         raise UnclearOutput(f"{len(sums)} lines tell what the receiver of [{stream}] got, one is needed")
     place, line = sums[0]
     settings["duration_s"] = whole(float(round(number(line[3], place))))
-    return (Report("iperf3", "", {**settings, "protocol": "tcp"}, (reading("throughput", BYTES, _rate(place, line)),)),)
+    return Report("iperf3", "", {**settings, "protocol": "tcp"}, (reading("throughput", BYTES, _rate(place, line)),))
 
 
 def _datagrams3(lines: list[tuple[str, re.Match[str]]], streams: list[str]) -> tuple[Reading, ...]:
-    """Rate and loss of one stream of datagrams; the rate is the sender's minus the loss."""
-    if len(lines) != 1 or len(streams) != 1:
-        raise UnclearOutput("several streams of datagrams are not read")
-    place, line = lines[0]
-    udp = re.fullmatch(_UDP, line[8].replace("receiver", ""), re.ASCII)
-    assert udp is not None
-    share = number(udp[2], place) / above_zero(udp[3], place)
-    if share > 1:
+    """Rates, loss and jitter of one stream of datagrams.
+
+    Since version 3.7 sender and receiver have a line each. Before, there is one, with the sender's rate: what was
+    received follows from the loss.
+    """
+    of = {match[4]: (place, line, match) for place, line in lines if (match := re.fullmatch(_UDP3, line[8], re.ASCII))}
+    if len(of) != len(lines) or of.keys() not in ({""}, {"sender", "receiver"}) or len(streams) != 1:
+        raise UnclearOutput("several streams of datagrams are not read, and one needs its sender and its receiver")
+    place, line, udp = of["receiver"] if "receiver" in of else of[""]
+    lost = number(udp[2], place) / above_zero(udp[3], place)
+    if lost > 1:
         raise UnclearOutput(f"{place}: more was lost than sent")
-    return reading("sent", BYTES, _rate(place, line)), reading("lost", LOSS, share)
-
-
-def _of_json(output: Any) -> tuple[Report, ...]:
-    """`iperf3 -J`: bits a second of all streams, as received."""
-    if isinstance(output, dict) and output.get("error"):
-        raise UnclearOutput(f"the run ended with an error: {str(output['error'])[:60]}")
-    test = entry(output, "start", "test_start")
-    settings = {"protocol": word(str(entry(test, "protocol"))).lower(), "streams": whole(positive(test, "num_streams")),
-            "duration_s": whole(positive(test, "duration"))}  # fmt: skip
-    version = str(output["start"].get("version", ""))[:40]
-    if settings["protocol"] == "udp":
-        total = entry(output, "end", "sum")
-        lost = amount(total, "lost_packets") / positive(total, "packets")
-        rate = positive(total, "bits_per_second") / 8
-        return (Report("iperf3", version, settings, (reading("sent", BYTES, rate), reading("lost", LOSS, lost))),)
-    total = entry(output, "end", "sum_received")
-    rate = positive(total, "bits_per_second") / 8
-    follows(rate, positive(total, "bytes") / positive(total, "seconds"), 0.01, "end.sum_received")
-    return (Report("iperf3", version, settings, (reading("throughput", BYTES, rate),)),)
+    sent = _rate(*of["sender"][:2]) if "sender" in of else _rate(place, line)
+    readings = [reading("sent", BYTES, sent), reading("lost", LOSS, lost)]
+    readings.append(reading("jitter", JITTER, number(udp[1], place) * 1e-3))
+    if lost < 1:
+        received = _rate(place, line) if "receiver" in of else sent * (1 - lost)
+        readings.append(reading("throughput", BYTES, received))
+    return tuple(readings)
 
 
 READERS = (
-    Reader("ping", "text of iputils' ping, with its summary", begins(r"PING \S+ \("), _ping),
-    Reader("iperf3", "text or JSON of iperf3's client", _is_iperf3, _iperf3),
+    Reader("ping", "text of iputils' ping, with its summary; one run or several", begins(r"PING \S+ \("), _ping),
+    Reader("iperf3", "text or JSON of iperf3's client: TCP and UDP, one run or several", _is_iperf3, _iperf3),
     Reader(
         "iperf",
         "text of iperf 2's client: UDP with the server's report, TCP with intervals or -e",

@@ -4,12 +4,15 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any
 
 from cloudcmp.model.tool import Report, UnclearOutput
 
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBER = re.compile(NUMBER, re.ASCII)
+_BRACKET = re.compile(r"\s*[\[{]")
+_BRACKET_ON_LINE = re.compile(r"^[ \t\r]*[\[{]", re.MULTILINE)
 _RESERVED = re.compile(r"[^A-Za-z0-9._/+-]+")
 MOST = 1e200
 """The largest figure that is accepted: larger ones would overflow when multiplied by their unit."""
@@ -49,6 +52,13 @@ def shown(text: str) -> str:
 def word(text: str) -> str:
     """A text as a word that a cell can hold."""
     return _RESERVED.sub("_", text.strip())[:80] or "_"
+
+
+def distinct(text: str, plain: str = " ") -> str:
+    """A text as a word that a cell can hold, with a digest if the word leaves out more than `plain` characters."""
+    whole_text = re.sub(f"[{re.escape(plain)}]+", "_", text.strip())
+    as_word = word(text)
+    return as_word if as_word == whole_text else f"{as_word[:60]}-{sha256(text.encode()).hexdigest()[:6]}"
 
 
 def whole(value: float) -> str:
@@ -117,7 +127,10 @@ class Page:
 
     def parts(self, begins: Callable[[str], bool]) -> list["Page"]:
         """The pages between lines that match a pattern, each from such a line on; lines before the first are left out."""
-        at = [i for i, line in enumerate(self.lines) if begins(line)]
+        return self.split([i for i, line in enumerate(self.lines) if begins(line)])
+
+    def split(self, at: list[int]) -> list["Page"]:
+        """The pages that begin at these lines, counted from 0 in ascending order; lines before the first are left out."""
         ends = [*at[1:], len(self.lines)][: len(at)]
         pages = []
         for start, end in zip(at, ends, strict=True):
@@ -163,23 +176,55 @@ def each_run(
 
 def document(text: str) -> Any:
     """The one JSON document in an output, after any other lines; raises UnclearOutput for none, a part or two."""
-    match = re.search(r"^\s*[\[{]", text, re.MULTILINE)
-    if match is None:
+    start = _next_document(text, 0)
+    value, end = _decode(text, start)
+    if (again := _next_document(text, end)) >= 0:
+        raise UnclearOutput(f"line {_line(text, again)}: a second JSON document begins")
+    return value
+
+
+def documents(text: str) -> list[Any]:
+    """The JSON documents in an output, one after the other, with any lines between them.
+
+    The items of a list are documents of their own. Raises UnclearOutput for none, and for a part of one.
+    """
+    found = []
+    at = _next_document(text, 0)
+    while True:
+        value, end = _decode(text, at)
+        found += value if isinstance(value, list) else [value]
+        if (at := _next_document(text, end)) < 0:
+            break
+    if not found:
+        raise UnclearOutput("the JSON document is an empty list")
+    return found
+
+
+def _next_document(text: str, at: int) -> int:
+    """The place of the bracket that begins the next JSON document: right there or at the start of a line, or -1."""
+    match = _BRACKET.match(text, at) or _BRACKET_ON_LINE.search(text, at)
+    return match.end() - 1 if match else -1
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _decode(text: str, start: int) -> tuple[Any, int]:
+    """The JSON document at a place, and its end."""
+    if start < 0:
         raise UnclearOutput("there is no JSON document")
-    start = match.end() - 1
     decoder = json.JSONDecoder(object_pairs_hook=once, parse_constant=_no_constant)
-    line = text.count("\n", 0, start)
     try:
-        value, end = decoder.raw_decode(text, start)
+        return decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
+        begun = _line(text, start)
         raise UnclearOutput(
-            f"line {error.lineno}: the JSON document that begins on line {line + 1} is cut or broken"
+            f"line {error.lineno}: the JSON document that begins on line {begun} is cut or broken"
         ) from None
     except (RecursionError, ValueError) as error:
-        raise UnclearOutput(f"line {line + 1}: the JSON document cannot be read ({str(error)[:60]})") from None
-    if again := re.search(r"^\s*[\[{]", text[end:], re.MULTILINE):
-        raise UnclearOutput(f"line {text.count(chr(10), 0, end + again.start()) + 1}: a second JSON document begins")
-    return value
+        begun = _line(text, start)
+        raise UnclearOutput(f"line {begun}: the JSON document cannot be read ({str(error)[:60]})") from None
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

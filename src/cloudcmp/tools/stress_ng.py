@@ -7,6 +7,7 @@ from cloudcmp.tools.base import RATE, at_once, choice, duration, measures, proce
 from cloudcmp.tools.page import NUMBER, Page, above_zero, begins, follows, half_a_digit, near, number
 
 _LINE = r"stress-ng: (?:info|metrc|metrics):\s+\[\d+\] "
+_BEGINS = _LINE + r"dispatching hogs: (.+)"
 _HEAD = re.compile(_LINE + r"stressor\s+bogo ops\s+real time\s+usr time\s+sys time\s+bogo ops/s\s+bogo ops/s.*")
 _UNITS = re.compile(_LINE + r"\s*\(secs\)\s+\(secs\)\s+\(secs\)\s+\(real time\)\s+\(usr\+sys time\).*")
 _ROW = (
@@ -19,11 +20,15 @@ _CPU = "cpu"
 
 def _reports(text: str) -> tuple[Report, ...]:
     page = Page(text)
-    return _of_yaml(page) if page.all(r"\s*stress-ng-version: .*") else _of_table(page)
+    if page.all(r"\s*stress-ng-version: .*"):
+        runs, read = page.parts(lambda line: line == "---"), _of_yaml
+    else:
+        runs, read = page.parts(lambda line: re.fullmatch(_BEGINS, line, re.ASCII) is not None), _of_table
+    return tuple(report for run in (runs if len(runs) > 1 else [page]) for report in read(run))
 
 
 def _of_table(page: Page) -> tuple[Report, ...]:
-    place, match = page.one(_LINE + r"dispatching hogs: (.+)", "what was begun")
+    place, match = page.one(_BEGINS, "what was begun")
     begun = {}
     for item in match[1].split(", "):
         count, _, name = item.partition(" ")
@@ -108,7 +113,7 @@ def _of_part(run: Page, version: str) -> Report:
 
 READER = Reader(
     "stress-ng",
-    "text with --metrics-brief or --metrics, or its YAML",
+    "text with --metrics-brief or --metrics, or its YAML; one run or several",
     begins(r"stress-ng: \w+:\s+\[\d+\] |\s*stress-ng-version: "),
     _reports,
 )

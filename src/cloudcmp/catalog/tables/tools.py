@@ -19,7 +19,9 @@ METRICS = (
     _metric("tool_flop_per_s", "flop/s", Better.HIGHER, 1e10, "Floating-point operations a second that a tool tells."),
     _metric("tool_ratio", "ratio", Better.HIGHER, 0.5, "A share that a tool tells, of which more is better."),
     _metric("tool_loss_ratio", "ratio", Better.LOWER, 1e-2, "A share of what was lost or failed, as a tool tells it.", signed=True),
-    _metric("tool_index", "index", Better.HIGHER, 5e2, "A score without a unit, as a tool's rules define it."),
+    _metric("tool_jitter_s", "s", Better.LOWER, 1e-4, "How much the delay of packets varied, as a tool tells it.", signed=True),
+    _metric("tool_index", "index", Better.HIGHER, 5e2, "A score, or a figure in a unit of the tool's own, of which more is better."),
+    _metric("tool_penalty_index", "index", Better.LOWER, 5e2, "A figure in a unit of the tool's own, of which less is better."),
 )  # fmt: skip
 
 PROBES = (
