@@ -96,7 +96,7 @@ def _slots(plan: Plan) -> tuple[Integers, Integers]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _CellValues:
+class CellValues:
     """One candidate's values in one cell: of launches (with their plan indices) and of single trials."""
 
     launches: Sequence[int]
@@ -140,7 +140,7 @@ def estimate(
                 cell_values = _NOTHING if at is None else _from_rows(rows, at, first, last)
             is_offered = candidate.index in offered.get(text, frozenset()) or counts[0] > 0
             estimates.append(
-                _estimate(plan, candidate.index, cell, metrics[cell.metric], counts, cell_values, is_offered)
+                estimate_of(plan, candidate.index, cell, metrics[cell.metric], counts, cell_values, is_offered)
             )
     return tuple(estimates)
 
@@ -165,13 +165,13 @@ def _reduced(cells: Mapping[str, Cell], metrics: Mapping[str, Metric], plan: Pla
     }
 
 
-_NOTHING = _CellValues((), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
+_NOTHING = CellValues((), np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
 
 
-def _from_rows(rows: Rows, cell: int, first: int, last: int) -> _CellValues:
+def _from_rows(rows: Rows, cell: int, first: int, last: int) -> CellValues:
     launches, trials = rows.within(rows.launch_keys, cell, first, last), rows.within(rows.keys, cell, first, last)
     base = cell * rows.slots.size
-    return _CellValues(
+    return CellValues(
         rows.launch_at[rows.launch_keys[launches] - base].tolist(),
         rows.launch_values[launches],
         rows.keys[trials],
@@ -179,10 +179,10 @@ def _from_rows(rows: Rows, cell: int, first: int, last: int) -> _CellValues:
     )
 
 
-def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) -> _CellValues:
+def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) -> CellValues:
     values = latencies.launch_values(cell, launches)
     trials = latencies.trial_values(cell, launches)
-    return _CellValues(
+    return CellValues(
         tuple(values),
         np.array(list(values.values()), dtype=np.float64),
         np.array([at for at, _ in trials], dtype=np.int64),
@@ -190,13 +190,13 @@ def _from_histograms(latencies: Latencies, cell: Cell, launches: Sequence[int]) 
     )
 
 
-def _estimate(
+def estimate_of(
     plan: Plan,
     candidate: int,
     cell: Cell,
     metric: Metric,
     counts: tuple[int, int],
-    cell_values: _CellValues,
+    cell_values: CellValues,
     is_offered: bool,
 ) -> Estimate:
     n_started, n_ok = counts

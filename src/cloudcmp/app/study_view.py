@@ -14,7 +14,7 @@ from cloudcmp.app.command_uses import commands
 from cloudcmp.app.other_prices import priced, with_note
 from cloudcmp.catalog import metrics_with
 from cloudcmp.execute.spending import budget_of, spend_of
-from cloudcmp.model.metric import Metric, Reduce
+from cloudcmp.model.metric import OVERALL, Metric, Reduce
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.price import Purchase
@@ -113,6 +113,8 @@ class Measured:
         totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
         measured = store.measured(totals, SeriesLimits() if drawn else None)
         estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics)
+        if weighed := analysis.overall(plan, estimates, metrics):
+            estimates, metrics = (*weighed, *estimates), {OVERALL.name: OVERALL, **metrics}
         return cls(
             plan,
             metrics,

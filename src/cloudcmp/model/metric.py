@@ -85,6 +85,15 @@ class Metric:
         return self.better is Better.HIGHER and not self.signed and self.group is Group.COMPUTE
 
 
+OVERALL = Metric(
+    "overall_index", "index", Better.HIGHER, Group.COMPUTE, Reduce.MEDIAN, (),
+    "Geometric mean of a study's metrics with the weights that it declares; the first candidate has 100.",
+    "Anything without a weight.",
+    100.0,
+)  # fmt: skip
+"""The metric of a study's own overall index, which no probe measures."""
+
+
 class ParamKind(StrEnum):
     """The kind of value of a probe's parameter."""
 

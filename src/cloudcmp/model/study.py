@@ -92,7 +92,8 @@ class Caps:
 class Study:
     """A study file, read and checked. Durations in seconds.
 
-    With `until`, a share, `launches` is the most: the study stops once every interval is that tight.
+    `weights` are those of metrics, or of cells, in the overall index; without them there is none. With `until`, a share,
+    `launches` is the most: the study stops once every interval is that tight.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Study:
     candidates: tuple[CandidateSpec, ...]
     probes: tuple[ProbeSpec, ...]
     decide: tuple[Decide, ...] = ()
+    weights: tuple[tuple[str, float], ...] = ()
     launches: int = 6
     runs: int = 2
     sessions: tuple[Session, ...] = ()

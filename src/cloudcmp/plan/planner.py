@@ -7,7 +7,7 @@ from itertools import filterfalse
 
 from cloudcmp.catalog import METRICS, PROBES, metrics_with
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.metric import Metric, Reduce
+from cloudcmp.model.metric import OVERALL, Metric, Reduce
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, ServiceUse, Traffic
 from cloudcmp.model.price import Item
 from cloudcmp.model.study import FEWEST_LAUNCHES, Caps, Decide, Study
@@ -85,6 +85,9 @@ def make(
         raise UserMistake.at("study", f"{trials_in_all} trials are more than {MAX_TRIALS}", "split the study")
     planned = launches_of(round_tasks, rounds, study.seed)
     decide = _still_deciding(study.decide, cells, metrics, notes)
+    weights = _still_weighed(study.weights, cells, notes)
+    if weights and decide:
+        decide = (Decide("", OVERALL.name), *decide)
     checks, end_s = checks_of(study.until, len(rounds)), rounds[-1].start_s + round_tasks.round_s()
     return Plan(
         name=study.name,
@@ -103,6 +106,7 @@ def make(
         budget=study.budget,
         caps=study.caps,
         deadline_s=study.deadline_s,
+        weights=weights,
         until=study.until,
         checks=checks,
         short=short,
@@ -161,6 +165,21 @@ def _still_deciding(
     for one in left:
         if metrics[one.cell.partition(" ")[0]].signed and one.margin is None:
             notes.append(f"{one.cell} has no margin: nothing can be practically the same in it")
+    return left
+
+
+def _still_weighed(
+    weights: Sequence[tuple[str, float]], cells: Sequence[str], notes: list[str]
+) -> tuple[tuple[str, float], ...]:
+    """The weights of what is measured; adds a note on all, because they are the study's choice and no measurement."""
+    known = {*cells, *(cell.partition(" ")[0] for cell in cells)}
+    left = tuple((text, weight) for text, weight in weights if text in known)
+    if left:
+        notes.append(
+            f"overall weighs {', '.join(f'{text} by {weight:g}' for text, weight in left)}: the study's choice"
+        )
+    if len(left) < len(weights):
+        notes.append(f"left out of what is weighed: {', '.join(text for text, _ in weights if text not in known)}")
     return left
 
 

@@ -17,7 +17,7 @@ from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, STYLES, CellView, Standing, StudyView
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
-from cloudcmp.report.sheets.summary import deciding_of
+from cloudcmp.report.sheets.summary import deciding_of, measured_of, overall_lines
 from cloudcmp.report.table import WIDEST, ascii_only, put, say
 from cloudcmp.report.text import plain_ascii, short_names, without_common
 
@@ -126,10 +126,12 @@ def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
     if not deciding:
         say(screen.console, "ANSWER  No measurement decides: there is no verdict.", "bold")
         return
-    names = dict(enumerate(screen.names))
+    names, measured = dict(enumerate(screen.names)), measured_of(screen.study)
+    for line in overall_lines(screen.study, screen.names):
+        _hung(screen, "OVERALL    ", line.removeprefix("Overall, "), "bold")
     for word, chosen in (
-        ("ANSWER     ", [one.standing for one in deciding]),
-        ("FOR MONEY  ", [one.money for one in deciding if one.money]),
+        ("ANSWER     ", [one.standing for one in measured]),
+        ("FOR MONEY  ", [one.money for one in measured if one.money]),
     ):
         winners = [(one.winner, undecided(one.winner, one.comparisons)) for one in chosen if one.winner]
         if winners:

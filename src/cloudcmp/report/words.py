@@ -26,6 +26,7 @@ _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 # Names of metrics for readers; a metric that is not listed, such as a user's own, is named by its own words.
 _TITLES = {
+    "overall_index": "overall, as weighed",
     "fma_flop_per_s": "floating point (fma)",
     "int_op_per_s": "integer operations",
     "peak_ratio": "share of the theoretical peak",

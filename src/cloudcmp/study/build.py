@@ -9,7 +9,7 @@ from cloudcmp.model.study import FEWEST_LAUNCHES, Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
 from cloudcmp.study.faults import Faults, shown
-from cloudcmp.study.probes import CellBook, decide, probe_specs
+from cloudcmp.study.probes import CellBook, decide, probe_specs, weights
 from cloudcmp.study.shape import CandidateShape, DecideShape, Head, ProbeShape, SessionShape, fit
 from cloudcmp.study.terms import terms
 from cloudcmp.study.tree import Tree, read_tree
@@ -79,6 +79,7 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
         candidates=tuple(specs),
         probes=probes or (),
         decide=decide(_parts(DecideShape, "decide", head.decide, tree, faults), book, tree, faults),
+        weights=weights(head.weights, book, tree, faults),
         launches=head.launches,
         runs=head.runs,
         sessions=_sessions(_parts(SessionShape, "sessions", head.sessions, tree, faults), tree, faults),

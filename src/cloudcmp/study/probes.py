@@ -356,3 +356,22 @@ def _margin(part: DecideShape, metric: Metric, place: Place, faults: Faults) -> 
         faults.add(place, f"margin: {shown(part.margin)} is not more than 0", "leave it out, or write e.g. 1 %")
         return None
     return margin
+
+
+def weights(data: Mapping[str, Any], book: CellBook, tree: Tree, faults: Faults) -> tuple[tuple[str, float], ...]:
+    """The weights of metrics, or of cells, in the overall index."""
+    found: dict[str, float] = {}
+    for text, weight in data.items():
+        place = tree.key(("weights", text))
+        cell = book.select(text, place, faults)
+        if cell is None:
+            continue
+        if book.metrics[cell.metric].signed:
+            what = f"{cell.metric} is compared by differences, and has no ratio to weigh"
+            faults.add(place, what, "leave it out")
+        elif not quantities.is_number(weight) or not 0.0 < float(str(weight)) < math.inf:
+            faults.add(place, f"the weight {shown(weight)} is not a number above 0", f"write e.g. {text}: 1")
+        else:
+            for one in [str(known) for known in book.meant(cell)] if cell.params else [cell.metric]:
+                found[one] = float(str(weight))
+    return tuple(found.items())

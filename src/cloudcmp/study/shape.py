@@ -98,6 +98,7 @@ class Head(Shape):
     candidates: list[Any] = []
     probes: list[Any] = []
     decide: list[Any] = []
+    weights: dict[str, Any] = {}
     launches: Whole = 6
     runs: Whole = 2
     sessions: list[Any] = []
@@ -239,6 +240,7 @@ _NEXT = {
     "tenancy": "write tenancy: dedicated or tenancy: shared",
     "placement": "write placement: cluster, spread or partition",
     "credits": "write credits: standard, which slows down without credits, or credits: unlimited, which costs more",
+    "weights": "write weights: {fma_flop_per_s: 2, triad_bytes_per_s: 1}",
     "until": "write until: 5 %, to stop once every interval is within 5 % of its value",
     "terms": "write terms: {discounts: [{share: 10 %, provider: aws}]}",
     "discounts": "write discounts: [{share: 10 %, provider: aws, item: instance}]",

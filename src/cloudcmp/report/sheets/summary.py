@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from cloudcmp.answer import more_rounds, place_in_decide, standings, undecided
 from cloudcmp.model.cell import Cell
+from cloudcmp.model.metric import OVERALL
 from cloudcmp.model.plan import hourly_cost
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.untrusted_text import one_line
@@ -35,10 +36,39 @@ def deciding_of(study: StudyView) -> list[CellView]:
     )
 
 
-def sentences(study: StudyView) -> tuple[str, ...]:
-    """Return who wins how many measurements, by performance and by work for money."""
-    deciding, names = deciding_of(study), dict(enumerate(without_common([one.id for one in study.candidates])))
+def measured_of(study: StudyView) -> list[CellView]:
+    """Return the deciding cells that were measured: all but the study's own overall index, which would count twice."""
+    return [one for one in deciding_of(study) if one.metric.name != OVERALL.name]
+
+
+def overall_lines(study: StudyView, names: Sequence[str]) -> list[str]:
+    """Return who is best in the study's own overall index, by how much, and the same for money; empty without one."""
     lines = []
+    for view in deciding_of(study):
+        if view.metric.name == OVERALL.name:
+            for standing, words in (
+                (view.standing, "as the study weighs it"),
+                (view.money, "so weighed and for money"),
+            ):
+                lines += [f"Overall, {words}: {_overall(standing, names)}."] if standing else []
+    return lines
+
+
+def _overall(standing: Standing, names: Sequence[str]) -> str:
+    two = standing.best_and_next()
+    pair = standing.against(*two) if two else None
+    if two is None or pair is None:
+        return "unknown, because a weighted measurement has no values"
+    endings = {Verdict.BETTER: "is best", Verdict.SAME: "is practically the same as the next"}
+    ending = endings.get(standing.verdict(*two) or Verdict.CANNOT_TELL, "leads, undecided")
+    return f"{names[two[0]]} {ending}, {change(*pair, OVERALL.unit)} against {names[two[1]]}"
+
+
+def sentences(study: StudyView) -> tuple[str, ...]:
+    """Return who is best overall, and wins how many measurements, by performance and by work for money."""
+    short = without_common([one.id for one in study.candidates])
+    deciding, names = measured_of(study), dict(enumerate(short))
+    lines = overall_lines(study, short)
     for start, chosen in (
         ("Of", [one.standing for one in deciding]),
         ("Work for money: of", [one.money for one in deciding if one.money]),
@@ -52,7 +82,7 @@ def sentences(study: StudyView) -> tuple[str, ...]:
 
 def cards(study: StudyView) -> tuple[Card, ...]:
     """Return a card for each candidate, those with most wins first; of many, only the first six."""
-    deciding, names = deciding_of(study), without_common([one.id for one in study.candidates])
+    deciding, names = measured_of(study), without_common([one.id for one in study.candidates])
     speed, money = [one.standing for one in deciding], [one.money for one in deciding if one.money]
     made = []
     for one in study.candidates if len(study.candidates) > 1 else ():
