@@ -126,7 +126,7 @@ def test_with_credentials_the_study_is_of_that_cloud_within_the_budget(
         f"cloudcmp run {found.path} --out {tmp_path / 'first'}",
         f"cloudcmp report {tmp_path / 'first'} --out {tmp_path / 'first'}.html",
     ]
-    assert [path.name for path in tmp_path.iterdir()] == ["first.yaml"]
+    assert {path.name for path in tmp_path.iterdir()} == {"first.yaml", starter.SCHEMA_FILE}
 
 
 def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(

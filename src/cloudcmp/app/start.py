@@ -11,6 +11,7 @@ from pathlib import Path
 from cloudcmp.app.fetch import DownloadProgress, fetch
 from cloudcmp.app.plan import plan_text
 from cloudcmp.app.provider_clients import brief, open_clients
+from cloudcmp.app.schema import write_schema
 from cloudcmp.catalog import METRICS
 from cloudcmp.cost.offering_prices import book_offerings
 from cloudcmp.cost.sources.web import ReportProgress, Web
@@ -109,9 +110,11 @@ def start(
     text, plan = starter.starter_text(answers, clouds, form), plans[form]
     cheapest, unlisted = cheapest_by_price_list(answers)
     _write(path, text)
+    schema, schema_fault = _write_schema(path)
     return StarterStudy(
-        path, text, plan, answers, form, tuple(seen), tuple(clouds), cheapest, tuple(unlisted), tuple(left_out)
-    )
+        path, text, plan, answers, form, tuple(seen), tuple(clouds), cheapest, tuple(unlisted), tuple(left_out), schema,
+        schema_fault,
+    )  # fmt: skip
 
 
 def check_new_file(path: Path) -> None:
@@ -169,6 +172,21 @@ def _write(path: Path, text: str) -> None:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(part, dir_fd=folder)
+
+
+def _write_schema(study: Path) -> tuple[Path | None, str]:
+    """Write the schema that the first line of a study names; returns its file, or why there is none.
+
+    The study works without it: only editors read it.
+    """
+    path = study.with_name(starter.SCHEMA_FILE)
+    try:
+        write_schema(path)
+    except CloudcmpError as fault:
+        return None, brief(fault)
+    except OSError as error:
+        return None, f"{path}: {error.strerror}"
+    return path, ""
 
 
 def cheapest_by_price_list(answers: Answers) -> tuple[tuple[Offering, ...], list[tuple[str, str]]]:

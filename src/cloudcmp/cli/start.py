@@ -93,7 +93,7 @@ def _show(found: "StarterStudy", fetched: "tuple[FetchedPrices, ...]") -> None:
         else:
             _line(f"no price list has this size on {name}:", f"cloudcmp fetch {name} --region {region}")
     say()
-    for line in (f"written: {found.path}", *first_study.summary_lines(found)):
+    for line in (*first_study.written_lines(found), *first_study.summary_lines(found)):
         _line(line)
     say("next:")
     for line in first_study.next_commands(found):

@@ -33,6 +33,15 @@ def _dated(one: Offering) -> str:
     return "unknown" if one.price is None else f"{one.price.as_of or 'undated'}"
 
 
+def written_lines(found: StarterStudy) -> Iterator[str]:
+    """Yield the files that were written, one line each."""
+    yield f"written: {found.path}"
+    if found.schema is not None:
+        yield f"written: {found.schema}, with which editors complete and check it"
+    else:
+        yield f"editors cannot check it: {found.schema_fault}"
+
+
 def summary_lines(found: StarterStudy) -> Iterator[str]:
     """Yield the time and cost of the study, and notes about it, one line each."""
     quote, answers = found.plan.quote, found.answers

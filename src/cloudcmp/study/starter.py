@@ -9,6 +9,8 @@ from cloudcmp.units import Money, parse_money
 SIMULATED = "simulated"
 CLOUDS = ("aws", "azure", "gcp")
 """The clouds of a starter, in the order in which they are shown."""
+SCHEMA_FILE = "cloudcmp.schema.json"
+"""The file beside a starter with the JSON Schema of study files, which the starter's first line names for editors."""
 LEAST_LAUNCHES = 6
 """Fewer give no verdict."""
 _MOST_LAUNCHES = 8
@@ -204,6 +206,7 @@ def starter_text(answers: Answers, clouds: Sequence[str], form: Form) -> str:
 def _lines(answers: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]:
     size = f"{answers.vcpus} vCPUs and {answers.memory_gib} GiB"
     alone = len(clouds) == 1
+    yield f"# yaml-language-server: $schema=./{SCHEMA_FILE}"
     yield f"# What should {_PURPOSE_TEXTS[answers.purpose]}, for users in {_where(answers.users)}?"
     yield "#"
     yield "# Written by `cloudcmp start`."
