@@ -18,7 +18,7 @@ from cloudcmp.catalog import COMMAND, METRICS, PROBES, SUITES, TOOL, TOOLS, cell
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Param, ParamKind
 from cloudcmp.provider.registry import make
-from cloudcmp.study import default_text, demo_text, read_text, starter
+from cloudcmp.study import default_text, demo_text, questions, read_text, starter
 from cloudcmp.study.faults import Faults
 from cloudcmp.study.key_texts import KEY_TEXTS
 from cloudcmp.study.tree import read_tree
@@ -128,7 +128,7 @@ def examples() -> Iterator[Any]:
                 yield pytest.param(block.text, id=block.place)
     yield pytest.param((ROOT / "tests" / "app" / "small.yaml").read_text(encoding="utf-8"), id="small")
     for clouds in ((), ("aws",), starter.CLOUDS):
-        told = starter.answers({"--matters": ",".join(starter.MATTERS)})
+        told = questions.answers({"--matters": ",".join(starter.MATTERS)})
         text = starter.starter_text(told, clouds, next(starter.forms(told.matters)))
         yield pytest.param(text, id=f"start {len(clouds)}")
     yield pytest.param(demo_text(), id="demo")
