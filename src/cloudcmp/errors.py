@@ -2,6 +2,7 @@
 
 CloudcmpError                 carries one or more faults: where, what, what next
 ├── UserMistake               exit 2: the study, an argument or a table must be changed
+│   └── RefusedAnswer         no study can be made of one of the answers of `start`
 └── OutsideFault              exit 3: the machine, a provider or a file failed
     ├── CorruptStore          a study's file does not hold what was acknowledged
     ├── NewerSchema           written by a later version
@@ -66,6 +67,20 @@ class UserMistake(CloudcmpError):
     """The request cannot be carried out as it was written."""
 
     exit_code = 2
+
+
+class RefusedAnswer(UserMistake):
+    """No study can be made of one of the answers of `start`; its fault's `where` is the option of the question.
+
+    `instead` is an answer with which one can be made.
+    """
+
+    instead: str = ""
+
+    def propose(self, answer: str) -> Self:
+        """Set the answer that would do; returns the fault."""
+        self.instead = answer
+        return self
 
 
 class OutsideFault(CloudcmpError):

@@ -5,7 +5,9 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-_NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(.*?)\s*")
+NUMBER = r"[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+"""The pattern of a number before its unit."""
+_NUMBER = re.compile(rf"\s*({NUMBER})\s*(.*?)\s*")
 _CURRENCY = re.compile(r"[A-Z]{3}")
 CURRENCIES = frozenset(
     """
@@ -32,6 +34,9 @@ _BYTES = {
     "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
 }  # fmt: skip
 _BITS = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9}
+TIME_UNITS = tuple(_SECONDS)
+SIZE_UNITS = tuple(_BYTES)
+RATE_UNITS = tuple(f"{unit}/s" for unit in (*_BYTES, *_BITS))
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))

@@ -15,17 +15,18 @@ import pytest
 
 from cloudcmp.app import plan as planning
 from cloudcmp.app import start as starting
-from cloudcmp.errors import NoCredentials, UserMistake
+from cloudcmp.errors import NoCredentials, RefusedAnswer, UserMistake
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.safety import Finding
 from cloudcmp.model.start import CloudAccess
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.credential_signs import signs_of
 from cloudcmp.report.first_study import next_commands, prices_table, summary_lines
-from cloudcmp.study import starter
+from cloudcmp.study import questions, starter
+from cloudcmp.units import Money
 
 TODAY = datetime.now(UTC).date()
-ANSWERS = starter.answers({})
+ANSWERS = questions.answers({})
 AWS_SEEN = (CloudAccess("aws", True, "account 1"),)
 
 
@@ -126,7 +127,7 @@ def test_with_credentials_the_study_is_of_that_cloud_within_the_budget(
         f"cloudcmp run {found.path} --out {tmp_path / 'first'}",
         f"cloudcmp report {tmp_path / 'first'} --out {tmp_path / 'first'}.html",
     ]
-    assert [path.name for path in tmp_path.iterdir()] == ["first.yaml"]
+    assert {path.name for path in tmp_path.iterdir()} == {"first.yaml", starter.SCHEMA_FILE}
 
 
 def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(
@@ -148,6 +149,38 @@ def test_a_small_budget_takes_fewer_rounds_runs_and_matters_and_says_so(
     found = starting.start(least, tmp_path / "least.yaml", AWS_SEEN)
     assert found.form == starter.Form(6, 1, ("cpu",))
     assert "left out, because the budget is too small: memory, disk" in summary_lines(found)
+
+
+def test_the_least_budget_and_the_nearest_size_are_proposed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sells(monkeypatch, *TWO)
+    for answers, option in (
+        (replace(ANSWERS, vcpus=512, memory_gib=4096), "--size"),
+        (replace(ANSWERS, budget=Money(Decimal("0.01"), "USD")), "--budget"),
+    ):
+        with pytest.raises(RefusedAnswer) as refused:
+            starting.start(answers, tmp_path / "s.yaml", AWS_SEEN)
+        assert [fault.where for fault in refused.value.faults] == [option]
+        told = questions.answers({option: refused.value.instead})
+        starting.start(told, tmp_path / f"{option}.yaml", AWS_SEEN)
+
+
+@pytest.mark.parametrize(
+    ("price", "says"),
+    [
+        ("0.24", ["price: a second verdict, on the work that 1 USD buys, for memory"]),
+        (None, ["price: not compared while it is unknown: aws/eu-central-1/m7i.xlarge"]),
+    ],
+)
+def test_a_price_that_matters_and_is_unknown_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, price: str | None, says: list[str]
+) -> None:
+    sells(monkeypatch, TWO[0], offering("m7i.xlarge", price, 4, 16.0))
+    told = questions.answers({"--matters": "price,scaling,memory"})
+    found = starting.start(told, tmp_path / "s.yaml", AWS_SEEN)
+    lines = list(summary_lines(found))
+    assert found.form.matters == ("memory", "scaling")
+    assert [line for line in lines if line.startswith("price: ")] == says
+    assert not any(line.startswith("added for") for line in lines)
 
 
 def test_nothing_near_the_size_is_refused_with_the_nearest(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

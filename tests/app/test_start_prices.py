@@ -9,11 +9,11 @@ from cloudcmp.app import start as study_start
 from cloudcmp.cost.sources.fetchers import KEY
 from cloudcmp.model.start import CloudAccess
 from cloudcmp.report.first_study import fetched_line
-from cloudcmp.study import starter
+from cloudcmp.study import questions
 from tests.cost.served import Sources, served
 from tests.emulated.wire import Answer, Request
 
-ANSWERS = starter.answers({})
+ANSWERS = questions.answers({})
 HERE = (("aws", "eu-central-1"),)
 BOTH = (CloudAccess("aws", True, "account 1"), CloudAccess("azure", False, "no sign of credentials"))
 

@@ -36,9 +36,11 @@ def test_five_questions_at_a_terminal_and_each_default_is_one_key(tmp_path: Path
     for prompt, typed in zip(PROMPTS, ("web", "", "2/4", "cpu,scaling", ""), strict=True):
         terminal.until(prompt)
         terminal.types(typed)
-    terminal.until("fetch prices now?")
+    terminal.until("Fetch price lists now?")
     terminal.types("")  # no: there are no credentials
     assert terminal.ended() == 0, terminal.shown
+    said_first = terminal.shown[: terminal.shown.index("1/5")]
+    assert "Nothing is created and nothing is spent." in " ".join(said_first.split())
     assert "fetching" not in terminal.shown
     assert "written: first.yaml" in terminal.shown
     text = (tmp_path / "first.yaml").read_text()
@@ -55,11 +57,76 @@ def test_a_wrong_answer_is_told_and_asked_again(tmp_path: Path) -> None:
     terminal.until("1/5")
     terminal.types("gaming")
     terminal.until("'gaming' is none of web, batch, database, general")
-    terminal.until("1/5")
+    terminal.until("[general]")
     terminal.types("batch")
     assert terminal.ended() == 0, terminal.shown
     assert "2/5" not in terminal.shown
     assert "compute in batches" in (tmp_path / "start.yaml").read_text()
+
+
+def answered(terminal: Terminal, *answers: str) -> None:
+    """Answer the five questions, and fetch nothing."""
+    for prompt, typed in zip(PROMPTS, answers, strict=True):
+        terminal.until(prompt)
+        terminal.types(typed)
+    terminal.until("[y/N]")
+    terminal.types("")
+
+
+def test_too_small_a_budget_is_asked_again_and_the_other_answers_are_kept(tmp_path: Path) -> None:
+    terminal = at_terminal(tmp_path, "start")
+    answered(terminal, "database", "germany", "4 cpus 16 gb", "memory", "0.01")
+    terminal.until("0.01 USD is too little for the smallest study that gives a verdict; it needs at")
+    terminal.until("5/5")
+    terminal.until("[")
+    terminal.types("0.02 USD")
+    terminal.until("0.02 USD is too little")
+    terminal.until("5/5")
+    terminal.types("")  # the least that is enough
+    assert terminal.ended() == 0, terminal.shown
+    for line in ("germany: europe is taken, with machines in Frankfurt", "4 vCPUs and 16 GiB",
+                 "0.01 USD: US dollars are assumed"):  # fmt: skip
+        assert line in terminal.shown
+    assert [terminal.shown.count(prompt) for prompt in PROMPTS] == [1, 1, 1, 1, 3]
+    text = (tmp_path / "start.yaml").read_text()
+    assert "hold a database, for users in Europe" in text
+    assert "{vcpus: 4, memory_gib: 16}" in text
+    assert "triad_bytes_per_s" in text
+
+
+def test_a_size_that_is_not_sold_is_asked_again_and_so_is_one_that_costs_too_much(tmp_path: Path) -> None:
+    terminal = at_terminal(tmp_path, "start")
+    answered(terminal, "batch", "us", "512/4096", "cpu", "0.50 USD")
+    terminal.until("no size near 512/4096 is sold; the nearest is simulated/")
+    terminal.until("3/5")
+    terminal.until("[4/16]")
+    terminal.types("")
+    terminal.until("0.50 USD is too little")
+    terminal.until("or size to answer")
+    terminal.until("[")
+    terminal.types("size")
+    terminal.until("3/5")
+    terminal.until("[4/16]")
+    terminal.types("1/2")
+    assert terminal.ended() == 0, terminal.shown
+    text = (tmp_path / "start.yaml").read_text()
+    assert "{vcpus: 1, memory_gib: 2}" in text
+    assert "budget: 0.50 USD" in text
+    assert "compute in batches, for users in the US" in text
+
+
+def test_where_the_price_matters_work_for_money_decides(tmp_path: Path) -> None:
+    begun = said(tmp_path, "start", "--yes", "--matters", "network,price", "--budget", "50")
+    assert begun.code == 0, begun.err
+    assert "--budget: 50 USD: US dollars are assumed" in begun.err
+    shown = " ".join(begun.out.split())
+    assert "added for the price: cpu and memory" in shown
+    assert "price: a second verdict, on the work that 1 USD buys, for cpu, memory" in shown
+    ran = said(tmp_path, "run", "start.yaml", "--out", "start", "--json")
+    assert ran.code == 0, ran.err
+    for kind, metrics in (("comparisons", {"rtt_s", "tcp_bytes_per_s"}), ("money", set[str]())):
+        decided = {one["cell"].partition(" ")[0] for one in ran.json["data"][kind] if one["decides"]}
+        assert decided == metrics | {"int_op_per_s", "lu_flop_per_s", "triad_bytes_per_s"}
 
 
 @pytest.mark.parametrize("at", ["1/5", "5/5"])
@@ -162,6 +229,7 @@ def test_all_that_is_wrong_is_told_at_once_and_the_answers_first(tmp_path: Path)
         (("--budget", "0.01 USD"), "it needs at least "),
         (("--budget", "5 XYZ"), "XYZ is no currency (ISO 4217)"),
         (("--size", "512/4096"), "no size near 512/4096 is sold; the nearest is simulated/"),
+        (("--matters", "price,luck"), "'luck' is none of cpu, memory, disk, network, scaling, price"),
         (("--out", "nope/dir/x.yaml"), "nope/dir: no such folder"),
     ],
 )
@@ -195,13 +263,13 @@ def test_prompts_are_wrapped_at_words(tmp_path: Path) -> None:
     for prompt in PROMPTS:
         terminal.until(prompt)
         terminal.types("")
-    terminal.until("fetch prices now?")
+    terminal.until("Fetch price lists now?")
     terminal.until("[y/N]")
     terminal.ends()
     assert terminal.ended() == 2
     assert max(map(len, terminal.shown.splitlines())) <= 80
     words = terminal.shown.split()
-    for word in ("(europe,", "south-america)", "2/8)", "germanywestcentral,"):
+    for word in ("europe,", "south-america,", "2/8", "germanywestcentral,"):
         assert word in words
 
 

@@ -1,17 +1,21 @@
 """Pages that can be followed at any desk, typed from top to bottom."""
 
+import json
 import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 from tests.docs.pages import DOCS, blocks
 from tests.emulated.guests import missing
 from tests.slices import WHOLE
 
 from cloudcmp.cli.entry import main
 from cloudcmp.provider.registry import make
+from cloudcmp.study.faults import Faults
+from cloudcmp.study.tree import read_tree
 
 
 class Reader:
@@ -75,6 +79,17 @@ def test_its_guests_are_real(reader: Reader, monkeypatch: pytest.MonkeyPatch) ->
     assert reader.follows(DOCS / "tutorial.md", lambda words: bool(words & GUESTS)) == 5
     assert (reader.folder / "guests" / "report.html").is_file()
     assert list((reader.folder / "state" / "cloudcmp" / "qemu").glob("vm-*")) == []
+
+
+def test_an_editor_is_given_a_schema_as_described(reader: Reader) -> None:
+    page = DOCS / "how-to" / "write-a-study.md"
+    assert reader.follows(page, lambda words: bool(words & {"schema", "edited.yaml"})) == 2
+    first = (reader.folder / "edited.yaml").read_text(encoding="utf-8").partition("\n")[0]
+    named = reader.folder / first.removeprefix("# yaml-language-server: $schema=")
+    schema = json.loads(named.read_text(encoding="utf-8"))
+    study = read_tree((reader.folder / "edited.yaml").read_bytes(), Faults("edited.yaml")).data
+    assert Draft202012Validator(schema).is_valid(study)
+    assert not Draft202012Validator(schema).is_valid({**study, "lunches": 6})
 
 
 def test_a_table_can_be_imported_as_described(reader: Reader) -> None:

@@ -62,6 +62,7 @@ SWAPS: dict[str, list[tuple[str, str]]] = {
         ("margin: 1 %", "margn: 1 %"),
         ("timezone: UTC", "tz: UTC"),
         ("seed: 7", "sede: 7"),
+        ("seed: 7", "sede:"),
         ("runs: 2", "run: 2"),
         ("params: {threads", "parameters: {threads"),
         ("seed: 7", "<<: 7"),

@@ -8,16 +8,15 @@ from hypothesis import strategies as st
 
 from cloudcmp.catalog import place_of
 from cloudcmp.model.study import Study
-from cloudcmp.study import read_text, starter
+from cloudcmp.study import questions, read_text, starter
 from cloudcmp.study.starter import Answers, Form
 from cloudcmp.units import Money
 
-OPTIONS = [one.option for one in starter.QUESTIONS]
 CHOICES = {
     "--for": st.sampled_from(list(starter.PURPOSES)),
-    "--users": st.sampled_from(starter.QUESTIONS[1].choices),
+    "--users": st.sampled_from(list(starter.REGIONS)),
     "--size": st.sampled_from(["small", "medium", "large", "xlarge", "2/8", "96/768"]),
-    "--matters": st.lists(st.sampled_from(list(starter.MATTERS)), min_size=1, unique=True).map(",".join),
+    "--matters": st.lists(st.sampled_from([*starter.MATTERS, starter.PRICE]), min_size=1, unique=True).map(",".join),
     "--budget": st.sampled_from(["20 USD", "0.5 EUR"]),
 }
 GIVEN = st.fixed_dictionaries({}, optional=CHOICES)
@@ -33,8 +32,8 @@ def study(told: Answers, clouds: tuple[str, ...], form: Form) -> Study:
 @settings(deadline=None, max_examples=25)
 @given(GIVEN, st.lists(st.sampled_from(starter.CLOUDS), unique=True).map(tuple))
 def test_whatever_is_answered_gives_a_study_that_can_be_read(given_: dict[str, str], clouds: tuple[str, ...]) -> None:
-    told = starter.answers(given_)
-    for form in starter.forms(told.matters):
+    told = questions.answers(given_)
+    for form in starter.forms(starter.measured(told.matters)):
         read = study(told, clouds, form)
         # In one cloud alone there would be nothing to compare with.
         assert [one.provider for one in read.candidates] == list(
@@ -46,49 +45,10 @@ def test_whatever_is_answered_gives_a_study_that_can_be_read(given_: dict[str, s
 
 
 def test_what_is_not_answered_has_a_default() -> None:
-    told = starter.answers({})
+    told = questions.answers({})
     assert told == Answers("general", "europe", 2, 8, ("cpu", "memory", "disk"), Money(Decimal(20), "USD"))
-    assert starter.answers({"--for": "web"}).matters == ("cpu", "scaling", "network")
-    assert starter.answers({"--for": "web", "--matters": "disk"}).matters == ("disk",)
-
-
-@pytest.mark.parametrize(
-    ("option", "said", "says"),
-    [
-        ("--for", "gaming", "'gaming' is none of web, batch"),
-        ("--users", "", "'' is none of europe"),
-        ("--size", "huge", "such as 2/8"),
-        ("--size", "0/8", "no size that a machine has"),
-        ("--size", "2/-8", "no size"),
-        ("--size", "٢/8", "no size"),
-        ("--matters", "cpu,luck", "'luck' is none of cpu"),
-        ("--budget", "20", "needs a currency"),
-        ("--budget", "0 USD", "not more than zero"),
-        ("--budget", "-3 USD", "not more than zero"),
-    ],
-)
-def test_what_is_no_answer_says_what_may_be_answered(option: str, said: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        starter.checked(option, said)
-
-
-@given(st.sampled_from(OPTIONS), st.text(max_size=20))
-def test_any_answer_is_read_or_refused_in_words(option: str, said: str) -> None:
-    try:
-        again = starter.checked(option, said)
-    except ValueError as refused:
-        words = str(refused)
-    else:
-        assert starter.checked(option, again) == again
-        return
-    assert words
-
-
-def test_each_question_has_words_and_a_default_that_answers_it() -> None:
-    for one in starter.QUESTIONS:
-        default = starter.default_of(one.option, {})
-        assert starter.checked(one.option, default)
-        assert one.prompt(default).endswith(f"[{default}] ")
+    assert questions.answers({"--for": "web"}).matters == ("cpu", "scaling", "network")
+    assert questions.answers({"--for": "web", "--matters": "disk"}).matters == ("disk",)
 
 
 def test_each_region_of_a_starter_is_where_its_users_are() -> None:
@@ -121,7 +81,42 @@ def test_without_a_price_the_first_form_is_taken() -> None:
 
 
 def test_what_the_budget_does_not_bear_is_named_in_the_file() -> None:
-    told = starter.answers({"--matters": "cpu,network,disk"})
+    told = questions.answers({"--matters": "cpu,network,disk"})
     text = starter.starter_text(told, (), Form(6, 1, ("cpu",)))
     assert "Left out, for the budget does not bear it: network, disk." in text
     assert "disk_op_per_s" not in text
+
+
+@pytest.mark.parametrize(
+    ("matters", "measured"),
+    [
+        ("price", ("cpu", "memory")),
+        ("cpu,price,network", ("cpu", "network")),
+        ("price,network,disk", ("disk", "network")),
+        ("network,price", ("network", "cpu", "memory")),
+        ("scaling,price,network,memory", ("scaling", "memory", "network")),
+        ("disk,scaling", ("disk", "scaling")),
+    ],
+)
+def test_the_price_is_compared_by_what_is_measured(matters: str, measured: tuple[str, ...]) -> None:
+    told = questions.answers({"--matters": matters})
+    assert starter.measured(told.matters) == measured
+    form = next(starter.forms(measured))
+    assert starter.left_out(told, form) == []
+    read = study(told, (), form)
+    assert ("does most for its price" in read.question) == ("price" in matters)
+
+
+def test_a_price_that_the_budget_leaves_no_room_for_is_left_out() -> None:
+    told = questions.answers({"--matters": "network,price"})
+    form = Form(6, 1, ("network",))
+    assert starter.left_out(told, form) == ["cpu", "memory", "price"]
+    text = starter.starter_text(told, (), form)
+    assert "Left out, for the budget does not bear it: cpu, memory, price." in text
+    assert "work for money" not in text
+    assert "is best" in text
+
+
+@pytest.mark.parametrize("name", starter.MATTERS)
+def test_work_for_money_is_said_of_what_has_it(name: str) -> None:
+    assert starter.has_work(name) == (name in {"cpu", "memory", "disk"})

@@ -11,10 +11,11 @@ from pathlib import Path
 from cloudcmp.app.fetch import DownloadProgress, fetch
 from cloudcmp.app.plan import plan_text
 from cloudcmp.app.provider_clients import brief, open_clients
+from cloudcmp.app.schema import write_schema
 from cloudcmp.catalog import METRICS
 from cloudcmp.cost.offering_prices import book_offerings
 from cloudcmp.cost.sources.web import ReportProgress, Web
-from cloudcmp.errors import CloudcmpError, ProviderFault, UserMistake
+from cloudcmp.errors import CloudcmpError, ProviderFault, RefusedAnswer, UserMistake
 from cloudcmp.execute.interruption import run_interruptible
 from cloudcmp.model.offering import Match, Offering
 from cloudcmp.model.plan import Plan
@@ -76,14 +77,16 @@ def start(
 ) -> StarterStudy:
     """Make the largest study that the answers and the budget allow, and write it to a new file.
 
-    Raises UserMistake if the file exists, no offering has about the size, or the budget is too small for any study.
+    Raises UserMistake if the file exists, and RefusedAnswer if no offering has about the size, or the budget is too
+    small for any study.
     """
     check_new_file(path)
     usable = [one.provider for one in seen if one.usable]
     clouds: list[str] = []
     left_out: list[str] = []
     far: list[Offering] = []
-    least = Form(starter.LEAST_LAUNCHES, 1, answers.matters[:1])
+    measured = starter.measured(answers.matters)
+    least = Form(starter.LEAST_LAUNCHES, 1, measured[:1])
     for name in usable:
         say(f"reading the offerings of {name} in {starter.region_of(answers.users, name)}")
         try:
@@ -104,14 +107,16 @@ def start(
         plans[form] = _planned(answers, clouds, form, path)
         return plans[form].quote.worst_cost
 
-    form, money = starter.fitting(answers.matters, worst, answers.budget)
+    form, money = starter.fitting(measured, worst, answers.budget)
     _check_budget(answers.budget, money)
     text, plan = starter.starter_text(answers, clouds, form), plans[form]
     cheapest, unlisted = cheapest_by_price_list(answers)
     _write(path, text)
+    schema, schema_fault = _write_schema(path)
     return StarterStudy(
-        path, text, plan, answers, form, tuple(seen), tuple(clouds), cheapest, tuple(unlisted), tuple(left_out)
-    )
+        path, text, plan, answers, form, tuple(seen), tuple(clouds), cheapest, tuple(unlisted), tuple(left_out), schema,
+        schema_fault,
+    )  # fmt: skip
 
 
 def check_new_file(path: Path) -> None:
@@ -132,23 +137,25 @@ def _is_far(answers: Answers, sold: Offering) -> bool:
 
 
 def _check_size(answers: Answers, sold: Sequence[Offering]) -> None:
-    """Raise UserMistake if no offering has about the requested size."""
+    """Raise RefusedAnswer if no offering has about the requested size."""
     if not all(_is_far(answers, one) for one in sold):
         return
     nearest = nearest_offering(Match(answers.vcpus, answers.memory_gib), sold) or sold[0]
     where = f"{nearest.provider}/{nearest.region}/{nearest.name}"
-    what = f"no size near {answers.vcpus}/{answers.memory_gib} is sold; the nearest is {where}, {size_words(nearest)}"
-    raise UserMistake.at("--size", what, f"write e.g. --size {nearest.vcpus:.0f}/{nearest.memory_gib:.0f}")
+    what = f"no size near {answers.vcpus}/{answers.memory_gib} is sold"
+    # A part of a processor cannot be asked for.
+    instead = f"{max(1, round(nearest.vcpus or 1))}/{max(1, round(nearest.memory_gib or 1))}"
+    raise RefusedAnswer.at("--size", what, f"the nearest is {where}, {size_words(nearest)}").propose(instead)
 
 
 def _check_budget(budget: Money, worst: Money | None) -> None:
-    """Raise UserMistake with the least budget if the smallest study could cost more."""
+    """Raise RefusedAnswer with the least budget if the smallest study could cost more."""
     if worst is None or worst.currency != budget.currency or worst.amount <= budget.amount:
         return
     cents = worst.amount.quantize(Decimal("0.01"), rounding=ROUND_CEILING)
     what = f"{budget.amount} {budget.currency} is too little for the smallest study that gives a verdict"
     next_ = f"it needs at least {cents} {worst.currency}; or use smaller machines"
-    raise UserMistake.at("--budget", what, next_)
+    raise RefusedAnswer.at("--budget", what, next_).propose(f"{cents} {worst.currency}")
 
 
 def _planned(answers: Answers, clouds: Sequence[str], form: Form, path: Path) -> Plan:
@@ -169,6 +176,21 @@ def _write(path: Path, text: str) -> None:
         finally:
             with suppress(FileNotFoundError):
                 os.unlink(part, dir_fd=folder)
+
+
+def _write_schema(study: Path) -> tuple[Path | None, str]:
+    """Write the schema that the first line of a study names; returns its file, or why there is none.
+
+    The study works without it: only editors read it.
+    """
+    path = study.with_name(starter.SCHEMA_FILE)
+    try:
+        write_schema(path)
+    except CloudcmpError as fault:
+        return None, brief(fault)
+    except OSError as error:
+        return None, f"{path}: {error.strerror}"
+    return path, ""
 
 
 def cheapest_by_price_list(answers: Answers) -> tuple[tuple[Offering, ...], list[tuple[str, str]]]:

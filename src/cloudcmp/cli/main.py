@@ -28,6 +28,7 @@ from cloudcmp.cli.published import published
 from cloudcmp.cli.reconcile import reconcile
 from cloudcmp.cli.report import report
 from cloudcmp.cli.run import demo, run
+from cloudcmp.cli.schema import schema
 from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
@@ -75,7 +76,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_root)
     measuring = (start, run, demo, plan, list_, compare, report, export, import_, published)
-    for verb in (*measuring, reconcile, fetch, check, cleanup, sweep):
+    for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep):
         app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
     return app
 

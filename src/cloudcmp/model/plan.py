@@ -162,8 +162,8 @@ class Plan:
     `start_at` is the Unix time (s) at which virtual time begins, for simulated studies; the launches are in the order
     in which they are run. With `every_s` a round starts at each such step (s), else one round follows the other.
     `looks` are the numbers of launches after which the study had ended before rounds were added. `weights` are those of
-    metrics, or of cells, in the overall index. With `until`, a share, the study stops after one of the numbers of rounds
-    in `checks` if every interval is within that share of its value.
+    metrics, or of cells, in the overall index. With `until`, a share, the study stops after one of the numbers of
+    rounds in `checks` if every interval is within that share of its value.
     """
 
     name: str

@@ -53,7 +53,8 @@ class StarterStudy:
     """A first study: its file and plan, the clouds that were checked, and prices from price lists.
 
     `cheapest` are offerings of the requested size by price list, not measured. `unlisted` are clouds with the region in
-    which the price book knows no price of that size. `left_out` says why a usable cloud has no candidate.
+    which the price book knows no price of that size. `left_out` says why a usable cloud has no candidate. `schema` is
+    the file beside the study with which editors check it; None if it was not written, and `schema_fault` says why.
     """
 
     path: Path
@@ -66,3 +67,5 @@ class StarterStudy:
     cheapest: tuple[Offering, ...]
     unlisted: tuple[tuple[str, str], ...]
     left_out: tuple[str, ...]
+    schema: Path | None = None
+    schema_fault: str = ""

@@ -92,8 +92,8 @@ class Caps:
 class Study:
     """A study file, read and checked. Durations in seconds.
 
-    `weights` are those of metrics, or of cells, in the overall index; without them there is none. With `until`, a share,
-    `launches` is the most: the study stops once every interval is that tight.
+    `weights` are those of metrics, or of cells, in the overall index; without them there is none. With `until`, a
+    share, `launches` is the most: the study stops once every interval is that tight.
     """
 
     name: str

@@ -31,6 +31,7 @@ def started(found: StarterStudy, fetched: Sequence[FetchedPrices]) -> Data:
     """The document of `start`."""
     return {
         "study": found.path,
+        "editor_schema": found.schema,
         "answers": found.answers,
         "providers": [_picked(one, "provider", "usable", "text") for one in found.seen],
         "simulated": not found.clouds,

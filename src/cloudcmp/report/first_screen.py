@@ -128,7 +128,8 @@ def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
         return
     names, measured = dict(enumerate(screen.names)), measured_of(screen.study)
     for line in overall_lines(screen.study, screen.names):
-        _hung(screen, "OVERALL    ", line.removeprefix("Overall, "), "bold")
+        start, _, rest = line.partition(": ")
+        _hung(screen, "  (MONEY)  " if "money" in start else "OVERALL    ", rest, "bold")
     for word, chosen in (
         ("ANSWER     ", [one.standing for one in measured]),
         ("FOR MONEY  ", [one.money for one in measured if one.money]),

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from cloudcmp.cost.figures import price_of
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.start import FetchedPrices, StarterStudy
+from cloudcmp.study.starter import PRICE, has_work, left_out
 from cloudcmp.units import Money, format_money, format_seconds
 
 
@@ -33,6 +35,15 @@ def _dated(one: Offering) -> str:
     return "unknown" if one.price is None else f"{one.price.as_of or 'undated'}"
 
 
+def written_lines(found: StarterStudy) -> Iterator[str]:
+    """Yield the files that were written, one line each."""
+    yield f"written: {found.path}"
+    if found.schema is not None:
+        yield f"written: {found.schema}, with which editors complete and check it"
+    else:
+        yield f"editors cannot check it: {found.schema_fault}"
+
+
 def summary_lines(found: StarterStudy) -> Iterator[str]:
     """Yield the time and cost of the study, and notes about it, one line each."""
     quote, answers = found.plan.quote, found.answers
@@ -47,11 +58,29 @@ def summary_lines(found: StarterStudy) -> Iterator[str]:
     else:
         yield f"expected time: {format_seconds(quote.expected_s)}"
     yield from _money_lines(quote.worst_cost, answers.budget, billed=bool(found.clouds))
-    dropped = [name for name in answers.matters if name not in found.form.matters]
-    if dropped:
+    if dropped := left_out(answers, found.form):
         yield f"left out, because the budget is too small: {', '.join(dropped)}"
+    yield from _price_lines(found)
     yield from found.left_out
     yield from quote.notes
+
+
+def _price_lines(found: StarterStudy) -> Iterator[str]:
+    """Yield what is compared by work for money, if the price matters, and the prices that this lacks."""
+    names = [name for name in found.form.matters if has_work(name)]
+    if PRICE not in found.answers.matters or not names:
+        return
+    if not any(name in names for name in found.answers.matters):
+        yield f"added for the price: {' and '.join(names)}, because money is compared by the work that it buys"
+    prices = {one.id: price_of(one) for one in found.plan.candidates}
+    currencies = sorted({price.currency for price in prices.values() if price is not None})
+    unknown = [name for name, price in prices.items() if price is None]
+    if len(currencies) == 1 and len(prices) - len(unknown) > 1:
+        yield f"price: a second verdict, on the work that 1 {currencies[0]} buys, for {', '.join(names)}"
+    elif len(currencies) > 1:
+        yield f"price: not compared, because prices are in {' and '.join(currencies)}"
+    if unknown:
+        yield f"price: not compared while it is unknown: {', '.join(unknown)}"
 
 
 def _money_lines(worst: Money | None, budget: Money, *, billed: bool) -> Iterator[str]:

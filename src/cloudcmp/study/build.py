@@ -16,7 +16,7 @@ from cloudcmp.study.tree import Tree, read_tree
 
 _S = TypeVar("_S", CandidateShape, DecideShape, ProbeShape, SessionShape)
 _REQUIRED = ("schema", "question", "candidates", "probes")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def build(
@@ -36,7 +36,9 @@ def build(
 
 def _head(tree: Tree, faults: Faults) -> Head:
     """The top-level keys; those of the wrong shape are reported and left at their defaults."""
-    data: dict[str, Any] = {key: value for key, value in tree.data.items() if value is not None}
+    known = {field.alias or name for name, field in Head.model_fields.items()}
+    # An empty key counts as one that is not written, unless it is misspelt.
+    data: dict[str, Any] = {key: value for key, value in tree.data.items() if value is not None or key not in known}
     for key in _REQUIRED:
         if not data.get(key):
             faults.add(tree.key((key,)), f"{key} is missing", _EXAMPLES[key])
@@ -105,7 +107,7 @@ def _name(tree: Tree, head: Head, default: str, faults: Faults) -> str:
     """The study's name, which also names its folder."""
     if head.name is None:
         return default
-    if not _NAME.fullmatch(head.name):
+    if not NAME.fullmatch(head.name):
         what = f"name: {shown(head.name)} cannot name a folder"
         faults.add(tree.place(("name",)), what, "use letters, digits, - and _")
     return head.name

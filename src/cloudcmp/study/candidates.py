@@ -54,7 +54,7 @@ def check(number: int, item: Any, scope: Scope) -> None:
         faults.add(tree.key((*path, "truth")), what, "leave truth out, or simulate the candidate")
 
 
-_OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price")
+OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price")
 
 
 def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
@@ -62,7 +62,7 @@ def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
     if item.get("from") is None:
         what = "a service is seen from a machine"
         scope.faults.add(scope.tree.place(path), what, "write from: {offering: small}")
-    for key in _OF_MACHINES:
+    for key in OF_MACHINES:
         if key in item:
             next_ = "write it under from:" if key in {"offering", "price"} else "leave it out"
             scope.faults.add(scope.tree.key((*path, key)), f"{key} is not a service's", next_)

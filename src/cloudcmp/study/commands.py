@@ -6,7 +6,7 @@ import re
 from pathlib import Path as File
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.parameters import canonical_of
@@ -14,6 +14,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.command import Command, CommandMetric, ShippedFile
 from cloudcmp.model.metric import Better, Param, ParamKind
 from cloudcmp.study import quantities
+from cloudcmp.study import value_schemas as schemas
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.shape import Duration, Shape, Word, fit
 from cloudcmp.study.tree import Tree
@@ -33,7 +34,7 @@ _SCALED = {
 _PATH_STEP = re.compile(r"[^.\[\]]+")
 _REGEX_CHARS = 500
 _METRICS_MAX = 50
-_THREADS = Param("threads", ParamKind.THREADS, "all", "one, all, or a number", ("one", "all"))
+THREADS = Param("threads", ParamKind.THREADS, "all", "one, all, or a number", ("one", "all"))
 
 
 def _line(value: object) -> str:
@@ -99,25 +100,32 @@ def _scale(value: object) -> float:
     return number
 
 
-Line = Annotated[str, BeforeValidator(_line)]
+Line = Annotated[str, BeforeValidator(_line), WithJsonSchema(schemas.SENTENCE)]
+
+
+def _exactly(pattern: re.Pattern[str]) -> schemas.Schema:
+    return {"type": "string", "pattern": f"^(?:{pattern.pattern})$"}
+
+
+_PATH: schemas.Schema = {"type": "string", "minLength": 1, "maxLength": _REGEX_CHARS}
 
 
 class MetricShape(Shape):
     """A metric in a command's output."""
 
-    name: Annotated[str, BeforeValidator(_metric_name)]
-    unit: Annotated[str, BeforeValidator(_unit)]
+    name: Annotated[str, BeforeValidator(_metric_name), WithJsonSchema(_exactly(_METRIC))]
+    unit: Annotated[str, BeforeValidator(_unit), WithJsonSchema(_exactly(_UNIT))]
     better: Literal["higher", "lower"]
-    regex: Annotated[str, BeforeValidator(_regex)] | None = None
-    json_: Annotated[str, BeforeValidator(_json)] | None = Field(None, alias="json")
-    scale: Annotated[float, BeforeValidator(_scale)] = 1.0
+    regex: Annotated[str, BeforeValidator(_regex), WithJsonSchema(_PATH)] | None = None
+    json_: Annotated[str, BeforeValidator(_json), WithJsonSchema(_PATH)] | None = Field(None, alias="json")
+    scale: Annotated[float, BeforeValidator(_scale), WithJsonSchema(schemas.QUANTITY)] = 1.0
     signed: Literal[True] | None = None
 
 
 class CommandShape(Shape):
     """The value of `command`."""
 
-    name: Annotated[str, BeforeValidator(_label)]
+    name: Annotated[str, BeforeValidator(_label), WithJsonSchema(_exactly(_NAME))]
     run: Line
     setup: Line | None = None
     warmup: Line | None = None
@@ -175,7 +183,7 @@ def command(data: Any, path: Path, tree: Tree, faults: Faults) -> Command | None
 
 def _threads(text: str, path: Path, tree: Tree, faults: Faults) -> str | None:
     try:
-        return canonical_of("command", [_THREADS], "threads", text, "cloudcmp list probes command")
+        return canonical_of("command", [THREADS], "threads", text, "cloudcmp list probes command")
     except UserMistake as error:
         faults.add_text(tree.place(path), error.faults[0].what, "write threads: all")
         return None

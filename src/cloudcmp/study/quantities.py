@@ -14,6 +14,7 @@ from cloudcmp.model.offering import Price, Volume, is_doubtful_price
 from cloudcmp.model.price import Item, Unit, UnitPrice
 from cloudcmp.model.study import Caps
 from cloudcmp.study.faults import shown
+from cloudcmp.study.value_schemas import CAPS_KEYS, MACHINE_KEYS, VOLUME_KEYS
 from cloudcmp.units import (
     Money,
     checked_currency,
@@ -27,6 +28,7 @@ from cloudcmp.units import (
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY_WORDS = {"weekdays": range(5), "weekend": range(5, 7), "all": range(7)}
+DAY_NAMES = (*DAYS, *_DAY_WORDS)
 _HOURS = re.compile(r"(\d\d?):(\d\d)\s*-\s*(\d\d?):(\d\d)")
 _PREFIXED = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)\s*([kMGTP]?)(\S*)")
 _PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -99,7 +101,7 @@ def measuring_machine(value: object) -> MeasuringMachine:
     """The machine that measures a service: a mapping with its offering, and its price if no list has it."""
     if not isinstance(value, dict) or not isinstance(value.get("offering"), str):
         raise ValueError(f"{shown(value)} is no machine; write from: {{offering: small}}")
-    if odd := next((str(key) for key in value if key not in {"offering", "price"}), None):
+    if odd := next((str(key) for key in value if key not in MACHINE_KEYS), None):
         raise ValueError(f"unknown key {shown(odd)}; write from: {{offering: small, price: 0.10 USD/h}}")
     return MeasuringMachine(value["offering"].strip(), machine_price(value["price"]) if "price" in value else None)
 
@@ -137,7 +139,6 @@ def unit_prices(value: object) -> tuple[UnitPrice, ...]:
     return tuple(prices)
 
 
-_VOLUME = ("type", "size", "iops", "root", "price")
 _VOLUME_NEXT = "write volume: gp3, or volume: {type: gp3, size: 100 GiB, iops: 3000}"
 
 
@@ -147,7 +148,7 @@ def volume(value: object) -> Volume:
         return Volume(value.strip())
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         raise ValueError(f"{shown(value)} is no volume; {_VOLUME_NEXT}")
-    _check_keys(value, _VOLUME, _VOLUME_NEXT)
+    _check_keys(value, tuple(VOLUME_KEYS), _VOLUME_NEXT)
     size, iops, root = value.get("size"), value.get("iops"), value.get("root", False)
     if size is not None and not isinstance(size, str):
         raise ValueError(f"size: {shown(size)} needs a unit; write e.g. size: 100 GiB")
@@ -178,7 +179,6 @@ def networks(value: object) -> str:
     return ",".join(texts)
 
 
-_CAPS = ("burst", "bytes", "duty", "machines", "packets", "rate")
 _CAPS_NEXT = "write e.g. caps: {burst: 30 min, bytes: 10 TB}"
 
 
@@ -186,7 +186,7 @@ def caps(value: object) -> Caps:
     """The caps of a study on its traffic and machines, as far as they differ from the defaults."""
     if not isinstance(value, dict):
         raise ValueError(f"{shown(value)} holds no caps; {_CAPS_NEXT}")
-    _check_keys(value, _CAPS, _CAPS_NEXT)
+    _check_keys(value, tuple(CAPS_KEYS), _CAPS_NEXT)
     burst_s = duration(value["burst"]) if "burst" in value else None
     if burst_s is not None and burst_s > _BURST_MOST_S:
         raise ValueError(f"burst: {shown(value['burst'])} is more than a week; write e.g. burst: 30 min")
@@ -271,8 +271,8 @@ def days(value: object) -> tuple[int, ...]:
         elif isinstance(word, str) and word in _DAY_WORDS:
             numbers.update(_DAY_WORDS[word])
         else:
-            known = ", ".join((*DAYS, *_DAY_WORDS))
-            close = nearest(str(word), (*DAYS, *_DAY_WORDS))
+            known = ", ".join(DAY_NAMES)
+            close = nearest(str(word), DAY_NAMES)
             raise ValueError(f"{shown(word)} is no day; " + (f"nearest: {close}" if close else f"use {known}"))
     if not numbers:
         raise ValueError("no day is named; write e.g. [mon, tue] or weekdays")

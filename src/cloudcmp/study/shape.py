@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from cloudcmp.catalog import nearest
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.study import Caps
 from cloudcmp.study import quantities
+from cloudcmp.study import value_schemas as schemas
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.quantities import MeasuringMachine
 from cloudcmp.study.tree import Tree
@@ -75,12 +76,27 @@ def _as_cell(value: object) -> object:
     return {"cell": value} if isinstance(value, str) else value
 
 
-Word = Annotated[str, BeforeValidator(_word)]
-Text = Annotated[str, BeforeValidator(_text)]
-Whole = Annotated[int, BeforeValidator(_whole)]
-Positive = Annotated[float, BeforeValidator(_positive)]
-Duration = Annotated[float, BeforeValidator(quantities.duration)]
-Share = Annotated[float, BeforeValidator(quantities.share)]
+# Each reader of a value stands beside the JSON Schema of what it accepts.
+Word = Annotated[str, BeforeValidator(_word), WithJsonSchema(schemas.WORD)]
+Text = Annotated[str, BeforeValidator(_text), WithJsonSchema(schemas.SENTENCE)]
+Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema(schemas.WHOLE)]
+Positive = Annotated[float, BeforeValidator(_positive), WithJsonSchema(schemas.POSITIVE)]
+Duration = Annotated[float, BeforeValidator(quantities.duration), WithJsonSchema(schemas.DURATION)]
+Seconds = Annotated[float, BeforeValidator(_seconds_in_key), WithJsonSchema(schemas.SECONDS_IN_KEY)]
+Share = Annotated[float, BeforeValidator(quantities.share), WithJsonSchema(schemas.SHARE)]
+Change = Annotated[float, BeforeValidator(quantities.change), WithJsonSchema(schemas.CHANGE)]
+Cash = Annotated[Money, BeforeValidator(quantities.money), WithJsonSchema(schemas.MONEY)]
+MachinePrice = Annotated[Price, BeforeValidator(quantities.machine_price), WithJsonSchema(schemas.PRICE)]
+Networks = Annotated[str, BeforeValidator(quantities.networks), WithJsonSchema(schemas.NETWORKS)]
+Disk = Annotated[Volume, BeforeValidator(quantities.volume), WithJsonSchema(schemas.VOLUME)]
+Machine = Annotated[MeasuringMachine, BeforeValidator(quantities.measuring_machine), WithJsonSchema(schemas.MACHINE)]
+UnitPrices = Annotated[
+    tuple[UnitPrice, ...], BeforeValidator(quantities.unit_prices), WithJsonSchema(schemas.UNIT_PRICES)
+]
+Limits = Annotated[Caps, BeforeValidator(quantities.caps), WithJsonSchema(schemas.CAPS)]
+Days = Annotated[tuple[int, ...], BeforeValidator(quantities.days), WithJsonSchema(schemas.days(quantities.DAY_NAMES))]
+Hours = Annotated[tuple[int, int], BeforeValidator(quantities.hours), WithJsonSchema(schemas.HOURS)]
+Timezone = Annotated[str, BeforeValidator(quantities.timezone), WithJsonSchema(schemas.TIMEZONE)]
 
 
 class Shape(BaseModel):
@@ -92,7 +108,7 @@ class Shape(BaseModel):
 class Head(Shape):
     """The top-level keys; the lists are checked entry by entry."""
 
-    schema_: Annotated[int, BeforeValidator(_schema)] = Field(1, alias="schema")
+    schema_: Annotated[int, BeforeValidator(_schema), WithJsonSchema(schemas.FORMAT)] = Field(1, alias="schema")
     question: Text = ""
     name: Word | None = None
     candidates: list[Any] = []
@@ -105,11 +121,11 @@ class Head(Shape):
     every: Duration | None = None
     for_: Duration | None = Field(None, alias="for")
     until: Share | None = None
-    budget: Annotated[Money, BeforeValidator(quantities.money)] | None = None
-    caps: Annotated[Caps, BeforeValidator(quantities.caps)] = Caps()
+    budget: Cash | None = None
+    caps: Limits = Caps()
     terms: Any = None
     deadline: Duration | None = None
-    seed: Annotated[int, BeforeValidator(_seed)] = 1
+    seed: Annotated[int, BeforeValidator(_seed), WithJsonSchema(schemas.SEED)] = 1
 
 
 class MatchShape(Shape):
@@ -128,7 +144,7 @@ class FaultsShape(Shape):
     hang: Share = 0.0
     garbage: Share = 0.0
     lost_answer: Share = 0.0
-    stale_list_s: Annotated[float, BeforeValidator(_seconds_in_key)] = 0.0
+    stale_list_s: Seconds = 0.0
 
 
 class CellShape(Shape):
@@ -137,7 +153,7 @@ class CellShape(Shape):
     mean: Any
     cov: Share = 0.02
     between: Share = 0.02
-    drift: Annotated[float, BeforeValidator(quantities.change)] = 0.0
+    drift: Change = 0.0
     daily: Share = 0.0
 
 
@@ -145,7 +161,7 @@ class TruthShape(Shape):
     """The truth planted in a simulated candidate."""
 
     cells: dict[str, Any] = {}
-    boot_s: Annotated[float, BeforeValidator(_seconds_in_key)] | None = None
+    boot_s: Seconds | None = None
     faults: FaultsShape = FaultsShape()
 
 
@@ -156,7 +172,7 @@ class CandidateShape(Shape):
     region: Word | None = None
     offering: Word | None = None
     match: MatchShape | None = None
-    volume: Annotated[Volume, BeforeValidator(quantities.volume)] | None = None
+    volume: Disk | None = None
     image: Word | None = None
     os: Literal["linux", "windows"] | None = None
     market: Literal["on-demand", "spot"] | None = None
@@ -165,16 +181,16 @@ class CandidateShape(Shape):
     credits: Literal["standard", "unlimited"] | None = None
     zone: Word | None = None
     account: Word | None = None
-    allow: Annotated[str, BeforeValidator(quantities.networks)] | None = None
+    allow: Networks | None = None
     accept_untracked: Literal[True] | None = None
     network: Word | None = None
     address: Literal["floating", "fixed"] | None = None
     count: Whole = 1
     service: Literal["blob", "table", "queue"] | None = None
-    from_: Annotated[MeasuringMachine, BeforeValidator(quantities.measuring_machine)] | None = Field(None, alias="from")
-    prices: Annotated[tuple[UnitPrice, ...], BeforeValidator(quantities.unit_prices)] = ()
-    price: Annotated[Price, BeforeValidator(quantities.machine_price)] | None = None
-    resize_price: Annotated[Price, BeforeValidator(quantities.machine_price)] | None = None
+    from_: Machine | None = Field(None, alias="from")
+    prices: UnitPrices = ()
+    price: MachinePrice | None = None
+    resize_price: MachinePrice | None = None
     truth: TruthShape | None = None
 
 
@@ -201,9 +217,9 @@ class SessionShape(Shape):
     """One time window."""
 
     name: Word
-    days: Annotated[tuple[int, ...], BeforeValidator(quantities.days)]
-    hours: Annotated[tuple[int, int], BeforeValidator(quantities.hours)]
-    timezone: Annotated[str, BeforeValidator(quantities.timezone)]
+    days: Days
+    hours: Hours
+    timezone: Timezone
 
 
 _NEXT = {

@@ -3,18 +3,20 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cloudcmp.catalog import METRICS
+from cloudcmp.model.cell import Cell
 from cloudcmp.model.start import Answers, Form
-from cloudcmp.units import Money, parse_money
+from cloudcmp.units import Money
 
 SIMULATED = "simulated"
 CLOUDS = ("aws", "azure", "gcp")
 """The clouds of a starter, in the order in which they are shown."""
+SCHEMA_FILE = "cloudcmp.schema.json"
+"""The file beside a starter with the JSON Schema of study files, which the starter's first line names for editors."""
 LEAST_LAUNCHES = 6
 """Fewer give no verdict."""
 _MOST_LAUNCHES = 8
-_SIZES = {"small": (2, 4), "medium": (2, 8), "large": (4, 16), "xlarge": (8, 32)}
-"""vCPUs and GiB of memory."""
-_REGIONS = {
+REGIONS: Mapping[str, Mapping[str, str]] = {
     "europe": {"aws": "eu-central-1", "azure": "germanywestcentral", "gcp": "europe-west3"},
     "us": {"aws": "us-east-1", "azure": "eastus", "gcp": "us-east4"},
     "asia": {"aws": "ap-southeast-1", "azure": "southeastasia", "gcp": "asia-southeast1"},
@@ -68,6 +70,10 @@ MATTERS: Mapping[str, Matter] = {
         ("scaling_latency_s",),
     ),
 }
+PRICE = "price"
+"""A need that has no probe of its own: what is measured is also compared by work for money."""
+_PRICED = ("cpu", "memory")
+"""What is measured for the price if no other need has work for money."""
 PURPOSES: Mapping[str, tuple[str, ...]] = {
     "web": ("cpu", "scaling", "network"),
     "batch": ("cpu", "memory"),
@@ -83,88 +89,36 @@ _PURPOSE_TEXTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question: the option that answers it, its words, and the possible answers."""
-
-    option: str
-    words: str
-    choices: tuple[str, ...]
-    more: str = ""
-
-    def prompt(self, default: str) -> str:
-        """The question with its choices and default."""
-        choices = ", ".join(self.choices) + self.more
-        return f"{self.words} ({choices}) [{default}] "
+def has_work(matter: str) -> bool:
+    """True if a need's deciding cells get a verdict on work for money where prices are known."""
+    return any(METRICS[Cell.parse(cell).metric].is_work for cell in MATTERS[matter].decide)
 
 
-QUESTIONS: tuple[Question, ...] = (
-    Question("--for", "1/5 What is it for?", tuple(PURPOSES)),
-    Question("--users", "2/5 Where are its users?", tuple(_REGIONS)),
-    Question("--size", "3/5 How big is a machine?", tuple(_SIZES), ", or vCPUs and GiB such as 2/8"),
-    Question("--matters", "4/5 What matters?", tuple(MATTERS), "; several with commas"),
-    Question("--budget", "5/5 What may it cost at worst?", (), "money such as '20 USD'"),
-)
-_DEFAULTS = {"--for": "general", "--users": "europe", "--size": "medium", "--budget": "20 USD"}
+def measured(matters: Sequence[str]) -> tuple[str, ...]:
+    """The needs that are measured, in their order of importance.
+
+    The price is compared by the other needs that have work for money: without one before it, those behind it take its
+    place, or the processors and the memory if there is none. So a small budget does not drop what the price needs.
+    """
+    if PRICE not in matters:
+        return tuple(matters)
+    at = matters.index(PRICE)
+    before, after = tuple(matters[:at]), tuple(matters[at + 1 :])
+    if any(map(has_work, before)):
+        return (*before, *after)
+    priced = tuple(filter(has_work, after)) or _PRICED
+    return (*before, *priced, *(one for one in after if one not in priced))
 
 
-def default_of(option: str, given: Mapping[str, str]) -> str:
-    """The default answer of a question; that of what matters follows from the purpose."""
-    if option == "--matters":
-        return ",".join(PURPOSES[given.get("--for", _DEFAULTS["--for"])])
-    return _DEFAULTS[option]
-
-
-def checked(option: str, text: str) -> str:
-    """An answer in canonical spelling; raises ValueError with the possible answers."""
-    answer = text.strip().lower()
-    if option == "--budget":
-        return _budget(text.strip())
-    if option == "--size":
-        if answer not in _SIZES:
-            _parts(answer)
-        return answer
-    choices = next(one.choices for one in QUESTIONS if one.option == option)
-    words = [one.strip() for one in answer.split(",")] if option == "--matters" else [answer]
-    for word in words:
-        if word not in choices:
-            raise ValueError(f"{word!r} is none of {', '.join(choices)}")
-    return ",".join(dict.fromkeys(words))
-
-
-def answers(given: Mapping[str, str]) -> Answers:
-    """The answers, with defaults for missing ones; raises ValueError as `checked`."""
-    texts = {
-        one.option: checked(one.option, given.get(one.option) or default_of(one.option, given)) for one in QUESTIONS
-    }
-    vcpus, memory = _SIZES.get(texts["--size"]) or _parts(texts["--size"])
-    matters = tuple(texts["--matters"].split(","))
-    return Answers(texts["--for"], texts["--users"], vcpus, memory, matters, parse_money(texts["--budget"]))
-
-
-def _budget(text: str) -> str:
-    try:
-        money = parse_money(text)
-    except ValueError as wrong:
-        if "not more than zero" not in str(wrong):
-            raise
-        raise ValueError(f"{text!r} is not more than zero; it is the most that may be spent") from None
-    return f"{money.amount} {money.currency}"
-
-
-def _parts(size: str) -> tuple[int, int]:
-    vcpus, slash, memory = size.partition("/")
-    if not slash or not (vcpus.isascii() and vcpus.isdigit() and memory.isascii() and memory.isdigit()):
-        raise ValueError(f"{size!r} is no size; write one of {', '.join(_SIZES)}, or vCPUs and GiB such as 2/8")
-    parsed = int(vcpus), int(memory)
-    if not (0 < parsed[0] <= 1024 and 0 < parsed[1] <= 65536):
-        raise ValueError(f"{size!r} is no size that a machine has; write e.g. 2/8")
-    return parsed
+def left_out(answers: Answers, form: Form) -> list[str]:
+    """The needs that a form does not meet."""
+    left = [name for name in measured(answers.matters) if name not in form.matters]
+    return [*left, PRICE] if PRICE in answers.matters and not any(map(has_work, form.matters)) else left
 
 
 def region_of(users: str, provider: str) -> str:
     """The region of a cloud in which a starter measures for these users."""
-    return _REGIONS[users][provider]
+    return REGIONS[users][provider]
 
 
 def forms(matters: Sequence[str]) -> Iterator[Form]:
@@ -202,19 +156,53 @@ def starter_text(answers: Answers, clouds: Sequence[str], form: Form) -> str:
 
 
 def _lines(answers: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]:
-    size = f"{answers.vcpus} vCPUs and {answers.memory_gib} GiB"
-    alone = len(clouds) == 1
+    priced = [name for name in form.matters if has_work(name)] if PRICE in answers.matters else []
+    yield f"# yaml-language-server: $schema=./{SCHEMA_FILE}"
     yield f"# What should {_PURPOSE_TEXTS[answers.purpose]}, for users in {_where(answers.users)}?"
     yield "#"
     yield "# Written by `cloudcmp start`."
     yield "# Change what you like: each key is explained in docs/reference/study-file.md."
     yield "schema: 1"
-    if alone:
-        yield f"question: To {_PURPOSE_TEXTS[answers.purpose]}, is twice a machine of {size} worth twice its price?"
-    else:
-        yield f"question: Which cloud's machine of {size} is best to {_PURPOSE_TEXTS[answers.purpose]}, and in what?"
+    yield f"question: {_question(answers, alone=len(clouds) == 1, priced=bool(priced))}"
     yield ""
     yield "candidates:"
+    yield from _candidates(answers, clouds, form)
+    yield ""
+    yield "# A round launches each candidate afresh, in random order. Six are the least that give a verdict; the spread"
+    yield "# between launches is what a verdict rests on."
+    yield f"launches: {form.launches}"
+    yield f"runs: {form.runs}"
+    yield ""
+    yield "# Nothing is created that could lead above it, however long a machine lives."
+    yield f"budget: {answers.budget.amount} {answers.budget.currency}"
+    yield ""
+    yield "probes:"
+    for name in form.matters:
+        yield f"  # {MATTERS[name].why}"
+        yield from (f"  - {probe}" for probe in MATTERS[name].probes)
+    left = left_out(answers, form)
+    if left:
+        yield f"  # Left out, for the budget does not bear it: {', '.join(left)}."
+    yield ""
+    yield "# These cells get a verdict; all others are measured and shown without one."
+    if priced:
+        yield f"# The price matters: those of {' and '.join(priced)} get a second verdict, by work for money: what a"
+        yield "# machine does in an hour, for what the hour costs. It needs the price of each candidate."
+    yield "decide:"
+    yield from (f"  - {cell}" for name in form.matters for cell in MATTERS[name].decide)
+
+
+def _question(answers: Answers, *, alone: bool, priced: bool) -> str:
+    size, purpose = f"{answers.vcpus} vCPUs and {answers.memory_gib} GiB", _PURPOSE_TEXTS[answers.purpose]
+    if alone:
+        return f"To {purpose}, is twice a machine of {size} worth twice its price?"
+    most = "does most for its price" if priced else "is best"
+    return f"Which cloud's machine of {size} {most} to {purpose}, and in what?"
+
+
+def _candidates(answers: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]:
+    size = f"{answers.vcpus} vCPUs and {answers.memory_gib} GiB"
+    alone = len(clouds) == 1
     if alone:
         yield "  # Credentials of one cloud were found: what was asked for, and twice of it, can be compared there."
     elif clouds:
@@ -232,26 +220,6 @@ def _lines(answers: Answers, clouds: Sequence[str], form: Form) -> Iterator[str]
         for times in (1, 2) if alone else (1,):
             match = f"{{vcpus: {answers.vcpus * times}, memory_gib: {answers.memory_gib * times}}}"
             yield f"  - {{provider: {provider}, region: {region}, match: {match}{volume}}}"
-    yield ""
-    yield "# A round launches each candidate afresh, in random order. Six are the least that give a verdict; the spread"
-    yield "# between launches is what a verdict rests on."
-    yield f"launches: {form.launches}"
-    yield f"runs: {form.runs}"
-    yield ""
-    yield "# Nothing is created that could lead above it, however long a machine lives."
-    yield f"budget: {answers.budget.amount} {answers.budget.currency}"
-    yield ""
-    yield "probes:"
-    for name in form.matters:
-        yield f"  # {MATTERS[name].why}"
-        yield from (f"  - {probe}" for probe in MATTERS[name].probes)
-    left = [name for name in answers.matters if name not in form.matters]
-    if left:
-        yield f"  # Left out, for the budget does not bear it: {', '.join(left)}."
-    yield ""
-    yield "# These cells get a verdict; all others are measured and shown without one."
-    yield "decide:"
-    yield from (f"  - {cell}" for name in form.matters for cell in MATTERS[name].decide)
 
 
 def _where(users: str) -> str:

@@ -6,15 +6,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from cloudcmp.catalog import hint, nearest
 from cloudcmp.model.price import Item, Purchase
 from cloudcmp.model.terms import Commitment, Credit, Discount, Support, SupportTier, Terms
 from cloudcmp.study import quantities
+from cloudcmp.study import value_schemas as schemas
 from cloudcmp.study.faults import Faults, Place, shown
 from cloudcmp.study.faults import Path as Way
-from cloudcmp.study.shape import Shape, Whole, Word, fit
+from cloudcmp.study.shape import Cash, Shape, Whole, Word, fit
 from cloudcmp.study.tree import Tree, read_tree
 from cloudcmp.units import Money, parse_ratio
 
@@ -58,8 +59,7 @@ def _per_hour(value: object) -> Money:
     return Money(price.amount_per_hour, price.currency)
 
 
-_Money = Annotated[Money, BeforeValidator(quantities.money)]
-_Share = Annotated[Decimal, BeforeValidator(_exact_share)]
+_Share = Annotated[Decimal, BeforeValidator(_exact_share), WithJsonSchema(schemas.SHARE)]
 
 
 class DiscountShape(Shape):
@@ -67,14 +67,14 @@ class DiscountShape(Shape):
 
     share: _Share
     provider: Word | None = None
-    item: Annotated[str, BeforeValidator(_item)] | None = None
+    item: Annotated[str, BeforeValidator(_item), WithJsonSchema({"enum": list(_ITEMS)})] | None = None
 
 
 class CreditShape(Shape):
     """One entry of `credits`."""
 
-    money: _Money
-    until: Annotated[date, BeforeValidator(_day)] | None = None
+    money: Cash
+    until: Annotated[date, BeforeValidator(_day), WithJsonSchema(schemas.DAY)] | None = None
     provider: Word | None = None
 
 
@@ -85,9 +85,9 @@ class CommitmentShape(Shape):
     region: Word | None = None
     offering: Word
     purchase: Literal["reserved", "savings"] = "reserved"
-    term: Annotated[int, BeforeValidator(_months)]
-    hourly: Annotated[Money, BeforeValidator(_per_hour)] | None = None
-    upfront: _Money | None = None
+    term: Annotated[int, BeforeValidator(_months), WithJsonSchema(schemas.TERM)]
+    hourly: Annotated[Money, BeforeValidator(_per_hour), WithJsonSchema(schemas.PRICE)] | None = None
+    upfront: Cash | None = None
     count: Whole = 1
     os: Literal["linux", "windows"] = "linux"
     tenancy: Literal["shared", "dedicated"] = "shared"
@@ -97,22 +97,22 @@ class StepShape(Shape):
     """One share of a support plan."""
 
     share: _Share
-    up_to: _Money | None = None
+    up_to: Cash | None = None
 
 
 class SupportShape(Shape):
     """One entry of `support`."""
 
     provider: Word
-    minimum: _Money
+    minimum: Cash
     shares: list[StepShape] = Field(default_factory=list)
-    spend: _Money | None = None
+    spend: Cash | None = None
 
 
 class TermsShape(Shape):
     """The value of `terms`."""
 
-    currency: Annotated[str, BeforeValidator(quantities.currency)] | None = None
+    currency: Annotated[str, BeforeValidator(quantities.currency), WithJsonSchema(schemas.CURRENCY)] | None = None
     discounts: list[DiscountShape] = Field(default_factory=list)
     credits: list[CreditShape] = Field(default_factory=list)
     commitments: list[CommitmentShape] = Field(default_factory=list)

@@ -46,11 +46,8 @@ def overall_lines(study: StudyView, names: Sequence[str]) -> list[str]:
     lines = []
     for view in deciding_of(study):
         if view.metric.name == OVERALL.name:
-            for standing, words in (
-                (view.standing, "as the study weighs it"),
-                (view.money, "so weighed and for money"),
-            ):
-                lines += [f"Overall, {words}: {_overall(standing, names)}."] if standing else []
+            for standing, words in ((view.standing, "Overall"), (view.money, "Overall, for money")):
+                lines += [f"{words}: {_overall(standing, names)}."] if standing else []
     return lines
 
 
