@@ -11,6 +11,7 @@ from cloudcmp.app.compare import compare
 from cloudcmp.errors import UserMistake
 from cloudcmp.store import StudyStore
 from tests.cli.command import cloudcmp as command
+from tests.docs.pages import DOCS, blocks
 from tests.late import Late
 
 pa = Late("pyarrow")
@@ -163,3 +164,14 @@ def test_a_real_kernel_shows_the_answer_and_a_frame(demo: Path) -> None:
     assert "<table>" in shown[1]["text/html"]
     assert "verdict" in shown[2]["text/html"]
     assert shown[3]["image/svg+xml"].startswith("<svg")
+
+
+def test_the_lines_of_the_page_run(
+    demo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The Python of docs/how-to/notebook.md, with the study that its first line makes."""
+    (block,) = (one for one in blocks(DOCS / "how-to" / "notebook.md") if one.info == "python")
+    monkeypatch.chdir(demo.parent)
+    (demo.parent / "first").symlink_to(demo)
+    exec(compile(block.text, block.place, "exec"), {})
+    assert "practically the same" in capsys.readouterr().out

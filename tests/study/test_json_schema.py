@@ -82,13 +82,13 @@ probes:
 decide:
   - fma_flop_per_s threads=all
   - {cell: score_per_s, margin: 1}
+weights: {fma_flop_per_s threads=all: 2, rest_per_s: 1}
 launches: 6
 runs: 2
 sessions:
   - {name: peak, days: [mon, tue], hours: 09:00-17:00, timezone: UTC}
 every: 1 h
 for: 7 days
-stop: fixed
 budget: 5 USD
 caps: {burst: 10 s, rate: 1 Gbit/s, packets: 1000, bytes: 50 GB, duty: 50 %, machines: 8}
 terms:
@@ -151,7 +151,7 @@ def _keys(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
     """The path of each key of a value, except for those that are texts of cells."""
     if isinstance(value, dict):
         for key, item in value.items():
-            if not path or path[-1] != "cells":
+            if not path or path[-1] not in {"cells", "weights"}:
                 yield (*path, key)
             yield from _keys(item, (*path, key))
     elif isinstance(value, list):
@@ -262,7 +262,8 @@ REST = _some(
     caps=_some(burst=DURATIONS, bytes=st.just("5 TB"), duty=SHARES.filter(bool), machines=st.integers(1, 9)),
     deadline=DURATIONS,
     seed=st.integers(0, 2**53 - 1),
-    stop=st.sampled_from(["fixed", None]),
+    until=st.sampled_from(["5 %", 0.03, None]),
+    weights=st.sampled_from([{"fma_flop_per_s": 2}, {"fma_flop_per_s threads=one": 0.5}, None]),
     terms=_some(currency=st.just("USD"), discounts=st.lists(st.fixed_dictionaries({"share": SHARES}), max_size=2)),
 )
 
