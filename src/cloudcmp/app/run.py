@@ -58,9 +58,9 @@ def _preflight(plan: Plan, progress: Progress) -> None:
     """Check and prepare the providers before anything is created; raises what `refuse` raises."""
     runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
     if runners:
-        progress.note(f"checking first: {', '.join(sorted(runners))}")
-        refuse([one.finding for one in run_interruptible(check_plan(plan, progress.note))])
-        run_interruptible(prepare(plan, progress.note))
+        progress.step(f"checking first: {', '.join(sorted(runners))}")
+        refuse([one.finding for one in run_interruptible(check_plan(plan, progress.step))])
+        run_interruptible(prepare(plan, progress.step))
 
 
 def resume(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Json, Quiet, option
 from cloudcmp.cli.output import console, emit, folded, say, warn
 from cloudcmp.errors import UserMistake
 
@@ -27,6 +27,7 @@ def fetch(
         str | None, option("--as", "Format of the file: aws, azure, gcp, sparecores, libcloud, csv.", "KIND")
     ] = None,
     as_of: Annotated[str | None, option("--as-of", "Date of the file's prices, e.g. 2026-11-20.", "DATE")] = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Fetch price lists into the price book of this computer.
@@ -44,7 +45,7 @@ def fetch(
     else:
         if kind is not None or as_of is not None:
             raise UserMistake.at("cloudcmp fetch", "--as and --as-of describe a file", "name it with --from")
-        taken = list(fetch_lists(providers or (), region or (), progress=None if json else warn))
+        taken = list(fetch_lists(providers or (), region or (), progress=None if json or quiet else warn))
     doubts = [one.line() for each in taken for one in each.first_doubts]
     if json:
         emit("fetch", [documents.price_list(one) for one in taken], doubts)

@@ -2,14 +2,14 @@
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from cloudcmp.cli.options import Json, option
-from cloudcmp.cli.output import console, emit, folded, plain, warn
+from cloudcmp.cli.options import Json, Quiet, option
+from cloudcmp.cli.output import console, emit, folded, ignore, plain, warn
 from cloudcmp.errors import UserMistake
 
 
@@ -45,6 +45,7 @@ def list_(
     sort: Annotated[str | None, option("--sort", "Sort by name, region, vcpus, memory or price.", "WORD")] = None,
     limit: Annotated[int | None, option("--limit", "Number of rows; 50 in a filtered table, 0: all.", "N")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Offerings, prices: print a CSV table.")] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """List providers, offerings, prices, probes, suites, metrics, tools or studies.
@@ -57,18 +58,18 @@ def list_(
     words = {"provider": provider, "region": region, "pattern": match, "vcpus": vcpus, "memory_gib": memory_gib,
              "category": category, "system": os, "purchase": purchase, "max_price": max_price,
              "sort": sort}  # fmt: skip
+    step = ignore if quiet or json else warn
     if as_csv or limit is not None or any(word is not None for word in words.values()):
         if kind not in _SOLD:
             raise UserMistake.at("cloudcmp list", f"{kind} cannot be filtered", "filter offerings or prices")
         if name is not None and provider is not None and name != provider:
             raise UserMistake.at("cloudcmp list", "two providers are named", "name one")
-        _filtered(kind, {**words, "provider": provider or name}, limit, as_csv=as_csv, json=json)
+        _filtered(kind, {**words, "provider": provider or name}, limit, step, as_csv=as_csv, json=json)
         return
-    from cloudcmp.app.concurrent import quiet
     from cloudcmp.app.list_ import inventory
     from cloudcmp.report import list_tables
 
-    found = inventory(kind.value, name, quiet if json else warn)
+    found = inventory(kind.value, name, step)
     (columns, rows), notes = list_tables.table(found), list_tables.notes(found)
     if json:
         emit("list", {"kind": kind.value, "rows": [dict(zip(columns, row, strict=True)) for row in rows]}, notes)
@@ -80,8 +81,10 @@ def list_(
         warn(folded(line))
 
 
-def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as_csv: bool, json: bool) -> None:
-    from cloudcmp.app.concurrent import quiet
+def _filtered(
+    kind: Kind, words: dict[str, str | None], limit: int | None, step: Callable[[str], None], *, as_csv: bool,
+    json: bool,
+) -> None:  # fmt: skip
     from cloudcmp.app.offerings.search import filters, search
     from cloudcmp.report import offerings
 
@@ -90,7 +93,7 @@ def _filtered(kind: Kind, words: dict[str, str | None], limit: int | None, *, as
     if limit is not None and limit < 0:
         raise UserMistake.at("--limit", f"{limit} is below zero", "write 0 for all")
     most = limit if limit is not None else (0 if as_csv or json else _LIMIT)
-    found = search(filters(**words), quiet if json else warn, most=most, each_once=kind is Kind.OFFERINGS)
+    found = search(filters(**words), step, most=most, each_once=kind is Kind.OFFERINGS)
     left_out = tuple(offerings.left_out_lines(found))
     if json:
         emit("list", {"kind": kind.value, "rows": offerings.records(found)}, left_out)

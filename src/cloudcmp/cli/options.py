@@ -16,6 +16,7 @@ def option(name: str, help: str, metavar: str | None = None) -> Any:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress; warnings and faults stay.")]
 Folder = Annotated[Path, typer.Argument(help="A study's folder.", show_default=False)]
 Adopt = Annotated[
     bool,

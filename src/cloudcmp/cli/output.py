@@ -70,6 +70,10 @@ def warn(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
+def ignore(_: str) -> None:
+    """Print nothing."""
+
+
 def warn_left(left: Sequence[str], folder: Path) -> None:
     """One line on standard error for each resource that is left, and the command that ends them."""
     for one in left:

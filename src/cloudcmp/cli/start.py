@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Json, Quiet, option
 from cloudcmp.cli.output import console, emit, say, warn
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 
@@ -35,6 +35,7 @@ def start(
     fetch: Annotated[
         bool | None, option("--fetch/--no-fetch", "Fetch price lists first, of clouds with credentials, else of all.")
     ] = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Ask five questions, then write a study file and show its quote and list prices.
@@ -54,7 +55,7 @@ def start(
     for name in open_ if interactive else ():
         chosen[name] = _ask(name, chosen)
     answers = starter.answers(chosen)
-    report = (lambda _: None) if json else warn
+    report = (lambda _: None) if json or quiet else warn
     clouds = study_start.detect_clouds()
     if fetch is None and interactive:
         fetch = _fetch_now(answers, clouds)
