@@ -83,8 +83,10 @@ def _study(named: Sequence[str]) -> Path | None:
 def _live(provider: str, budget: str | None, region: str | None, offering: str | None, price: str | None,
           allow: str | None, json: bool, *, quiet: bool) -> int:  # fmt: skip
     from cloudcmp.app.check import live
+    from cloudcmp.app.settings import with_currency
     from cloudcmp.report import check_summary, documents
 
+    budget = budget and with_currency(budget)
     check = live.prepare(provider, budget=budget, region=region, offering=offering, price=price, allow=allow)
     if not json:
         for line in check_summary.live_announcement(check, live.TTL_S):

@@ -2,7 +2,8 @@
 
 import csv
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -34,7 +35,9 @@ def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.", show_default=False)] = None,
     provider: Annotated[str | None, option("--provider", "Offerings, prices: of this provider.", "NAME")] = None,
-    region: Annotated[str | None, option("--region", "Offerings, prices: in this region.", "NAME")] = None,
+    region: Annotated[
+        str | None, option("--region", "Offerings, prices: in this region; 'all': in every one.", "NAME")
+    ] = None,
     match: Annotated[str | None, option("--match", "Names that match, e.g. 'm7i.*'.", "PATTERN")] = None,
     vcpus: Annotated[str | None, option("--vcpus", "Number of vCPUs, or a range.", "4|4-8|4-|-8")] = None,
     memory_gib: Annotated[str | None, option("--memory-gib", "Memory, or a range.", "8|8-16|8-")] = None,
@@ -51,7 +54,8 @@ def list_(
     """List providers, offerings, prices, probes, suites, metrics, tools or studies.
 
     With a name, shows one of them in full. Offerings and prices can be filtered; they come from the providers and from
-    the price book (cloudcmp fetch).
+    the price book (cloudcmp fetch). Without --region, those of a provider are in the regions of your settings
+    (cloudcmp config regions), else in all.
 
     Example: cloudcmp list prices --provider aws --region us-east-1 --vcpus 4 --sort price
     """
@@ -59,18 +63,20 @@ def list_(
              "category": category, "system": os, "purchase": purchase, "max_price": max_price,
              "sort": sort}  # fmt: skip
     step = ignore if quiet or json else warn
+    where = _where(kind, region, provider or name)
+    words["region"] = where.region
     if as_csv or limit is not None or any(word is not None for word in words.values()):
         if kind not in _SOLD:
             raise UserMistake.at("cloudcmp list", f"{kind} cannot be filtered", "filter offerings or prices")
         if name is not None and provider is not None and name != provider:
             raise UserMistake.at("cloudcmp list", "two providers are named", "name one")
-        _filtered(kind, {**words, "provider": provider or name}, limit, step, as_csv=as_csv, json=json)
+        _filtered(kind, {**words, "provider": provider or name}, where, limit, step, as_csv=as_csv, json=json)
         return
     from cloudcmp.app.list_ import inventory
     from cloudcmp.report import list_tables
 
-    found = inventory(kind.value, name, step)
-    (columns, rows), notes = list_tables.table(found), list_tables.notes(found)
+    found = inventory(kind.value, name, step, where.places)
+    (columns, rows), notes = list_tables.table(found), (*where.notes, *list_tables.notes(found))
     if json:
         emit("list", {"kind": kind.value, "rows": [dict(zip(columns, row, strict=True)) for row in rows]}, notes)
         return
@@ -81,9 +87,29 @@ def list_(
         warn(folded(line))
 
 
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """The region that was named, else the regions of some providers, with notes that say so."""
+
+    region: str | None = None
+    places: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+
+def _where(kind: Kind, region: str | None, provider: str | None) -> _Where:
+    """The regions that a list is limited to; raises UserMistake for bad settings."""
+    from cloudcmp.app.settings import ALL, chosen_regions, regions_notes
+
+    if kind not in _SOLD or region is not None:
+        return _Where(None if region == ALL else region)
+    _, usual = chosen_regions(())
+    places = {name: regions for name, regions in usual.items() if provider in {None, name}}
+    return _Where(None, places, regions_notes(places))
+
+
 def _filtered(
-    kind: Kind, words: dict[str, str | None], limit: int | None, step: Callable[[str], None], *, as_csv: bool,
-    json: bool,
+    kind: Kind, words: dict[str, str | None], where: _Where, limit: int | None, step: Callable[[str], None], *,
+    as_csv: bool, json: bool,
 ) -> None:  # fmt: skip
     from cloudcmp.app.offerings.search import filters, search
     from cloudcmp.report import offerings
@@ -93,8 +119,8 @@ def _filtered(
     if limit is not None and limit < 0:
         raise UserMistake.at("--limit", f"{limit} is below zero", "write 0 for all")
     most = limit if limit is not None else (0 if as_csv or json else _LIMIT)
-    found = search(filters(**words), step, most=most, each_once=kind is Kind.OFFERINGS)
-    left_out = tuple(offerings.left_out_lines(found))
+    found = search(filters(**words, places=where.places), step, most=most, each_once=kind is Kind.OFFERINGS)
+    left_out = (*where.notes, *offerings.left_out_lines(found))
     if json:
         emit("list", {"kind": kind.value, "rows": offerings.records(found)}, left_out)
         return

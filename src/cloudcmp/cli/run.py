@@ -117,11 +117,12 @@ def demo(
     return _ended("demo", ending, figures, json, every=every, quiet=quiet)
 
 
-def _money(option: str, text: str | None) -> "Money | None":
+def _money(option: str, typed: str | None) -> "Money | None":
+    from cloudcmp.app.settings import with_currency
     from cloudcmp.units import parse_money
 
     try:
-        return None if text is None else parse_money(text)
+        return None if typed is None else parse_money(with_currency(typed))
     except ValueError as error:
         raise UserMistake.at(option, str(error), "write e.g. 10 USD") from error
 

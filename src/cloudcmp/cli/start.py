@@ -45,8 +45,10 @@ def start(
     Example: cloudcmp start --for web --users europe --yes
     """
     from cloudcmp.app import start as study_start
+    from cloudcmp.app.settings import with_currency
     from cloudcmp.study import starter
 
+    budget = budget and with_currency(budget)
     given = {"--for": purpose, "--users": users, "--size": size, "--matters": matters, "--budget": budget}
     interactive = not yes and not json and sys.stdin.isatty() and sys.stdout.isatty()
     chosen, open_ = _check_given({name: text for name, text in given.items() if text is not None}, out,
@@ -146,6 +148,7 @@ def _check_given(given: dict[str, str], out: Path, *, interactive: bool, yes: bo
 
 def _ask(option: str, chosen: dict[str, str]) -> str:
     """The answer to one question, asked until it is valid; an empty line is the default."""
+    from cloudcmp.app.settings import with_currency
     from cloudcmp.study import starter
 
     question = next(one for one in starter.QUESTIONS if one.option == option)
@@ -153,7 +156,7 @@ def _ask(option: str, chosen: dict[str, str]) -> str:
     while True:
         line = _typed(question.prompt(default))
         try:
-            return starter.checked(option, line or default)
+            return starter.checked(option, with_currency(line or default) if option == "--budget" else line or default)
         except ValueError as wrong:
             _line(f"  {wrong}")
 
