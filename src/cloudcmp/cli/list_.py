@@ -54,7 +54,8 @@ def list_(
     """List providers, offerings, prices, probes, suites, metrics, tools or studies.
 
     With a name, shows one of them in full. Offerings and prices can be filtered; they come from the providers and from
-    the price book (cloudcmp fetch). Without --region, those of a provider are in the regions of your settings
+    the price book (cloudcmp fetch). Studies are those below the working directory, and those that run, demo or import
+    wrote elsewhere. Without --region, those of a provider are in the regions of your settings
     (cloudcmp config regions), else in all.
 
     Example: cloudcmp list prices --provider aws --region us-east-1 --vcpus 4 --sort price
