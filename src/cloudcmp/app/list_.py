@@ -1,5 +1,6 @@
 """Lists providers, offerings, prices, probes, suites, metrics, tools and studies."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cloudcmp import published
@@ -38,11 +39,25 @@ def inventory(
         known = _CATALOG[kind]
         return Inventory(kind, tuple(known[one] for one in _select(name, tuple(known), kind)), whole=name is not None)
     if kind != "providers" and name is not None:
-        return Inventory(kind, tuple(_in_places(_offerings_of(name), places or {})))
+        return Inventory(kind, _ordered(kind, _in_places(_offerings_of(name), places or {})))
     answers = concurrent.offerings_by_provider(names(), None, say)
     if kind == "providers":
         return Inventory(kind, tuple(_summary(one, answers[one]) for one in _select(name, names(), kind)))
-    return Inventory(kind, tuple(_in_places(_priced(answers), places or {})), unavailable=answers)
+    return Inventory(kind, _ordered(kind, _in_places(_priced(answers), places or {})), unavailable=answers)
+
+
+def _ordered(kind: str, found: Iterable[Offering]) -> tuple[Offering, ...]:
+    """Prices the cheapest first, each currency by itself; offerings by provider, region and size. Unknown ones last."""
+
+    def by_price(one: Offering) -> tuple[object, ...]:
+        price = () if one.price is None else (one.price.currency, one.price.amount_per_hour)
+        return (one.price is None, *price, one.provider, one.region, one.name)
+
+    def by_size(one: Offering) -> tuple[object, ...]:
+        sizes = (math.inf if size is None else size for size in (one.vcpus, one.memory_gib))
+        return (one.provider, one.region, *sizes, one.name)
+
+    return tuple(sorted(found, key=by_price if kind == "prices" else by_size))
 
 
 def _in_places(found: Iterable[Offering], places: Mapping[str, Sequence[str]]) -> Iterator[Offering]:

@@ -4,8 +4,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import All, AllPairs, Folder, Json, Metric, Purchase, Reprice, WhatIf, option, purchase_of
-from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, say
+from cloudcmp.cli.options import (
+    All,
+    AllPairs,
+    Folder,
+    Json,
+    Metric,
+    NoPager,
+    Purchase,
+    Reprice,
+    WhatIf,
+    option,
+    purchase_of,
+)
+from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, emit, say
+from cloudcmp.cli.pager import paged
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -24,12 +37,14 @@ def compare(
     reprice: Reprice = False,
     purchase: Purchase = None,
     terms: WhatIf = None,
+    no_pager: NoPager = False,
     json: Json = False,
 ) -> int:
     """Compare a study's candidates.
 
     The answer is one screen: who is best, by how much, how surely, for what money, and what is not settled. `--metric`
-    selects what is shown; verdicts are still corrected for all tests of the study.
+    selects what is shown; verdicts are still corrected for all tests of the study. An answer that is longer than the
+    terminal goes through your pager.
 
     Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
 
@@ -55,11 +70,13 @@ def compare(
     elif metric or every:
         from cloudcmp.report import comparison
 
-        comparison.show(console(), view, exploratory="full" if metric else "brief")
+        with paged(wanted=not no_pager) as out:
+            comparison.show(out, view, exploratory="full" if metric else "brief")
     else:
         from cloudcmp.report import first_screen
 
-        first_screen.show_first(console(), view, folder)
+        with paged(wanted=not no_pager) as out:
+            first_screen.show_first(out, view, folder)
     return EXIT_DONE
 
 

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cloudcmp.cli.options import Json, Quiet, option
-from cloudcmp.cli.output import console, emit, folded, ignore, plain, warn
+from cloudcmp.cli.options import Json, NoPager, Quiet, option
+from cloudcmp.cli.output import emit, folded, ignore, plain, warn
+from cloudcmp.cli.pager import paged
 from cloudcmp.errors import UserMistake
 
 
@@ -45,9 +46,12 @@ def list_(
     os: Annotated[str | None, option("--os", "Prices for linux, rhel, suse or windows.", "WORD")] = None,
     purchase: Annotated[str | None, option("--purchase", "Way to buy: on-demand, spot or reserved.", "WORD")] = None,
     max_price: Annotated[str | None, option("--max-price", "Highest price.", "'0.10 USD/h'")] = None,
-    sort: Annotated[str | None, option("--sort", "Sort by name, region, vcpus, memory or price.", "WORD")] = None,
+    sort: Annotated[
+        str | None, option("--sort", "Sort by name, region, vcpus, memory or price; prices by price.", "WORD")
+    ] = None,
     limit: Annotated[int | None, option("--limit", "Number of rows; 50 in a filtered table, 0: all.", "N")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Offerings, prices: print a CSV table.")] = False,
+    no_pager: NoPager = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -71,7 +75,8 @@ def list_(
             raise UserMistake.at("cloudcmp list", f"{kind} cannot be filtered", "filter offerings or prices")
         if name is not None and provider is not None and name != provider:
             raise UserMistake.at("cloudcmp list", "two providers are named", "name one")
-        _filtered(kind, {**words, "provider": provider or name}, where, limit, step, as_csv=as_csv, json=json)
+        words |= {"provider": provider or name, "sort": sort or ("price" if kind is Kind.PRICES else None)}
+        _filtered(kind, words, where, limit, step, as_csv=as_csv, json=json, pager=not no_pager)
         return
     from cloudcmp.app.list_ import inventory
     from cloudcmp.report import list_tables
@@ -83,7 +88,8 @@ def list_(
         return
     from cloudcmp.report.table import table
 
-    table(console(), columns, rows)
+    with paged(wanted=not no_pager) as out:
+        table(out, columns, rows)
     for line in notes:
         warn(folded(line))
 
@@ -110,7 +116,7 @@ def _where(kind: Kind, region: str | None, provider: str | None) -> _Where:
 
 def _filtered(
     kind: Kind, words: dict[str, str | None], where: _Where, limit: int | None, step: Callable[[str], None], *,
-    as_csv: bool, json: bool,
+    as_csv: bool, json: bool, pager: bool,
 ) -> None:  # fmt: skip
     from cloudcmp.app.offerings.search import filters, search
     from cloudcmp.report import offerings
@@ -130,7 +136,8 @@ def _filtered(
     else:
         from cloudcmp.report.table import table
 
-        table(console(), *offerings.table(kind.value, found))
+        with paged(wanted=pager) as out:
+            table(out, *offerings.table(kind.value, found))
     if len(found.offerings) < found.count:
         warn(f"{found.count - len(found.offerings):,} more: add a filter, or --limit 0")
     for line in left_out:

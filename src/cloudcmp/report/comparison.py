@@ -261,12 +261,14 @@ def _against(view: CellView, leader: int, at: int, name: str) -> str:
 
 
 def _rows(screen: _Screen, study: StudyView, view: CellView) -> None:
-    """Print a cell with one line for each candidate, for candidates that do not fit side by side."""
+    """Print a cell with one line for each candidate, the best first, for candidates that do not fit side by side."""
     unit = ", ".join(filter(None, (view.scale.unit, direction(view.metric))))
     screen.put((clip(f"{view.name} ({unit})", screen.width), "bold"))
     marks, costs = view.marks(), figures_of(study, view)
     width = max(map(len, screen.names))
-    for at, one in view.estimates.items():
+    ranked = [at for at in dict.fromkeys((*view.standing.ranked, *view.estimates)) if at in view.estimates]
+    for at in ranked:
+        one = view.estimates[at]
         value = view.scale.number(one.median) if known(one.median) else "no value"
         verdict = marks.get(at)
         text = standing_words(view, at, verdict) if verdict else one.reason
