@@ -7,6 +7,7 @@ from typing import Literal
 from rich.console import Console
 from rich.text import Text
 
+from cloudcmp.answer import leading
 from cloudcmp.model.plan import hourly_cost
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
@@ -289,10 +290,11 @@ def _closing(screen: _Screen, study: StudyView) -> None:
     lines = warnings(study)
     if lines or no_price(study):
         screen.put("")
-    for line in lines[:_MOST_WARNINGS]:
+    shown, left = leading(lines, _MOST_WARNINGS)
+    for line in shown:
         say(screen.console, f"warning: {line}", "yellow")
-    if len(lines) > _MOST_WARNINGS:
-        say(screen.console, f"warning: {len(lines) - _MOST_WARNINGS} more are in the report", "yellow")
+    if left:
+        say(screen.console, f"warning: {left} more are in the report", "yellow")
     if no_price(study):
         say(screen.console, no_price(study))
     if study.view.analysis.answer:

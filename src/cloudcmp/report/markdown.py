@@ -29,7 +29,7 @@ def markdown(view: View) -> str:
         heads = ["measurement", *(names if wide else ["best"]), "change against the next"]
         lines += [_line(heads), _line([":--", *["--:"] * (len(heads) - 1)])]
         for one in deciding:
-            for label, standing in ((one.name, one.standing), (f"{one.name}, work for money", one.money)):
+            for label, standing in ((one.name, one.standing), (f"{one.name}, {_money_words(one)}", one.money)):
                 if standing is not None:
                     lines.append(_line([_escaped(label), *_values(standing, names, wide), _change(one, standing)]))
         lines += ["", "▲ best, ▼ behind it, = practically the same (within 3 %), ? undecided; 95 % intervals"]
@@ -37,6 +37,10 @@ def markdown(view: View) -> str:
         if texts:
             lines += ["", f"{title}:", "", *(f"- {_escaped(line)}" for line in texts)]
     return "\n".join(lines) + "\n"
+
+
+def _money_words(view: CellView) -> str:
+    return "cost of a task" if view.money is not None and view.money.inverse else "work for money"
 
 
 def _values(standing: Standing, names: list[str], wide: bool) -> list[str]:
