@@ -29,10 +29,12 @@ _BYTECODE = Path(__file__).parent.parent / ".pytest_cache" / "bytecode"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Heed Ctrl-C from the beginning; the price book and the key of whoever runs the tests is none of theirs."""
+    """Heed Ctrl-C from the beginning; price book, key and settings of whoever runs the tests are none of theirs."""
     fill_stdin()
     heed()
     os.environ["XDG_DATA_HOME"] = os.environ["XDG_STATE_HOME"] = _DATA
+    # Not XDG_CONFIG_HOME: to OpenStack's library that is a sign of credentials.
+    os.environ["CLOUDCMP_CONFIG"] = str(Path(_DATA) / "no-settings.toml")
     # Commands that tests start compile each module once, not each time: that was half of their time.
     sys.dont_write_bytecode, sys.pycache_prefix = False, str(_BYTECODE)
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

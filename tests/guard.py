@@ -105,7 +105,8 @@ class Side:
     def __init__(self, root: Path, folder: Path, stack: ExitStack) -> None:
         folder.mkdir()
         self.root, self.folder = root, folder
-        places = {name: str(folder / "home") for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
+        kinds = ("CONFIG", "DATA", "STATE", "CACHE")
+        places = {name: str(folder / "home") for name in ("HOME", *(f"XDG_{kind}_HOME" for kind in kinds))}
         self._process = stack.enter_context(subprocess.Popen(
             [sys.executable, Path(__file__).with_name("guard_side.py")], cwd=folder, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,

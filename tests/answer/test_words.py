@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, LU, RTT50, TASK, estimate_of, plan_of, price
 from tests.slices import examples
 
-from cloudcmp.answer import in_words, outlooks
+from cloudcmp.answer import in_words, leading, outlooks
 from cloudcmp.answer.effects import short_names
 from cloudcmp.answer.outlook import more_rounds
 from cloudcmp.catalog import METRICS
@@ -117,7 +117,7 @@ def test_an_imported_table_is_not_quoted_a_time() -> None:
 def money_of(*values: Sequence[float], cell: str, prices: Sequence[Price | None], **study: object) -> str:
     """The sentences on work for money."""
     found = of(*values, cell=cell, prices=prices, **study)
-    return " ".join(one for one in found if "work for money" in one)
+    return " ".join(one for one in found if ", work for money: " in one or ", cost of a task: " in one)
 
 
 @pytest.mark.parametrize("cell", [FMA, TASK])
@@ -126,8 +126,25 @@ def test_work_for_money_gets_a_verdict_of_its_own(cell: str) -> None:
     fast = 1.25 if cell == FMA else 1 / 1.25
     first, money = of(level(1.0), level(fast, 1), cell=cell, prices=(price("0.10"), price("0.20")))
     assert ": c1 is best: " in first
-    assert re.search(r", work for money: c0 is best: 60\.\d % more work per USD than c1, the other "
-                     r"\(95 % interval (59\.\d|60\.\d) % to 60\.\d % higher, n = 6\)\.", money)  # fmt: skip
+    if cell == FMA:
+        words = r", work for money: c0 is best: 60\.\d % more work per USD than c1, the other "
+        ends = r"\(95 % interval (59\.\d|60\.\d) % to 60\.\d % higher, n = 6\)\."
+    else:  # 1 / 1.6
+        words = r", cost of a task: c0 is best: a task costs 37\.5 % less than on c1, the other "
+        ends = r"\(95 % interval 37\.\d % to 37\.\d % lower, n = 6\)\."
+    assert re.search(words + ends, money)
+
+
+def test_costs_that_are_alike_or_far_apart_are_told_as_costs() -> None:
+    twice = (price("0.10"), price("0.20"))
+    tie = money_of(level(1.0), level(0.4999, 1), cell=TASK, prices=twice)
+    assert "practically the same and best" in tie
+    far = money_of(level(1.0), level(2.0, 1), cell=TASK, prices=twice)
+    assert re.search(
+        r"a task costs 0\.25 times as much as on c1, the other \(95 % interval 0\.\d+ to 0\.\d+ times", far
+    )
+    third = money_of(level(1.0), level(0.4999, 1), level(3.0, 2), cell=TASK, prices=(*twice, price("0.10")))
+    assert re.search(r"practically the same and best.*\. On c\d a task costs 0\.33 times as much as on c2", third)
 
 
 def test_work_for_money_is_as_sure_as_the_measurement() -> None:
@@ -191,6 +208,28 @@ def test_several_cells_are_summed_up_first_and_not_all_told() -> None:
     sentences = said(plan, estimates)
     assert sentences[0] == ("Of 12 deciding measurements, c1 wins 10, 1 is a tie and 1 is undecided.")
     assert "4 more measurements are in the table." in sentences
+
+
+def test_no_line_is_saved_by_a_line_that_says_so() -> None:
+    for count, more in ((8, 0), (9, 0), (10, 2)):
+        cells = [f"lu_flop_per_s n={n};threads=one" for n in range(100, 100 + count)]
+        plan = plan_of(candidates=2, cells=cells, runner="cloud")
+        estimates = [estimate_of(at, level(1.0 + at, at), cell) for cell in cells for at in range(2)]
+        sentences = said(plan, estimates)
+        assert sum("c1 is best" in one for one in sentences) == count - more
+        assert sum("more measurement" in one for one in sentences) == bool(more)
+    assert leading("abc", 2) == ("abc", 0)
+    assert leading("abcd", 2) == ("ab", 2)
+    assert leading("", 2) == ("", 0)
+
+
+def test_reading_is_told_before_writing_whichever_was_measured_first() -> None:
+    cells = [f"disk_op_per_s block_bytes=4096;op={op};pattern=random" for op in ("write", "read")]
+    plan = plan_of(candidates=2, cells=cells, decide=(Decide("", "disk_op_per_s"),), runner="cloud")
+    estimates = [estimate_of(at, level(1.0 + at, at), cell) for cell in cells for at in range(2)]
+    read, write = (sentence for sentence in said(plan, estimates) if "is best" in sentence)
+    assert "op=read" in read
+    assert "op=write" in write
 
 
 def test_only_cells_that_decide_are_told() -> None:

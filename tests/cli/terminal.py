@@ -14,10 +14,10 @@ from tests.app.warm import warmth
 class Terminal:
     """The command at a terminal of its own: what it shows, and what is typed."""
 
-    def __init__(self, folder: Path, environ: Mapping[str, str], *words: str) -> None:
+    def __init__(self, folder: Path, environ: Mapping[str, str], *words: str, term: str = "dumb") -> None:
         ours, theirs = pty.openpty()
         self._ours, self.shown, self._at = ours, "", 0
-        self.job = warmth().start(words, {**environ, "TERM": "dumb"}, folder, terminal=os.ttyname(theirs))
+        self.job = warmth().start(words, {**environ, "TERM": term}, folder, terminal=os.ttyname(theirs))
         os.close(theirs)
 
     def until(self, text: str, within_s: float = 60.0) -> None:

@@ -74,6 +74,28 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments: list[str], says: str) 
     assert said.out == ""
 
 
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["list", "metric"], "cloudcmp list: kind: 'metric' is none of providers, offerings, prices, probes, suites, "
+                             "metrics, tools, studies; did you mean metrics? see 'cloudcmp list --help'"),
+        (["list"], "cloudcmp list: missing argument 'kind'; choose one of providers, offerings, prices, probes, "
+                   "suites, metrics, tools, studies; see 'cloudcmp list --help'"),
+        (["comapre", "x"], "cloudcmp: no such command 'comapre'; did you mean compare? see 'cloudcmp --help'"),
+        (["qqqq"], "cloudcmp: no such command 'qqqq'; see 'cloudcmp --help'"),
+        (["run", "--budgt"], "cloudcmp run: no such option: --budgt; did you mean --budget? see 'cloudcmp run --help'"),
+        (["run", "--seed", "x"], "cloudcmp run: --seed: 'x' is no whole number; see 'cloudcmp run --help'"),
+        (["run", "--seed", "1.5"], "cloudcmp run: --seed: '1.5' is no whole number; see 'cloudcmp run --help'"),
+        (["compare", "x", "--purchase", "free"], "cloudcmp compare: --purchase: 'free' is none of on-demand, spot, "
+                                                 "reserved; see 'cloudcmp compare --help'"),
+        (["import"], "cloudcmp import: missing argument 'files'; see 'cloudcmp import --help'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_says_what_is_known_and_nothing_of_libraries(arguments: list[str], line: str) -> None:
+    told = installed(*arguments)
+    assert (told.code, told.err) == (2, f"{line}\n")
+
+
 def test_a_mistake_is_a_document_with_json() -> None:
     said = cloudcmp("compare", "nowhere", "--json")
     assert said.code == 2

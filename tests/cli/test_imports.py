@@ -27,7 +27,8 @@ SCRIPT = (
 def loaded(*arguments: str, home: Path) -> set[str]:
     """Which of the long ones a command loads, in an empty home."""
     (home / "pandas.py").write_text(PANDAS, encoding="utf-8")
-    environment = os.environ | {"HOME": str(home), "XDG_DATA_HOME": str(home), "PYTHONPATH": str(home)}
+    paths = os.pathsep.join(filter(None, (str(home), os.environ.get("PYTHONPATH"))))
+    environment = os.environ | {"HOME": str(home), "XDG_DATA_HOME": str(home), "PYTHONPATH": paths}
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True, env=environment, check=False
     )

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -253,8 +254,12 @@ def test_studies_are_listed_for_what_they_are(tmp_path: Path) -> None:
     table.write_text("offering,metric,unit,better,value\na,speed,op/s,higher,1\nb,speed,op/s,higher,2\n")
     said = cloudcmp("import", "blog.csv", cwd=tmp_path)
     assert "2 values; next: cloudcmp compare" in said.out
-    (row,) = cloudcmp("list", "studies", "--json", cwd=tmp_path).json["data"]["rows"]
-    assert row == {"study": said.out.splitlines()[-1], "kind": "imported"}
+    rows = cloudcmp("list", "studies", "--json", cwd=tmp_path, XDG_STATE_HOME=str(tmp_path)).json["data"]["rows"]
+    (row,) = rows
+    assert datetime.strptime(row.pop("written (UTC)"), "%Y-%m-%d %H:%M")
+    assert row == {
+        "study": said.out.splitlines()[-1], "kind": "imported", "name": "blog", "candidates": "2", "state": "finished",
+    }  # fmt: skip
 
 
 def test_an_answer_has_one_form_and_lines_beside_it_fit_the_page(tmp_path: Path) -> None:

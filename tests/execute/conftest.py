@@ -82,6 +82,9 @@ class Told:
     def money(self, text: str) -> None:
         """Nothing is kept."""
 
+    def step(self, text: str) -> None:
+        self.lines.append(("step", text))
+
     def note(self, text: str) -> None:
         self.lines.append(("note", text))
 

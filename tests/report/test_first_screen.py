@@ -1,6 +1,7 @@
 """The first screen answers in ten seconds: who, by how much, how surely, for what money, and what next."""
 
 import io
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -18,6 +19,7 @@ from cloudcmp.compare import compare
 from cloudcmp.cost import with_cost
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.view import View
+from cloudcmp.report.comparison import show
 from cloudcmp.report.first_screen import show_first
 from cloudcmp.units import Money
 
@@ -149,3 +151,35 @@ def test_a_change_against_the_order_of_the_medians_says_so() -> None:
     analysis = Analysis(tuple(some), found.pairs, found.winners, found.money)
     text = printed(View(plan, METRICS, with_answer(plan, analysis, METRICS), ()))
     assert "the medians stand the other way round: the change is the mean round by round" in text
+
+
+def test_a_cost_has_one_unit_in_the_answer_and_in_the_table() -> None:
+    view = study(priced=True, cells=(TASK, FMA_ALL))
+    first, out = printed(view), io.StringIO()
+    show(Console(file=out, width=80), view)
+    rows = [[line for line in text.splitlines() if " USD per " in f" {line}"] for text in (first, out.getvalue())]
+    found = [re.findall(r"USD per [\w ]*tasks?|[\d.]{3,}", row[0])[:3] for row in rows]
+    assert found[0] == found[1]
+    assert len(found[0]) == 3
+    # 1.1 times as long, at twice the price: c1 costs 2.2 times as much
+    assert re.search(r"USD per .*\+120 % \(\+11\d to \+12\d\)", first)
+    rates = [re.search(r"\wflop/USD", text) for text in (first, out.getvalue())]
+    assert rates[0] is not None
+    assert rates[1] is not None
+    assert rates[0][0] == rates[1][0]
+
+
+def test_no_line_says_that_one_line_is_left_out() -> None:
+    for count in range(1, 8):
+        view = replace(study(), warnings=tuple(f"warning {at}" for at in range(count)))
+        text = printed(view)
+        assert " 1 more " not in text
+        assert "warning 0" in text
+
+
+def test_an_imported_table_names_no_command_that_it_cannot_run() -> None:
+    view = study()
+    imported = printed(replace(view, plan=replace(view.plan, imported=True)))
+    assert "would settle it (chance" in " ".join(imported.split())
+    assert "):\n" not in imported
+    assert "):\n" in printed(view)

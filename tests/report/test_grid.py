@@ -27,13 +27,13 @@ def test_files_are_rows_records_are_columns_and_operations_are_headings() -> Non
     assert sheet.caption == "aws/two: file bandwidth (iozone), page cache (no disk), 1 thread, GB/s"
     assert [column.title for column in sheet.columns] == ["file, record", "4 KiB", "64 KiB", "512 KiB"]
     assert [[field.text for field in row.fields] for row in sheet.rows] == [
-        ["read"],
-        ["file 64 KiB", "2.00", "", ""],
-        ["file 1 MiB", "5.00", "6.00", ""],
         ["write"],
         ["file 64 KiB", "1.00", "", ""],
         ["file 1 MiB", "", "", "–"],
-    ]
+        ["read"],
+        ["file 64 KiB", "2.00", "", ""],
+        ["file 1 MiB", "5.00", "6.00", ""],
+    ]  # the order of IOzone's operations
     assert [row.heading for row in sheet.rows] == [True, False, False, True, False, False]
     assert "n 0 to 6" in sheet.note
 

@@ -225,7 +225,7 @@ def test_a_study_without_anything_has_a_page_all_the_same(view: View) -> None:
                     interruptions=(), warnings=())  # fmt: skip
     text = Page(render(empty)).text
     assert "Nothing was measured" in text
-    assert "None: the study ran in one go." in text
+    assert "Interruptions" not in text  # nothing stands on a page of its own that says so
 
 
 def test_many_candidates_make_lists_and_not_columns(view_of: Callable[..., View], make_candidate: Callable) -> None:  # type: ignore[type-arg]
@@ -316,12 +316,51 @@ def test_the_answer_is_open_and_first_and_everything_else_is_folded(html: str, p
         assert before.count("<details") > before.count("</details>"), folded
 
 
-def test_what_each_provider_offers_is_told(html: str) -> None:
-    section = html[html.index('id="offered"') : html.index("</section>", html.index('id="offered"'))]
+def _offered(page: str) -> str:
+    return page[page.index('id="offered"') : page.index("</section>", page.index('id="offered"'))]
+
+
+def test_what_each_provider_offers_is_told(view: View) -> None:
+    first = view.plan.candidates[0]
+    known = replace(first, offering=replace(first.offering, provider="aws", region="eu-central-1"))
+    section = _offered(render(replace(view, plan=replace(view.plan, candidates=(known, *view.plan.candidates[1:])))))
     assert re.findall(r"<caption>(.*?)</caption>", section)[0].startswith("Services")
     assert section.count("<caption>") == 3
     for title in ("instance types", "price an hour", "price from", "part of the world"):
         assert f">{title}</th>" in section
+    assert "Frankfurt" in section
+
+
+def test_places_of_which_nothing_is_known_have_no_table(html: str) -> None:
+    section = _offered(html)
+    assert section.count("<caption>") == 2
+    assert "part of the world" not in section
+    assert section.count("A dash: unknown") == 1  # the note stands below the last table
+
+
+def test_each_cache_is_one_fact(view: View) -> None:
+    caches = {
+        "cpu.caches.0.bytes": "32768", "cpu.caches.0.level": "1", "cpu.caches.0.type": "Data",
+        "cpu.caches.0.line_bytes": "64", "cpu.caches.0.shared_cpus": "0",
+        "cpu.caches.1.bytes": "33554432", "cpu.caches.1.level": "3", "cpu.caches.1.type": "Unified",
+        "cpu.caches.2.bytes": "33554432", "cpu.caches.2.level": "3", "cpu.caches.2.type": "Unified",
+        "cpu.caches.3.strange": "yes",
+    }  # fmt: skip
+    text = Page(render(replace(view, hosts=((0, tuple(caches.items())),)), ())).text
+    assert "cpu cache L1 data" in text
+    assert "32 KiB, lines of 64 B, shared by CPUs 0" in text
+    assert "cpu cache L3 (2)" in text
+    assert text.count("32 MiB") == 2
+    assert "cpu caches 0" not in text
+    assert "cpu caches 3 strange" in text
+
+
+def test_one_more_line_is_shown_and_not_folded(view: View) -> None:
+    for count, folded in ((5, 0), (6, 1)):
+        page = render(replace(view, warnings=tuple(f"warning {at}" for at in range(count)), hosts=(), attempts=(),
+                              analysis=replace(view.analysis, estimates=())), ())  # fmt: skip
+        assert page.count(" more warnings</summary>") == folded
+        assert "1 more warning" not in page
 
 
 def test_an_imported_table_tells_nothing_of_what_is_offered(view: View) -> None:

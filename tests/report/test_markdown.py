@@ -25,7 +25,7 @@ def test_the_table_has_values_marks_and_changes() -> None:
 def test_many_candidates_are_a_table_of_the_best() -> None:
     table = [line for line in markdown(study(12)).splitlines() if line.startswith("|")]
     assert table[0] == "| measurement | best | change against the next |"
-    assert "c11 ▲" in table[2]
+    assert "c11 ▲" in next(line for line in table if "floating point (fma), all threads" in line)
 
 
 @pytest.mark.parametrize("payload", [one for one in MARKUP if len(one) < 400])

@@ -9,7 +9,7 @@ from rich.console import Console
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Progress
 from cloudcmp.model.trial import Outcome
-from cloudcmp.report.progress import LiveProgress, Silence, progress_on
+from cloudcmp.report.progress import LiveProgress, Silence, WarningsOnly, progress_on
 
 
 class Clock:
@@ -96,5 +96,24 @@ def test_in_a_terminal_a_bar_comes_and_goes() -> None:
 
 def test_nobody_is_told_where_nobody_listens() -> None:
     assert isinstance(progress_on(None), Silence)
+    assert isinstance(progress_on(None, quiet=True), Silence)
     _run(Silence(), Clock())
     assert isinstance(progress_on(io.StringIO()), LiveProgress)
+
+
+def test_quiet_progress_keeps_failures_and_notes() -> None:
+    for terminal in (False, True):
+        out, clock = io.StringIO(), Clock()
+        progress = WarningsOnly(Console(file=out, width=80, force_terminal=terminal, color_system=None), clock)
+        progress.step("checking first: aws")
+        progress.money("0.80 of 1.00 USD spent")
+        _run(progress, clock)
+        progress.note("put off: none left")
+        assert out.getvalue().splitlines() == ["local/one-cpu: stream timeout", "put off: none left"]
+
+
+def test_a_step_is_one_line() -> None:
+    out = io.StringIO()
+    LiveProgress(Console(file=out, width=80), Clock()).step("checking first:\n\x1b[2Jaws")
+    assert out.getvalue().count("\n") == 1
+    assert "[2J" not in out.getvalue() or "\x1b" not in out.getvalue()

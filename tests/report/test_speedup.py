@@ -83,3 +83,12 @@ def test_the_page_has_it_and_a_way_to_it() -> None:
     assert f'<a href="#speedup">{speedup.TITLE}</a>' in page
     assert '<div id="speedup">' in page
     assert "speedup" not in html.render(book_of({npb("op_per_s", "one"): (12e9, 0.0)}).view, ())
+
+
+def test_all_threads_of_one_vcpu_are_no_further_row_and_bring_nothing() -> None:
+    one = replace(candidate(0, "aws", "one", "0.04"), offering=replace(TWO.offering, name="one", vcpus=1.0))
+    both = {npb("op_per_s", "all"): (12e9, 0.3e9), npb("op_per_s", "one"): (11e9, 0.3e9)}
+    assert table(book_of(both, (one,))) == []
+    # The base of a candidate is its cell of one thread, whichever comes first.
+    two = table(book_of({**both, npb("op_per_s", "2"): (19e9, 0.3e9)}))
+    assert [row[1:4] for row in two[1:]] == [["1", "11.0 Gop/s", "1.00"], ["2", "19.0 Gop/s", "1.73"]]

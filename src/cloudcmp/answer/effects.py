@@ -1,10 +1,13 @@
 """Effects and intervals in words, and short names of cells."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.result import Bounds, Comparison
 from cloudcmp.units import format_quantity
+
+T = TypeVar("T")
 
 # Parameters that names always show, even if a study has only one value of them.
 _ALWAYS = {"percentile", "threads"}
@@ -57,6 +60,13 @@ def how_much_work(effect: float, currency: str, other: str) -> str:
     return f"{abs(effect - 1.0) * 100:.1f} % {'more' if effect > 1.0 else 'less'} work per {currency} than {other}"
 
 
+def how_much_cost(effect: float, other: str) -> str:
+    """Describe a ratio of costs: `a task costs 12.3 % less than on b`, `a task costs 2.40 times as much as on b`."""
+    if _is_factor(effect):
+        return f"a task costs {_number(effect)} times as much as on {other}"
+    return f"a task costs {abs(effect - 1.0) * 100:.1f} % {'more' if effect > 1.0 else 'less'} than on {other}"
+
+
 def span(bounds: Bounds, effect: float, unit: str, by_difference: bool) -> str:
     """Describe an interval, the smaller change first: `10.1 % to 14.2 % higher`.
 
@@ -95,3 +105,12 @@ def _is_factor(effect: float) -> bool:
 def listed(names: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def leading(items: Sequence[T], most: int) -> tuple[Sequence[T], int]:
+    """Return the first items, and the number of the others: none, or at least two.
+
+    A line about a single one that is left out would take the room of that one.
+    """
+    shown = items if len(items) <= most + 1 else items[:most]
+    return shown, len(items) - len(shown)

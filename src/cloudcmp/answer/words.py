@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cloudcmp.answer.effects import how_much, how_much_work, listed, short_names, span, turned
+from cloudcmp.answer.effects import how_much, how_much_cost, how_much_work, leading, listed, short_names, span, turned
 from cloudcmp.answer.outlook import more_rounds
+from cloudcmp.catalog.order import cell_order
 from cloudcmp.compare import deciding
 from cloudcmp.cost import price_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import Analysis, CellPairs
 from cloudcmp.model.plan import Plan
-from cloudcmp.model.result import Basis, Estimate, Outlook, Verdict, Winner
+from cloudcmp.model.result import Basis, Bounds, Estimate, Outlook, Verdict, Winner
 
 # An answer on more cells than this is too long to read; the rest is in the tables.
 _MOST_CELLS = 8
@@ -52,6 +53,11 @@ class _Cell:
             return one.median
         return one.work_per_money if one.cost_per_task is None else float(one.cost_per_task.amount)
 
+    @property
+    def is_cost(self) -> bool:
+        """True if its figures are what one task costs; less is better."""
+        return self.basis is Basis.MONEY and any(one.cost_per_task is not None for one in self.estimates.values())
+
     def verdict(self, a: int, b: int) -> Verdict | None:
         return self.pairs.verdict(a, b)
 
@@ -75,15 +81,19 @@ def in_words(
     `names` are readable names of the cells, by their text.
     """
     labels = names or short_names(one.cell for one in analysis.winners)
-    cells = sorted(_cells(plan, analysis, metrics, labels), key=lambda one: place_in_decide(plan, one.cell))
+    rank = {name: at for at, name in enumerate(metrics)}
+    cells = sorted(
+        _cells(plan, analysis, metrics, labels),
+        key=lambda one: (place_in_decide(plan, one.cell), rank[one.cell.metric], cell_order(one.cell)),
+    )
     speed = [one for one in cells if one.basis is Basis.PERFORMANCE]
     caveats = _caveats(plan, speed, analysis.comparisons.replication_known)
     if not speed:
         return (*caveats, "No deciding measurement has two candidates: there is no verdict.")
-    shown = {one.cell for one in speed[:_MOST_CELLS]}
+    some, rest = leading(speed, _MOST_CELLS)
+    shown = {one.cell for one in some}
     sentences = [sentence for cell in cells if cell.cell in shown for sentence in _of_cell(cell)]
-    rest = len(speed) - _MOST_CELLS
-    more = [f"{rest} more {'measurements are' if rest > 1 else 'measurement is'} in the table."] if rest > 0 else []
+    more = [f"{rest} more measurements are in the table."] if rest else []
     return (*caveats, *_overall(cells), *sentences, *more, *_of_prices(plan))
 
 
@@ -162,7 +172,8 @@ def undecided(winner: Winner, pairs: CellPairs) -> bool:
 
 def _of_cell(cell: _Cell) -> Iterator[str]:
     won = cell.winner.winners
-    label = f"{cell.label}, work for money" if cell.basis is Basis.MONEY else cell.label
+    about = ", cost of a task" if cell.is_cost else ", work for money" if cell.basis is Basis.MONEY else ""
+    label = f"{cell.label}{about}"
     if not won:
         yield f"{label}: {cell.winner.reason or 'cannot tell yet'}.{_rounds(cell)}"
         return
@@ -191,12 +202,20 @@ def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) 
     effect, bounds = turned(pair, best)
     unit, by_difference, other = cell.metric.unit, pair.by_difference, cell.name(behind[0])
     money = cell.basis is Basis.MONEY
-    amount = how_much_work(effect, cell.currency, other) if money else how_much(effect, unit, by_difference, other)
+    if cell.is_cost:
+        effect, bounds = 1 / effect, bounds and Bounds(1 / bounds.high, 1 / bounds.low, bounds.confidence)
+        amount = how_much_cost(effect, other)
+    else:
+        amount = how_much_work(effect, cell.currency, other) if money else how_much(effect, unit, by_difference, other)
     interval = "no interval" if bounds is None else f"95 % interval {span(bounds, effect, unit, by_difference)}"
     rank = "the next" if len(cell.plan.candidates) > 2 else "the other"
-    link = f". {cell.name(best)} {'does' if money else 'is'} " if ties else ": "
+    link = f". {_LINKS[cell.is_cost, money].format(cell.name(best))} " if ties else ": "
     notes = "".join(f"; {mark}" for mark in (*_opposed(cell, best, behind[0]), *pair.marks))
     return f"{start}{link}{amount}, {rank} ({interval}, n = {pair.n}{notes})."
+
+
+_LINKS = {(False, False): "{} is", (False, True): "{} does", (True, True): "On {}"}
+"""How the second sentence on a tie begins, by whether the cell is a cost and is about money."""
 
 
 def _opposed(cell: _Cell, best: int, other: int) -> Iterator[str]:

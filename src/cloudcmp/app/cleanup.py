@@ -41,11 +41,13 @@ class _ReadableJournal:
 
 
 def cleanup(
-    folder: Path, leave: Leave | None = None, say: Callable[[str], None] = lambda _: None, *, adopt: bool = False
-) -> CleanupResult:
+    folder: Path, leave: Leave | None = None, say: Callable[[str], None] = lambda _: None, *, adopt: bool = False,
+    step: Callable[[str], None] | None = None,
+) -> CleanupResult:  # fmt: skip
     """Destroy everything that a study still owns, even if its folder is partly unreadable or read-only.
 
-    A folder that was made elsewhere is refused, or adopted with `adopt`. `say` reports the resources that are awaited.
+    A folder that was made elsewhere is refused, or adopted with `adopt`, which `say` reports. `step`, by default `say`,
+    reports the resources that are awaited.
     With `leave`, the first signal ends the cleanup: all deletions are requested, and `leave` ends the process. If
     nothing can be read, raises the store's fault with the command that works without the folder.
     """
@@ -54,7 +56,7 @@ def cleanup(
         store, unwritten = open_to_end(folder)
         with store:
             journal = _ReadableJournal(store)
-            releases = _release(folder, store, journal, leave, say)
+            releases = _release(folder, store, journal, leave, step or say)
             unwritten = unwritten or next((one.unwritten for one in releases if one.unwritten), "")
             unsure = tuple(_unsure(store.tag, unwritten, journal.damaged))
     except (StorageFault, CorruptStore) as fault:

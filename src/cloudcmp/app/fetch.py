@@ -5,7 +5,7 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -32,13 +32,13 @@ _EVERY_S = 2.0
 
 def fetch(
     providers: Sequence[str], regions: Sequence[str], *, progress: Callable[[str], None] | None = None,
-    web: Web | None = None,
+    web: Web | None = None, usual: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[PriceListImport]:  # fmt: skip
     """Fetch the lists of providers, and put each into the price book once it is complete.
 
-    `progress` reports every two seconds how much has arrived and how long the rest will take. Raises UserMistake for a
-    provider without a source, and ProviderFault for a list that does not arrive or has another format; then nothing of
-    it is imported.
+    Without `regions`, each provider's `usual` ones, or all of them. `progress` reports every two seconds how much has
+    arrived and how long the rest will take. Raises UserMistake for a provider without a source, and ProviderFault for a
+    list that does not arrive or has another format; then nothing of it is imported.
     """
     if not providers:
         raise UserMistake.at("cloudcmp fetch", "no provider is named", f"name one of {', '.join(KNOWN)}")
@@ -54,7 +54,8 @@ def fetch(
             yield _bundled()
             continue
         with tempfile.TemporaryDirectory(prefix="cloudcmp-prices-") as folder, web or Web(report=tell) as open_web:
-            yield from _fetched(name, regions, open_web, Path(folder), tell)
+            chosen = regions or (usual or {}).get(name, ())
+            yield from _fetched(name, chosen, open_web, Path(folder), tell)
 
 
 def _bundled() -> PriceListImport:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cloudcmp import __version__
 from cloudcmp.analysis import name_warnings
-from cloudcmp.app.study_folder import new_folder
+from cloudcmp.app.study_folder import new_folder, remember_folder
 from cloudcmp.app.tool_files import ImportOptions, is_table, parse_file, read_files
 from cloudcmp.catalog import METRICS
 from cloudcmp.store.tidy_agree import TidyTable
@@ -48,7 +48,7 @@ def import_files(files: Sequence[str], out: Path | None, name: str | None, optio
     with import_table(
         table, folder, provenance=origin, created_at=time.time(), blocks_allowed=options.allow_blocks
     ) as store:
-        lines = (*store.plan.quote.notes, *name_warnings(store.plan), *notes)
+        lines = (*store.plan.quote.notes, *name_warnings(store.plan), *notes, *filter(None, [remember_folder(folder)]))
         return ImportedStudy(folder, len(table.rows), lines)
 
 

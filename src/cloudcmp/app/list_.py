@@ -1,6 +1,7 @@
 """Lists providers, offerings, prices, probes, suites, metrics, tools and studies."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from cloudcmp import published
 from cloudcmp.app import concurrent
@@ -19,11 +20,15 @@ _CATALOG: Mapping[str, Mapping[str, object]] = {
 }
 
 
-def inventory(kind: str, name: str | None, say: concurrent.Say = concurrent.quiet) -> Inventory:
+def inventory(
+    kind: str, name: str | None, say: concurrent.Say = concurrent.quiet,
+    places: Mapping[str, Sequence[str]] | None = None,
+) -> Inventory:  # fmt: skip
     """The items of a kind; `name` picks one provider, or one item to be shown in full.
 
-    `say` reports which providers are awaited. Raises UserMistake for an unknown name, naming the nearest, and what the
-    provider raises that was named.
+    `places` are the regions to which the offerings and prices of some providers are limited. `say` reports which
+    providers are awaited. Raises UserMistake for an unknown name, naming the nearest, and what the provider raises that
+    was named.
     """
     if kind == "prices" and name in published.documents():
         return Inventory(PUBLISHED_PRICES, (published.load(name),))
@@ -34,11 +39,29 @@ def inventory(kind: str, name: str | None, say: concurrent.Say = concurrent.quie
         known = _CATALOG[kind]
         return Inventory(kind, tuple(known[one] for one in _select(name, tuple(known), kind)), whole=name is not None)
     if kind != "providers" and name is not None:
-        return Inventory(kind, tuple(_offerings_of(name)))
+        return Inventory(kind, _ordered(kind, _in_places(_offerings_of(name), places or {})))
     answers = concurrent.offerings_by_provider(names(), None, say)
     if kind == "providers":
         return Inventory(kind, tuple(_summary(one, answers[one]) for one in _select(name, names(), kind)))
-    return Inventory(kind, tuple(_priced(answers)), unavailable=answers)
+    return Inventory(kind, _ordered(kind, _in_places(_priced(answers), places or {})), unavailable=answers)
+
+
+def _ordered(kind: str, found: Iterable[Offering]) -> tuple[Offering, ...]:
+    """Prices the cheapest first, each currency by itself; offerings by provider, region and size. Unknown ones last."""
+
+    def by_price(one: Offering) -> tuple[object, ...]:
+        price = () if one.price is None else (one.price.currency, one.price.amount_per_hour)
+        return (one.price is None, *price, one.provider, one.region, one.name)
+
+    def by_size(one: Offering) -> tuple[object, ...]:
+        sizes = (math.inf if size is None else size for size in (one.vcpus, one.memory_gib))
+        return (one.provider, one.region, *sizes, one.name)
+
+    return tuple(sorted(found, key=by_price if kind == "prices" else by_size))
+
+
+def _in_places(found: Iterable[Offering], places: Mapping[str, Sequence[str]]) -> Iterator[Offering]:
+    return (one for one in found if one.region in places.get(one.provider, (one.region,)))
 
 
 def _select(name: str | None, known: Sequence[str], kind: str) -> Sequence[str]:

@@ -10,6 +10,7 @@ from cloudcmp.app.confirmation import Confirm, confirm_commands
 from cloudcmp.app.confirmation import refuse as refuse_commands
 from cloudcmp.app.enough import stop_if_tight
 from cloudcmp.app.plan import host_of, quoted
+from cloudcmp.app.study_folder import remember_folder
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.execute.commands import check_unchanged
 from cloudcmp.execute.environment import WORK, agent_of, is_simulated, make_folder, provenance_of, time_of
@@ -52,16 +53,23 @@ def start(
     ) as store:
         if work is not None:
             store.set_meta(WORK, str(work.absolute()))
+        _remember(folder, progress)
         return run_study(store, binary, wait, progress, leave, stop_if_tight(progress.note))
+
+
+def _remember(folder: Path, progress: Progress) -> None:
+    """Have `list studies` find a study's folder, wherever it is."""
+    if warning := remember_folder(folder):
+        progress.note(warning)
 
 
 def _preflight(plan: Plan, progress: Progress) -> None:
     """Check and prepare the providers before anything is created; raises what `refuse` raises."""
     runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
     if runners:
-        progress.note(f"checking first: {', '.join(sorted(runners))}")
-        refuse([one.finding for one in run_interruptible(check_plan(plan, progress.note))])
-        run_interruptible(prepare(plan, progress.note))
+        progress.step(f"checking first: {', '.join(sorted(runners))}")
+        refuse([one.finding for one in run_interruptible(check_plan(plan, progress.step))])
+        run_interruptible(prepare(plan, progress.step))
 
 
 def resume(
@@ -112,6 +120,7 @@ def resume(
             leave(RunEnd(folder, False, "interrupted before it continued", True, lines))
         with reporting_leftovers(folder, store, leave):
             moment = time_of(plan)
+            _remember(folder, progress)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
             return run_study(store, agent_of(plan), wait, progress, leave, stop_if_tight(progress.note))
 

@@ -16,10 +16,10 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
-def hint(word: str, words: Iterable[str], listing: str) -> str:
-    """The advice for an unknown word: the nearest one, and the command that lists all."""
+def hint(word: str, words: Iterable[str], listing: str = "") -> str:
+    """The advice for an unknown word: the nearest one, and the command that lists all, if there is one."""
     close = nearest(word, words)
-    return f"nearest: {close}; see '{listing}'" if close else f"see '{listing}'"
+    return "; ".join([f"nearest: {close}"] * bool(close) + [f"see '{listing}'"] * bool(listing))
 
 
 def _number(text: str) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
-from cloudcmp.cli.options import Json, option
-from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, say, warn, warn_left
+from cloudcmp.cli.options import Json, Quiet, option
+from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, ignore, say, warn, warn_left
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def check(
     offering: Annotated[str | None, option("--offering", "Offering of the machines of --live.")] = None,
     price: Annotated[str | None, option("--price", "Price of the offering, if none is known.", "'0.01 USD/h'")] = None,
     allow: Annotated[str | None, option("--allow", "Address from which you log in to its machines.", "CIDR")] = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> int:
     """Check whether a study could start: credentials, rights, quota, prices.
@@ -41,21 +42,21 @@ def check(
     if live is not None:
         if named:
             raise UserMistake.at("cloudcmp check", "--live tests one provider", "give only its options")
-        return _live(live, budget, region, offering, price, allow, json)
+        return _live(live, budget, region, offering, price, allow, json, quiet=quiet)
     given = {"--budget": budget, "--region": region, "--offering": offering, "--price": price, "--allow": allow}
     for name, value in given.items():
         if value is not None:
             raise UserMistake.at(name, "needs --live", "add --live PROVIDER, or leave it out")
-    return _check(named, json)
+    return _check(named, json, quiet=quiet)
 
 
-def _check(named: Sequence[str], json: bool) -> int:
+def _check(named: Sequence[str], json: bool, *, quiet: bool) -> int:
     from cloudcmp.app.check.preflight import check_plan, check_providers
     from cloudcmp.app.plan import plan_file
     from cloudcmp.execute.interruption import run_interruptible
     from cloudcmp.report import check_summary, documents
 
-    study, report = _study(named), None if json else warn
+    study, report = _study(named), None if json or quiet else warn
     if study is None:
         checked = run_interruptible(check_providers(named, report))
     else:
@@ -80,10 +81,12 @@ def _study(named: Sequence[str]) -> Path | None:
 
 
 def _live(provider: str, budget: str | None, region: str | None, offering: str | None, price: str | None,
-          allow: str | None, json: bool) -> int:  # fmt: skip
+          allow: str | None, json: bool, *, quiet: bool) -> int:  # fmt: skip
     from cloudcmp.app.check import live
+    from cloudcmp.app.settings import with_currency
     from cloudcmp.report import check_summary, documents
 
+    budget = budget and with_currency(budget)
     check = live.prepare(provider, budget=budget, region=region, offering=offering, price=price, allow=allow)
     if not json:
         for line in check_summary.live_announcement(check, live.TTL_S):
@@ -96,7 +99,7 @@ def _live(provider: str, budget: str | None, region: str | None, offering: str |
         else:
             say(ending.reason)
 
-    result = live.run(check, warn, leaving(show_interrupted))
+    result = live.run(check, warn, leaving(show_interrupted), step=ignore if quiet else warn)
     left, rulings, interrupted = result.left, result.rulings, result.interrupted
     warn_left(left, check.folder)  # first, so that no later fault can hide it
     if json:

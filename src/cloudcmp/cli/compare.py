@@ -11,13 +11,15 @@ from cloudcmp.cli.options import (
     AllPairs,
     Json,
     Metric,
+    NoPager,
     Purchase,
     Reprice,
     WhatIf,
     option,
     purchase_of,
 )
-from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, say
+from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, emit, say
+from cloudcmp.cli.pager import paged
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -40,13 +42,15 @@ def compare(
     reprice: Reprice = False,
     purchase: Purchase = None,
     terms: WhatIf = None,
+    no_pager: NoPager = False,
     json: Json = False,
 ) -> int:
     """Compare the candidates of a study, or of several studies side by side.
 
     The answer is one screen: who is best, by how much, how surely, for what money, and what is not settled. `--metric`
     selects what is shown; verdicts are still corrected for all tests of the study. Candidates of several studies are
-    compared in the measurements that two of them have.
+    compared in the measurements that two of them have. An answer that is longer than the terminal goes through your
+    pager.
 
     Example: cloudcmp compare cloudcmp-studies/demo-20260105T000000Z --metric rtt_s
 
@@ -80,11 +84,13 @@ def compare(
     elif metric or every:
         from cloudcmp.report import comparison
 
-        comparison.show(console(), view, exploratory="full" if metric else "brief")
+        with paged(wanted=not no_pager) as out:
+            comparison.show(out, view, exploratory="full" if metric else "brief")
     else:
         from cloudcmp.report import first_screen
 
-        first_screen.show_first(console(), view, shlex.join(studies))
+        with paged(wanted=not no_pager) as out:
+            first_screen.show_first(out, view, shlex.join(studies))
     return EXIT_DONE
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Json, Quiet, option
 from cloudcmp.cli.output import console, emit, folded, say, warn
 from cloudcmp.errors import UserMistake
 
@@ -19,7 +19,9 @@ def fetch(
         list[str] | None,
         typer.Argument(metavar="[PROVIDER...]", help="aws, azure, gcp or libcloud.", show_default=False),
     ] = None,
-    region: Annotated[list[str] | None, option("--region", "Only this region; may be repeated.", "REGION")] = None,
+    region: Annotated[
+        list[str] | None, option("--region", "Only this region; may be repeated; 'all': every one.", "REGION")
+    ] = None,
     file: Annotated[
         list[Path] | None, option("--from", "Read this file instead; repeat it for more pages.", "FILE")
     ] = None,
@@ -27,27 +29,36 @@ def fetch(
         str | None, option("--as", "Format of the file: aws, azure, gcp, sparecores, libcloud, csv.", "KIND")
     ] = None,
     as_of: Annotated[str | None, option("--as-of", "Date of the file's prices, e.g. 2026-11-20.", "DATE")] = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Fetch price lists into the price book of this computer.
 
-    A list is stored whole or not at all, with its date. A price that it does not state clearly stays unknown.
+    A list is stored whole or not at all, with its date. A price that it does not state clearly stays unknown. Without
+    --region, takes the regions of your settings (cloudcmp config regions).
 
     Example: cloudcmp fetch aws --region eu-central-1
     """
     from cloudcmp.app.fetch import fetch as fetch_lists
+    from cloudcmp.app.settings import chosen_regions, regions_notes
     from cloudcmp.report import documents
     from cloudcmp.report.table import Head, table
 
+    notes = []
     if file:
         taken = [_from_files(providers, file, kind, as_of)]
     else:
         if kind is not None or as_of is not None:
             raise UserMistake.at("cloudcmp fetch", "--as and --as-of describe a file", "name it with --from")
-        taken = list(fetch_lists(providers or (), region or (), progress=None if json else warn))
+        regions, usual = chosen_regions(region or ())
+        notes = regions_notes({name: usual[name] for name in providers or () if name in usual})
+        for line in () if json else notes:
+            warn(folded(line))
+        step = None if json or quiet else warn
+        taken = list(fetch_lists(providers or (), regions, progress=step, usual=usual))
     doubts = [one.line() for each in taken for one in each.first_doubts]
     if json:
-        emit("fetch", [documents.price_list(one) for one in taken], doubts)
+        emit("fetch", [documents.price_list(one) for one in taken], [*notes, *doubts])
         return
     rows = [(one.kind, one.source, str(one.dated or "unknown"), f"{one.rows:,}", f"{one.doubts:,}",
              "again" if one.again else "new") for one in taken]  # fmt: skip

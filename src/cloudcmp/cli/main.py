@@ -17,6 +17,7 @@ from cloudcmp import __version__
 from cloudcmp.cli.check import check
 from cloudcmp.cli.cleanup import cleanup
 from cloudcmp.cli.compare import compare
+from cloudcmp.cli.config import config
 from cloudcmp.cli.export import export
 from cloudcmp.cli.fetch import fetch
 from cloudcmp.cli.import_ import import_
@@ -76,7 +77,7 @@ def build() -> typer.Typer:
     )
     app.callback()(_root)
     measuring = (start, run, demo, plan, list_, compare, report, export, import_, published)
-    for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep):
+    for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep, config):
         app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
     return app
 

@@ -16,6 +16,8 @@ def option(name: str, help: str, metavar: str | None = None) -> Any:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print no progress; warnings and faults stay.")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print a long answer at once, without $PAGER.")]
 Folder = Annotated[Path, typer.Argument(help="A study's folder.", show_default=False)]
 Adopt = Annotated[
     bool,

@@ -20,6 +20,7 @@ from typer._click.exceptions import UsageError  # typer carries its own click
 from cloudcmp.cli import interruption
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, verb_of
 from cloudcmp.cli.streams import MAKING
+from cloudcmp.cli.usage import usage_fault
 from cloudcmp.errors import CloudcmpError, Fault
 from cloudcmp.model.untrusted_text import escaped_json
 
@@ -68,6 +69,10 @@ def say(text: str = "") -> None:
 def warn(text: str) -> None:
     """A line on standard error."""
     sys.stderr.write(text + "\n")
+
+
+def ignore(_: str) -> None:
+    """Print nothing."""
 
 
 def warn_left(left: Sequence[str], folder: Path) -> None:
@@ -130,9 +135,7 @@ def _faults_of(error: BaseException, arguments: Sequence[str] = ()) -> tuple[tup
     if isinstance(error, CloudcmpError):
         return error.faults, error.exit_code
     if isinstance(error, UsageError):
-        where = error.ctx.command_path if error.ctx else "cloudcmp"
-        what = " ".join(error.format_message().split()).rstrip(".")
-        return (Fault(where, what[:1].lower() + what[1:], f"see '{where} --help'"),), EXIT_MISTAKE
+        return (usage_fault(error),), EXIT_MISTAKE
     if isinstance(error, OSError):
         where, what = str(error.filename or "system"), (error.strerror or str(error)).lower()
         return (Fault(where, what, "check the path, its rights and the space left"),), EXIT_FAULT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
-from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Seed, Short, Terms, option
+from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Quiet, Seed, Short, Terms, option
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn, warn_left
 from cloudcmp.errors import UserMistake
 
@@ -43,6 +43,7 @@ def run(
     figures: Figures = None,
     every: All = False,
     yes: Yes = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> int:
     """Measure a study; without a study file, this machine.
@@ -66,7 +67,7 @@ def run(
             resume,
             work=work,
             wait=wait,
-            progress=_progress(json),
+            progress=_progress(json=json, quiet=quiet),
             leave=_leaving("run", json),
             budget=_money("--budget", budget),
             more=more,
@@ -85,10 +86,10 @@ def run(
         plan, text = plan_file(study, on=on, short=short, seed=seed, terms=terms)
         folder, leave = new_folder(plan.name, out), _leaving("run", json)
         ending = study_run.start(
-            plan, text, folder, work=work, wait=wait, progress=_progress(json), leave=leave, confirm=confirm,
-            study=str(study or ""),
+            plan, text, folder, work=work, wait=wait, progress=_progress(json=json, quiet=quiet), leave=leave,
+            confirm=confirm, study=str(study or ""),
         )  # fmt: skip
-    return _ended("run", ending, figures, json, every=every)
+    return _ended("run", ending, figures, json, every=every, quiet=quiet)
 
 
 def demo(
@@ -96,6 +97,7 @@ def demo(
     out: Out = None,
     figures: Figures = None,
     every: All = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> int:
     """Compare three simulated clouds whose true values are planted.
@@ -110,24 +112,27 @@ def demo(
 
     plan, text = plan_demo(seed=seed)
     folder, leave = new_folder(plan.name, out), _leaving("demo", json)
-    ending = study_run.start(plan, text, folder, work=None, wait=False, progress=_progress(json), leave=leave)
-    return _ended("demo", ending, figures, json, every=every)
+    ending = study_run.start(
+        plan, text, folder, work=None, wait=False, progress=_progress(json=json, quiet=quiet), leave=leave
+    )
+    return _ended("demo", ending, figures, json, every=every, quiet=quiet)
 
 
-def _money(option: str, text: str | None) -> "Money | None":
+def _money(option: str, typed: str | None) -> "Money | None":
+    from cloudcmp.app.settings import with_currency
     from cloudcmp.units import parse_money
 
     try:
-        return None if text is None else parse_money(text)
+        return None if typed is None else parse_money(with_currency(typed))
     except ValueError as error:
         raise UserMistake.at(option, str(error), "write e.g. 10 USD") from error
 
 
-def _progress(json: bool) -> "Progress":
+def _progress(*, json: bool, quiet: bool) -> "Progress":
     """Progress on standard error, so that standard output holds only the answer."""
     from cloudcmp.report.progress import Silence, progress_on
 
-    return Silence() if json else progress_on(sys.stderr)
+    return Silence() if json else progress_on(sys.stderr, quiet=quiet)
 
 
 def _leaving(verb: str, json: bool) -> "Leave":
@@ -146,7 +151,7 @@ def _show_unfinished(verb: str, ending: "RunEnd", json: bool) -> None:
     say(f"go on with: cloudcmp run --resume {ending.folder}")
 
 
-def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, every: bool) -> int:
+def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, every: bool, quiet: bool) -> int:
     """Show the result of a measuring verb: the tables, and the report's path as the last line."""
     if not ending.finished:
         _show_unfinished(verb, ending, json)
@@ -159,7 +164,7 @@ def _ended(verb: str, ending: "RunEnd", figures: Path | None, json: bool, *, eve
     from cloudcmp.app.report import report
     from cloudcmp.report import comparison, documents, first_screen
 
-    if not json:
+    if not json and not quiet:
         warn("comparing, and writing the report")
     written = report(ending.folder, figures=figures)
     if json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Json, Quiet, option
 from cloudcmp.cli.output import console, emit, say, warn
 from cloudcmp.errors import CloudcmpError, Fault, RefusedAnswer, UserMistake
 
@@ -38,6 +38,7 @@ def start(
     fetch: Annotated[
         bool | None, option("--fetch/--no-fetch", "Fetch price lists first, of clouds with credentials, else of all.")
     ] = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Ask five questions, then write a study file and show its quote and list prices.
@@ -47,14 +48,16 @@ def start(
     Example: cloudcmp start --for web --users europe --yes
     """
     from cloudcmp.app import start as study_start
+    from cloudcmp.app.settings import with_currency
     from cloudcmp.study import questions
 
+    budget = budget and with_currency(budget)
     given = {"--for": purpose, "--users": users, "--size": size, "--matters": matters, "--budget": budget}
     interactive = not yes and not json and sys.stdin.isatty() and sys.stdout.isatty()
     chosen, open_, assumed = _check_given({name: text for name, text in given.items() if text is not None}, out,
                                           interactive=interactive, yes=yes)  # fmt: skip
     interactive = interactive and bool(open_)
-    report = (lambda _: None) if json else warn
+    report = (lambda _: None) if json or quiet else warn
     for line in assumed:
         report(line)
     if interactive:
@@ -182,6 +185,7 @@ def _check_given(
 
 def _ask(option: str, default: str, also: str = "") -> str:
     """The answer to one question, asked until it is valid; an empty line is the default, `also` another answer."""
+    from cloudcmp.app.settings import with_currency
     from cloudcmp.study import questions
 
     question = next(one for one in questions.QUESTIONS if one.option == option)
@@ -193,7 +197,9 @@ def _ask(option: str, default: str, also: str = "") -> str:
         if also and line.lower() == also:
             return also
         try:
-            answer = questions.understood(option, line or default)
+            answer = questions.understood(
+                option, with_currency(line or default) if option == "--budget" else line or default
+            )
         except ValueError as wrong:
             _hint(str(wrong))
             continue

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import leaving
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Json, Quiet, option
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, emit, say, warn
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def sweep(
     delete: Annotated[
         bool, typer.Option("--delete", help="Destroy leftovers that are due; default: only list them.")
     ] = False,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> int:
     """Find leftovers of any study by their tags, from any machine.
@@ -42,7 +43,11 @@ def sweep(
             say(f"interrupted{next_}")
 
     swept = sweep_providers(
-        providers or [], study=study, delete=delete, leave=leaving(show_interrupted), say=None if json else warn
+        providers or [],
+        study=study,
+        delete=delete,
+        leave=leaving(show_interrupted),
+        say=None if json or quiet else warn,
     )
     _show(swept, delete, json)
     return EXIT_DONE if swept.complete else EXIT_FAULT

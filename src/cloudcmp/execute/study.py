@@ -81,12 +81,13 @@ def _open_run(store: StudyStore, binary: Path | None, wait: bool, progress: Prog
 
 async def _measure(run: RunContext, leave: Leave) -> RunEnd:
     """Runs the remaining rounds, then releases everything. The second signal requests all deletions and leaves."""
-    note, ledger = run.trials.progress.note, run.provisioning.ledger
-    signals = StopSignals(run.trials.stop, note)
+    progress, ledger = run.trials.progress, run.provisioning.ledger
+    signals = StopSignals(run.trials.stop, progress.note)
     ends: list[tuple[str, tuple[str, ...]]] = []
 
     async def release() -> tuple[str, ...]:
-        return lines_left(await run_with_progress(release_all(ledger, run.providers), ledger, run.providers, note))
+        released = await run_with_progress(release_all(ledger, run.providers), ledger, run.providers, progress.step)
+        return lines_left(released)
 
     def end(why: str) -> None:
         run.halt.why = why
@@ -97,7 +98,7 @@ async def _measure(run: RunContext, leave: Leave) -> RunEnd:
         try:
             # Leftovers of a killed controller are released before anything new is requested.
             await release()
-            watching = asyncio.create_task(watch_money(run.guard, run.trials.progress, run.launch_no_more, end))
+            watching = asyncio.create_task(watch_money(run.guard, progress, run.launch_no_more, end))
             try:
                 reason = await signals.drain(run_rounds(run))
             finally:

@@ -33,10 +33,17 @@ class ProviderSummary:
 
 @dataclass(frozen=True, slots=True)
 class StudyEntry:
-    """A study file, or the folder of a study that was measured or imported."""
+    """A study file, or the folder of a study that was measured, imported, or cannot be read.
+
+    Of a study: its name, its number of candidates, whether it has finished, and when it was last written (UTC).
+    """
 
     path: str
     kind: str
+    name: str = ""
+    candidates: int | None = None
+    state: str = ""
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -199,8 +199,11 @@ class Progress(Protocol):
     def money(self, text: str) -> None:
         """The money spent so far, in one line."""
 
+    def step(self, text: str) -> None:
+        """A step that takes a while, in one line."""
+
     def note(self, text: str) -> None:
-        """A note for the user, in one line."""
+        """Something that the user must know, in one line."""
 
     def end(self) -> None:
         """The study ends; nothing more is reported."""

@@ -20,13 +20,13 @@ class AnswerTable:
 
     @classmethod
     def of(cls, study: StudyView) -> "AnswerTable":
-        """Make a row for each deciding cell and one for its work for money; of more than six candidates, only the
+        """Make a row for each deciding cell and one for its work for money or cost of a task; of more than six candidates, only the
         best of each."""
         names = without_common([one.id for one in study.candidates])
         wide = len(names) <= _MOST_COLUMNS
         rows = []
         for one in deciding_of(study):
-            for label, standing in ((one.name, one.standing), (f"{one.name}, work for money", one.money)):
+            for label, standing in ((one.name, one.standing), (f"{one.name}, {one.money_words}", one.money)):
                 if standing is not None:
                     rows.append((label, *_values(standing, names, wide), _change(one, standing)))
         return cls(("measurement", *(names if wide else ["best"]), "change against the next"), tuple(rows))

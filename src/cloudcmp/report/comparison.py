@@ -7,6 +7,7 @@ from typing import Literal
 from rich.console import Console
 from rich.text import Text
 
+from cloudcmp.answer import leading
 from cloudcmp.model.plan import hourly_cost
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
@@ -261,12 +262,14 @@ def _against(view: CellView, leader: int, at: int, name: str) -> str:
 
 
 def _rows(screen: _Screen, study: StudyView, view: CellView) -> None:
-    """Print a cell with one line for each candidate, for candidates that do not fit side by side."""
+    """Print a cell with one line for each candidate, the best first, for candidates that do not fit side by side."""
     unit = ", ".join(filter(None, (view.scale.unit, direction(view.metric))))
     screen.put((clip(f"{view.name} ({unit})", screen.width), "bold"))
     marks, costs = view.marks(), figures_of(study, view)
     width = max(map(len, screen.names))
-    for at, one in view.estimates.items():
+    ranked = [at for at in dict.fromkeys((*view.standing.ranked, *view.estimates)) if at in view.estimates]
+    for at in ranked:
+        one = view.estimates[at]
         value = view.scale.number(one.median) if known(one.median) else "no value"
         verdict = marks.get(at)
         text = standing_words(view, at, verdict) if verdict else one.reason
@@ -287,10 +290,11 @@ def _closing(screen: _Screen, study: StudyView) -> None:
     lines = warnings(study)
     if lines or no_price(study):
         screen.put("")
-    for line in lines[:_MOST_WARNINGS]:
+    shown, left = leading(lines, _MOST_WARNINGS)
+    for line in shown:
         say(screen.console, f"warning: {line}", "yellow")
-    if len(lines) > _MOST_WARNINGS:
-        say(screen.console, f"warning: {len(lines) - _MOST_WARNINGS} more are in the report", "yellow")
+    if left:
+        say(screen.console, f"warning: {left} more are in the report", "yellow")
     if no_price(study):
         say(screen.console, no_price(study))
     if study.view.analysis.answer:

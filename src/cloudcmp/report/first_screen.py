@@ -7,7 +7,7 @@ from textwrap import wrap
 from rich.console import Console
 from rich.text import Text
 
-from cloudcmp.answer import chance_words, more_rounds, standings, undecided
+from cloudcmp.answer import chance_words, leading, more_rounds, standings, undecided
 from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.result import Estimate, Outlook, Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
@@ -181,8 +181,9 @@ def _failures(screen: _Screen, views: Sequence[CellView]) -> None:
     some = [f"{screen.names[at]} {one.n_ok}/{one.n_started}" for at, one in sorted(least.items())
             if one.n_ok < one.n_started]  # fmt: skip
     if some:
-        more = f" and {len(some) - _MOST_FAILING} more" if len(some) > _MOST_FAILING else ""
-        text = f"trials with a value, of those started: {', '.join(some[:_MOST_FAILING])}{more}; all others: all"
+        shown, left = leading(some, _MOST_FAILING)
+        more = f" and {left} more" if left else ""
+        text = f"trials with a value, of those started: {', '.join(shown)}{more}; all others: all"
         say(screen.console, text, "yellow", indent=2)
 
 
@@ -193,9 +194,8 @@ def _notes(screen: _Screen, views: Sequence[CellView]) -> list[str]:
         for standing in (view.standing, view.money):
             two = _two(screen, standing) if standing else None
             notes += standing.notes(*two) if standing and two else ()
-    some = list(dict.fromkeys(notes))
-    more = [f"{len(some) - _MOST_NOTES} more notes: --all"] if len(some) > _MOST_NOTES else []
-    return [*some[:_MOST_NOTES], *more]
+    some, left = leading(list(dict.fromkeys(notes)), _MOST_NOTES)
+    return [*some, *([f"{left} more notes: --all"] if left else [])]
 
 
 def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> None:
@@ -308,11 +308,11 @@ def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> 
     if not lines:
         return
     say(screen.console, "")
-    more = f"; and {len(lines) - _MOST_OPEN} more" if len(lines) > _MOST_OPEN else ""
-    _hung(screen, "NOT SETTLED  ", f"{'; '.join(lines[:_MOST_OPEN])}{more}")
+    shown, left = leading(lines, _MOST_OPEN)
+    _hung(screen, "NOT SETTLED  ", f"{'; '.join(shown)}{f'; and {left} more' if left else ''}")
     if outlooks:
         rounds, text = _offer(outlooks, len(lines))
-        say(screen.console, f"{more_rounds(plan, rounds)} {text}", indent=2)
+        say(screen.console, f"{more_rounds(plan, rounds)} {text}{'' if plan.imported else ':'}", indent=2)
         if not plan.imported:
             say(screen.console, f"cloudcmp run --resume {folder} --more {rounds}", indent=2)
 
@@ -329,7 +329,7 @@ def _offer(outlooks: Sequence[Outlook], open_: int) -> tuple[int, str]:
     if first.chance is None:
         return first.rounds, "are the fewest that a verdict needs"
     what = "it" if open_ == 1 else "the first of them" if first.rounds == outlooks[0].rounds else "one of them"
-    return first.rounds, f"would settle {what} (chance {chance_words(first.chance)}):"
+    return first.rounds, f"would settle {what} (chance {chance_words(first.chance)})"
 
 
 def _mind(screen: _Screen, most: int) -> None:
@@ -337,11 +337,11 @@ def _mind(screen: _Screen, most: int) -> None:
     if not lines:
         return
     say(screen.console, "")
-    for at, line in enumerate(lines[:most]):
+    shown, left = leading(lines, most)
+    for at, line in enumerate(shown):
         screen.put((f"{'MIND' if not at else '':6}{clip(one_line(line, 400), screen.width - 6)}", "yellow"))
-    if len(lines) > most:
-        more = len(lines) - most
-        screen.put((f"      {more} more warning{'s' * (more > 1)}: --all", "yellow"))
+    if left:
+        screen.put((f"      {left} more warnings: --all", "yellow"))
 
 
 def _rest(screen: _Screen, deciding: int, folder: str) -> None:

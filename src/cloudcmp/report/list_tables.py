@@ -123,7 +123,10 @@ def _metric(metric: Metric) -> Table:
 
 
 def _studies(found: Sequence[StudyEntry]) -> Table:
-    return ("study", "kind"), [(one.path, one.kind) for one in found]
+    """Return the studies; what is not known of one is empty."""
+    rows = [(one.path, one.kind, one.name, "" if one.candidates is None else str(one.candidates), one.state,
+             one.written) for one in found]  # fmt: skip
+    return ("study", "kind", "name", "candidates", "state", "written (UTC)"), rows
 
 
 def _tools(found: Sequence[Tool]) -> Table:

@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 
 from cloudcmp.cost import work_unit
-from cloudcmp.report.numbers import Scale, known
+from cloudcmp.report.numbers import Scale, cost_scale, known, work_scale
 from cloudcmp.report.report_model import CellView, StudyView
-
-_MANY = ((1.0, "task"), (1e3, "1000 tasks"), (1e6, "million tasks"), (1e9, "billion tasks"), (1e12, "trillion tasks"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +23,8 @@ def cost_of(view: CellView) -> Costs | None:
     if len(currencies) != 1:
         return None
     values = {at: float(one.amount) for at, one in money.items()}
-    low = min(values.values())
-    factor, many = next((pair for pair in _MANY if low * pair[0] >= 0.1), _MANY[-1])
-    axis = f"{currencies[0]} per {many}"
-    return Costs(axis, Scale(1 / factor, axis), values)
+    scale = cost_scale(values.values(), currencies[0])
+    return Costs(scale.unit, scale, values)
 
 
 def work_of(study: StudyView, view: CellView) -> Costs | None:
@@ -39,8 +35,8 @@ def work_of(study: StudyView, view: CellView) -> Costs | None:
     unit = work_unit(view.metric, currencies[0]) if len(currencies) == 1 else None
     if unit is None:
         return None
-    scale = Scale.of(list(work.values()), view.metric.unit)
-    return Costs(scale.unit.removesuffix(view.metric.unit) + unit, scale, work)
+    scale = work_scale(work.values(), unit)
+    return Costs(scale.unit, scale, work)
 
 
 def figures_of(study: StudyView, view: CellView) -> Costs | None:

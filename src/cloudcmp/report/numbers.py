@@ -1,6 +1,7 @@
 """Formats numbers for readers: one unit for a cell, three digits, intervals that match their value."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -40,6 +41,24 @@ class Scale:
     def shown(self, value: float | None) -> float | None:
         """A value in this unit as a number for a figure; None if unknown."""
         return value / self.factor if known(value) else None
+
+
+_TASKS = (
+    (1.0, "task"), (1e3, "1000 tasks"), (1e6, "million tasks"), (1e9, "billion tasks"), (1e12, "trillion tasks"),
+)  # fmt: skip
+
+
+def cost_scale(costs: Collection[float], currency: str) -> Scale:
+    """The unit of the costs of one task, of a number of tasks that costs a readable amount: `USD per million tasks`."""
+    low = min(costs, default=1.0)
+    factor, many = next((pair for pair in _TASKS if low * pair[0] >= 0.1), _TASKS[-1])
+    return Scale(1 / factor, f"{currency} per {many}")
+
+
+def work_scale(work: Collection[float], unit: str) -> Scale:
+    """The unit of work for one unit of money, with a prefix: `Pflop/USD`."""
+    scale = Scale.of(list(work), "op/s")  # which has prefixes, as all counts of work
+    return Scale(scale.factor, scale.unit.removesuffix("op/s") + unit)
 
 
 def known(value: float | None) -> TypeGuard[float]:

@@ -87,8 +87,12 @@ class LiveProgress:
         if self._bar is not None:
             self._show(self._where)
 
-    def note(self, text: str) -> None:
+    def step(self, text: str) -> None:
         """Print one line at once."""
+        say(self._console, one_line(text, 400))
+
+    def note(self, text: str) -> None:
+        """Print one line at once, as a warning."""
         say(self._console, one_line(text, 400), "yellow")
 
     def end(self) -> None:
@@ -118,6 +122,25 @@ class LiveProgress:
             self._bar.update(self._task, completed=self._done, where=clip(where, _WORDS), left=self._left())
 
 
+class WarningsOnly(LiveProgress):
+    """A `Progress` that prints only failed trials and notes."""
+
+    def begin(self, trials: int, expected_s: float) -> None:
+        """Print nothing."""
+
+    def launch(self, candidate: str, round: int) -> None:
+        """Print nothing."""
+
+    def money(self, text: str) -> None:
+        """Print nothing."""
+
+    def step(self, text: str) -> None:
+        """Print nothing."""
+
+    def end(self) -> None:
+        """Print nothing."""
+
+
 class Silence:
     """A `Progress` that reports nothing."""
 
@@ -131,6 +154,9 @@ class Silence:
         """Report nothing."""
 
     def money(self, text: str) -> None:
+        """Report nothing."""
+
+    def step(self, text: str) -> None:
         """Report nothing."""
 
     def note(self, text: str) -> None:
@@ -167,8 +193,12 @@ def _named(trial: PlannedTrial) -> str:
     return f"{trial.probe} {own}" if own else trial.probe
 
 
-def progress_on(stream: TextIO | None) -> LiveProgress | Silence:
-    """Return the progress on a stream, or silence without one; a broken stream is ignored."""
+def progress_on(stream: TextIO | None, *, quiet: bool = False) -> LiveProgress | Silence:
+    """Return the progress on a stream, or silence without one; a broken stream is ignored.
+
+    With `quiet` it prints only failed trials and notes.
+    """
     if stream is None:
         return Silence()
-    return LiveProgress(Console(file=cast(TextIO, _Lasting(stream)), highlight=False))
+    kind = WarningsOnly if quiet else LiveProgress
+    return kind(Console(file=cast(TextIO, _Lasting(stream)), highlight=False))

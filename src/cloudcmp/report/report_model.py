@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field
 
+from cloudcmp.catalog.order import cell_order
 from cloudcmp.cost import work_unit
 from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.pairs import CellPairs
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Basis, Comparison, Estimate, Outlook, Verdict, Winner
 from cloudcmp.model.view import View
-from cloudcmp.report.numbers import Scale, known
+from cloudcmp.report.numbers import Scale, cost_scale, known, work_scale
 from cloudcmp.report.words import CellNames, origin, parse_cell
 
 MARKS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.SAME: "=", Verdict.CANNOT_TELL: "?"}
@@ -24,7 +25,8 @@ OPPOSED = "the medians stand the other way round: the change is the mean round b
 class Standing:
     """The candidates of one cell on one basis: by performance, or by work for money.
 
-    `values` are their medians, or their work for one unit of money; None is unknown. `scale` shows them.
+    `values` are their medians, or their work for one unit of money; None is unknown. `scale` shows them. If `inverse`,
+    they are the money for one unit of work, as for tasks, and their ratio is the inverse of the one compared.
     """
 
     comparisons: CellPairs
@@ -33,11 +35,12 @@ class Standing:
     better: Better
     scale: Scale
     outlook: Outlook | None
+    inverse: bool = False
 
     def against(self, a: int, b: int) -> tuple[Comparison, bool] | None:
-        """The comparison of two candidates, and whether it is stored in reverse order."""
+        """The comparison of two candidates, and whether its effect is that of b against a."""
         pair = self.comparisons.between(a, b)
-        return None if pair is None else (pair, pair.a != a)
+        return None if pair is None else (pair, (pair.a != a) is not self.inverse)
 
     def verdict(self, a: int, b: int) -> Verdict | None:
         """The verdict on a against b; None for exploratory cells."""
@@ -117,6 +120,11 @@ class CellView:
         return self.standing.scale
 
     @property
+    def money_words(self) -> str:
+        """What the values for money are: the work for one unit of money, or the money for one task."""
+        return "cost of a task" if self.money is not None and self.money.inverse else "work for money"
+
+    @property
     def comparisons(self) -> CellPairs:
         """The comparisons by performance."""
         return self.standing.comparisons
@@ -172,7 +180,7 @@ class StudyView:
 
     @classmethod
     def of(cls, view: View) -> "StudyView":
-        """Collect the results of each cell, with the cells in the order of the catalog.
+        """Collect the results of each cell, with the cells in the order of the catalog and of their parameters.
 
         A candidate that cannot have a cell is missing from its estimates.
         """
@@ -183,7 +191,8 @@ class StudyView:
         names = CellNames(estimates)
         found = _Results.of(view)
         rank = {name: at for at, name in enumerate(view.metrics)}
-        ordered = sorted(estimates, key=lambda cell: rank[parse_cell(cell).metric])
+        parsed = {text: parse_cell(text) for text in estimates}
+        ordered = sorted(parsed, key=lambda text: (rank[parsed[text].metric], cell_order(parsed[text])))
         cells = tuple(_cell_view(view, cell, names, estimates[cell], found) for cell in ordered)
         return cls(view, cells, names, origin(view.plan), {one.cell: one for one in cells})
 
@@ -227,17 +236,14 @@ def _money(view: View, cell: str, estimates: dict[int, Estimate], found: _Result
         return None
     metric, of_cell = view.metrics[parse_cell(cell).metric], (cell, Basis.MONEY)
     pairs = view.analysis.money.of(cell).among(estimates)
-    work = {at: _work(one) for at, one in estimates.items() if _work(one) is not None}
-    unit, like = work_unit(metric, found.currency), metric.unit
-    if unit is None:
-        unit, like = f"task/{found.currency}", "op/s"  # prefixed in the same way
-    scale = Scale.of([one for one in work.values() if known(one)], like)
-    scale = Scale(scale.factor, scale.unit.removesuffix(like) + unit)
-    return Standing(pairs, found.winners.get(of_cell), work, Better.HIGHER, scale, found.outlooks.get(of_cell))
-
-
-def _work(one: Estimate) -> float | None:
-    """The work for one unit of money: of a rate as estimated, of a task the number of times that it can be paid."""
-    if one.cost_per_task is not None:
-        return float(1 / one.cost_per_task.amount) if one.cost_per_task.amount > 0 else None
-    return one.work_per_money
+    winner, outlook = found.winners.get(of_cell), found.outlooks.get(of_cell)
+    paid = {
+        at: one.cost_per_task for at, one in estimates.items() if one.cost_per_task and one.cost_per_task.amount > 0
+    }
+    if paid:
+        costs = {at: float(money.amount) for at, money in paid.items()}
+        scale = cost_scale(costs.values(), next(iter(paid.values())).currency)
+        return Standing(pairs, winner, {**costs}, Better.LOWER, scale, outlook, inverse=True)
+    work = {at: one.work_per_money for at, one in estimates.items() if one.work_per_money is not None}
+    scale = work_scale([one for one in work.values() if known(one)], work_unit(metric, found.currency) or metric.unit)
+    return Standing(pairs, winner, {**work}, Better.HIGHER, scale, outlook)

@@ -56,8 +56,10 @@ class Database:
     `seals` are those of the study, once its tag is known.
     """
 
-    def __init__(self, folder: Path, *, write: bool) -> None:
+    def __init__(self, folder: Path, *, write: bool, whole: bool = True) -> None:
         """Opens the database of an existing study; `write` needs the study's lock to be held.
+
+        Unless `whole`, its pages are not checked: that takes longer, the larger the study is.
 
         Raises UserMistake if there is none, NewerSchema, CorruptStore and StorageFault.
         """
@@ -75,7 +77,7 @@ class Database:
             at = Path(self._copy.name) / DATABASE_FILE if self._copy else self.path
             self._connection = _connect(at, "rw" if write else _read_mode(at))
         try:
-            self._check(folder)
+            self._check(folder, whole=whole)
             if write:
                 self._prepare_writing()
         except BaseException:
@@ -98,7 +100,7 @@ class Database:
             finally:
                 connection.close()
 
-    def _check(self, folder: Path) -> None:
+    def _check(self, folder: Path, *, whole: bool) -> None:
         with storage(self.path):
             if self._value("PRAGMA application_id") != APPLICATION_ID:
                 raise no_study(folder)
@@ -116,7 +118,7 @@ class Database:
         if version < SCHEMA_VERSION:
             self._show_added_columns()
         # Seals protect the existing rows; this check finds missing rows.
-        for (fault,) in self.rows("PRAGMA quick_check(1)"):
+        for (fault,) in self.rows("PRAGMA quick_check(1)") if whole else ():
             if fault != "ok":
                 raise corrupt(self.path, f"is damaged ({' '.join(str(fault).split())})")
 

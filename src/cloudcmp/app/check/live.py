@@ -95,16 +95,20 @@ def prepare(
     return LiveCheck(name, plan, text, new_folder(plan.name, out), worst, allowed, addresses)
 
 
-def run(check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Leave | None = None) -> LiveCheckResult:
+def run(
+    check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Leave | None = None, *,
+    step: Callable[[str], None] | None = None,
+) -> LiveCheckResult:  # fmt: skip
     """Test all clauses, with a ledger on the disk until everything is confirmed gone.
 
-    The folder stays if something is left, so that `cloudcmp cleanup` works, also after a crash. With `leave`, the first
-    signal ends the clauses; at the second one all deletions are requested, and `leave` ends the process. Raises the
-    faults of the preflight before anything is created.
+    `step`, by default `say`, reports each step; `say` reports what is left, and what a signal does. The folder stays if
+    something is left, so that `cloudcmp cleanup` works, also after a crash. With `leave`, the first signal ends the
+    clauses; at the second one all deletions are requested, and `leave` ends the process. Raises the faults of the
+    preflight before anything is created.
     """
-    say = best_effort(say)
+    say, step = best_effort(say), best_effort(step or say)
     binary = _agent(check)
-    _preflight(check, say)
+    _preflight(check, step)
     plan, began = check.plan, time.time()
     created_at = plan.start_at if check.candidate.simulated else began
     store = StudyStore.create(
@@ -115,7 +119,7 @@ def run(check: LiveCheck, say: Callable[[str], None] = lambda _: None, leave: Le
     try:
         with store:
             try:
-                run_interruptible(_try_clauses(check, store, binary, say, leave, results))
+                run_interruptible(_try_clauses(check, store, binary, say, step, leave, results))
                 clean = not results[0].left
             except BaseException as error:
                 clean = _add_left(error, check, store, results, say)
@@ -158,8 +162,8 @@ def _add_left(
 
 
 async def _try_clauses(
-    check: LiveCheck, store: StudyStore, binary: Path | None, say: Callable[[str], None], leave: Leave | None,
-    results: list[ContractResult],
+    check: LiveCheck, store: StudyStore, binary: Path | None, say: Callable[[str], None], step: Callable[[str], None],
+    leave: Leave | None, results: list[ContractResult],
 ) -> None:  # fmt: skip
     """Test the clauses; appends the result to `results`, where an interruption cannot lose it."""
     providers, ledger = open_providers(store, binary)
@@ -167,13 +171,13 @@ async def _try_clauses(
     provider, launches = providers[check.provider], check.plan.launches[:LAUNCHES]
     contract = ContractRun(provisioning, provider, check.candidate, launches, TTL_S, allow=check.allow)
     if leave is None:
-        results.append(await run_contract(contract, say=say))
+        results.append(await run_contract(contract, say=step))
         return
     stop = asyncio.Event()
     stopping = StopSignals(stop, lambda _: say("ending everything that was created; once more to leave at once"))
 
     async def work() -> None:
-        results.append(await run_contract(contract, stop=stop, say=say))
+        results.append(await run_contract(contract, stop=stop, say=step))
 
     with stopping.handled():
         if not await stopping.run_unless_hurried(work()):

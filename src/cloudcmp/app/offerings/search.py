@@ -3,8 +3,8 @@
 import fnmatch
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from cloudcmp.app.concurrent import Say, offerings_by_provider, quiet
@@ -44,7 +44,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """A search; None or empty filters nothing."""
+    """A search; None or empty filters nothing. `places` are the regions of some providers where `region` is None."""
 
     provider: str | None = None
     region: str | None = None
@@ -56,6 +56,7 @@ class Filters:
     purchase: Purchase = Purchase.ON_DEMAND
     most: Money | None = None
     sort: str | None = None
+    places: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def usual(self) -> bool:
@@ -79,7 +80,8 @@ class Filters:
     def fits(self, sold: Offering, *, sized: bool = True) -> bool:
         """True if an offering matches the search; `sized` includes its size."""
         return (
-            (self.region is None or sold.region == self.region)
+            (sold.region in self.places.get(sold.provider, (sold.region,)))
+            and (self.region is None or sold.region == self.region)
             and (self.pattern is None or fnmatch.fnmatchcase(sold.name.lower(), self.pattern.lower()))
             and (not sized or self.vcpus is None or self.vcpus.has(sold.vcpus))
             and (not sized or self.memory_gib is None or self.memory_gib.has(sold.memory_gib))
@@ -91,6 +93,7 @@ def filters(
     *, provider: str | None = None, region: str | None = None, pattern: str | None = None, vcpus: str | None = None,
     memory_gib: str | None = None, category: str | None = None, system: str | None = None,
     purchase: str | None = None, max_price: str | None = None, sort: str | None = None,
+    places: Mapping[str, Sequence[str]] | None = None,
 ) -> Filters:  # fmt: skip
     """The filters of a command's words; raises UserMistake for an unknown word, naming the nearest."""
     if sort is not None and sort not in SORTS:
@@ -107,7 +110,7 @@ def filters(
         raise UserMistake.at("--max-price", str(error)) from None
     return Filters(
         provider, region, pattern, _span("--vcpus", vcpus), _span("--memory-gib", memory_gib), category,
-        system or "linux", Purchase(purchase) if purchase else Purchase.ON_DEMAND, most, sort,
+        system or "linux", Purchase(purchase) if purchase else Purchase.ON_DEMAND, most, sort, places or {},
     )  # fmt: skip
 
 

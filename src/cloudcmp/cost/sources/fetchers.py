@@ -61,7 +61,7 @@ def _aws(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[
             if entry is None:
                 if offer == _OFFERS[0]:
                     raise UserMistake.at(
-                        f"aws/{region}", "there is no list of such a region", hint(region, list(known), "")
+                        f"aws/{region}", "there is no list of such a region", hint(region, list(known))
                     )
                 continue
             path = mapping(entry, f"region {region}").get("currentVersionUrl")

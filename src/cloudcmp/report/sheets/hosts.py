@@ -1,5 +1,7 @@
 """The sheets of delivered facts next to advertised facts of the machines."""
 
+import re
+
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.report_model import StudyView
@@ -16,16 +18,41 @@ _REPORTED_AS = {
     "memory": ("memory.total_bytes", "memory_bytes", "memory_gib"),
     "cpu": ("cpu.model", "cpu_model"),
 }
+_CACHE = re.compile(r"cpu\.caches\.(\d+)\.(bytes|level|line_bytes|shared_cpus|type)")
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
     """Return one table for every few candidates: advertised facts first, then what the machines reported."""
     # Facts that contain further facts stay in the store; readers do not need them.
-    seen = {index: {key: text for key, text in pairs if not text.startswith("{'")} for index, pairs in study.view.hosts}
+    seen = {
+        index: _with_caches({key: text for key, text in pairs if not text.startswith("{'")})
+        for index, pairs in study.view.hosts
+    }
     known = [one.index for one in study.candidates if seen.get(one.index) or advertised(one)]
     parts = [known[at : at + _MOST_COLUMNS] for at in range(0, len(known), _MOST_COLUMNS)]
     return tuple(_sheet(study, part, seen) for part in parts) if seen else ()
+
+
+def _with_caches(facts: dict[str, str]) -> dict[str, str]:
+    """The facts of a machine with one fact for each cache, named by its level and type, in place of up to five."""
+    caches: dict[str, dict[str, str]] = {}
+    others = {}
+    for key, text in facts.items():
+        if found := _CACHE.fullmatch(key):
+            caches.setdefault(found[1], {})[found[2]] = text
+        else:
+            others[key] = text
+    for number, one in sorted(caches.items()):
+        kind = one.get("type", "").lower()
+        name = f"cpu.cache L{one.get('level', '?')}{'' if kind in {'', 'unified'} else f' {kind}'}"
+        parts = (
+            readable("_bytes", one.get("bytes", UNKNOWN)),
+            f"lines of {readable('_bytes', one['line_bytes'])}" if "line_bytes" in one else "",
+            f"shared by CPUs {one['shared_cpus']}" if "shared_cpus" in one else "",
+        )
+        others[name if name not in others else f"{name} ({number})"] = ", ".join(filter(None, parts))
+    return others
 
 
 def _sheet(study: StudyView, part: list[int], seen: dict[int, dict[str, str]]) -> Sheet:

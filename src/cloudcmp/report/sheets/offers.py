@@ -1,6 +1,7 @@
 """The sheets of each provider's services, types and places, following tables 1, 3 and 6 of CloudCmp (IMC 2010)."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cloudcmp.answer import Services, Type, Where, offered
 from cloudcmp.model.untrusted_text import one_line
@@ -17,11 +18,17 @@ _NOTE = (
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """Return the three tables; none for an imported table, which does not name offerings."""
+    """Return the tables of services, types and places; no places if nothing is known of any.
+
+    None for an imported table, which does not name offerings.
+    """
     if study.view.plan.imported or not study.candidates:
         return ()
     found = offered(study.view.plan, study.view.attempts)
-    return _services(study, found.services), _types(study, found.types), _places(study, found.places)
+    some = [_services(study, found.services), _types(study, found.types)]
+    if any(one.place or one.part or one.zones for one in found.places):
+        some.append(_places(study, found.places))
+    return (*some[:-1], replace(some[-1], note=_NOTE))
 
 
 def _services(study: StudyView, found: Iterable[Services]) -> Sheet:
@@ -52,7 +59,7 @@ def _places(study: StudyView, found: Iterable[Where]) -> Sheet:
         for one in found
     ]
     titles = ("provider", "region", "place", "part of the world", "zones of its machines")
-    return Sheet(captioned(study.origin, "Places"), columns(*titles), tuple(rows), _NOTE)
+    return Sheet(captioned(study.origin, "Places"), columns(*titles), tuple(rows))
 
 
 def _of(name: str, simulated: bool, below: str = "") -> Field:

@@ -60,15 +60,20 @@ def _by_work(study: StudyView) -> dict[Cell, _CellViews]:
 
 
 def _lines(views: _CellViews, one: Candidate) -> list[Row]:
-    """Return a candidate's rows, fewest threads first; empty unless one thread and more were measured."""
+    """Return a candidate's rows, fewest threads first, one for each number; empty unless one and more were measured.
+
+    Where a number was measured twice, as one thread and as all of one vCPU, the row is that of the number itself.
+    """
     vcpus = None if stands_in(one) else one.offering.vcpus
     own = [pair for pair in views if one.index in pair[0].estimates and known(pair[0].estimates[one.index].median)]
-    counted = [(view, _count(threads, vcpus)) for view, threads in own]
-    alone = next((view for view, count in counted if count == 1), None)
-    if alone is None or len(counted) < 2:
+    by_count: dict[float | None, CellView] = {}
+    for view, threads in sorted(own, key=lambda pair: pair[1] == "all"):
+        by_count.setdefault(_count(threads, vcpus), view)
+    alone = by_count.get(1.0)
+    if alone is None or len(by_count) < 2:
         return []
-    ordered = sorted(counted, key=lambda pair: pair[1] or math.inf)
-    return [_line(one, view, count, alone, vcpus) for view, count in ordered]
+    ordered = sorted(by_count.items(), key=lambda pair: pair[0] or math.inf)
+    return [_line(one, view, count, alone, vcpus) for count, view in ordered]
 
 
 def _count(threads: str, vcpus: float | None) -> float | None:
