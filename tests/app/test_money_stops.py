@@ -17,8 +17,8 @@ STUDY = """\
 schema: 1
 question: How far does the money go?
 candidates:
-  - {provider: aws, region: us-east-1, offering: t3.micro, price: 0.01 USD/h}
-  - {provider: aws, region: eu-central-1, offering: t3.micro, price: 0.01 USD/h}
+  - {provider: aws, region: us-east-1, offering: t3.micro, price: 0.01 USD/h, credits: standard}
+  - {provider: aws, region: eu-central-1, offering: t3.micro, price: 0.01 USD/h, credits: standard}
 probes:
   - {probe: fma}
 launches: 1

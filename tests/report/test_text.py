@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudcmp.model.untrusted_text import clip, one_line
-from cloudcmp.report.text import clip_middle, csv_field, csv_text, plain_ascii, short_names
+from cloudcmp.report.text import ShortNames, clip_middle, csv_field, csv_text, plain_ascii, short_names
 
 from .payloads import ALL
 
@@ -57,3 +57,14 @@ def test_p39_no_field_of_a_csv_file_is_a_formula(payload: str) -> None:
 def test_numbers_stay_numbers_in_csv_and_unknown_is_empty() -> None:
     assert [csv_field(one) for one in (-1.5, 3, None, True, "a,b")] == ["-1.5", "3", "", "true", "a,b"]
     assert csv_text(["a", "b"], [(1e-9, "x,y")]) == 'a,b\n1e-09,"x,y"\n'
+
+
+def test_ids_in_a_text_become_the_names_that_readers_see() -> None:
+    names = ShortNames.of(["aws/us-east-1/c7i.large", "aws/us-east-1/c7i.large-flex"])
+    said = "aws/us-east-1/c7i.large-flex: slow; aws/us-east-1/c7i.large. See /x/aws/us-east-1/c7i.large and aws/us"
+    assert names.within(said) == "c7i.large-flex: slow; c7i.large. See /x/aws/us-east-1/c7i.large and aws/us"
+
+
+@given(st.lists(st.from_regex(r"[ab/. -]{0,5}[ab]", fullmatch=True), max_size=5), st.text("cd/.- ", max_size=20))
+def test_a_text_without_ids_stays_as_it_is(names: list[str], text: str) -> None:
+    assert ShortNames.of(names).within(text) == text

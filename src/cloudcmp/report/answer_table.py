@@ -1,11 +1,11 @@
 """The deciding measurements as a table of texts, for Markdown and notebooks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloudcmp.report.numbers import UNKNOWN, change
 from cloudcmp.report.report_model import CellView, Standing, StudyView
 from cloudcmp.report.sheets.summary import deciding_of, value_words
-from cloudcmp.report.text import without_common
 
 LEGEND = "▲ best, ▼ behind it, = practically the same (within 3 %), ? undecided; 95 % intervals"
 _MOST_COLUMNS = 6
@@ -20,19 +20,23 @@ class AnswerTable:
 
     @classmethod
     def of(cls, study: StudyView) -> "AnswerTable":
-        """Make a row for each deciding cell and one for its work for money or cost of a task; of more than six candidates, only the
-        best of each."""
-        names = without_common([one.id for one in study.candidates])
+        """Make a row for each deciding cell, and one for its work for money or cost of a task.
+
+        Of more than six candidates, it shows only the best of each.
+        """
+        names = study.short
         wide = len(names) <= _MOST_COLUMNS
         rows = []
         for one in deciding_of(study):
             for label, standing in ((one.name, one.standing), (f"{one.name}, {one.money_words}", one.money)):
                 if standing is not None:
-                    rows.append((label, *_values(standing, names, wide), _change(one, standing)))
+                    rows.append(
+                        (label, *_values(standing, names, wide), study.short_names.within(_change(one, standing)))
+                    )
         return cls(("measurement", *(names if wide else ["best"]), "change against the next"), tuple(rows))
 
 
-def _values(standing: Standing, names: list[str], wide: bool) -> list[str]:
+def _values(standing: Standing, names: Sequence[str], wide: bool) -> list[str]:
     if wide:
         return [value_words(standing, at) for at in range(len(names))]
     leader = standing.leader

@@ -22,7 +22,7 @@ from cloudcmp.report.sheets.candidates import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import standing_words
 from cloudcmp.report.table import WIDEST, Head, ascii_only, put, say, table
-from cloudcmp.report.text import plain_ascii, short_names, without_common
+from cloudcmp.report.text import plain_ascii, short_names
 from cloudcmp.report.words import direction, group_words
 
 _MOST_COLUMNS, _LEAST_COLUMN = 4, 14
@@ -100,7 +100,7 @@ def _scaling(screen: _Screen, study: StudyView) -> None:
 
 def _names(study: StudyView, limit: int) -> tuple[str, ...]:
     """Return the names of candidates on the screen: without their common parts, or one letter each."""
-    short = without_common([one.id for one in study.candidates])
+    short = study.short
     if max(map(len, short), default=0) <= limit or len(short) > _MOST_COLUMNS:
         return short_names(short, max(limit, 24))
     return tuple("ABCD"[: len(short)])

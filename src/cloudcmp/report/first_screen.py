@@ -1,7 +1,7 @@
 """Prints the answer on one screen: who is best, by how much, how surely, for what money, and what is not settled."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from textwrap import wrap
 
 from rich.console import Console
@@ -19,14 +19,14 @@ from cloudcmp.report.report_model import MARKS, STYLES, CellView, Standing, Stud
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
 from cloudcmp.report.sheets.summary import deciding_of, measured_of, overall_lines
 from cloudcmp.report.table import WIDEST, ascii_only, put, say
-from cloudcmp.report.text import plain_ascii, short_names, without_common
+from cloudcmp.report.text import plain_ascii, short_names
 
 _MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 2, 3
 # Candidates that fit side by side, and the width of one.
 _MOST_COLUMNS = 4
 _MOST_FAILING = 6
-_MOST_NOTES = 3
-_CHANGE = 25
+_MOST_NOTES = 2
+_MOST_CHANGE = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,18 @@ class _Screen:
     width: int
     study: StudyView
     names: tuple[str, ...]
+    change: int
+    """The width of the column of changes."""
+
+    @classmethod
+    def of(cls, console: Console, width: int, study: StudyView, views: Sequence[CellView]) -> "_Screen":
+        """Make a screen on which the column of changes is no wider than those of the cells that are shown."""
+        screen = cls(console, width, study, _names(study, width), _MOST_CHANGE)
+        changes = [
+            _change(view, one, _two(screen, one)) for view in views for one in (view.standing, view.money) if one
+        ]
+        widest = max(map(len, (_change_head(screen), *changes))) + 2
+        return replace(screen, change=min(_MOST_CHANGE, widest))
 
     @property
     def in_columns(self) -> bool:
@@ -49,7 +61,7 @@ class _Screen:
 
     @property
     def label(self) -> int:
-        return self.width - 2 - len(self.names) * self.column - _CHANGE
+        return self.width - 2 - len(self.names) * self.column - self.change
 
     def put(self, *parts: tuple[str, str]) -> None:
         """Print one line of styled parts, cut at the width."""
@@ -68,11 +80,11 @@ def show_first(console: Console, view: View, study_words: str = "DIR", *, plante
     """
     study = StudyView.of(view)
     width = min(console.width, WIDEST)
-    screen = _Screen(console, width, study, _names(study, width))
-    _heading(screen)
     deciding = deciding_of(study)
-    _answer(screen, deciding)
     shown_cells = deciding[: None if planted else _MOST_CELLS]
+    screen = _Screen.of(console, width, study, shown_cells)
+    _heading(screen)
+    _answer(screen, deciding)
     notes = _notes(screen, shown_cells)
     if deciding:
         _table(screen, shown_cells, planted=planted)
@@ -80,15 +92,15 @@ def show_first(console: Console, view: View, study_words: str = "DIR", *, plante
             say(console, f"! {one_line(line, 300)}", "yellow", indent=2)
         _not_settled(screen, deciding, study_words)
     show_commands(console, [use for use in view.commands if use.free])
-    _mind(screen, max(1, _MOST_WARNINGS - len(notes)))
-    _rest(screen, len(deciding), study_words)
+    left = _mind(screen, max(1, _MOST_WARNINGS - len(notes)))
+    _rest(screen, len(deciding), left, study_words)
 
 
 def _names(study: StudyView, width: int) -> tuple[str, ...]:
-    short = without_common([one.id for one in study.candidates])
+    short = study.short
     if len(short) > _MOST_COLUMNS:
         return short_names(short, 36)
-    return short_names(short, max(12, (width - 2 - _CHANGE - 24) // max(1, min(len(short), _MOST_COLUMNS)) - 2))
+    return short_names(short, max(12, (width - 2 - _MOST_CHANGE - 24) // max(1, min(len(short), _MOST_COLUMNS)) - 2))
 
 
 def _heading(screen: _Screen) -> None:
@@ -152,9 +164,11 @@ def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None
     """Print a row for each cell, one more for its work for money, and with `planted` one of what was planted."""
     two = len(screen.names) == 2
     if screen.in_columns:
-        change = f"{screen.names[1]} against {screen.names[0]}" if two else "best against next"
         heads = "".join(name.rjust(screen.column) for name in screen.names)
-        screen.put(("  " + "".ljust(screen.label) + heads, "bold"), (clip(change, _CHANGE - 2).rjust(_CHANGE), "bold"))
+        screen.put(
+            ("  " + "".ljust(screen.label) + heads, "bold"),
+            (clip(_change_head(screen), screen.change - 2).rjust(screen.change), "bold"),
+        )
     for view in views:
         unit = view.scale.unit
         _row(screen, f"{view.name}, {unit}" if unit else view.name, view, view.standing)
@@ -168,6 +182,10 @@ def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None
     legend = f"  {better}  = same within 3 %  ? undecided; {launches}, 95 % intervals"
     say(screen.console, legend, "dim", keep=True)
     _failures(screen, views)
+
+
+def _change_head(screen: _Screen) -> str:
+    return f"{screen.names[1]} against {screen.names[0]}" if len(screen.names) == 2 else "best against next"
 
 
 def _failures(screen: _Screen, views: Sequence[CellView]) -> None:
@@ -194,8 +212,8 @@ def _notes(screen: _Screen, views: Sequence[CellView]) -> list[str]:
         for standing in (view.standing, view.money):
             two = _two(screen, standing) if standing else None
             notes += standing.notes(*two) if standing and two else ()
-    some, left = leading(list(dict.fromkeys(notes)), _MOST_NOTES)
-    return [*some, *([f"{left} more notes: --all"] if left else [])]
+    some, left = leading(list(dict.fromkeys(map(screen.study.short_names.within, notes))), _MOST_NOTES)
+    return [*some[:-1], f"{some[-1]}; {left} more notes: --all"] if left else list(some)
 
 
 def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> None:
@@ -218,7 +236,7 @@ def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> Non
     if len(label) >= screen.label:
         screen.put(mark, (clip(label, screen.width - 2), ""))
         mark, label = ("  ", ""), ""
-    screen.put(mark, (label.ljust(screen.label), ""), *cells, (change.rjust(_CHANGE), ""))
+    screen.put(mark, (label.ljust(screen.label), ""), *cells, (change.rjust(screen.change), ""))
 
 
 def _planted_row(screen: _Screen, view: CellView) -> None:
@@ -236,7 +254,9 @@ def _planted_row(screen: _Screen, view: CellView) -> None:
         screen.put((f"    planted: {change}", "dim"))
         return
     shown = [view.scale.number(means.get(at)).rjust(screen.column) for at in range(len(screen.names))]
-    screen.put((f"    {'planted'.ljust(screen.label - 2)}{''.join(shown)}", "dim"), (change.rjust(_CHANGE), "dim"))
+    screen.put(
+        (f"    {'planted'.ljust(screen.label - 2)}{''.join(shown)}", "dim"), (change.rjust(screen.change), "dim")
+    )
 
 
 def _long_row(
@@ -303,7 +323,7 @@ def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> 
             continue
         own = [one.outlook for one in open_ if one.outlook]
         outlooks += own
-        why = "" if own else _why(view.standing)
+        why = "" if own else screen.study.short_names.within(_why(view.standing))
         lines.append(f"{view.name}{' (money)' if view.standing not in open_ else ''}{why}")
     if not lines:
         return
@@ -328,25 +348,28 @@ def _offer(outlooks: Sequence[Outlook], open_: int) -> tuple[int, str]:
     first = min(outlooks, key=lambda one: one.rounds)
     if first.chance is None:
         return first.rounds, "are the fewest that a verdict needs"
-    what = "it" if open_ == 1 else "the first of them" if first.rounds == outlooks[0].rounds else "one of them"
+    what = "it" if open_ == 1 else "the first" if first.rounds == outlooks[0].rounds else "one"
     return first.rounds, f"would settle {what} (chance {chance_words(first.chance)})"
 
 
-def _mind(screen: _Screen, most: int) -> None:
+def _mind(screen: _Screen, most: int) -> int:
+    """Print the first warnings; return how many are left."""
     lines = warnings(screen.study)
     if not lines:
-        return
+        return 0
     say(screen.console, "")
     shown, left = leading(lines, most)
     for at, line in enumerate(shown):
         screen.put((f"{'MIND' if not at else '':6}{clip(one_line(line, 400), screen.width - 6)}", "yellow"))
-    if left:
-        screen.put((f"      {left} more warnings: --all", "yellow"))
+    return left
 
 
-def _rest(screen: _Screen, deciding: int, folder: str) -> None:
+def _rest(screen: _Screen, deciding: int, warnings_left: int, folder: str) -> None:
+    """Print the command that tells what is not shown, and how much that is."""
     more = len(screen.study.cells) - min(deciding, _MOST_CELLS)
-    what = f"{more} more measurement{'s' * (more > 1)}, every pair, all warnings" if more else "Every pair, all figures"
+    parts = [f"{more} more measurement{'s' * (more > 1)}"] if more else []
+    parts += ["every pair", f"{warnings_left} more warnings" if warnings_left else "all figures"]
+    what = ", ".join(parts).capitalize()
     command = f"cloudcmp compare {folder} --all"
     if len(what) + 2 + len(command) <= screen.width:
         say(screen.console, f"{what}: {command}", "dim")

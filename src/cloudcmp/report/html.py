@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib import resources
 
@@ -66,6 +67,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown,
         loader=jinja2.FunctionLoader(_read),
     )  # fmt: skip
+    environment.filters["breakable"] = _breakable
     pictures = [_Picture.of(figure) for figure in (figures(view) if drawn is None else drawn)]
     return environment.get_template("report.html.j2").render(
         style=Markup(style),  # noqa: S704 - our own file, unescaped, so that its digest is valid
@@ -107,6 +109,12 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
 def _shown(value: object) -> object:
     """Return the value as the template prints it; a last cleaning removes invisible characters of strings."""
     return visible(value, keep="\n") if type(value) is str else value
+
+
+def _breakable(name: str) -> Markup:
+    """A name that a browser may break after `/` and `-` and in `type.size`, but not inside its words."""
+    parts = re.split(r"(?<=[/-])(?=\w)|(?<=\.)(?=[^\W\d])", visible(name))
+    return Markup("<wbr>").join(parts)
 
 
 def _read(name: str) -> str:

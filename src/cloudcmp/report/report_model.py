@@ -1,6 +1,6 @@
 """The model of a report: the cells of a study in reading order, each with all its results."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cloudcmp.catalog.order import cell_order
 from cloudcmp.cost import work_unit
@@ -10,6 +10,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Basis, Comparison, Estimate, Outlook, Verdict, Winner
 from cloudcmp.model.view import View
 from cloudcmp.report.numbers import Scale, cost_scale, known, work_scale
+from cloudcmp.report.text import ShortNames
 from cloudcmp.report.words import CellNames, origin, parse_cell
 
 MARKS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.SAME: "=", Verdict.CANNOT_TELL: "?"}
@@ -166,7 +167,8 @@ class StudyView:
     cells: tuple[CellView, ...]
     names: CellNames
     origin: str
-    by_cell: dict[str, CellView] = field(default_factory=dict)
+    short_names: ShortNames
+    by_cell: dict[str, CellView]
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -194,7 +196,13 @@ class StudyView:
         parsed = {text: parse_cell(text) for text in estimates}
         ordered = sorted(parsed, key=lambda text: (rank[parsed[text].metric], cell_order(parsed[text])))
         cells = tuple(_cell_view(view, cell, names, estimates[cell], found) for cell in ordered)
-        return cls(view, cells, names, origin(view.plan), {one.cell: one for one in cells})
+        short = ShortNames.of([one.id for one in view.plan.candidates])
+        return cls(view, cells, names, origin(view.plan), short, {one.cell: one for one in cells})
+
+    @property
+    def short(self) -> tuple[str, ...]:
+        """The candidates' names without the parts that all share."""
+        return self.short_names.names
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from cloudcmp.model.untrusted_text import clip, one_line
 
@@ -45,6 +46,29 @@ def without_common(names: Sequence[str]) -> list[str]:
     while len(parts) > 1 and all(len(part) > 1 for part in parts) and len({part[-1] for part in parts}) == 1:
         parts = [part[:-1] for part in parts]
     return ["/".join(part) for part in parts]
+
+
+@dataclass(frozen=True, slots=True)
+class ShortNames:
+    """Names of candidates in their order without the parts that all share, and the same by whole name."""
+
+    names: tuple[str, ...]
+    by_whole: dict[str, str]
+    pattern: re.Pattern[str] | None
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> "ShortNames":
+        """Shorten names."""
+        short = tuple(without_common(names))
+        by_whole = dict(zip(names, short, strict=True))
+        changed = sorted((name for name, short in by_whole.items() if name != short), key=len, reverse=True)
+        # A name inside a longer word or path is not that name.
+        pattern = re.compile(rf"(?<![\w/.-])(?:{'|'.join(map(re.escape, changed))})(?![\w/-]|\.\w)")
+        return cls(short, by_whole, pattern if changed else None)
+
+    def within(self, text: str) -> str:
+        """Return a text with the short name of each candidate in place of the whole one."""
+        return text if self.pattern is None else self.pattern.sub(lambda found: self.by_whole[found[0]], text)
 
 
 def plain_ascii(text: str) -> str:

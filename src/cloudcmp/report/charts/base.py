@@ -7,7 +7,7 @@ from typing import Any
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.report.charts.renderer import png_of, svg_of
 from cloudcmp.report.report_model import CellView, StudyView
-from cloudcmp.report.text import short_names, without_common
+from cloudcmp.report.text import short_names
 
 # Okabe and Ito's colours, which people with any kind of colour vision can distinguish; shapes and dashes repeat them.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#B8A800")
@@ -67,7 +67,7 @@ class Styles:
     def of(cls, study: StudyView) -> "Styles":
         """Create names that are short enough for an axis; if only some candidates are simulated, these names say so."""
         mixed = len({one.simulated for one in study.candidates}) > 1
-        short = without_common([one.id for one in study.candidates])
+        short = study.short
         marked = [f"{name} (simulated)" if mixed and one.simulated else name
                   for name, one in zip(short, study.candidates, strict=True)]  # fmt: skip
         return cls(short_names(marked, 28))

@@ -65,13 +65,13 @@ def _reasons(attempts: list[Attempt]) -> str:
 
 def warnings(study: StudyView) -> tuple[str, ...]:
     """Return all warnings that a reader must know before trusting a number, each once."""
-    lines = list(study.view.warnings)
+    lines = [study.short_names.within(text) for text in study.view.warnings]
     places: dict[str, tuple[list[str], list[str]]] = {}
     for view in study.cells:
         for at, one in view.estimates.items():
             for text in one.warnings:
                 names, cells = places.setdefault(text, ([], []))
-                names.append(study.candidates[at].id)
+                names.append(study.short[at])
                 cells.append(view.name)
     for text, (names, cells) in places.items():
         who, where = list(dict.fromkeys(names)), list(dict.fromkeys(cells))
@@ -85,4 +85,4 @@ def _why(study: StudyView) -> Iterator[str]:
     """For each candidate with failures their reasons, in one line."""
     for at, attempts in sorted(_ended(study).items()):
         if why := _reasons(attempts):
-            yield f"{study.candidates[at].id}: why trials failed: {why}"
+            yield f"{study.short[at]}: why trials failed: {why}"

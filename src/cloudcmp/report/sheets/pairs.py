@@ -6,7 +6,6 @@ from cloudcmp.model.result import Comparison
 from cloudcmp.report import numbers
 from cloudcmp.report.report_model import MARKS, CellView, StudyView
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, heading, row
-from cloudcmp.report.text import without_common
 from cloudcmp.report.words import direction
 
 MOST_ROWS = 600
@@ -41,7 +40,7 @@ def sheets(study: StudyView) -> tuple[Sheet, ...]:
 
 def _sheet(study: StudyView, words: str, views: list[CellView]) -> Sheet:
     rows: list[Row] = []
-    left, names = 0, without_common([some.id for some in study.candidates])
+    left, names = 0, study.short
     for view in views:
         some = view.of_leader() if len(view.estimates) > _MOST_CANDIDATES else view.comparisons
         left += len(view.comparisons) - len(some)

@@ -1,5 +1,6 @@
 """The first screen of the report: the answer in a sentence for each basis, and a card for each candidate."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,6 @@ from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN, change
 from cloudcmp.report.report_model import MARKS, CellView, Standing, StudyView
 from cloudcmp.report.sheets.sheet import KINDS, Forest, Whisker
-from cloudcmp.report.text import without_common
 
 _MOST_CARDS = 6
 _MOST_WHISKERS = 5
@@ -63,7 +63,7 @@ def _overall(standing: Standing, names: Sequence[str]) -> str:
 
 def sentences(study: StudyView) -> tuple[str, ...]:
     """Return who is best overall, and wins how many measurements, by performance and by work for money."""
-    short = without_common([one.id for one in study.candidates])
+    short = study.short
     deciding, names = measured_of(study), dict(enumerate(short))
     lines = overall_lines(study, short)
     for start, chosen in (
@@ -78,24 +78,49 @@ def sentences(study: StudyView) -> tuple[str, ...]:
 
 
 def cards(study: StudyView) -> tuple[Card, ...]:
-    """Return a card for each candidate, those with most wins first; of many, only the first six."""
-    deciding, names = measured_of(study), without_common([one.id for one in study.candidates])
-    speed, money = [one.standing for one in deciding], [one.money for one in deciding if one.money]
+    """Return a card for each candidate, those that win or may win most first; of many, only the first six."""
+    deciding, names = measured_of(study), study.short
+    speed = _Best.of([one.standing for one in deciding])
+    money = _Best.of([one.money for one in deciding if one.money])
     made = []
     for one in study.candidates if len(study.candidates) > 1 else ():
-        wins, paid = _wins(speed, one.index), _wins(money, one.index)
         cost, price = hourly_cost(one), one.offering.price
         shown = "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
-        card = Card(one_line(names[one.index], 60), one_line(shown, 40), f"best in {wins} of {len(speed)}",
-                    f"most for the money in {paid} of {len(money)}" if money else "")  # fmt: skip
-        made.append((-wins, -paid, one.index, card))
-    return tuple(card for *_, card in sorted(made, key=lambda row: row[:3])[:_MOST_CARDS])
+        card = Card(one_line(names[one.index], 60), one_line(shown, 40), speed.words(one.index),
+                    f"for the money: {money.words(one.index)}" if money.cells else "")  # fmt: skip
+        places = zip(speed.counts(one.index), money.counts(one.index), strict=True)
+        made.append(([-count for pair in places for count in pair], one.index, card))
+    return tuple(card for *_, card in sorted(made, key=lambda row: row[:2])[:_MOST_CARDS])
 
 
-def _wins(standings_: Sequence[Standing], at: int) -> int:
-    """The number of cells in which a candidate is best, alone or with others that are practically the same."""
-    best = (one.winner.winners for one in standings_ if one.winner and not undecided(one.winner, one.comparisons))
-    return sum(at in winners for winners in best)
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """The number of cells, and how many each candidate wins, ties in with other winners, and may still win."""
+
+    cells: int
+    wins: Counter[int]
+    ties: Counter[int]
+    open: Counter[int]
+
+    @classmethod
+    def of(cls, standings_: Sequence[Standing]) -> "_Best":
+        wins, ties, open_ = Counter[int](), Counter[int](), Counter[int]()
+        for one in standings_:
+            if one.winner and not undecided(one.winner, one.comparisons):
+                (wins if len(one.winner.winners) == 1 else ties).update(one.winner.winners)
+            else:
+                open_.update(at for at, mark in one.marks().items() if mark is Verdict.CANNOT_TELL)
+        return cls(len(standings_), wins, ties, open_)
+
+    def words(self, at: int) -> str:
+        """Describe a candidate's wins: `wins 1 of 5, ties in 1, may win 2`."""
+        wins, ties, open_ = self.counts(at)
+        ties_, may = f", ties in {ties}" if ties else "", f", may win {open_}" if open_ else ""
+        return f"wins {wins} of {self.cells}{ties_}{may}"
+
+    def counts(self, at: int) -> tuple[int, int, int]:
+        """The cells that a candidate wins, ties in and may still win."""
+        return self.wins[at], self.ties[at], self.open[at]
 
 
 def open_lines(study: StudyView) -> tuple[str, ...]:
@@ -112,7 +137,7 @@ def open_lines(study: StudyView) -> tuple[str, ...]:
                 rest = f"{more_rounds(study.view.plan, one.outlook.rounds)} {would}"
             else:
                 rest = one.comparisons.reason(*one.ranked[:2]) if len(one.ranked) > 1 else "no candidate gave values"
-            lines.append(one_line(f"{view.name}{words}: {rest or 'undecided'}", 400))
+            lines.append(one_line(f"{view.name}{words}: {study.short_names.within(rest or 'undecided')}", 400))
     return tuple(lines)
 
 

@@ -11,7 +11,6 @@ from cloudcmp.report.numbers import UNKNOWN, known
 from cloudcmp.report.report_model import MARKS, CellView, StudyView
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, columns, row
 from cloudcmp.report.sheets.summary import deciding_of, forest, value_words
-from cloudcmp.report.text import without_common
 from cloudcmp.report.words import direction, param_words, parse_cell
 
 _MOST_COLUMNS = 6
@@ -28,7 +27,7 @@ def matrix(study: StudyView) -> Sheet | None:
     views = deciding_of(study)
     if not views:
         return None
-    names = without_common([one.id for one in study.candidates])
+    names = study.short
     wide = len(study.candidates) <= _MOST_COLUMNS
     rows = [
         replace(_wide(study, view) if wide else _long(view, names), forest=forest(view, view.standing, names))
@@ -45,12 +44,12 @@ def matrix(study: StudyView) -> Sheet | None:
 
 def _wide(study: StudyView, view: CellView) -> Row:
     marks = view.marks()
-    fields = [_standing(view, one.index, marks.get(one.index)) for one in study.candidates]
+    fields = [_standing(study, view, one.index, marks.get(one.index)) for one in study.candidates]
     words = "; ".join(filter(None, (direction(view.metric), study.names.shared(view.metric.name))))
     return row(Field(view.name, words), *fields)
 
 
-def _standing(view: CellView, at: int, verdict: Verdict | None) -> Field:
+def _standing(study: StudyView, view: CellView, at: int, verdict: Verdict | None) -> Field:
     one = view.estimates.get(at)
     if one is None:
         return Field("not offered", kind="none")
@@ -61,7 +60,12 @@ def _standing(view: CellView, at: int, verdict: Verdict | None) -> Field:
     if verdict is None:
         return Field(value, counts)
     paid = value_words(view.money, at) if view.money is not None else ""
-    return Field(f"{MARKS[verdict]} {value}", f"{standing_words(view, at, verdict)}; {counts}", KINDS[verdict], paid)
+    return Field(
+        f"{MARKS[verdict]} {value}",
+        f"{study.short_names.within(standing_words(view, at, verdict))}; {counts}",
+        KINDS[verdict],
+        paid,
+    )
 
 
 def standing_words(view: CellView, at: int, verdict: Verdict) -> str:
