@@ -5,6 +5,8 @@ SHELL := /bin/bash
 # uv from the system where there is one, else fetched into the checkout.
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 export UV_PYTHON_DOWNLOADS := never
+# Without compiled files each of the thousands of processes that the tests start compiles what it imports: half the time.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 
 .PHONY: run demo test test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean

@@ -4,8 +4,10 @@
 of its own. `warmth()` is the one that all workers of a parallel run share: each import is paid once.
 
 `waits` shortens, in that process only, how long it waits for clouds: what is proven then is what is done and in which
-order, not how long is waited for it (tests/provider/test_aws_study.py waits in full). Its reports have sketches for
-figures, which tests/report draws: to start what draws takes longer than the rest of a small study.
+order, not how long is waited for it (tests/provider/test_aws_study.py waits in full).
+
+Its reports have sketches for figures, which tests/report draws: what draws takes longer to start than the rest of a
+small study.
 
 `warm.run` waits for the command. `python -m tests.app.warm` is the process that forks; it has one thread, as
 forking asks for, begins to import when the first asks, and ends with its standard input.
@@ -302,7 +304,7 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN if waits.pop("nohup", 0.0) else signal.SIG_DFL)
     if waits:
         shorten(**waits)
-        base.svg_of = _sketch
+    base.svg_of = _sketch
     if asked["prepare"]:
         importlib.import_module(asked["prepare"]).prepare()
     from cloudcmp.cli import entry

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from .command import COMMAND, Said, cloudcmp
+from .command import COMMAND, Said, installed
 
 
 def limited(limit: str, *arguments: object) -> Said:
@@ -34,7 +34,7 @@ def test_with_enough_of_them_the_report_is_the_same(limit: str, measured: Path, 
     """Enough is also a limit that may be raised for the process that draws."""
     said = limited(limit, "report", measured, "--out", tmp_path / "r.html", "--figures", tmp_path / "some")
     assert (said.code, said.err) == (0, "")
-    assert cloudcmp("report", measured, "--out", tmp_path / "s.html", "--figures", tmp_path / "more").code == 0
+    assert installed("report", measured, "--out", tmp_path / "s.html", "--figures", tmp_path / "more").code == 0
     assert (tmp_path / "r.html").read_bytes() == (tmp_path / "s.html").read_bytes()
     for path in (tmp_path / "some").iterdir():
         assert path.read_bytes() == (tmp_path / "more" / path.name).read_bytes()

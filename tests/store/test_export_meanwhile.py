@@ -38,7 +38,7 @@ def meanwhile(name: str, writer: StudyStore, monkeypatch: pytest.MonkeyPatch) ->
     return lambda: count - len(waiting)
 
 
-@pytest.mark.parametrize("name", ["attempts", "trial_values", "measured"])
+@pytest.mark.parametrize("name", ["attempts", "measured"])
 def test_a_trial_that_ends_between_two_reads(name: str, running: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     before = export.rows(running.folder)
     ended = meanwhile(name, running, monkeypatch)
@@ -50,7 +50,7 @@ def test_a_trial_that_ends_between_two_reads(name: str, running: StudyStore, mon
 
 def test_files_that_are_made_one_between_two_reads(running: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     before = export.rows(running.folder)
-    original, times = StudyStore.trial_values, []
+    original, times = StudyStore.measured, []
 
     def reading(self: StudyStore, *given: object) -> object:
         if not times:
@@ -58,6 +58,6 @@ def test_files_that_are_made_one_between_two_reads(running: StudyStore, monkeypa
         times.append(1)
         return original(self, *given)
 
-    monkeypatch.setattr(StudyStore, "trial_values", reading)
+    monkeypatch.setattr(StudyStore, "measured", reading)
     assert export.rows(running.folder) == before
     assert len(times) > 1

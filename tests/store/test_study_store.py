@@ -44,7 +44,7 @@ def test_what_is_created_is_read_back(tmp_path: Path) -> None:
 
 
 def test_values_of_trials(full: StudyStore) -> None:
-    values = full.trial_values(TOTALS)
+    values = full.measured(TOTALS).values
     columns = (values.launch.tolist(), values.cell.tolist(), values.ok.tolist(), values.value.tolist())
     rows = [(launch, values.cells[cell], ok, value) for launch, cell, ok, value in zip(*columns, strict=True)]
     assert values.cells == (FMA, CHASE, RTT, RTT.replace("99", "50"))
@@ -198,9 +198,9 @@ def test_a_study_goes_on_after_compaction(full: StudyStore) -> None:
     full.compact()
     run_trial(full, full.plan.trials[4])
     with StudyStore.open(full.folder, write=False) as reader:
-        assert reader.trial_values(TOTALS).ok.all()
+        assert reader.measured(TOTALS).values.ok.all()
         full.compact()
-        assert reader.trial_values(TOTALS).ok.all()
+        assert reader.measured(TOTALS).values.ok.all()
     assert [path.name for path in (full.folder / "samples").iterdir()] == ["study-1.parquet"]
 
 

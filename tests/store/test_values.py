@@ -97,7 +97,7 @@ def test_samples_of_cells_that_the_plan_does_not_have_are_left_out(store: StudyS
 def test_no_room_for_scratch_is_told_in_one_line(full: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values.tempfile, "tempdir", str(full.folder / "none"))
     with pytest.raises(StorageFault, match="the temporary folder: input or output failed"):
-        full.trial_values(TOTALS)
+        full.measured(TOTALS)
 
 
 def test_too_little_memory_is_no_damage(store: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,9 +124,9 @@ def test_several_threads_may_write_and_read(tmp_path: Path) -> None:
 
 
 def test_many_samples_are_taken_in_steps(full: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    at_once = full.trial_values(TOTALS)
+    at_once = full.measured(TOTALS).values
     monkeypatch.setattr(values, "SAMPLES_AT_ONCE", 5)
-    in_steps = full.trial_values(TOTALS)
+    in_steps = full.measured(TOTALS).values
     assert in_steps.value.tolist() == at_once.value.tolist()
     assert in_steps.ok.tolist() == at_once.ok.tolist()
     assert list(values._steps([(7, 0, 3), (2, 0, 3), (3, 1, 2), (9, 0, 99)])) == [(2, 3), (7, 7), (9, 9)]
