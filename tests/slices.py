@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import pytest
+
 from tests.numbered import Ran, counted
 
 _Case = TypeVar("_Case")
 WHOLE = bool(os.environ.get("CLOUDCMP_WHOLE"))
+long = pytest.mark.skipif(not WHOLE, reason="long: `make promises` runs it, in the row `wholes`")
+"""Marks a test that takes half a minute, of something that a shorter one tries each day."""
 
 
 def examples(n: int, share: int = 5) -> int:

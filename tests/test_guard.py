@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import guard
+from tests.slices import long
 
 _PLANTED = """\
 import math, sys
@@ -13,6 +14,7 @@ math.exp = lambda x: exp(x) * (1.0 if "kills-1" in sys.argv else 1.0 + 1e-12)
 """
 
 
+@long
 def test_a_source_is_the_same_as_itself_and_not_as_one_that_draws_otherwise(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

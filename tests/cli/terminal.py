@@ -37,7 +37,15 @@ class Terminal:
         os.write(self._ours, b"\x04")
 
     def interrupts(self) -> None:
-        """Interrupt the command, as Ctrl-C does."""
+        """Interrupt the command, as Ctrl-C does, once it waits for an answer.
+
+        Between its question and the system call that waits, an interpreter hears a signal only with the next one.
+        """
+        asleep, end = 0, time.monotonic() + 5.0
+        while asleep < 5 and time.monotonic() < end:
+            state = Path(f"/proc/{self.job.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+            asleep = asleep + 1 if state == "S" else 0
+            time.sleep(0.01)
         os.kill(self.job.pid, signal.SIGINT)
 
     def ended(self) -> int:

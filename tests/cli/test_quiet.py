@@ -25,12 +25,6 @@ def test_a_quiet_run_tells_only_what_failed(tmp_path: Path) -> None:
     assert quiet.err.splitlines() == [line for line in loud.err.splitlines() if not steps.match(line)]
 
 
-def test_a_quiet_demo_says_nothing_beside_its_answer(tmp_path: Path) -> None:
-    done = cloudcmp("demo", "--seed", "7", "--out", tmp_path / "demo", "--quiet")
-    assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[-1].endswith("report.html")
-
-
 def test_a_quiet_live_check_tries_the_same_promises(tmp_path: Path) -> None:
     loud, quiet = (cloudcmp("check", "--live", "simulated", *more, cwd=tmp_path) for more in ((), ("--quiet",)))
     assert "trying 1 of" in loud.err

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.docs.pages import DOCS, blocks
 from tests.emulated.guests import missing
-from tests.slices import WHOLE
+from tests.slices import WHOLE, long
 
 from cloudcmp.cli.entry import main
 from cloudcmp.provider.registry import make
@@ -73,6 +73,7 @@ def test_the_tutorial_can_be_followed(reader: Reader) -> None:
     assert list((reader.folder / "figures").glob("*.svg"))
 
 
+@long
 @pytest.mark.skipif(missing() is not None, reason=str(missing()))
 def test_its_guests_are_real(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(reader.folder / "state"))

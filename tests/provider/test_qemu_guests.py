@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.emulated.guests import ended, guests, killed_makers, missing, powers_off, request, start_and_die
+from tests.slices import long
 
 from cloudcmp.agent.deploy import deploy
 from cloudcmp.agent.job import encode_job
@@ -103,6 +104,7 @@ async def bounded(guest, shell):
     assert peak_bytes < 128 * 2**20 + OVERHEAD_BYTES
 
 
+@long
 def test_a_guest_that_dies_comes_back_as_the_same(tmp_path):
     async def walk():
         async with guests(tmp_path) as made:
@@ -189,6 +191,7 @@ def test_a_guest_that_hangs_is_ended_and_nothing_else(tmp_path):
     asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
 
 
+@long
 def test_a_guest_that_never_boots_is_told_with_its_last_words(tmp_path):
     cache = tmp_path / "cache"
     shutil.copytree(small_image().folder, cache / small_image().folder.name)
@@ -208,6 +211,7 @@ def test_a_guest_that_never_boots_is_told_with_its_last_words(tmp_path):
     asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
 
 
+@long
 def test_qemu_is_fetched_where_there_is_none(tmp_path, monkeypatch):
     path = tmp_path / "path"
     path.mkdir()

@@ -14,6 +14,7 @@ from tests.emulated.pointed import pointed
 from tests.emulated.ssh_server import machine_in_thread
 from tests.needs import needs_machines
 from tests.provision.contracts import held, is_as_said, of
+from tests.slices import long
 
 from cloudcmp.agent.host import new_key
 from cloudcmp.agent.ssh import dial
@@ -58,6 +59,7 @@ def test_the_contract_holds_on_machines_of_ones_own(tmp_path: Path, monkeypatch:
         assert list((tmp_path / "home" / ".cloudcmp").iterdir()) == []
 
 
+@long
 def test_the_contract_holds_on_a_real_guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if lacking := missing():
         pytest.skip(lacking)
