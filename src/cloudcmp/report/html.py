@@ -112,8 +112,8 @@ def _shown(value: object) -> object:
 
 
 def _breakable(name: str) -> Markup:
-    """A name that a browser may break after `/` and `-` and in `type.size`, but not inside its words."""
-    parts = re.split(r"(?<=[/-])(?=\w)|(?<=\.)(?=[^\W\d])", visible(name))
+    """A name that a browser may break after `/` and `-`, but not inside its words."""
+    parts = re.split(r"(?<=[/-])(?=\w)", visible(name))
     return Markup("<wbr>").join(parts)
 
 
