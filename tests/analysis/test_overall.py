@@ -58,7 +58,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> View:
     folder = tmp_path_factory.mktemp("overall")
     done = cloudcmp("run", written(folder, WEIGHTS), "--out", folder / "out")
     assert done.code == 0, done.err
-    assert "OVERALL    large is best, " in done.out
+    assert "OVERALL    large is best; " in done.out
     assert "of 4 measurements" in done.out, "the index is no measurement"
     assert "overall weighs fma_flop_per_s by 2" in done.out
     return compare([str(folder / "out")])

@@ -59,7 +59,7 @@ def test_what_cannot_be_judged_is_one_line(table: Path, requirement: str, why: s
 def test_markdown_is_printed_whole(table: Path) -> None:
     done = cloudcmp("compare", table, "--markdown")
     assert done.code == 0
-    assert "| measurement | best | change against the next |" in done.out
+    assert "| measurement | best | next against the best |" in done.out
     assert cloudcmp("compare", table, "--markdown", "--json").code == 2
 
 

@@ -171,9 +171,9 @@ def test_the_printed_commands_lead_to_a_report(tmp_path: Path) -> None:
     lines = [line.split()[1:] for line in next_.splitlines()]
     assert [words[0] for words in lines] == ["plan", "run", "report"]
     for words in lines:
-        done = said(tmp_path, *words)
+        done = said(tmp_path, *words, BROWSER="true")
         assert done.code == 0, done.err
-    assert "SIMULATED" in (tmp_path / "start.html").read_text()
+    assert "SIMULATED" in (tmp_path / "start" / "report.html").read_text()
     again = said(tmp_path, "start", "--yes")
     assert again.code == 2
     assert "is not overwritten" in again.err
@@ -253,9 +253,11 @@ def test_a_size_that_is_not_sold_is_told_beside_what_is_taken(tmp_path: Path) ->
     assert "the budget is not enforced on simulated clouds, because they bill nothing" in shown
 
 
-def test_a_budget_in_another_currency_is_said_not_to_be_compared(tmp_path: Path) -> None:
-    shown = " ".join(said(tmp_path, "start", "--yes", "--budget", "1 EUR").out.split())
-    assert "planted prices are in USD, the budget in EUR: they are not compared" in shown
+def test_a_budget_in_another_currency_than_the_prices_is_refused(tmp_path: Path) -> None:
+    refused = said(tmp_path, "start", "--yes", "--budget", "100 EUR")
+    assert refused.code == 2
+    assert "the budget is in EUR and the prices of these machines are in USD" in refused.err
+    assert list(tmp_path.glob("*.yaml")) == []
 
 
 def test_prompts_are_wrapped_at_words(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_work_for_money_stands_beside_the_performance() -> None:
 
 def test_three_candidates_are_marked_one_by_one() -> None:
     text = printed(study(3))
-    assert "best against next" in text
+    assert "next against best" in text
     assert "▲ 12.1" in text
     assert text.count("▼") > 4
 

@@ -15,16 +15,16 @@ def test_the_table_has_values_marks_and_changes() -> None:
     lines = markdown(study(priced=True)).splitlines()
     assert "Of 5 measurements, c1 wins 2, c0 wins 2 and 1 is undecided." in lines
     table = [line for line in lines if line.startswith("|")]
-    assert table[0] == "| measurement | c0 | c1 | change against the next |"
+    assert table[0] == "| measurement | c0 | c1 | next against the best |"
     assert len({line.count("|") for line in table}) == 1
-    assert any("▲ 11" in line and "+10" in line for line in table)
+    assert any("▲ 11" in line and "-9 %" in line for line in table)
     assert any("work for money" in line for line in table)
     assert "Not settled:" in lines
 
 
 def test_many_candidates_are_a_table_of_the_best() -> None:
     table = [line for line in markdown(study(12)).splitlines() if line.startswith("|")]
-    assert table[0] == "| measurement | best | change against the next |"
+    assert table[0] == "| measurement | best | next against the best |"
     assert "c11 ▲" in next(line for line in table if "floating point (fma), all threads" in line)
 
 

@@ -208,7 +208,8 @@ def _lead(cell: _Cell, best: int, ties: Sequence[int], doubtful: Sequence[int]) 
     else:
         amount = how_much_work(effect, cell.currency, other) if money else how_much(effect, unit, by_difference, other)
     interval = "no interval" if bounds is None else f"95 % interval {span(bounds, effect, unit, by_difference)}"
-    rank = "the next" if len(cell.plan.candidates) > 2 else "the other"
+    next_ = "the nearest that is behind" if doubtful else "the next"
+    rank = next_ if len(cell.plan.candidates) > 2 else "the other"
     link = f". {_LINKS[cell.is_cost, money].format(cell.name(best))} " if ties else ": "
     notes = "".join(f"; {mark}" for mark in (*_opposed(cell, best, behind[0]), *pair.marks))
     return f"{start}{link}{amount}, {rank} ({interval}, n = {pair.n}{notes})."

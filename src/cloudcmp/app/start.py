@@ -149,8 +149,12 @@ def _check_size(answers: Answers, sold: Sequence[Offering]) -> None:
 
 
 def _check_budget(budget: Money, worst: Money | None) -> None:
-    """Raise RefusedAnswer with the least budget if the smallest study could cost more."""
-    if worst is None or worst.currency != budget.currency or worst.amount <= budget.amount:
+    """Raise RefusedAnswer for another currency than the prices', or with the least budget that any study needs."""
+    if worst is not None and worst.currency != budget.currency:
+        what = f"the budget is in {budget.currency} and the prices of these machines are in {worst.currency}"
+        next_ = f"exchange rates are not known here: write the budget in {worst.currency}"
+        raise RefusedAnswer.at("--budget", what, next_).propose(f"{budget.amount} {worst.currency}")
+    if worst is None or worst.amount <= budget.amount:
         return
     cents = worst.amount.quantize(Decimal("0.01"), rounding=ROUND_CEILING)
     what = f"{budget.amount} {budget.currency} is too little for the smallest study that gives a verdict"

@@ -61,7 +61,10 @@ def _root(
         False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
-    """Measure how fast cloud machines are and what they cost, and say which one is better."""
+    """Measure how fast cloud machines are and what they cost, and say which one is better.
+
+    New here? `cloudcmp start` asks five questions and writes a study; it creates and spends nothing.
+    """
 
 
 def build() -> typer.Typer:

@@ -15,7 +15,7 @@ from cloudcmp.cli.output import console
 if TYPE_CHECKING:
     from rich.console import Console
 
-_DEFAULT = "less -FRX"
+_DEFAULT = "less -FRX -Ps'q ends, space shows more'"
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """`cloudcmp start`: five questions, then a first study."""
 
+import shlex
 import shutil
 import sys
 import textwrap
@@ -62,8 +63,14 @@ def start(
         report(line)
     if interactive:
         _open()
-    for name in open_ if interactive else ():
-        chosen[name] = _ask(name, questions.default_of(name, chosen))
+    try:
+        for name in open_ if interactive else ():
+            chosen[name] = _ask(name, questions.default_of(name, chosen))
+    except (KeyboardInterrupt, UserMistake):
+        if chosen:
+            _line("To go on with these answers:",
+                  shlex.join(["cloudcmp", "start", *(word for pair in chosen.items() for word in pair)]))  # fmt: skip
+        raise
     clouds = study_start.detect_clouds()
     if fetch is None and interactive:
         fetch = _fetch_now(questions.answers(chosen), clouds)

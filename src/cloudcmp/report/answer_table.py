@@ -33,7 +33,7 @@ class AnswerTable:
                     rows.append(
                         (label, *_values(standing, names, wide), study.short_names.within(_change(one, standing)))
                     )
-        return cls(("measurement", *(names if wide else ["best"]), "change against the next"), tuple(rows))
+        return cls(("measurement", *(names if wide else ["best"]), "next against the best"), tuple(rows))
 
 
 def _values(standing: Standing, names: Sequence[str], wide: bool) -> list[str]:
@@ -44,9 +44,9 @@ def _values(standing: Standing, names: Sequence[str], wide: bool) -> list[str]:
 
 
 def _change(view: CellView, standing: Standing) -> str:
-    """The change of the best against the next that is not practically the same, with its notes."""
+    """The change of the next that is not practically the same against the best, with its notes."""
     two = standing.best_and_next()
-    pair = standing.against(*two) if two else None
+    pair = standing.against(two[1], two[0]) if two else None
     if pair is None or two is None:
         return UNKNOWN
     return "; ".join((change(*pair, view.metric.unit), *standing.notes(*two)))

@@ -185,7 +185,7 @@ def _table(screen: _Screen, views: Sequence[CellView], *, planted: bool) -> None
 
 
 def _change_head(screen: _Screen) -> str:
-    return f"{screen.names[1]} against {screen.names[0]}" if len(screen.names) == 2 else "best against next"
+    return f"{screen.names[1]} against {screen.names[0]}" if len(screen.names) == 2 else "next against best"
 
 
 def _failures(screen: _Screen, views: Sequence[CellView]) -> None:
@@ -283,10 +283,11 @@ def _long_row(
 
 
 def _two(screen: _Screen, standing: Standing) -> tuple[int, int] | None:
-    """Return the two candidates whose difference a row shows: both of two, else the best and the next behind it."""
+    """Return the two candidates whose difference a row shows: the second of two, else the next, against the best."""
     if len(screen.names) == 2:
         return (1, 0) if 0 in standing.values and 1 in standing.values else None
-    return standing.best_and_next()
+    two = standing.best_and_next()
+    return None if two is None else (two[1], two[0])
 
 
 def _mark_of_row(screen: _Screen, standing: Standing, marks: dict[int, Verdict]) -> Verdict | None:

@@ -48,13 +48,17 @@ def summary_lines(found: StarterStudy) -> Iterator[str]:
     """Yield the time and cost of the study, and notes about it, one line each."""
     quote, answers = found.plan.quote, found.answers
     runs = "1 run" if found.form.runs == 1 else f"{found.form.runs} runs"
+    if not found.clouds:
+        yield (
+            "no cloud is usable, so three INVENTED clouds are compared: all numbers are planted, nothing is created "
+            "and nothing is billed; this cannot choose a real machine"
+        )
     yield f"{len(found.plan.candidates)} candidates, {found.form.launches} rounds, {runs} on each launch"
     for one in found.plan.candidates:
         if one.differs:
             yield f"{one.id} differs from the requested size: {', '.join(one.differs)}"
     if not found.clouds:
         yield f"expected time: simulated: seconds; on real clouds {format_seconds(quote.expected_s)}"
-        yield "simulated: all numbers are planted, nothing is created and nothing is billed"
     else:
         yield f"expected time: {format_seconds(quote.expected_s)}"
     yield from _money_lines(quote.worst_cost, answers.budget, billed=bool(found.clouds))
@@ -87,16 +91,11 @@ def _money_lines(worst: Money | None, budget: Money, *, billed: bool) -> Iterato
     if not billed:
         if worst is not None:
             yield f"at the planted prices: {format_money(worst)} at worst, of {format_money(budget)}"
-            if worst.currency != budget.currency:
-                yield f"planted prices are in {worst.currency}, the budget in {budget.currency}: they are not compared"
         yield "the budget is not enforced on simulated clouds, because they bill nothing"
     elif worst is None:
         yield "worst case: unknown, because a price is unknown; until then nothing is created"
     else:
         yield f"worst case: {format_money(worst)} of {format_money(budget)}"
-        if worst.currency != budget.currency:
-            code = worst.currency
-            yield f"prices are in {code}, the budget in {budget.currency}: write the budget in {code}"
 
 
 def next_commands(found: StarterStudy) -> list[str]:
@@ -109,5 +108,5 @@ def next_commands(found: StarterStudy) -> list[str]:
         f"cloudcmp plan {found.path}",
         *([f"cloudcmp check {found.path}"] if found.clouds else []),
         f"cloudcmp run {found.path} --out {folder}",
-        f"cloudcmp report {folder} --out {folder}.html",
+        f"cloudcmp report {folder} --open",
     ]

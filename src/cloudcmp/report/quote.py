@@ -17,6 +17,8 @@ def show_plan(console: Console, plan: Plan) -> None:
     """Print what a plan takes: candidates, trials, time, money, and the detectable difference."""
     quote = plan.quote
     say(console, f"{plan.name}: {plan.question}", "bold")
+    if plan.candidates and all(one.simulated for one in plan.candidates):
+        say(console, "SIMULATED: prices and values are planted; nothing is created, nothing is billed", "bold yellow")
     rows = []
     for one in plan.candidates:
         cost, price = hourly_cost(one), one.offering.price

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cloudcmp.catalog import place_of
+from cloudcmp.catalog import nearest, place_of
 from cloudcmp.model.start import Answers
 from cloudcmp.study.starter import CLOUDS, MATTERS, PRICE, PURPOSES, REGIONS, region_of
 from cloudcmp.study.user_places import nearest_place
@@ -82,17 +82,39 @@ def answers(given: Mapping[str, str]) -> Answers:
     return Answers(texts["--for"], texts["--users"], vcpus, memory, matters, parse_money(texts["--budget"]))
 
 
-def _one_of(word: str, option: str) -> str:
+_SYNONYMS = {
+    "cheap": PRICE, "cheapest": PRICE, "cost": PRICE, "costs": PRICE, "money": PRICE, "budget": PRICE,
+    "speed": "cpu", "fast": "cpu", "performance": "cpu", "compute": "cpu", "processor": "cpu", "processors": "cpu",
+    "ram": "memory", "storage": "disk", "disks": "disk", "ssd": "disk", "net": "network", "bandwidth": "network",
+    "scale": "scaling", "website": "web", "site": "web", "shop": "web", "api": "web", "db": "database",
+    "sql": "database", "postgres": "database", "mysql": "database", "jobs": "batch", "everything": "general",
+}  # fmt: skip
+"""Words of people for answers."""
+
+
+def _one_of(text: str, option: str) -> str:
+    """The one choice that a text names, alone or in a phrase, by its own word or a common one."""
     choices = next(one.choices for one in QUESTIONS if one.option == option)
-    if word not in choices:
-        raise ValueError(f"{word!r} is none of {', '.join(choices)}")
-    return word
+    meant = {_SYNONYMS.get(word, word) for word in re.findall(r"[a-z]+", text)} & set(choices)
+    if len(meant) == 1:
+        return str(*meant)
+    near = nearest(text, choices)
+    what = f"{text!r} names {' and '.join(sorted(meant))}" if meant else f"{text!r} is none of {', '.join(choices)}"
+    raise ValueError(f"{what}; did you mean {near}?" if near and not meant else what)
 
 
 def _matters(text: str) -> str:
-    """Words between commas, blanks or `and`, each once."""
+    """Words between commas, blanks or `and`, each once; all that are not understood are named together."""
     words = [word for word in re.split(r"[,;\s]+", text) if word and word != "and"] or [""]
-    return ",".join(dict.fromkeys(_one_of(word, "--matters") for word in words))
+    found, wrong = [], []
+    for word in words:
+        try:
+            found.append(_one_of(word, "--matters"))
+        except ValueError as fault:
+            wrong.append(str(fault))
+    if wrong:
+        raise ValueError("; ".join(wrong))
+    return ",".join(dict.fromkeys(found))
 
 
 def _users(text: str) -> Understood:
@@ -154,6 +176,8 @@ def _budget(text: str) -> Understood:
     if len(codes) > 1:
         raise ValueError(f"{text!r} names two currencies; write e.g. '20 USD'")
     code = codes.pop() if codes else "USD"
+    if re.fullmatch(r"[A-Z]{3}", code) is None:
+        raise ValueError(f"{text!r} is no amount of money; write e.g. '20 USD', the most that the measuring may cost")
     try:
         money = parse_money(f"{found[2]} {code}")
     except ValueError as wrong:

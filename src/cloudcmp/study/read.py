@@ -18,7 +18,7 @@ def read(path: Path, *, providers: Collection[str], billed: Collection[str] = ()
     study must have a budget. Raises UserMistake with all faults, one line each, `file:line:column: what; what next`,
     and OutsideFault if the file cannot be read.
     """
-    content = _bytes_of(path, "name the study file in it", "see the folder studies for examples")
+    content = _bytes_of(path, "name the study file in it", "'cloudcmp start' writes one")
     return read_text(content, str(path), providers=providers, billed=billed)
 
 

@@ -151,7 +151,7 @@ class _Reader:
             elif isinstance(event, (ScalarEvent, CollectionStartEvent, AliasEvent)):
                 self._tree.data = self._value(event, ())
         if self._tree.data is None and not self._faults.at((1, 1)):
-            _refuse(self._faults, (1, 1), "the file is empty", "write a study; see the folder studies for examples")
+            _refuse(self._faults, (1, 1), "the file is empty", "write a study; 'cloudcmp start' writes one")
 
     def _value(self, event: Any, path: Path) -> Any:
         """The value that begins with an event; records its place."""

@@ -53,12 +53,12 @@ def overall_lines(study: StudyView, names: Sequence[str]) -> list[str]:
 
 def _overall(standing: Standing, names: Sequence[str]) -> str:
     two = standing.best_and_next()
-    pair = standing.against(*two) if two else None
+    pair = standing.against(two[1], two[0]) if two else None
     if two is None or pair is None:
         return "unknown, because a weighted measurement has no values"
     endings = {Verdict.BETTER: "is best", Verdict.SAME: "is practically the same as the next"}
     ending = endings.get(standing.verdict(*two) or Verdict.CANNOT_TELL, "leads, undecided")
-    return f"{names[two[0]]} {ending}, {change(*pair, OVERALL.unit)} against {names[two[1]]}"
+    return f"{names[two[0]]} {ending}; {names[two[1]]} is at {change(*pair, OVERALL.unit)} against it"
 
 
 def sentences(study: StudyView) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from cloudcmp.model.result import Verdict
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report import numbers
 from cloudcmp.report.numbers import UNKNOWN, known
-from cloudcmp.report.report_model import MARKS, CellView, StudyView
+from cloudcmp.report.report_model import MARKS, CellView, Standing, StudyView
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, columns, row
 from cloudcmp.report.sheets.summary import deciding_of, forest, value_words
 from cloudcmp.report.words import direction, param_words, parse_cell
@@ -35,9 +35,11 @@ def matrix(study: StudyView) -> Sheet | None:
     ]
     titles = [Column("measurement"), *(Column(one_line(name, 60), numeric=True) for name in names)] if wide else [
         *columns("measurement", "best", "practically the same", "behind", "undecided")]  # fmt: skip
-    note = ("▲ better than every other candidate · = practically the same as the best (within 3 %) · ▼ worse than "
-            "the best · ? cannot tell yet. Changes are the mean change round by round, with 95 % intervals; n: "
-            "launches; ok: trials that gave a value, of those started.")  # fmt: skip
+    note = (
+        "▲ better than every other candidate · = practically the same as the best (within 3 %) · ▼ worse than the best "
+        "· ? cannot tell yet. Changes are against the best (the vertical line), for the money against the most: means "
+        "round by round, with 95 % intervals; n: launches; ok: trials that gave a value, of those started."
+    )
     caption = "Verdicts: medians, work for money, and each candidate against the best"
     return Sheet(captioned(study.origin, caption), (*titles, Column("change against the best")), tuple(rows), note)
 
@@ -59,13 +61,19 @@ def _standing(study: StudyView, view: CellView, at: int, verdict: Verdict | None
     value = view.scale.quantity(one.median)
     if verdict is None:
         return Field(value, counts)
-    paid = value_words(view.money, at) if view.money is not None else ""
+    paid = _paid(view.money, at, view.metric.unit) if view.money is not None else ""
     return Field(
         f"{MARKS[verdict]} {value}",
         f"{study.short_names.within(standing_words(view, at, verdict))}; {counts}",
         KINDS[verdict],
         paid,
     )
+
+
+def _paid(money: Standing, at: int, unit: str) -> str:
+    """A candidate's work for money, and its change against the most with its interval."""
+    pair = None if money.leader in {None, at} else money.against(at, money.leader or 0)
+    return value_words(money, at) if pair is None else f"{value_words(money, at)}, {numbers.change(*pair, unit)}"
 
 
 def standing_words(view: CellView, at: int, verdict: Verdict) -> str:
