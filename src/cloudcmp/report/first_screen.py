@@ -86,13 +86,14 @@ def show_first(console: Console, view: View, study_words: str = "DIR", *, plante
     _heading(screen)
     _answer(screen, deciding)
     notes = _notes(screen, shown_cells)
+    open_ = False
     if deciding:
         _table(screen, shown_cells, planted=planted)
         for line in notes:
             say(console, f"! {one_line(line, 300)}", "yellow", indent=2)
-        _not_settled(screen, deciding, study_words)
+        open_ = _not_settled(screen, deciding, study_words)
     show_commands(console, [use for use in view.commands if use.free])
-    left = _mind(screen, max(1, _MOST_WARNINGS - len(notes)))
+    left = _mind(screen, max(1, _MOST_WARNINGS - len(notes) - open_))
     _rest(screen, len(deciding), left, study_words)
 
 
@@ -312,8 +313,8 @@ def _change(view: CellView, standing: Standing, two: tuple[int, int] | None) -> 
     return "" if pair is None else numbers.change(*pair, view.metric.unit)
 
 
-def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> None:
-    """Print which cells are undecided and what would settle them."""
+def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> bool:
+    """Print which cells are undecided and what would settle them; return whether any is."""
     plan = screen.study.view.plan
     lines, outlooks = [], []
     for view in deciding:
@@ -327,7 +328,7 @@ def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> 
         why = "" if own else screen.study.short_names.within(_why(view.standing))
         lines.append(f"{view.name}{' (money)' if view.standing not in open_ else ''}{why}")
     if not lines:
-        return
+        return False
     say(screen.console, "")
     shown, left = leading(lines, _MOST_OPEN)
     _hung(screen, "NOT SETTLED  ", f"{'; '.join(shown)}{f'; and {left} more' if left else ''}")
@@ -336,6 +337,7 @@ def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> 
         say(screen.console, f"{more_rounds(plan, rounds)} {text}{'' if plan.imported else ':'}", indent=2)
         if not plan.imported:
             say(screen.console, f"cloudcmp run --resume {folder} --more {rounds}", indent=2)
+    return True
 
 
 def _why(standing: Standing) -> str:
