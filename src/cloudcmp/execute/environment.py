@@ -66,8 +66,14 @@ def agent_of(plan: Plan) -> Path | None:
 
 
 def providers_of(store: StudyStore, binary: Path | None, moment: Time) -> dict[str, Provider]:
-    """The plan's providers; simulated clouds share the ledger's virtual time, so that a wait advances it."""
+    """The plan's providers; simulated clouds share the ledger's virtual time, so that a wait advances it.
+
+    Virtual time goes on where a controller left it: else its last machines would seem too new to be gone.
+    """
     plan = store.plan
+    if isinstance(moment, VirtualTime):
+        leases, _ = store.readable_leases()
+        moment.reach(max((one.created_at for one in leases if one.created_at is not None), default=moment.now()))
     options = ProviderOptions(
         work=work_of(store),
         agent=binary,

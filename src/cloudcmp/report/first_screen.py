@@ -224,7 +224,7 @@ def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> Non
     change = _change(view, standing, two)
     noted = "!" if two and standing.notes(*two) else " "
     if not screen.in_columns:
-        _long_row(screen, label, standing, marks, f"{noted} {change}".lstrip(), whole)
+        _long_row(screen, label, standing, marks, f"{noted} next {change}".lstrip() if change else "", whole)
         return
     places = range(len(screen.names))
     values = [_value(standing, at, marks, len(screen.names) > 2).rjust(screen.column) for at in places]
