@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tests.docs.pages import DOCS, PAGES, ROOT, blocks
-from tests.study.corpus import GOOD, SWAPS
+from tests.study.corpus import GOOD, RICH, SWAPS
 
 from cloudcmp.app.plan import known_providers
 from cloudcmp.app.schema import schema_text, study_schema
@@ -26,83 +26,6 @@ from cloudcmp.study.tree import read_tree
 SCHEMA = study_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 MEASURED = [name for name in PROBES if name not in {COMMAND, TOOL}]
-RICH = """\
-schema: 1
-question: Does every part of a study have its keys?
-name: rich
-candidates:
-  - provider: aws
-    region: eu-north-1
-    offering: m7i.large
-    account: "123456789012"
-    allow: 203.0.113.7/32
-    image: debian-13
-    os: linux
-    market: spot
-    tenancy: shared
-    placement: cluster
-    credits: standard
-    zone: eu-north-1a
-    accept_untracked: true
-    network: net
-    address: floating
-    count: 2
-    price: 0.05 USD/h
-    resize_price: 0.10 USD/h
-    volume: {type: gp3, size: 100 GiB, iops: 6000, root: false, price: 0.021 USD/h}
-  - {provider: gcp, match: {vcpus: 2, memory_gib: 8, category: general}}
-  - {provider: simulated, service: blob, from: {offering: small, price: 0.1 USD/h},
-     prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB, stored: 0.023 USD/GB-month}}
-  - provider: simulated
-    offering: small
-    truth:
-      boot_s: 30
-      faults: {capacity: 1 %, preemption: 0, hang: 0, garbage: 0, lost_answer: 0, stale_list_s: 5 s}
-      cells:
-        fma_flop_per_s threads=all: {mean: 5 Gflop/s, cov: 1 %, between: 1 %, drift: -1 %, daily: 2 %}
-        score_per_s: 3
-probes:
-  - {probe: fma, params: {threads: [one, all], duration_s: 500 ms}, runs: 3}
-  - {suite: memory, params: {pages: huge}}
-  - {tool: fio, install: true, params: {direct: false}}
-  - command:
-      name: mine
-      run: ./mine
-      setup: "true"
-      warmup: "true"
-      check: "true"
-      expected: 5 s
-      limit: 1 min
-      setup_limit: 1 min
-      threads: 2
-      files: []
-      metrics:
-        - {name: score_per_s, unit: score/s, better: higher, regex: "(.+)", scale: 2, signed: true}
-        - {name: rest_per_s, unit: rest/s, better: lower, json: a.0.b}
-decide:
-  - fma_flop_per_s threads=all
-  - {cell: score_per_s, margin: 1}
-weights: {fma_flop_per_s threads=all: 2, rest_per_s: 1}
-launches: 6
-runs: 2
-sessions:
-  - {name: peak, days: [mon, tue], hours: 09:00-17:00, timezone: UTC}
-every: 1 h
-for: 7 days
-budget: 5 USD
-caps: {burst: 10 s, rate: 1 Gbit/s, packets: 1000, bytes: 50 GB, duty: 50 %, machines: 8}
-terms:
-  currency: USD
-  discounts: [{share: 12 %, provider: aws, item: instance}]
-  credits: [{money: 2 USD, until: 2027-06-30, provider: aws}]
-  commitments:
-    - {provider: aws, region: eu-north-1, offering: m7i.large, purchase: reserved, term: 1 year, upfront: 2 USD,
-       hourly: 0.03 USD/h, count: 2, os: linux, tenancy: shared}
-  support:
-    - {provider: aws, minimum: 29 USD, spend: 1000 USD, shares: [{up_to: 10000 USD, share: 3 %}, {share: 2 %}]}
-deadline: 30 days
-seed: 7
-"""
 
 
 def data_of(text: str | bytes) -> Any:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from cloudcmp.answer import chance_words, leading, more_rounds, standings, undecided
 from cloudcmp.model.plan import Candidate, hourly_cost
-from cloudcmp.model.result import Estimate, Outlook, Verdict
+from cloudcmp.model.result import Basis, Estimate, Outlook, Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report import numbers
@@ -140,9 +140,8 @@ def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
         say(screen.console, "ANSWER  No measurement decides: there is no verdict.", "bold")
         return
     names, measured = dict(enumerate(screen.names)), measured_of(screen.study)
-    for line in overall_lines(screen.study, screen.names):
-        start, _, rest = line.partition(": ")
-        _hung(screen, "  (MONEY)  " if "money" in start else "OVERALL    ", rest, "bold")
+    for basis, text in overall_lines(screen.study, screen.names):
+        _hung(screen, "  (MONEY)  " if basis is Basis.MONEY else "OVERALL    ", text, "bold")
     for word, chosen in (
         ("ANSWER     ", [one.standing for one in measured]),
         ("FOR MONEY  ", [one.money for one in measured if one.money]),

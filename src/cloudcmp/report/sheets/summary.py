@@ -8,7 +8,7 @@ from cloudcmp.answer import more_rounds, place_in_decide, standings, undecided
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import OVERALL
 from cloudcmp.model.plan import hourly_cost
-from cloudcmp.model.result import Verdict
+from cloudcmp.model.result import Basis, Verdict
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN, change
 from cloudcmp.report.report_model import MARKS, CellView, Standing, StudyView
@@ -41,13 +41,13 @@ def measured_of(study: StudyView) -> list[CellView]:
     return [one for one in deciding_of(study) if one.metric.name != OVERALL.name]
 
 
-def overall_lines(study: StudyView, names: Sequence[str]) -> list[str]:
-    """Return who is best in the study's own overall index, by how much, and the same for money; empty without one."""
+def overall_lines(study: StudyView, names: Sequence[str]) -> list[tuple[Basis, str]]:
+    """Return who is best in the study's own overall index and by how much, on each basis; empty without an index."""
     lines = []
     for view in deciding_of(study):
         if view.metric.name == OVERALL.name:
-            for standing, words in ((view.standing, "Overall"), (view.money, "Overall, for money")):
-                lines += [f"{words}: {_overall(standing, names)}."] if standing else []
+            for basis, standing in ((Basis.PERFORMANCE, view.standing), (Basis.MONEY, view.money)):
+                lines += [(basis, f"{_overall(standing, names)}.")] if standing else []
     return lines
 
 
@@ -65,7 +65,8 @@ def sentences(study: StudyView) -> tuple[str, ...]:
     """Return who is best overall, and wins how many measurements, by performance and by work for money."""
     short = study.short
     deciding, names = measured_of(study), dict(enumerate(short))
-    lines = overall_lines(study, short)
+    starts = {Basis.PERFORMANCE: "Overall", Basis.MONEY: "Overall, for money"}
+    lines = [f"{starts[basis]}: {text}" for basis, text in overall_lines(study, short)]
     for start, chosen in (
         ("Of", [one.standing for one in deciding]),
         ("Work for money: of", [one.money for one in deciding if one.money]),

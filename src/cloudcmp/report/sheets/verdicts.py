@@ -72,7 +72,8 @@ def _standing(study: StudyView, view: CellView, at: int, verdict: Verdict | None
 
 def _paid(money: Standing, at: int, unit: str) -> str:
     """A candidate's work for money, and its change against the most with its interval."""
-    pair = None if money.leader in {None, at} else money.against(at, money.leader or 0)
+    leader = money.leader
+    pair = None if leader is None or leader == at else money.against(at, leader)
     return value_words(money, at) if pair is None else f"{value_words(money, at)}, {numbers.change(*pair, unit)}"
 
 
