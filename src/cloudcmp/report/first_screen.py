@@ -335,7 +335,8 @@ def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> 
         rounds, text = _offer(outlooks, len(lines))
         say(screen.console, f"{more_rounds(plan, rounds)} {text}{'' if plan.imported else ':'}", indent=2)
         if not plan.imported:
-            say(screen.console, f"cloudcmp run --resume {folder} --more {rounds}", indent=2)
+            command = f"cloudcmp run --resume {folder} --more {rounds}"
+            say(screen.console, command, indent=2 if len(command) + 2 <= screen.width else 0)
     return True
 
 
