@@ -17,6 +17,7 @@ UNIT_ENDINGS = {
     "s": "_s",
     "B/s": "_bytes_per_s",
     "op/s": "_op_per_s",
+    "row/s": "_row_per_s",
     "flop/s": "_flop_per_s",
     "ratio": "_ratio",
     "index": "_index",

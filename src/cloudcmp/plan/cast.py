@@ -6,8 +6,8 @@ from cloudcmp.catalog import PROBES
 from cloudcmp.model.cast import Cast, CastMember, Machine, Role, Service, ServiceKind, Target, Vantage
 
 LOOPBACK = "loopback"
-_SERVICE_OF = {"blob": ServiceKind.BLOB, "table": ServiceKind.TABLE, "queue": ServiceKind.QUEUE,
-               "propagation": ServiceKind.QUEUE}  # fmt: skip
+_SERVICE_OF = {"blob": ServiceKind.BLOB, "table": ServiceKind.TABLE, "load": ServiceKind.TABLE,
+               "queue": ServiceKind.QUEUE, "propagation": ServiceKind.QUEUE}  # fmt: skip
 
 
 def cast_of(
