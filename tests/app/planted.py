@@ -85,7 +85,8 @@ def false_finds(seed: int, folder: Path) -> list[Comparison]:
 
 def _tied_study() -> str:
     metrics = ("fma_flop_per_s", "rtt_s", "udp_bytes_per_s", "udp_loss_ratio", "udp_jitter_s", "disk_op_per_s",
-               "disk_bytes_per_s", "disk_latency_s", "queue_latency_s")  # fmt: skip
+               "disk_bytes_per_s", "disk_latency_s", "queue_latency_s", "queue_op_per_s", "queue_throttled_ratio",
+               "queue_failed_ratio")  # fmt: skip
     lines = []
     for region in ("nimbus", "stratus", "cumulus"):
         lines.append(f"  - provider: simulated\n    region: {region}\n    offering: small\n    truth:\n      cells:")
