@@ -1,6 +1,7 @@
 """The participants of a trial: targets of three kinds, each in one role of its probe."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -51,19 +52,38 @@ class Machine:
 class Service:
     """A blob store, table or queue of a provider in a region, or an HTTP endpoint.
 
-    `endpoint` is its URL if the provider's own is not meant. `data_set` names what the study makes in it;
-    `credential_ref` names the credential that a trial needs and never holds one.
+    `endpoint` is its URL if the provider's own is not meant. `serve` is the shell command that serves it on the
+    measuring machine, empty if it is there already. `name` is the study's own name for it.
     """
 
     kind: ServiceKind
     provider: str
     region: str
     endpoint: str = ""
-    data_set: str = ""
-    credential_ref: str = ""
+    serve: str = ""
+    name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind.value} of {self.provider}/{self.region}"
+        return f"{self.kind.value} of {self.provider}/{self.name or self.region}"
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """The data set of a launch in a service, and what an agent needs to use it in trials.
+
+    `protocol` is the service's own, such as `s3`; `name` is that of the bucket, container, table or queue; `style` says
+    whether a bucket's name is in the path or in the host. `addresses` are the endpoint's, `ca` holds additional
+    certificates in PEM. `credential` is short-lived and limited to the data set; None for a service without.
+    """
+
+    protocol: str
+    endpoint: str
+    name: str
+    region: str
+    style: str = "path"
+    addresses: tuple[str, ...] = ()
+    ca: str = ""
+    credential: Mapping[str, object] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

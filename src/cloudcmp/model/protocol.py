@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from cloudcmp.model.cast import DataSet, Service
 from cloudcmp.model.lease import CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
@@ -148,6 +149,29 @@ class Remote(Provider, Protocol):
 
         `stopped` is called while the machine is stopped.
         """
+
+
+@runtime_checkable
+class HoldsData(Provider, Protocol):
+    """A provider of data sets in storage services."""
+
+    async def data_set(self, service: Service, handle: Handle, until: float) -> DataSet:
+        """What an agent needs to use a data set until a time (Unix s); raises the kinds of ProviderFault."""
+
+
+class Served(Protocol):
+    """A running command that serves a service."""
+
+    def ended(self) -> str | None:
+        """How it ended and the beginning of what it printed, None while it runs."""
+
+
+@runtime_checkable
+class Serves(Instance, Protocol):
+    """A machine on which a study's own command can serve a service."""
+
+    def serve(self, command: str, environ: Mapping[str, str]) -> AbstractAsyncContextManager[Served]:
+        """Runs a shell command until the context is left; `environ` is added to its variables."""
 
 
 @runtime_checkable

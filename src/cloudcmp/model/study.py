@@ -18,7 +18,8 @@ FEWEST_LAUNCHES = 6
 class CandidateSpec:
     """One candidate as the user wrote it; exactly one of `offering` and `match` is set. `where` is file:line:col.
 
-    With a `service`, `offering` or `match` is the machine that measures it.
+    With a `service`, `offering` is the machine that measures it, None for all processors of this machine; `from_place`
+    is that machine's provider and region if they are not the service's. `endpoint`, `serve` and `name` are a service's.
     """
 
     where: str
@@ -34,6 +35,10 @@ class CandidateSpec:
     options: tuple[tuple[str, str], ...] = ()
     service: ServiceKind | None = None
     unit_prices: tuple[UnitPrice, ...] = ()
+    from_place: tuple[str, str | None] | None = None
+    endpoint: str = ""
+    serve: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

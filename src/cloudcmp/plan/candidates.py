@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
@@ -18,6 +19,8 @@ _CREDITED = "aws"
 _LINED = frozenset({"aws", "azure", "gcp"})
 """Providers whose well-known images have names in cloudcmp."""
 _WINDOWS = "windows-"
+_S3_REGION = "us-east-1"
+"""The region with which requests to an S3-compatible service are signed if the study names none."""
 STAND_INS = (SIMULATED, LOCAL)
 
 # Options that distinguish machines of one type; an id shows those that are not the default.
@@ -46,7 +49,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
     for index, written in enumerate(specs):
         try:
             spec = _with_system(written)
-            sold = _offering(spec, offerings_of, on)
+            sold = _offering(_machine_of(spec), offerings_of, on)
         except CloudcmpError as error:
             faults.extend(error.faults)
             continue
@@ -54,7 +57,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             index=index,
             id=_unique(_id(spec, sold, on), ids),
             offering=sold,
-            runner=on or spec.provider,
+            runner=on or sold.provider,
             volume=spec.volume,
             options=_options(spec, sold),
             resize_price=spec.resize_price,
@@ -63,7 +66,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             differs=differences(spec.match, sold) if spec.match else (),
             service=_service(spec, sold),
             unit_prices=spec.unit_prices,
-            truth=spec.truth if (on or spec.provider) == SIMULATED else None,
+            truth=spec.truth if (on or sold.provider) == SIMULATED else None,
         )
         candidates.append(candidate)
     if faults:
@@ -72,7 +75,19 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
 
 
 def _service(spec: CandidateSpec, sold: Offering) -> Service | None:
-    return Service(spec.service, sold.provider, sold.region) if spec.service else None
+    """The service that a candidate names; without a region it is in that of its machine, if both are one provider's."""
+    if spec.service is None:
+        return None
+    own = sold.region if sold.provider == spec.provider else _S3_REGION if spec.endpoint else "unknown"
+    return Service(spec.service, spec.provider, spec.region or own, spec.endpoint, spec.serve, spec.name)
+
+
+def _machine_of(spec: CandidateSpec) -> CandidateSpec:
+    """The candidate as its machine alone: of another provider and region where its service is seen from there."""
+    if spec.from_place is None:
+        return spec
+    provider, region = spec.from_place
+    return replace(spec, provider=provider, region=region)
 
 
 def _with_system(spec: CandidateSpec) -> CandidateSpec:
@@ -93,6 +108,8 @@ def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) ->
     """The offering of a candidate, with the study's own price if it has one."""
     listed = tuple(offerings_of(spec.provider, spec.region))
     known = listed or published_offerings(spec.provider, spec.region)
+    if spec.offering is None and spec.match is None and spec.provider == LOCAL:
+        spec = replace(spec, offering=max(listed, key=lambda one: one.vcpus or 0.0).name)
     certain = any("source" not in dict(one.attributes) for one in listed)
     sold = _matching(spec, spec.match, known) if spec.match else _named(spec, known, certain=certain)
     if spec.price is not None or _dearer(spec):
@@ -158,8 +175,11 @@ def _place(spec: CandidateSpec) -> str:
 
 def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
     """The id of a candidate: provider, region and offering, additions, and the provider that stands in."""
-    what = f"{spec.service.value} from {sold.name}" if spec.service else sold.name
-    text = f"{sold.provider}/{sold.region}/{what}"
+    text = f"{sold.provider}/{sold.region}/{sold.name}"
+    if spec.service:
+        place = spec.name or urlsplit(spec.endpoint).netloc or spec.region or sold.region
+        seen_from = sold.name if sold.provider == spec.provider else f"{sold.provider} {sold.name}"
+        text = f"{spec.provider}/{place}/{spec.service.value} from {seen_from}"
     text += f"+{spec.volume}" if spec.volume else ""
     text += "".join(f" {value}" for key, value in spec.options if key in _SHOWN and value not in _USUAL)
     text += f" x{spec.count}" if spec.count > 1 else ""

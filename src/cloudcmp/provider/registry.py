@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import ServiceKind
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import Provider
@@ -93,6 +94,23 @@ _FACTORIES: dict[str, Callable[[ProviderOptions], Provider]] = {
     "simulated": _simulated,
     "ssh": _ssh,
 }
+
+
+def _s3(options: ProviderOptions) -> Provider:
+    from cloudcmp.provider.aws.s3 import S3DataSets
+
+    services = [one.service for one in options.candidates if one.service]
+    return S3DataSets("s3", [one for one in services if one.provider == "s3" and not one.serve])
+
+
+_FACTORIES["s3"] = _s3
+_STORES: dict[tuple[str, ServiceKind], str] = {("s3", ServiceKind.BLOB): "s3"}
+"""The name of the provider that makes data sets in a service, by the service's provider and kind."""
+
+
+def store_of(provider: str, kind: ServiceKind) -> str | None:
+    """The name of the provider that makes data sets in a service; None if there is none yet."""
+    return _STORES.get((provider, kind))
 
 
 def _long_tail() -> tuple[str, ...]:

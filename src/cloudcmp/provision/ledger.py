@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from cloudcmp.model.lease import INSTANCE, STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseNote, LeaseRow, LeaseState
+from cloudcmp.model.lease import DATA_SET, INSTANCE, STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseNote, LeaseRow, LeaseState
 from cloudcmp.model.plan import Candidate, Launch, unit_cost
 from cloudcmp.model.protocol import Provider, SelfTerminating
 from cloudcmp.model.remote import Access
@@ -126,7 +126,7 @@ class Ledger:
             kind=part.kind,
             name=_name(f"cloudcmp-{self.study}-{slot}-{attempt}"),
             token=token_of(self.study, slot, attempt),
-            region=candidate.offering.region,
+            region=_region_of(candidate, part),
             offering=candidate.offering.name,
             ttl_s=ttl_s,
             tags=tuple(sorted(self._tags(slot, attempt, at + ttl_s))),
@@ -225,6 +225,13 @@ def _ends_by_itself(provider: Provider, request: CreateRequest) -> bool:
     """True if a requested machine is known to end by itself, which may depend on its image."""
     promised = request.kind == INSTANCE and any(one.name == "death" and one.holds for one in provider.safeguards)
     return promised and (not isinstance(provider, SelfTerminating) or provider.ends(request))
+
+
+def _region_of(candidate: Candidate, part: Part) -> str:
+    """The region of a part: a data set lies at its service's endpoint, or in its region."""
+    if part.kind != DATA_SET or candidate.service is None:
+        return candidate.offering.region
+    return candidate.service.endpoint or candidate.service.region
 
 
 def slot_of(launch: Launch, part: Part = Part()) -> str:

@@ -1,7 +1,7 @@
 """Sets up and tears down everything that one launch leases."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.errors import CONTROLLER_FAULTS, ProviderFault
@@ -82,24 +82,35 @@ async def set_up(
 async def _create_dependencies(
     context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
 ) -> dict[str, str]:
-    """Creates what the machines use or measure; returns the cloud id of each kind."""
+    """Creates what the machines use; returns the cloud id of each kind."""
     made: dict[str, str] = {}
-    data_sets = (DATA_SET,) if candidate.service else ()
-    for kind in (*provider.parts, *data_sets):
+    for kind in provider.parts:
         if kind != INSTANCE:
             lease = await acquire(context.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
             made[kind] = lease.cloud_id or ""
     return made
 
 
-async def tear_down(context: ProvisionContext, provider: Provider, launch: Launch) -> tuple[Release, ...]:
-    """Ends everything that a launch leases: all machines at once, then the resources that they used."""
+async def make_data_set(
+    context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
+) -> Lease:
+    """Returns the lease of a launch's data set in the service that it measures; raises what `acquire` raises."""
+    service = candidate.service
+    kind = (("service", service.kind.value),) if service else ()
+    return await acquire(context.ledger, provider, candidate, launch, ttl_s, part=Part(DATA_SET, options=kind))
+
+
+async def tear_down(
+    context: ProvisionContext, providers: Mapping[str, Provider], launch: Launch
+) -> tuple[Release, ...]:
+    """Ends everything that a launch leases: all machines at once, then the resources that they used or measured."""
     leases = context.ledger.open_of(launch)
     machines = [lease for lease in leases if lease.kind == INSTANCE]
-    releases = list(await asyncio.gather(*(release(context.ledger, provider, lease) for lease in machines)))
+    work = (release(context.ledger, providers[lease.provider], lease) for lease in machines)
+    releases = list(await asyncio.gather(*work))
     for lease in leases:
         if lease.kind != INSTANCE:
-            releases.append(await release(context.ledger, provider, lease))
+            releases.append(await release(context.ledger, providers[lease.provider], lease))
     return tuple(releases)
 
 

@@ -1,5 +1,6 @@
 """The entries of `candidates`, with their planted truth."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from cloudcmp.model.study import CandidateSpec
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.probes import CellBook
+from cloudcmp.study.quantities import LOCAL
 from cloudcmp.study.shape import CandidateShape, CellShape, TruthShape, fit
 from cloudcmp.study.tree import Tree
 
@@ -44,7 +46,7 @@ def check(number: int, item: Any, scope: Scope) -> None:
         what = "a candidate has either an offering or a match"
         faults.add(tree.place(path), what, "write offering: m7i.large, or match: {vcpus: 2, memory_gib: 8}")
     else:
-        for key in ("from", "prices"):
+        for key in OF_SERVICES:
             if key in item:
                 faults.add(tree.key((*path, key)), f"{key} is for a service", "write service: blob beside it")
     if item.get("match") == {}:
@@ -54,6 +56,10 @@ def check(number: int, item: Any, scope: Scope) -> None:
         faults.add(tree.key((*path, "truth")), what, "leave truth out, or simulate the candidate")
 
 
+S3 = "s3"
+"""The provider of S3-compatible services at any endpoint."""
+LOOPBACK_URL = r"^https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::|/|$)"
+OF_SERVICES = ("from", "prices", "endpoint", "serve", "name")
 OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price")
 
 
@@ -61,29 +67,48 @@ def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
     """Reports keys that do not fit a service: it is measured from one machine, and has prices of its own."""
     if item.get("from") is None:
         what = "a service is seen from a machine"
-        scope.faults.add(scope.tree.place(path), what, "write from: {offering: small}")
+        scope.faults.add(scope.tree.place(path), what, "write from: local, or from: {offering: small}")
+    if (item.get("provider") == S3) != (item.get("endpoint") is not None):
+        what = "provider: s3 and endpoint: go together"
+        scope.faults.add(scope.tree.place(path), what, "write provider: s3, endpoint: http://127.0.0.1:9000")
+    elif item.get("provider") == S3 and item.get("service") != "blob":
+        scope.faults.add(scope.tree.place((*path, "service")), "provider: s3 has blobs only", "write service: blob")
+    if item.get("serve") is not None and not (item.get("from") == LOCAL and _is_loopback(item.get("endpoint"))):
+        what = "a service is served on this machine only"
+        next_ = "write from: local, and an endpoint at 127.0.0.1 with the port of the command"
+        scope.faults.add(scope.tree.key((*path, "serve")), what, next_)
     for key in OF_MACHINES:
         if key in item:
             next_ = "write it under from:" if key in {"offering", "price"} else "leave it out"
             scope.faults.add(scope.tree.key((*path, key)), f"{key} is not a service's", next_)
 
 
+def _is_loopback(endpoint: object) -> bool:
+    """True for a URL whose host is this machine."""
+    return isinstance(endpoint, str) and re.match(LOOPBACK_URL, endpoint) is not None
+
+
 def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) -> CandidateSpec:
     """One candidate of the right shape; faults of its truth are added to the scope's faults."""
     path: Path = ("candidates", number)
+    from_ = shape.from_
     return CandidateSpec(
         where=scope.faults.where(scope.tree.place(path)),
         provider=shape.provider,
         region=shape.region,
-        offering=shape.from_.offering if shape.from_ else shape.offering,
+        offering=from_.offering if from_ else shape.offering,
         match=Match(shape.match.vcpus, shape.match.memory_gib, shape.match.category) if shape.match else None,
         volume=shape.volume,
         options=_options(shape),
         count=shape.count,
-        price=shape.from_.price if shape.from_ else shape.price,
+        price=from_.price if from_ else shape.price,
         resize_price=shape.resize_price,
         service=ServiceKind(shape.service) if shape.service else None,
         unit_prices=shape.prices,
+        from_place=(from_.provider or shape.provider, from_.region) if from_ and from_.provider else None,
+        endpoint=shape.endpoint or "",
+        serve=shape.serve or "",
+        name=shape.name or "",
         truth=_truth(shape.truth, (*path, "truth"), book, scope) if shape.truth else None,
     )
 

@@ -16,10 +16,9 @@ from cloudcmp.model.metric import Better, Param, ParamKind
 from cloudcmp.study import quantities
 from cloudcmp.study import value_schemas as schemas
 from cloudcmp.study.faults import Faults, Path, shown
-from cloudcmp.study.shape import Duration, Shape, Word, fit
+from cloudcmp.study.shape import Duration, Line, Shape, Word, fit
 from cloudcmp.study.tree import Tree
 
-_LINE_BYTES = 8192
 _JOB_BYTES = 60_000  # of the 64 KiB limit of a job
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _METRIC = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -35,15 +34,6 @@ _PATH_STEP = re.compile(r"[^.\[\]]+")
 _REGEX_CHARS = 500
 _METRICS_MAX = 50
 THREADS = Param("threads", ParamKind.THREADS, "all", "one, all, or a number", ("one", "all"))
-
-
-def _line(value: object) -> str:
-    """One or several lines for a shell."""
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise ValueError(f"{shown(value)} is not a line for a shell; write it in quotes, or after |")
-    if len(value.encode("utf-8", "replace")) > _LINE_BYTES:
-        raise ValueError(f"it is longer than {_LINE_BYTES} bytes; put it into a file")
-    return value
 
 
 def _label(value: object) -> str:
@@ -98,9 +88,6 @@ def _scale(value: object) -> float:
     if not 1e-30 < number < 1e30:
         raise ValueError(f"{shown(value)} is not a number above 0; write e.g. 0.001")
     return number
-
-
-Line = Annotated[str, BeforeValidator(_line), WithJsonSchema(schemas.SENTENCE)]
 
 
 def _exactly(pattern: re.Pattern[str]) -> schemas.Schema:

@@ -9,9 +9,10 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind, mode
 from cloudcmp.catalog import COMMAND, METRICS, PROBES, SUITES, TOOL, TOOLS
 from cloudcmp.model.metric import Param
 from cloudcmp.study.build import NAME
-from cloudcmp.study.candidates import OF_MACHINES, SIMULATED
+from cloudcmp.study.candidates import LOOPBACK_URL, OF_MACHINES, OF_SERVICES, S3, SIMULATED
 from cloudcmp.study.commands import THREADS, CommandShape, MetricShape
 from cloudcmp.study.key_texts import KEY_TEXTS
+from cloudcmp.study.quantities import LOCAL
 from cloudcmp.study.shape import CandidateShape, CellShape, DecideShape, Head, ProbeShape, SessionShape, Shape
 from cloudcmp.study.terms import TermsShape
 from cloudcmp.study.value_schemas import QUANTITY, Schema, closed, kinds, one_of, or_null, parameter, setting, text
@@ -161,8 +162,19 @@ def _together(*keys: str) -> Iterator[Schema]:
 
 
 def _candidate_rules() -> Iterator[Schema]:
-    machine = {"oneOf": [_has("offering"), _has("match")], "allOf": _without(("from", "prices"))}
+    machine = {"oneOf": [_has("offering"), _has("match")], "allOf": _without(OF_SERVICES)}
     yield {"if": _has("service"), "then": {**_has("from"), "allOf": _without(OF_MACHINES)}, "else": machine}
+    of_s3 = {"required": ["provider"], "properties": {"provider": {"const": S3}, "service": {"const": "blob"}}}
+    yield {"if": _has("endpoint"), "then": of_s3}
+    yield {
+        "if": {"required": ["provider"], "properties": {"provider": {"const": S3}}},
+        "then": _has("endpoint", "service"),
+    }
+    served = {
+        "properties": {"from": {"const": LOCAL}, "endpoint": {"pattern": LOOPBACK_URL}},
+        "required": ["from", "endpoint"],
+    }
+    yield {"if": _has("serve"), "then": served}
     simulated = {"required": ["provider"], "properties": {"provider": {"const": SIMULATED}}}
     yield {"if": {"required": ["truth"]}, "then": simulated}
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from cloudcmp.catalog import nearest
@@ -35,6 +36,8 @@ _PREFIX = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 _DAY_S = 86400
 _BURST_MOST_S = 7 * _DAY_S  # the most that an agent accepts
 _MOST_MONEY = 10**14
+LOCAL = "local"
+"""The measuring machine that is this one."""
 
 
 def is_number(value: object) -> bool:
@@ -91,19 +94,48 @@ def machine_price(value: object) -> Price:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringMachine:
-    """The machine that measures a service: an offering of the candidate's provider and region."""
+    """The machine that measures a service: by default of the candidate's own provider and region.
 
-    offering: str
+    Without an `offering` it is this machine, with all its processors.
+    """
+
+    offering: str | None
     price: Price | None = None
+    provider: str | None = None
+    region: str | None = None
 
 
 def measuring_machine(value: object) -> MeasuringMachine:
-    """The machine that measures a service: a mapping with its offering, and its price if no list has it."""
+    """The machine that measures a service: `local`, or a mapping with its offering, and its price if no list has it."""
+    if value == LOCAL:
+        return MeasuringMachine(None, provider=LOCAL)
     if not isinstance(value, dict) or not isinstance(value.get("offering"), str):
-        raise ValueError(f"{shown(value)} is no machine; write from: {{offering: small}}")
+        raise ValueError(f"{shown(value)} is no machine; write from: local, or from: {{offering: small}}")
     if odd := next((str(key) for key in value if key not in MACHINE_KEYS), None):
         raise ValueError(f"unknown key {shown(odd)}; write from: {{offering: small, price: 0.10 USD/h}}")
-    return MeasuringMachine(value["offering"].strip(), machine_price(value["price"]) if "price" in value else None)
+    if odd := next((key for key in ("provider", "region") if not isinstance(value.get(key, ""), str)), None):
+        raise ValueError(f"{odd} is not a name; write from: {{provider: aws, region: us-east-1, offering: m7i.large}}")
+    return MeasuringMachine(
+        value["offering"].strip(),
+        machine_price(value["price"]) if "price" in value else None,
+        value.get("provider"),
+        value.get("region"),
+    )
+
+
+def endpoint(value: object) -> str:
+    """The URL of a service without its path's last slash: scheme, host and port, and no user, query or fragment."""
+    next_ = "write endpoint: http://127.0.0.1:9000"
+    if not isinstance(value, str) or not re.fullmatch(r"https?://[A-Za-z0-9.:\[\]_-]+(/[A-Za-z0-9._~/-]*)?", value):
+        raise ValueError(f"{shown(value)} is no address of a service; {next_}")
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        raise ValueError(f"{shown(value)} is no address of a service; {next_}") from None
+    if not parts.hostname or port == 0:
+        raise ValueError(f"{shown(value)} is no address of a service; {next_}")
+    return value.rstrip("/")
 
 
 _UNIT_PRICES = {"requests": Item.REQUEST, "moved": Item.EGRESS, "stored": Item.STORAGE}

@@ -16,6 +16,7 @@ from cloudcmp.study.tree import Tree
 from cloudcmp.units import Money
 
 _MAX_COUNT = 10_000
+_LINE_BYTES = 8192
 
 
 def _word(value: object) -> str:
@@ -71,6 +72,15 @@ def _seconds_in_key(value: object) -> float:
     return seconds
 
 
+def _line(value: object) -> str:
+    """One or several lines for a shell."""
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError(f"{shown(value)} is not a line for a shell; write it in quotes, or after |")
+    if len(value.encode("utf-8", "replace")) > _LINE_BYTES:
+        raise ValueError(f"it is longer than {_LINE_BYTES} bytes; put it into a file")
+    return value
+
+
 def _as_cell(value: object) -> object:
     """The mapping for an entry of `decide` that is only a cell's text."""
     return {"cell": value} if isinstance(value, str) else value
@@ -79,6 +89,8 @@ def _as_cell(value: object) -> object:
 # Each reader of a value stands beside the JSON Schema of what it accepts.
 Word = Annotated[str, BeforeValidator(_word), WithJsonSchema(schemas.WORD)]
 Text = Annotated[str, BeforeValidator(_text), WithJsonSchema(schemas.SENTENCE)]
+Line = Annotated[str, BeforeValidator(_line), WithJsonSchema(schemas.SENTENCE)]
+Url = Annotated[str, BeforeValidator(quantities.endpoint), WithJsonSchema(schemas.ENDPOINT)]
 Whole = Annotated[int, BeforeValidator(_whole), WithJsonSchema(schemas.WHOLE)]
 Positive = Annotated[float, BeforeValidator(_positive), WithJsonSchema(schemas.POSITIVE)]
 Duration = Annotated[float, BeforeValidator(quantities.duration), WithJsonSchema(schemas.DURATION)]
@@ -189,6 +201,9 @@ class CandidateShape(Shape):
     service: Literal["blob", "table", "queue"] | None = None
     from_: Machine | None = Field(None, alias="from")
     prices: UnitPrices = ()
+    endpoint: Url | None = None
+    serve: Line | None = None
+    name: Word | None = None
     price: MachinePrice | None = None
     resize_price: MachinePrice | None = None
     truth: TruthShape | None = None
@@ -239,7 +254,9 @@ _NEXT = {
     "sessions": "write - {name: peak, days: weekdays, hours: 09:00-17:00, timezone: UTC}",
     "params": "write params: {threads: one}",
     "service": "write service: blob, service: table or service: queue",
-    "from": "write from: {offering: small}, the machine that asks the service",
+    "from": "write from: local, or from: {offering: small}, the machine that asks the service",
+    "endpoint": "write endpoint: http://127.0.0.1:9000",
+    "serve": "write serve: './server --port 9000', a command that serves the endpoint",
     "prices": "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}",
     "match": "write match: {vcpus: 2, memory_gib: 8, category: general}",
     "truth": "write truth: {cells: {rtt_s: {mean: 200 us}}}",

@@ -85,8 +85,14 @@ CAPS_KEYS: dict[str, Schema] = {
     "rate": RATE,
 }
 CAPS = closed(CAPS_KEYS)
-MACHINE_KEYS: dict[str, Schema] = {"offering": {"type": "string"}, "price": PRICE}
-MACHINE = closed(MACHINE_KEYS, "offering")
+MACHINE_KEYS: dict[str, Schema] = {
+    "offering": {"type": "string"},
+    "price": PRICE,
+    "provider": {"type": "string"},
+    "region": {"type": "string"},
+}
+MACHINE: Schema = {"anyOf": [{"const": "local"}, closed(MACHINE_KEYS, "offering")]}
+ENDPOINT = text(r"https?://\S+", "an address, e.g. http://127.0.0.1:9000", "http://127.0.0.1:9000")
 
 
 def _unit_price(unit: str, example: str) -> Schema:

@@ -23,7 +23,7 @@ _CAPACITY = {
 _CREDENTIAL_ERRORS = {"CredentialRetrievalError", "PartialCredentialsError", "ProfileNotFound"}
 _UNREACHED = {"EndpointConnectionError", "ConnectTimeoutError"}
 _PROXY_ERROR = "ProxyConnectionError"
-_CREDENTIALS_HINT = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+CREDENTIALS_HINT = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 _CREDENTIALS = {
     "AuthFailure": "the key or its secret is wrong",
     "ExpiredToken": "the credentials have expired",
@@ -32,6 +32,8 @@ _CREDENTIALS = {
     "InvalidAccessKeyId": "there is no such access key",
     "InvalidClientTokenId": "there is no such access key",
     "MissingAuthenticationToken": "no credentials were sent",
+    "InvalidToken": "the session token is wrong",
+    "RequestTimeTooSkewed": "this machine's clock is wrong",
     "RequestExpired": "the credentials have expired, or this machine's clock is wrong",
     "SignatureDoesNotMatch": "the secret is wrong, or this machine's clock",
     "UnrecognizedClientException": "there is no such access key",
@@ -60,6 +62,10 @@ _REASONS = (
     (("UnknownParameter", "InvalidParameterCombination"), errors.RefusalKind.UNKNOWN_PARAMETER),
     ("InvalidInstanceType", errors.RefusalKind.UNKNOWN_OFFERING),
     ("InvalidPermission.Duplicate", errors.RefusalKind.EXISTS),
+    (("BucketAlreadyOwnedByYou", "ResourceInUseException", "QueueNameExists"), errors.RefusalKind.EXISTS),
+    (("NoSuchBucket", "NoSuchTagSet", "ResourceNotFoundException", "404"), errors.RefusalKind.MISSING),
+    (("AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist"), errors.RefusalKind.MISSING),
+    (("NotImplemented", "MethodNotAllowed", "XNotImplemented"), errors.RefusalKind.UNKNOWN_ACTION),
     ("DryRunOperation", errors.RefusalKind.ALLOWED),
     (("InvalidGroup.NotFound", "InvalidInstanceID.NotFound"), errors.RefusalKind.MISSING),
     (("InvalidPlacementGroup.Unknown", "InvalidVolume.NotFound"), errors.RefusalKind.MISSING),
@@ -113,7 +119,11 @@ def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
     for codes, kind, hint in _FAULTS:
         if cause.code in codes:
             return kind.at(where, cause.line, hint)
-    if cause.code.endswith("LimitExceeded") or cause.code in {"MaxSpotInstanceCountExceeded", "ResourceCountExceeded"}:
+    if cause.code.endswith("LimitExceeded") or cause.code in {
+        "MaxSpotInstanceCountExceeded",
+        "ResourceCountExceeded",
+        "TooManyBuckets",
+    }:
         return errors.QuotaReached.at(
             where, cause.line, "ask for a higher quota (Service Quotas), or run fewer at once"
         )
@@ -125,7 +135,7 @@ def _refusal(cause: CloudError, where: str) -> errors.ProviderFault | None:
 def _other_fault(cause: CloudError, where: str, *, changes: bool) -> errors.ProviderFault:
     if cause.code in _TRUNCATED_LIST:
         return errors.IncompleteListing.at(where, cause.line, "ask again")
-    if cause.status >= 500:
+    if cause.status >= 500 and cause.status != 501:  # not implemented: surely nothing was done
         line = f"{cause.line} (HTTP {cause.status})"
         return unclear_response(line, where, changes=changes)
     return errors.Refused.at(where, cause.line, "change the request")
@@ -135,7 +145,7 @@ def _transport_fault(error: BaseException, where: str, *, changes: bool) -> erro
     """The fault for a missing or unreadable response. Compares class names, so that botocore stays unimported."""
     kind = type(error).__name__
     if kind == "NoCredentialsError":
-        return errors.NoCredentials.at(where, "there are no credentials", _CREDENTIALS_HINT)
+        return errors.NoCredentials.at(where, "there are no credentials", CREDENTIALS_HINT)
     if kind == "ConfigParseError":
         return errors.BadCredentials.at(
             where, _unreadable_settings(error), "mend that file, or name another: AWS_SHARED_CREDENTIALS_FILE"

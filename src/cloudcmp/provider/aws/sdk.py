@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar
 
-from cloudcmp.errors import IncompleteListing
-from cloudcmp.provider.aws.faults import fault_of
+from cloudcmp.errors import IncompleteListing, NoCredentials
+from cloudcmp.provider.aws.faults import CREDENTIALS_HINT, fault_of
 from cloudcmp.provider.common.sdk_client import SdkClient, fetch_pages
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.common.sdk_logging import limit_logging
@@ -21,7 +21,11 @@ _NOISY = ("botocore", "urllib3")
 
 @dataclass(slots=True)
 class Sdk(SdkClient):
-    """The client of one EC2 API. `deadline_s` bounds every call; `attempts` applies to repeatable calls."""
+    """The client of one cloud's API. `deadline_s` bounds every call; `attempts` applies to repeatable calls.
+
+    `url` is the endpoint of every service, `profile` the named profile whose credentials are used; both optional.
+    `own_keys` are an access key and its secret that replace the credentials of the environment.
+    """
 
     name: str
     attempts: int = 3
@@ -30,11 +34,14 @@ class Sdk(SdkClient):
     _session: Any = None
     _clients: dict[tuple[str, str, int], Any] = field(default_factory=dict)
     account: str | None = None  # of the current credentials
+    url: str | None = None
+    profile: str | None = None
+    own_keys: tuple[str, str] | None = field(default=None, repr=False)
     library, extra = "botocore", "aws"
 
     def endpoint(self) -> str | None:
         """The endpoint set by the environment, instead of AWS's own."""
-        return os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL") or None
+        return self.url or os.environ.get("AWS_ENDPOINT_URL_EC2") or os.environ.get("AWS_ENDPOINT_URL") or None
 
     def default_region(self) -> str:
         """Default region: the environment's, the profile's, else us-east-1."""
@@ -62,6 +69,28 @@ class Sdk(SdkClient):
         return await self.run_in_thread(
             lambda: self._call("ec2", region, action, params, attempts, changes=True), region, changes=True
         )
+
+    async def write(self, service: str, region: str, action: str, *, again: bool = False, **params: Any) -> Response:
+        """`change` for any service."""
+        attempts = self.attempts if again else 1
+        return await self.run_in_thread(
+            lambda: self._call(service, region, action, params, attempts, changes=True), region, changes=True
+        )
+
+    async def keys(self, region: str) -> tuple[str, str, str | None]:
+        """The current access key, its secret and its session token, None for a long-lived key."""
+
+        def read() -> tuple[str, str, str | None]:
+            if self.own_keys:
+                return (*self.own_keys, None)
+            with self._lock:
+                credentials = self._open_session().get_credentials()
+            if credentials is None:
+                raise NoCredentials.at(self.location(region), "there are no credentials", CREDENTIALS_HINT)
+            frozen = credentials.get_frozen_credentials()
+            return str(frozen.access_key), str(frozen.secret_key), frozen.token
+
+        return await self.run_in_thread(lambda: self.call_library(read, fault_of, region), region)
 
     async def pages(self, region: str, action: str, key: str, **params: Any) -> list[Any]:
         """A complete list, all of its pages; raises IncompleteListing."""
@@ -107,25 +136,36 @@ class Sdk(SdkClient):
                 read_timeout=self.deadline_s,
                 retries={"mode": "standard", "total_max_attempts": attempts},
                 user_agent_extra="cloudcmp",
+                # Services that only resemble S3 know no newer checksums, and have buckets in paths.
+                request_checksum_calculation="when_required",
+                response_checksum_validation="when_required",
+                s3={"addressing_style": "path" if self.url else "auto"},
             )
-            client = session.create_client(service, region_name=region, config=config)
+            client = session.create_client(
+                service, region_name=region, config=config, endpoint_url=self.url, **self._key_arguments()
+            )
             self._clients[service, region, attempts] = client
             return client
 
+    def _key_arguments(self) -> dict[str, str]:
+        if self.own_keys is None:
+            return {}
+        return {"aws_access_key_id": self.own_keys[0], "aws_secret_access_key": self.own_keys[1]}
+
     def _open_session(self) -> Any:
         if self._session is None:
-            self._session = new_session()
+            self._session = new_session(self.profile)
         return self._session
 
 
-def new_session() -> Any:
+def new_session(profile: str | None = None) -> Any:
     """A botocore session that logs only warnings: its debug log holds requests with secrets."""
     import_modules("botocore.session", "botocore.loaders", "botocore.config")
     limit_logging(*_NOISY)
     import botocore.session
 
     # The service descriptions are large: load them once, even if credentials are renewed.
-    session = botocore.session.Session()
+    session = botocore.session.Session(profile=profile)
     session.register_component("data_loader", _descriptions())
     return session
 
