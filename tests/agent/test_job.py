@@ -45,9 +45,41 @@ def test_targets_say_only_what_they_have():
     ]
 
 
+def test_a_service_says_where_it_is_and_what_it_speaks():
+    roots = "-----BEGIN CERTIFICATE-----\nMAo=\n-----END CERTIFICATE-----\n"
+    target = JobTarget(
+        "service", endpoint="https://s3.example.org", credential_ref="reader", protocol="s3", data_set="cloudcmp-x",
+        region="us-east-1", style="host", addresses=("192.0.2.7", "2001:db8::7"), ca=roots,
+    )  # fmt: skip
+    line = encode_job(trial(), cpus=[0], folder=None, role="client", targets=[target])
+    assert line.count(b"\n") == 1
+    assert json.loads(line)["targets"] == [
+        {
+            "role": "service",
+            "endpoint": "https://s3.example.org",
+            "protocol": "s3",
+            "data_set": "cloudcmp-x",
+            "region": "us-east-1",
+            "style": "host",
+            "addresses": ["192.0.2.7", "2001:db8::7"],
+            "ca": roots,
+            "credential_ref": "reader",
+        }
+    ]
+
+
+def test_credentials_are_there_only_where_they_are_given():
+    bare = json.loads(encode_job(trial(), cpus=[0], folder=None))
+    credentials = {"reader": {"kind": "sigv4", "access_key": "AKIA", "keys": {"20261126": "0f" * 32}}}
+    full = json.loads(encode_job(trial(), cpus=[0], folder=None, credentials=credentials))
+    assert "credentials" not in bare
+    assert full == {**bare, "credentials": credentials}
+    assert json.loads(encode_job(trial(), cpus=[0], folder=None, credentials={})) == bare
+
+
 def test_caps_and_lease_are_there_only_where_they_are_given():
     bare = json.loads(encode_job(trial(), cpus=[0], folder=None))
-    caps = {"bytes": 250_000_000, "burst_s": 1800.0}
+    caps = {"bytes": 250_000_000, "burst_s": 1800.0, "operations": 20_000}
     full = json.loads(encode_job(trial(), cpus=[0], folder=None, caps=caps, lease_s=3600.0))
     assert "caps" not in bare
     assert "lease_s" not in bare

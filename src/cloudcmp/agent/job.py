@@ -18,20 +18,36 @@ class JobTarget:
     """One of a trial's other targets, from the view of the job's agent.
 
     `role` is the target's part in the trial. A machine has an `address`: `ip:port` where it listens, else `ip`. A
-    service has an `endpoint`, a URL. `credential_ref` names a credential and never holds one.
+    service has an `endpoint`, a URL; the `protocol` that it speaks, such as `s3`; the `data_set` to use there (a
+    bucket, container, table or queue); where the protocol needs them, a `region` and the `style` of its URLs (`path` or
+    `host`); the IP `addresses` of the endpoint's host, which the agent never resolves itself, none if the host is an
+    address; and as `ca` the PEM text of roots to trust besides the system's. `credential_ref` names a credential and
+    never holds one.
     """
 
     role: str
     address: str | None = None
     endpoint: str | None = None
     credential_ref: str | None = None
+    protocol: str | None = None
+    data_set: str | None = None
+    region: str | None = None
+    style: str | None = None
+    addresses: tuple[str, ...] = ()
+    ca: str | None = None
 
-    def encode(self) -> dict[str, str]:
-        """The target as a JSON object without fields that are None."""
+    def encode(self) -> dict[str, object]:
+        """The target as a JSON object without fields that are None or empty."""
         fields = (
             ("role", self.role),
             ("address", self.address),
             ("endpoint", self.endpoint),
+            ("protocol", self.protocol),
+            ("data_set", self.data_set),
+            ("region", self.region),
+            ("style", self.style),
+            ("addresses", list(self.addresses) or None),
+            ("ca", self.ca),
             ("credential_ref", self.credential_ref),
         )
         return {key: value for key, value in fields if value is not None}
@@ -46,16 +62,20 @@ def encode_job(
     listen: str | None = None,
     targets: Sequence[JobTarget] = (),
     secret: str | None = None,
+    credentials: Mapping[str, Mapping[str, object]] | None = None,
     caps: Mapping[str, int | float] | None = None,
     lease_s: float | None = None,
 ) -> bytes:
     """The job line of a trial, with its end of line.
 
     `cpus` are processor numbers. `listen` is the `ip:port` that the agent binds (port 0: any), `targets` are the
-    trial's other targets, `secret` is 64 hex digits that the agents of one trial share.
-    `caps` bound the trial's traffic: `bytes`, `bytes_per_s`, `packets_per_s`, `burst_s`; without them the agent's own
-    defaults hold between machines. After `lease_s` seconds of life the agent exits.
-    Does not check targets, caps and lease: the agent does. Raises UserMistake for a job line that is too long.
+    trial's other targets, `secret` is 64 hex digits that the agents of one trial share. `credentials` are what services
+    accept for this trial, by the name that a target's `credential_ref` says: short-lived, and never logged.
+    `caps` bound the trial's traffic: `bytes`, `bytes_per_s`, `packets_per_s`, `burst_s`, and as `operations` the
+    requests to a service; without them the agent's own defaults hold between machines. After `lease_s` seconds of life
+    the agent exits.
+    Does not check targets, credentials, caps and lease: the agent does. Raises UserMistake for a job line that is too
+    long.
     """
     job: dict[str, object] = {
         "v": PROTOCOL_VERSION,
@@ -72,6 +92,8 @@ def encode_job(
         "deadline_s": trial.deadline_s,
         "seed": trial.seed,
     }
+    if credentials:
+        job["credentials"] = {name: dict(credential) for name, credential in credentials.items()}
     if caps is not None:
         job["caps"] = dict(caps)
     if lease_s is not None:
