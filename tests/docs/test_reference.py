@@ -27,7 +27,7 @@ HOSTS |= {"docs.rackspace.com", "keystone.api.dfw3.rackspacecloud.com"}
 HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "learn.microsoft.com", "docs.cloud.oracle.com"}
 HOSTS |= {urlsplit(fact.source).netloc for cloud in CLOUDS.values() for fact in cloud.facts}
 # The measured machine itself.
-HOSTS |= {"localhost:8080"}
+HOSTS |= {"localhost:8080", "127.0.0.1:9001", "127.0.0.1:9002"}
 SHOWN_FOLDERS = ("/proc/", "/sys/", "/dev/", "/mnt/")
 RECORD = ("Status", "Context", "Decision", "Consequences", "What would change our mind")
 

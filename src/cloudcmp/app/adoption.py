@@ -46,7 +46,7 @@ def teardown_actions(store: StudyStore) -> Iterator[str]:
             continue
         folder = f", the folder {local / (one.cloud_id or one.token)} and its processes"
         yield f"end {lease_label(one)}{folder if one.provider == 'local' else ''}, if it bears the tags of {store.tag}"
-    for runner in sorted({one.runner for one in store.plan.candidates if not one.simulated}):
+    for runner in sorted({*store.plan.drivers} - {"simulated"}):
         yield f"search {runner} for resources with the tags of {store.tag}, and end them"
 
 

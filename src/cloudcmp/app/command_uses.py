@@ -1,5 +1,6 @@
 """The commands and tools of a plan, and which of them run on the user's own machines."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from cloudcmp.errors import UserMistake
@@ -30,7 +31,16 @@ def commands(plan: Plan) -> tuple[CommandUse, ...]:
         use = known[kind]
         if use is not None:
             candidates_of.setdefault(use, {})[candidate[trial.launch]] = None
-    return tuple(replace(use, on=tuple(sorted(ids))) for use, ids in candidates_of.items())
+    run = (replace(use, on=tuple(sorted(ids))) for use, ids in candidates_of.items())
+    return (*run, *_served(plan))
+
+
+def _served(plan: Plan) -> Iterator[CommandUse]:
+    """The commands that serve the services of candidates."""
+    for one in plan.candidates:
+        if one.service and one.service.serve and not one.simulated:
+            lines = (ShellLine("serve", one.service.serve),)
+            yield CommandUse(one.service.name or one.service.endpoint, lines, (), (one.id,), True)
 
 
 def on_own_machines(plan: Plan) -> tuple[tuple[CommandUse, ...], tuple[str, ...]]:

@@ -16,7 +16,7 @@ from cloudcmp.model.protocol import PlanSafeguards, Provider
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.model.study import Study
 from cloudcmp.model.terms import Terms
-from cloudcmp.provider.registry import make, names
+from cloudcmp.provider.registry import has_driver, make, names, names_in_study
 from cloudcmp.store import StudyStore
 
 # A Monday at midnight, UTC: the start of virtual time in every simulated study.
@@ -77,7 +77,7 @@ def plan_stored(folder: Path) -> Plan:
 
 def known_providers() -> frozenset[str]:
     """Providers that a candidate may name: those with a driver, and those with published offerings."""
-    return frozenset(names()) | planner.published_providers()
+    return frozenset(names_in_study()) | planner.published_providers()
 
 
 def _billed() -> frozenset[str]:
@@ -142,8 +142,7 @@ def host_of(candidate: Candidate) -> str:
 
 def safeguards(plan: Plan) -> dict[str, tuple[Safeguard, ...]]:
     """The safeguards of each provider of a plan that has a driver."""
-    runners = dict.fromkeys(one.runner for one in plan.candidates)
-    return {name: _safeguards(make(name), plan) for name in runners if name in names()}
+    return {name: _safeguards(make(name), plan) for name in plan.drivers if has_driver(name)}
 
 
 def _safeguards(provider: Provider, plan: Plan) -> tuple[Safeguard, ...]:

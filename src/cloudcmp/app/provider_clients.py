@@ -7,7 +7,7 @@ from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.protocol import Provider
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.registry import ProviderOptions, make, names
+from cloudcmp.provider.registry import ProviderOptions, has_driver, make, names, stores_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,15 @@ class UnavailableProvider:
 
 
 def select(named: Iterable[str]) -> tuple[str, ...]:
-    """The named providers, or all if none is named; raises UserMistake for an unknown one, naming the nearest."""
+    """The named providers, or all if none is named, each with those that make data sets in its services.
+
+    Raises UserMistake for an unknown one, naming the nearest.
+    """
     chosen = tuple(dict.fromkeys(named))
     for one in chosen:
-        if one not in names():
+        if not has_driver(one):
             raise UserMistake.at(one, "there is no such provider", hint(one, names(), "cloudcmp list providers"))
-    return chosen or names()
+    return tuple(dict.fromkeys(name for one in chosen or names() for name in (one, *stores_of(one))))
 
 
 def open_clients(

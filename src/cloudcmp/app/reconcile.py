@@ -25,7 +25,7 @@ from cloudcmp.model.lease import INSTANCE, STATE_OF, LeaseEvent, LeaseRow, Lease
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price import Item
-from cloudcmp.provider.registry import make, names
+from cloudcmp.provider.registry import has_driver, make
 from cloudcmp.provision import charges, launch_of, terms_of
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money, format_money
@@ -70,8 +70,7 @@ def _spellings(text: str) -> tuple[str, ...]:
 
 
 def _unbilled_providers(plan: Plan) -> Iterator[str]:
-    runners = dict.fromkeys(one.runner for one in plan.candidates)
-    free = [name for name in runners if name in names() and not make(name).billed]
+    free = [name for name in plan.drivers if has_driver(name) and not make(name).billed]
     if free:
         yield f"{', '.join(free)}: nothing is billed there, and nothing is estimated"
 
@@ -116,8 +115,7 @@ def _estimated(plan: Plan, rows: Sequence[LeaseRow], now: float) -> Iterator[Est
     Disk and address have their planned share of that price. Traffic is expected, not counted: a launch's share of the
     quote's lines, on the last attempt at its first machine.
     """
-    runners = dict.fromkeys(one.runner for one in plan.candidates)
-    terms = terms_of({name: make(name) for name in runners if name in names()})
+    terms = terms_of({name: make(name) for name in plan.drivers if has_driver(name)})
     sending: dict[int, Key] = {}
     for charge in charges(rows, now):
         billing = terms.get(charge.provider)

@@ -65,7 +65,7 @@ def _remember(folder: Path, progress: Progress) -> None:
 
 def _preflight(plan: Plan, progress: Progress) -> None:
     """Check and prepare the providers before anything is created; raises what `refuse` raises."""
-    runners = {candidate.runner for candidate in plan.candidates} - {"simulated", "local"}
+    runners = {*plan.drivers} - {"simulated", "local"}
     if runners:
         progress.step(f"checking first: {', '.join(sorted(runners))}")
         refuse([one.finding for one in run_interruptible(check_plan(plan, progress.step))])

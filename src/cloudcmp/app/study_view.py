@@ -41,7 +41,7 @@ def pseudonyms(store: StudyStore) -> Pseudonyms:
 
 def _accounts(store: StudyStore) -> dict[str, str]:
     """The accounts that a study used, and their endpoints."""
-    stored = (store.meta(ACCOUNT + one) for one in {candidate.runner for candidate in store.plan.candidates})
+    stored = (store.meta(ACCOUNT + one) for one in store.plan.drivers)
     parts = [account.partition(" at ") for account in stored if account]
     named = {id: "account" for id, _, _ in parts if any(map(str.isdigit, id))}  # some clouds give no id
     return {**named, **{at: "endpoint" for _, _, at in parts if at}}

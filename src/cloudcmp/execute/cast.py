@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from cloudcmp.agent import JobTarget
-from cloudcmp.model.cast import PASSIVE, Cast, CastMember, Machine, Role, Service
+from cloudcmp.model.cast import PASSIVE, Cast, CastMember, DataSet, Machine, Role
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Outcome, TrialResult
@@ -16,6 +16,7 @@ from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.plan import cast_of
 
 LOOPBACK = "loopback"
+_CREDENTIAL = "service"
 _LOOPBACK_ADDRESS = "127.0.0.1"
 
 Gone = Callable[[], Awaitable[str | None]]
@@ -37,6 +38,15 @@ Allowance = AbstractAsyncContextManager[Mapping[str, float] | None]
 """The caps on a trial's traffic, reserved for it until the context is left."""
 
 
+DataSetOf = Callable[[PlannedTrial], Awaitable[DataSet | None]]
+"""Returns a trial's access to the service that its launch measures, None if it measures none."""
+
+
+async def no_data_set(_: PlannedTrial) -> DataSet | None:
+    """No access: the launch measures no service."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchTargets:
     """The machines of a launch in their order, and the functions that trials on them need.
@@ -52,6 +62,7 @@ class LaunchTargets:
     caps: Callable[[PlannedTrial], Allowance] = lambda _: nullcontext()
     left_s: Callable[[], float] = lambda: math.inf
     zones: Sequence[str] = ()
+    data_set: DataSetOf = no_data_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,6 @@ class Agent:
     role: Role
     instance: Instance
     host: str
-    services: tuple[JobTarget, ...] = ()
 
     @property
     def listen(self) -> str:
@@ -84,17 +94,29 @@ def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
     """The agents of a trial: first the one that listens, if any, then those that connect to it."""
     cast = cast_in(trial, len(targets.machines))
     here = dict(trial.params).get("path", LOOPBACK) == LOOPBACK
-    services = tuple(
-        JobTarget(one.role.value, endpoint=one.target.endpoint, credential_ref=one.target.credential_ref or None)
-        for one in cast
-        if isinstance(one.target, Service) and one.target.endpoint
-    )
     agents = []
     for one in cast:
         if one.role not in PASSIVE:
             instance = targets.machines[one.target.number - 1 if isinstance(one.target, Machine) else 0]
-            agents.append(Agent(one.role, instance, _LOOPBACK_ADDRESS if here else instance.address, services))
+            agents.append(Agent(one.role, instance, _LOOPBACK_ADDRESS if here else instance.address))
     return tuple(sorted(agents, key=lambda agent: agent.role is not Role.SERVER))
+
+
+def target_of(data_set: DataSet) -> tuple[JobTarget, dict[str, dict[str, object]]]:
+    """A data set as a target of a job, and the credentials that go with it."""
+    named = data_set.credential is not None
+    target = JobTarget(
+        Role.SERVICE.value,
+        endpoint=data_set.endpoint,
+        credential_ref=_CREDENTIAL if named else None,
+        protocol=data_set.protocol,
+        data_set=data_set.name,
+        region=data_set.region,
+        style=data_set.style,
+        addresses=data_set.addresses,
+        ca=data_set.ca or None,
+    )
+    return target, {_CREDENTIAL: dict(data_set.credential)} if data_set.credential is not None else {}
 
 
 def has_several_agents(trial: PlannedTrial) -> bool:

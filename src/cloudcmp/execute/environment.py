@@ -9,11 +9,11 @@ from cloudcmp import __version__, agent
 from cloudcmp.agent.ssh import dial
 from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import Fault, StorageFault, UserMistake
-from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Provider
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.plan import machine_limit
-from cloudcmp.provider.registry import ProviderOptions, make, store_of
+from cloudcmp.provider.registry import ProviderOptions, make
 from cloudcmp.provider.time import Time, VirtualTime, WallTime
 from cloudcmp.provision import Accounts, Journal, Ledger, Limits
 from cloudcmp.stats.histogram import encode
@@ -84,16 +84,7 @@ def providers_of(store: StudyStore, binary: Path | None, moment: Time) -> dict[s
         dial=dial,
         study=store.tag,
     )
-    stores = [name for one in plan.candidates if (name := store_name(one))]
-    return {name: make(name, options) for name in dict.fromkeys([*(one.runner for one in plan.candidates), *stores])}
-
-
-def store_name(candidate: Candidate) -> str | None:
-    """The provider of a service candidate's data sets; None for a machine, and for a service that the study serves."""
-    service = candidate.service
-    if service is None or service.serve:
-        return None
-    return candidate.runner if candidate.simulated else store_of(service.provider, service.kind)
+    return {name: make(name, options) for name in plan.drivers}
 
 
 def make_folder(place: OwnedPath) -> None:

@@ -23,6 +23,7 @@ from cloudcmp.execute.connections import gone_of, reconnect_of
 from cloudcmp.execute.context import SLEPT_S, LaunchContext, LaunchResult, RunContext, TrialContext, TrialsByTurn
 from cloudcmp.execute.lifecycle.disturbance import disturb
 from cloudcmp.execute.lifecycle.machine_times import give_up_s, record_arrival, record_release
+from cloudcmp.execute.service import data_set_of
 from cloudcmp.execute.spending import dearest_candidate, request_for, restarts_s
 from cloudcmp.execute.traffic import allowance
 from cloudcmp.execute.trial import TrialTask, Unreachable, lease_s, run_trial
@@ -71,7 +72,7 @@ async def run_launch(
             if machine.shell is not None:
                 await machine.shell.close()
         context.slept_s = run.trials.slept_s()
-        releases = await tear_down(run.provisioning, provider, launch)
+        releases = await tear_down(run.provisioning, run.providers, launch)
         run.guard.withdraw(slots)
     if result.finished:
         _record_release(context, releases, result)
@@ -151,10 +152,7 @@ async def _run_trials(context: LaunchContext) -> LaunchResult:
     Trials for which the time to live is too short wait for another launch, and so do those of an unreachable machine.
     """
     run, candidate = context.run, context.candidate
-    try:
-        result = await _run_agents(context)
-    except BudgetSpent as fault:
-        return run.stop_all(str(fault), LaunchReason.BUDGET_SPENT)
+    result = await _run_with_service(context)
     if result.reason is LaunchReason.TIME_TO_LIVE:
         return run.stop_all(f"{candidate.id}: {result.why}", result.reason)
     if result.reason is LaunchReason.MACHINE_UNREACHABLE:
@@ -163,6 +161,22 @@ async def _run_trials(context: LaunchContext) -> LaunchResult:
         lost = LaunchReason.MACHINE_LOST
         record_all(run.trials, candidate, context.left(context.turns.last), Outcome.PREEMPTED, lost.text, lost)
     return await disturb(context) if result.finished and result.outcome is Outcome.OK else result
+
+
+async def _run_with_service(context: LaunchContext) -> LaunchResult:
+    """Runs the trials of agents; if the service that they measure cannot be had, all of them fail."""
+    run, turns = context.run, context.turns
+    try:
+        return await _run_agents(context)
+    except BudgetSpent as fault:
+        return run.stop_all(str(fault), LaunchReason.BUDGET_SPENT)
+    except CONTROLLER_FAULTS as fault:
+        return run.stop_all(str(fault), LaunchReason.CONTROLLER_FAULT)
+    except ACCOUNT_FAULTS as fault:
+        return run.postpone(str(fault), LaunchReason.ACCOUNT_FAULT)
+    except ProviderFault as fault:
+        todo, reason = context.left([*turns.during, *turns.last]), LaunchReason.SERVICE_FAILED
+        return record_all(run.trials, context.candidate, todo, Outcome.FAILED, str(fault), reason)
 
 
 async def _run_agents(context: LaunchContext) -> LaunchResult:
@@ -180,14 +194,16 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
         left_s=context.left_s,
         zones=await zones_of(run.provisioning.connector, context.provider, leases, needed=context.one_zone()),
     )
-    while True:
-        result = await run_trials(
-            run.trials, context.candidate, context.launch, context.turns.during, targets, context.before
-        )
-        if result.reason is not LaunchReason.CONTROLLER_SLEPT:
-            return result
-        # The trial during the sleep is run again; those before it are done.
-        context.before = {one.trial: one.outcome for one in run.store.attempts() if not one.interrupted}
+    async with data_set_of(context) as data_set:
+        targets = replace(targets, data_set=data_set)
+        while True:
+            result = await run_trials(
+                run.trials, context.candidate, context.launch, context.turns.during, targets, context.before
+            )
+            if result.reason is not LaunchReason.CONTROLLER_SLEPT:
+                return result
+            # The trial during the sleep is run again; those before it are done.
+            context.before = {one.trial: one.outcome for one in run.store.attempts() if not one.interrupted}
 
 
 def _record_release(context: LaunchContext, releases: Sequence[Release], result: LaunchResult) -> None:
@@ -255,7 +271,8 @@ async def run_trials(
                 return LaunchResult(Outcome.ABORTED, False, reason.text, reason)
             begun = begun or begin(context, trial)
             command = None if candidate.simulated else command_job(trial, context.commands)
-            task = TrialTask(trial, context.records.earlier(trial.index), targets, caps, command, uploaded)
+            access = await targets.data_set(trial)
+            task = TrialTask(trial, context.records.earlier(trial.index), targets, caps, command, uploaded, access)
             result = await _run_awake(context, candidate, task, begun)
             if isinstance(result, LaunchResult):
                 return result

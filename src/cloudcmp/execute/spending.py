@@ -14,7 +14,7 @@ from cloudcmp.model.price import OLD_BY_NATURE
 from cloudcmp.model.protocol import Progress, Provider
 from cloudcmp.model.safety import Spend
 from cloudcmp.plan import list_prices_apply, resize_price
-from cloudcmp.provider.registry import make, names
+from cloudcmp.provider.registry import has_driver, make
 from cloudcmp.provision import (
     BudgetRequest,
     ExtraCosts,
@@ -150,8 +150,7 @@ async def watch_money(
 
 def spend_of(plan: Plan, rows: Iterable[LeaseRow], budget: Money | None, now: float) -> Spend | None:
     """The spend of a study by its own ledger, None if nothing of it is billed; `now` in Unix seconds."""
-    runners = dict.fromkeys(one.runner for one in plan.candidates)
-    terms = terms_of({name: make(name) for name in runners if name in names()})
+    terms = terms_of({name: make(name) for name in plan.drivers if has_driver(name)})
     if not terms or budget is None:
         return None
     leased = charges(rows, now)

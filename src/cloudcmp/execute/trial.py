@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from cloudcmp.agent import Decoder, JobTarget, encode_job, expected_series
 from cloudcmp.errors import ConnectionLost, ProviderFault
-from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, Link, agents_of, refuse_zones, with_zones
+from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, Link, agents_of, refuse_zones, target_of, with_zones
 from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
-from cloudcmp.model.cast import Role
+from cloudcmp.model.cast import DataSet, Role
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.trial import Outcome, TrialResult
@@ -30,7 +30,8 @@ class TrialTask:
     """A trial to be run on the targets of a launch.
 
     `earlier` counts its attempts that ended by themselves; `caps` bounds its traffic in place of the agent's defaults.
-    `command` is set for a trial of a command; `uploaded` are the files that its machine already has.
+    `command` is set for a trial of a command; `uploaded` are the files that its machine already has; `data_set` is in
+    the service that the trial measures.
     """
 
     trial: PlannedTrial
@@ -39,6 +40,7 @@ class TrialTask:
     caps: Mapping[str, float] | None = None
     command: CommandJob | None = None
     uploaded: set[str] = field(default_factory=set)
+    data_set: DataSet | None = None
 
 
 async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
@@ -190,14 +192,17 @@ def _job(
     listens: bool = False,
 ) -> bytes:
     """The job line of one agent of a trial; agents that talk to each other have the same caps."""
+    service, credentials = target_of(task.data_set) if task.data_set else (None, {})
+    targets = (*others, service) if service else tuple(others)
     return encode_job(
         task.command.trial if task.command else task.trial,
         cpus=agent.instance.cpus,
         folder=agent.instance.folder,
-        role=agent.role.value if others or agent.services else Role.SOLO.value,
+        role=agent.role.value if targets else Role.SOLO.value,
         listen=agent.listen if listens else None,
-        targets=(*others, *agent.services),
+        targets=targets,
         secret=secret,
+        credentials=credentials,
         caps=task.caps if others else None,
         lease_s=lease_s(context, task.trial),
     )

@@ -27,7 +27,8 @@ class Candidate:
     pairs: account, credits, image, market, os, placement, tenancy, zone. `beside` is its provider's charge for each
     machine besides the type and the volumes, and `surplus` the most that an hour of full speed beyond the CPU credits
     adds. With a `service`, the service is the candidate, at its `unit_prices`; the
-    offering is the machine that measures it, whose own cost is quoted separately.
+    offering is the machine that measures it, whose own cost is quoted separately; `store` is the provider that makes
+    the service's data sets, empty for a service that the study itself serves, and for one without a driver.
     """
 
     index: int
@@ -45,6 +46,12 @@ class Candidate:
     surplus: Price | None = None
     service: Service | None = None
     unit_prices: tuple[UnitPrice, ...] = ()
+    store: str = ""
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """The providers at which its launches lease something: that of its machines, and that of its data sets."""
+        return tuple(dict.fromkeys(name for name in (self.runner, self.store) if name))
 
     @property
     def simulated(self) -> bool:
@@ -192,6 +199,11 @@ class Plan:
     weights: tuple[tuple[str, float], ...] = ()
     until: float | None = None
     checks: tuple[int, ...] = ()
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """The providers at which the study leases something, each once."""
+        return tuple(dict.fromkeys(name for one in self.candidates for name in one.drivers))
 
     def trials_of(self, launch: int) -> tuple[PlannedTrial, ...]:
         """The trials of one launch, in order."""

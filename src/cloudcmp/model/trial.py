@@ -69,6 +69,7 @@ class LaunchReason(StrEnum):
     MACHINE_LOST = "machine_lost"
     MACHINE_UNREACHABLE = "machine_unreachable"
     MACHINE_FAILED = "machine_failed"
+    SERVICE_FAILED = "service_failed"
     TIME_TO_LIVE = "time_to_live"
     CONTROLLER_SLEPT = "controller_slept"
     PROVIDER_UNREACHABLE = "provider_unreachable"

@@ -12,6 +12,7 @@ from cloudcmp.model.offering import Match, Offering, custom_type
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.study import CandidateSpec
 from cloudcmp.plan.published_offerings import published_offerings
+from cloudcmp.provider.registry import store_of
 
 SIMULATED = "simulated"
 LOCAL = "local"
@@ -65,6 +66,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             asked=spec.match,
             differs=differences(spec.match, sold) if spec.match else (),
             service=_service(spec, sold),
+            store=_store(spec, on or sold.provider),
             unit_prices=spec.unit_prices,
             truth=spec.truth if (on or sold.provider) == SIMULATED else None,
         )
@@ -80,6 +82,13 @@ def _service(spec: CandidateSpec, sold: Offering) -> Service | None:
         return None
     own = sold.region if sold.provider == spec.provider else _S3_REGION if spec.endpoint else "unknown"
     return Service(spec.service, spec.provider, spec.region or own, spec.endpoint, spec.serve, spec.name)
+
+
+def _store(spec: CandidateSpec, runner: str) -> str:
+    """The provider that makes the data sets of a candidate's service, empty if there is none."""
+    if spec.service is None or spec.serve:
+        return ""
+    return SIMULATED if runner == SIMULATED else store_of(spec.provider, spec.service) or ""
 
 
 def _machine_of(spec: CandidateSpec) -> CandidateSpec:

@@ -9,6 +9,7 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
 from cloudcmp.plan.traffic import OWN_GUESTS, duty_excess, machine_limit, machines
+from cloudcmp.provider.common.hosts import is_loopback
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 
@@ -19,7 +20,13 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
     There is one line for each provider without a driver, each probe that the agent does not have yet unless all
     candidates are simulated, each option that is not available, and a worst case that is unknown or above the budget.
     """
-    faults = [*_drivers(plan, providers), *_services(plan), *_probes(plan), *_money(plan, billed), *_traffic(plan)]
+    faults = [
+        *_drivers(plan, providers),
+        *_services(plan),
+        *_probes(plan),
+        *_money(plan, billed),
+        *_traffic(plan),
+    ]
     faults += [*_machines(plan), *_options(plan), *_next(plan), *_batches(plan)]
     if faults:
         raise UserMistake(*faults)
@@ -32,9 +39,15 @@ def _drivers(plan: Plan, providers: Collection[str]) -> list[Fault]:
 
 
 def _services(plan: Plan) -> list[Fault]:
-    """Faults for services in which no driver can create a data set yet."""
-    what = "no driver makes data sets in a service yet"
-    return [Fault(one.id, what, "use --on simulated") for one in plan.candidates if one.service and not one.simulated]
+    """Faults for services in which no driver can create a data set, and for those that one machine cannot serve."""
+    real = [(one, one.service) for one in plan.candidates if one.service and not one.simulated]
+    what = "no driver makes data sets in this service yet"
+    faults = [Fault(one.id, what, "use --on simulated") for one, it in real if not one.store and not it.serve]
+    served = [it.endpoint for _, it in real if it.serve]
+    twice = "two candidates serve at the same endpoint, and both may run at once"
+    return faults + [
+        Fault(one.id, twice, "give each its own port") for one, it in real if it.serve and served.count(it.endpoint) > 1
+    ]
 
 
 def _probes(plan: Plan) -> list[Fault]:
@@ -139,12 +152,24 @@ def _next(plan: Plan) -> list[Fault]:
     return [Fault(one.id, what, next_) for one in unknown]
 
 
+def _bills(candidate: Candidate) -> bool:
+    """True if the use of a candidate's service may cost money: that of all but this machine's own."""
+    service = candidate.service
+    if service is None or candidate.simulated:
+        return False
+    return not (service.endpoint and is_loopback(service.endpoint))
+
+
 def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
-    spenders = [candidate for candidate in plan.candidates if candidate.runner in billed]
+    spenders = [one for one in plan.candidates if one.runner in billed or _bills(one)]
     worst, budget = plan.quote.worst_cost, plan.budget
     if not spenders:
         return []
     if worst is None:
+        requests = [one.id for one in spenders if _bills(one) and not one.unit_prices]
+        if requests:
+            next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}"
+            return [Fault("price", f"no price is known for the requests of {requests[0]}", next_)]
         unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
         targets = [] if unknown else _unpriced_targets(plan, spenders)
         if targets:

@@ -103,14 +103,24 @@ def _s3(options: ProviderOptions) -> Provider:
     return S3DataSets("s3", [one for one in services if one.provider == "s3" and not one.serve])
 
 
-_FACTORIES["s3"] = _s3
-_STORES: dict[tuple[str, ServiceKind], str] = {("s3", ServiceKind.BLOB): "s3"}
-"""The name of the provider that makes data sets in a service, by the service's provider and kind."""
+_STORES: dict[str, Callable[[ProviderOptions], Provider]] = {"s3": _s3}
+"""The providers that only make data sets in services, and have no machines."""
+_STORE_OF: dict[tuple[str, ServiceKind], str] = {("s3", ServiceKind.BLOB): "s3"}
+
+
+def has_driver(name: str) -> bool:
+    """True if there is a provider of this name, also if it only makes data sets."""
+    return name in _FACTORIES or name in _STORES or name in _long_tail()
 
 
 def store_of(provider: str, kind: ServiceKind) -> str | None:
     """The name of the provider that makes data sets in a service; None if there is none yet."""
-    return _STORES.get((provider, kind))
+    return _STORE_OF.get((provider, kind))
+
+
+def stores_of(provider: str) -> tuple[str, ...]:
+    """The names of the providers that make data sets in a provider's services."""
+    return tuple(dict.fromkeys(store for (name, _), store in _STORE_OF.items() if name == provider))
 
 
 def _long_tail() -> tuple[str, ...]:
@@ -122,13 +132,18 @@ def _long_tail() -> tuple[str, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all providers, sorted."""
+    """The names of all providers of machines, sorted."""
     return tuple(sorted((*_FACTORIES, *_long_tail())))
+
+
+def names_in_study() -> tuple[str, ...]:
+    """The names that a candidate of a study can have as its provider, sorted."""
+    return tuple(sorted({*names(), *(provider for provider, _ in _STORE_OF)}))
 
 
 def make(name: str, options: ProviderOptions | None = None) -> Provider:
     """The provider of a name; raises UserMistake with the nearest name for an unknown one."""
-    factory = _FACTORIES.get(name)
+    factory = _FACTORIES.get(name) or _STORES.get(name)
     if factory is None and name not in _long_tail():
         hint = nearest(name, names(), f"known are {', '.join(names())}")
         raise UserMistake.at("provider", f"unknown provider {name!r}", hint)

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from cloudcmp.model.lease import DATA_SET, INSTANCE, STATE_OF, CreateRequest, Lease, LeaseEvent, LeaseNote, LeaseRow, LeaseState
+from cloudcmp.model.lease import (
+    DATA_SET,
+    INSTANCE,
+    STATE_OF,
+    CreateRequest,
+    Lease,
+    LeaseEvent,
+    LeaseNote,
+    LeaseRow,
+    LeaseState,
+)
 from cloudcmp.model.plan import Candidate, Launch, unit_cost
 from cloudcmp.model.protocol import Provider, SelfTerminating
 from cloudcmp.model.remote import Access

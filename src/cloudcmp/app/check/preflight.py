@@ -20,7 +20,7 @@ from cloudcmp.model.protocol import NeedsPreparation, Provider
 from cloudcmp.model.safety import Finding
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.common.blocking_calls import run_in_thread
-from cloudcmp.provider.registry import ProviderOptions, make, names
+from cloudcmp.provider.registry import ProviderOptions, has_driver, make, names
 from cloudcmp.provision import price_to_create
 from cloudcmp.units import Money
 
@@ -57,7 +57,7 @@ async def check(
     `within_s` seconds (by default `deadline_s`) is a finding. `say` reports which ones are still awaited.
     """
     within_s = deadline_s(candidates) if within_s is None else within_s
-    own = {name: [one for one in candidates if one.runner == name] for name in providers}
+    own = {name: [one for one in candidates if name in one.drivers] for name in providers}
     found: dict[str, list[Finding]] = {name: [] for name in providers}
     today = date.fromtimestamp(now())
     checks = {name: _check(one, own[name], budget, today, found[name]) for name, one in providers.items()}
@@ -117,10 +117,10 @@ async def prepare(plan: Plan, say: Say) -> None:
     Raises the kinds of ProviderFault.
     """
     options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.candidates)
-    for name in dict.fromkeys(one.runner for one in plan.candidates):
+    for name in plan.drivers:
         provider = make(name, options)
         if isinstance(provider, NeedsPreparation):
-            await provider.prepare([one for one in plan.candidates if one.runner == name], say)
+            await provider.prepare([one for one in plan.candidates if name in one.drivers], say)
 
 
 async def check_providers(named: Sequence[str], say: Say | None = None) -> tuple[ProviderFinding, ...]:
@@ -142,9 +142,8 @@ def _optional(one: ProviderFinding) -> ProviderFinding:
 
 async def check_plan(plan: Plan, say: Say | None = None) -> tuple[ProviderFinding, ...]:
     """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
-    runners = tuple(dict.fromkeys(one.runner for one in plan.candidates))
     options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.candidates, dial=dial)
-    providers, unavailable = open_clients([one for one in runners if one in names()], options)
+    providers, unavailable = open_clients([one for one in plan.drivers if has_driver(one)], options)
     return (*_runnable(plan), *await check(providers, plan.candidates, unavailable, budget=plan.budget, say=say))
 
 

@@ -20,6 +20,7 @@ from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_new_folder
 from cloudcmp.provider.local.machine import Machine, read_machine
 from cloudcmp.provider.local.process import Process
 from cloudcmp.provider.local.processes import VARIABLE, ProcessFilter, end_processes_of
+from cloudcmp.provider.local.server import ServerProcess
 
 REGION = "local"
 SAFEGUARDS = (
@@ -46,6 +47,11 @@ class LocalInstance:
         # Without our own environment, which may hold secrets.
         environ = {"PATH": os.defpath, "LC_ALL": "C", VARIABLE: self.token}
         return Process([str(self.agent)], job, Path(self.folder), environ)
+
+    def serve(self, command: str, environ: Mapping[str, str]) -> AbstractAsyncContextManager[ServerProcess]:
+        """Runs a shell command in the folder; kills it and its children when the context ends, or with the folder."""
+        own = {"PATH": os.environ.get("PATH", os.defpath), "HOME": self.folder, "LC_ALL": "C", VARIABLE: self.token}
+        return ServerProcess(command, Path(self.folder), {**own, **environ})
 
     async def upload(self, files: Mapping[str, Path]) -> None:
         """Copies files into the folder, to protect the originals; raises NotOurs for a name outside it."""

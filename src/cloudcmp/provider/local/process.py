@@ -23,7 +23,7 @@ class Process:
     """
 
     def __init__(self, command: Sequence[str], job: bytes, folder: Path, environ: Mapping[str, str]) -> None:
-        self._command = [*_parent_death_command(), *command]
+        self._command = [*parent_death_command(), *command]
         self._job = memoryview(job)
         self._folder = folder
         self._environ = dict(environ)
@@ -108,7 +108,7 @@ class Process:
 
     async def _wait_for_exit(self) -> None:
         """Waits until the killed process is gone; one stuck in the kernel is left to the lease's end."""
-        for pause_s in _pauses(_REAP_S):
+        for pause_s in pauses(_REAP_S):
             if self._popen.poll() is not None:
                 return
             await asyncio.sleep(pause_s)
@@ -158,13 +158,13 @@ def kill_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _parent_death_command() -> list[str]:
+def parent_death_command() -> list[str]:
     """The command that makes the kernel kill even a stuck agent when we die, if it is installed."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
 
 
-def _pauses(total_s: float) -> Iterator[float]:
+def pauses(total_s: float) -> Iterator[float]:
     """Growing pauses, a millisecond at first, of `total_s` in sum."""
     waited = 0.0
     while waited < total_s:
