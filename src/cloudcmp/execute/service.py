@@ -74,7 +74,7 @@ async def _served(context: LaunchContext, service: Service) -> AsyncIterator[Dat
     async with instance.serve(service.serve, {_KEY_ID: keys[0], _SECRET: keys[1]}) as running:
         await _until_served(where, parts.netloc, address, running)
         store = S3DataSets("s3", [service], keys=keys)
-        await store.create_bucket(service.endpoint, _SERVED_BUCKET, {})
+        await store.make(service.endpoint, _SERVED_BUCKET, {})
         handle = Handle(DATA_SET, service.endpoint, _SERVED_BUCKET)
         time = context.run.provisioning.ledger.time
 

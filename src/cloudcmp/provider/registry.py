@@ -96,16 +96,36 @@ _FACTORIES: dict[str, Callable[[ProviderOptions], Provider]] = {
 }
 
 
-def _s3(options: ProviderOptions) -> Provider:
-    from cloudcmp.provider.aws.s3 import S3DataSets
+_STORE_OF: dict[tuple[str, ServiceKind], str] = {
+    ("s3", ServiceKind.BLOB): "s3",
+    ("aws", ServiceKind.BLOB): "aws-s3",
+    ("aws", ServiceKind.TABLE): "aws-dynamodb",
+    ("aws", ServiceKind.QUEUE): "aws-sqs",
+}
+_STORE_CLASSES = {
+    "s3": ("aws.s3", "S3DataSets"),
+    "aws-s3": ("aws.s3", "S3DataSets"),
+    "aws-dynamodb": ("aws.dynamodb", "DynamoDbDataSets"),
+    "aws-sqs": ("aws.sqs", "SqsDataSets"),
+}
 
-    services = [one.service for one in options.candidates if one.service]
-    return S3DataSets("s3", [one for one in services if one.provider == "s3" and not one.serve])
+
+def _store(name: str) -> Callable[[ProviderOptions], Provider]:
+    """The maker of a provider of data sets, for the services of the study's candidates that it makes them in."""
+    package, class_name = _STORE_CLASSES[name]
+    own = {key for key, store in _STORE_OF.items() if store == name}
+
+    def make_store(options: ProviderOptions) -> Provider:
+        services = [one.service for one in options.candidates if one.service and not one.service.serve]
+        some = [one for one in services if (one.provider, one.kind) in own]
+        provider: Provider = getattr(import_module(f"cloudcmp.provider.{package}"), class_name)(name, some)
+        return provider
+
+    return make_store
 
 
-_STORES: dict[str, Callable[[ProviderOptions], Provider]] = {"s3": _s3}
+_STORES = {name: _store(name) for name in _STORE_CLASSES}
 """The providers that only make data sets in services, and have no machines."""
-_STORE_OF: dict[tuple[str, ServiceKind], str] = {("s3", ServiceKind.BLOB): "s3"}
 
 
 def has_driver(name: str) -> bool:

@@ -77,6 +77,14 @@ class Sdk(SdkClient):
             lambda: self._call(service, region, action, params, attempts, changes=True), region, changes=True
         )
 
+    async def url_of(self, service: str, region: str) -> str:
+        """The URL that the library uses for a service: AWS's own, or one set by the environment."""
+
+        def read() -> str:
+            return str(self._client(service, region, self.attempts).meta.endpoint_url)
+
+        return await self.run_in_thread(lambda: self.call_library(read, fault_of, region), region)
+
     async def keys(self, region: str) -> tuple[str, str, str | None]:
         """The current access key, its secret and its session token, None for a long-lived key."""
 

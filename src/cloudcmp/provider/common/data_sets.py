@@ -61,11 +61,12 @@ class DataSetName:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A data set that a service lists: where, and with which tags, empty if it keeps none."""
+    """A data set that a service lists: where, with its tags if the service keeps any, and its id if not its name."""
 
     name: str
     region: str
     tags: tuple[tuple[str, str], ...] = ()
+    cloud_id: str = ""
 
 
 class DataSets(ABC):
@@ -148,7 +149,9 @@ def resources(found: Iterable[Found]) -> tuple[TaggedResource, ...]:
     """The listed data sets whose names are cloudcmp's."""
     named = ((one, DataSetName.read(one.name)) for one in found)
     return tuple(
-        TaggedResource(one.name, one.name, name.token, tuple(sorted(one.tags)), "there", DATA_SET, one.region)
+        TaggedResource(
+            one.cloud_id or one.name, one.name, name.token, tuple(sorted(one.tags)), "there", DATA_SET, one.region
+        )
         for one, name in named
         if name is not None
     )
