@@ -191,6 +191,11 @@ impl<'a> Context<'a> {
             let what = format!("bad job: no probe of this agent measures {article} {}", target.name());
             return Err(Fault::bad_job(what, "name machines that run this agent"));
         }
+        if matches!(job.link, Link::Service(_)) != probe.roles.contains(&Role::Service) {
+            let (probe, does) = (probe.name, if probe.roles.contains(&Role::Service) { "only a" } else { "no" });
+            let what = format!("bad job: {probe} measures {does} service");
+            return Err(Fault::bad_job(what, "see --probes for the roles"));
+        }
         Ok(Context { probe, job, out, params: fill(probe, &job.params)? })
     }
 
