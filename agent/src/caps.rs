@@ -4,12 +4,14 @@ use serde_json::{Map, Value};
 
 use crate::fault::Fault;
 
-/// Default caps between machines: bursts of one minute, 5 Gbit/s, half a million datagrams a second.
+/// Default caps between machines: bursts of one minute, 5 Gbit/s, half a million datagrams a second,
+/// a million requests.
 const BURST_S: f64 = 60.0;
 const BYTES_PER_S: f64 = 5e9 / 8.0;
 const PACKETS_PER_S: f64 = 5e5;
+const OPERATIONS: u64 = 1_000_000;
 
-const FIELDS: [&str; 4] = ["bytes", "bytes_per_s", "packets_per_s", "burst_s"];
+const FIELDS: [&str; 5] = ["bytes", "bytes_per_s", "packets_per_s", "burst_s", "operations"];
 const MOST_PER_S: f64 = 1e15;
 const WEEK_S: f64 = 7.0 * 86_400.0;
 
@@ -22,6 +24,8 @@ pub struct Caps {
     pub packets_per_s: Option<f64>,
     /// The longest time that `tcp` and `udp` may send without a break. Does not apply to ping-pong traffic.
     pub burst_s: Option<f64>,
+    /// Counts requests to a service, because each may cost money.
+    pub operations: Option<u64>,
 }
 
 /// The unit of traffic that a probe sends, both directions together.
@@ -45,9 +49,9 @@ impl Caps {
         if let Some(unknown) = given.keys().find(|key| !FIELDS.contains(&key.as_str())) {
             return Err(format!("unknown field caps.{unknown:?}"));
         }
-        let bytes = match given.get("bytes").map(Value::as_u64) {
-            Some(None | Some(0)) => return Err("caps.bytes is not a whole number above 0".into()),
-            other => other.flatten(),
+        let whole = |key: &str| match given.get(key).map(Value::as_u64) {
+            Some(None | Some(0)) => Err(format!("caps.{key} is not a whole number above 0")),
+            other => Ok(other.flatten()),
         };
         let number = |key: &str, most: f64| match given.get(key).map(Value::as_f64) {
             None => Ok(None),
@@ -55,10 +59,11 @@ impl Caps {
             Some(_) => Err(format!("caps.{key} is not between 0 and {most}")),
         };
         Ok(Caps {
-            bytes,
+            bytes: whole("bytes")?,
             bytes_per_s: number("bytes_per_s", MOST_PER_S)?,
             packets_per_s: number("packets_per_s", MOST_PER_S)?,
             burst_s: number("burst_s", WEEK_S)?,
+            operations: whole("operations")?,
         })
     }
 
@@ -72,6 +77,7 @@ impl Caps {
             bytes_per_s: Some(bytes_per_s),
             packets_per_s: self.packets_per_s.or(Some(PACKETS_PER_S)),
             burst_s: Some(burst_s),
+            operations: self.operations.or(Some(OPERATIONS)),
         }
     }
 
@@ -126,8 +132,10 @@ mod tests {
 
     #[test]
     fn caps_are_read_strictly() {
-        let caps = read(json!({"bytes": 5, "bytes_per_s": 1.5, "packets_per_s": 2, "burst_s": 3})).unwrap();
-        let right = Caps { bytes: Some(5), bytes_per_s: Some(1.5), packets_per_s: Some(2.0), burst_s: Some(3.0) };
+        let caps =
+            read(json!({"bytes": 5, "bytes_per_s": 1.5, "packets_per_s": 2, "burst_s": 3, "operations": 4})).unwrap();
+        let rates = Caps { bytes_per_s: Some(1.5), packets_per_s: Some(2.0), burst_s: Some(3.0), ..Caps::default() };
+        let right = Caps { bytes: Some(5), operations: Some(4), ..rates };
         assert_eq!((caps, read(json!({})).unwrap()), (right, Caps::default()));
         for wrong in [
             json!({"bytes": 0}),
@@ -138,6 +146,8 @@ mod tests {
             json!({"bytes_per_s": "1"}),
             json!({"packets_per_s": 1e16}),
             json!({"burst_s": 1e9}),
+            json!({"operations": 0}),
+            json!({"operations": 1e3}),
             json!({"seconds": 1}),
         ] {
             assert!(read(wrong.clone()).is_err(), "{wrong}");
@@ -148,7 +158,7 @@ mod tests {
     fn p15_between_machines_missing_caps_get_defaults_and_bytes_follow() {
         let caps = Caps::default().between_machines();
         assert_eq!((caps.burst_s, caps.bytes_per_s, caps.packets_per_s), (Some(60.0), Some(6.25e8), Some(5e5)));
-        assert_eq!(caps.bytes, Some(37_500_000_000));
+        assert_eq!((caps.bytes, caps.operations), (Some(37_500_000_000), Some(1_000_000)));
         let raised = Caps { burst_s: Some(1800.0), packets_per_s: Some(1e6), ..Caps::default() }.between_machines();
         assert_eq!((raised.bytes, raised.packets_per_s), (Some(1_125_000_000_000), Some(1e6)));
         assert_eq!(Caps { bytes: Some(7), ..Caps::default() }.between_machines().bytes, Some(7));
@@ -156,7 +166,8 @@ mod tests {
 
     #[test]
     fn p15_a_job_beyond_a_cap_is_refused_with_both_numbers() {
-        let caps = Caps { bytes: Some(1000), bytes_per_s: Some(200.0), packets_per_s: Some(10.0), burst_s: Some(5.0) };
+        let rates = Caps { bytes_per_s: Some(200.0), packets_per_s: Some(10.0), burst_s: Some(5.0), ..Caps::default() };
+        let caps = Caps { bytes: Some(1000), ..rates };
         let item = Item { bytes: 10, packets: 2 };
         assert_eq!(caps.rate(item), Some((5.0, "packets_per_s", 10.0)));
         assert_eq!(caps.rate(Item { bytes: 100, packets: 2 }), Some((2.0, "bytes_per_s", 200.0)));

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::caps::Caps;
 use crate::fault::Fault;
+use crate::service::credential::{self, Credential, unhex};
 use crate::targets::{self, Link, Role};
 use crate::wire::{LINE_LIMIT, VERSION};
 
@@ -20,6 +21,8 @@ pub struct Job {
     pub dir: Option<PathBuf>,
     pub link: Link,
     pub secret: Option<[u8; 32]>,
+    /// By the name that a target's `credential_ref` says.
+    pub credentials: BTreeMap<String, Credential>,
     pub deadline_s: f64,
     /// The longest lifetime of the process, counted from its start.
     pub lease_s: Option<f64>,
@@ -28,7 +31,7 @@ pub struct Job {
     pub seed: u64,
 }
 
-const FIELDS: [&str; 15] = [
+const FIELDS: [&str; 16] = [
     "v",
     "seq",
     "type",
@@ -40,6 +43,7 @@ const FIELDS: [&str; 15] = [
     "listen",
     "targets",
     "secret",
+    "credentials",
     "deadline_s",
     "seed",
     "caps",
@@ -80,6 +84,7 @@ pub fn parse(line: &[u8]) -> Result<Job, Fault> {
         cpus: cpus(&fields)?,
         dir: optional_text(&fields, "dir")?.map(PathBuf::from),
         secret: optional_text(&fields, "secret")?.map(secret).transpose()?,
+        credentials: credentials(&fields, &link)?,
         deadline_s: time(&fields, "deadline_s", DEADLINE_S)?.ok_or_else(|| bad("deadline_s is missing"))?,
         lease_s: time(&fields, "lease_s", LEASE_S)?,
         caps: caps(&fields, &link)?,
@@ -149,15 +154,20 @@ fn caps(fields: &Map<String, Value>, link: &Link) -> Result<Caps, Fault> {
 }
 
 fn secret(text: &str) -> Result<[u8; 32], Fault> {
-    let mut bytes = [0_u8; 32];
-    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(bad("secret is not 64 hexadecimal digits")); // never echo it
+    unhex(text).ok_or_else(|| bad("secret is not 64 hexadecimal digits")) // never echo it
+}
+
+/// Reads the credentials; the one that the service's target names must be there.
+fn credentials(fields: &Map<String, Value>, link: &Link) -> Result<BTreeMap<String, Credential>, Fault> {
+    let credentials = credential::read(fields.get("credentials")).map_err(bad)?;
+    let named = match link {
+        Link::Service(service) => service.credential_ref.as_deref(),
+        _ => None,
+    };
+    match named.filter(|&name| !credentials.contains_key(name)) {
+        Some(name) => Err(bad(format!("credentials has no {name:?}, which a target names"))),
+        None => Ok(credentials),
     }
-    for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        let digits = std::str::from_utf8(pair).map_err(|_| bad("secret is not text"))?;
-        *byte = u8::from_str_radix(digits, 16).map_err(|_| bad("secret is not hexadecimal"))?;
-    }
-    Ok(bytes)
 }
 
 /// Reads a positive number of seconds; `None` if the field is missing or null.

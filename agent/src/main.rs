@@ -9,6 +9,7 @@
 //!   `scratch` an unnamed file, `workdir` a folder of named files, `net` authenticated connections,
 //!   `supervisor` a shell command whose processes cannot outlive it
 //! - `simd` vectors of doubles, `bt` the flow of the NAS benchmark BT
+//! - `service` thin clients of storage services, and the load that they are put under
 //! - `probe` one file per probe, one table that lists them
 
 use std::io::Write as _;
@@ -37,6 +38,7 @@ mod probe;
 mod record;
 mod rng;
 mod scratch;
+mod service;
 mod simd;
 mod solve;
 mod supervisor;

@@ -34,6 +34,15 @@ impl Recorder {
         self.histogram.len()
     }
 
+    pub fn quantile_ns(&self, quantile: f64) -> u64 {
+        self.histogram.value_at_quantile(quantile)
+    }
+
+    /// Returns the number of latencies above a bound.
+    pub fn above(&self, ns: u64) -> u64 {
+        self.histogram.count_between(ns + 1, HIGHEST_NS)
+    }
+
     #[cfg(test)]
     pub fn longest_ns(&self) -> u64 {
         self.histogram.max()

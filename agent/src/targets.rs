@@ -1,11 +1,14 @@
 //! The roles of a trial in its job: this agent's role, the other targets, and whom it therefore admits or connects to.
 //!
-//! A target is one machine, or a URL. A machine is never a name, a range, a list, or an address of many machines. The
+//! A target is one machine, a service, or a URL. A machine is never a name, a range, a list, or an address of many machines. The
 //! broadcast address of a subnet cannot be recognised here; the kernel refuses it: no socket enables broadcasts.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use serde_json::{Map, Value};
+
+use crate::service::target::{Service, is_word};
+use crate::service::url::Url;
 
 /// The role of an agent or of another target in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +28,8 @@ impl Role {
     /// The roles that an agent can have.
     pub const PLAYED: [Role; 4] = [Role::Solo, Role::Server, Role::Client, Role::Peer];
     /// The roles of other targets.
-    const OTHERS: [Role; 8] = [
-        Role::Server,
-        Role::Client,
-        Role::Peer,
-        Role::Service,
-        Role::Endpoint,
-        Role::Victim,
-        Role::Neighbour,
-        Role::Vantage,
-    ];
+    const OTHERS: [Role; 7] =
+        [Role::Server, Role::Client, Role::Peer, Role::Endpoint, Role::Victim, Role::Neighbour, Role::Vantage];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -53,7 +48,7 @@ impl Role {
     fn takes(self) -> &'static str {
         match self {
             Role::Server => "a server takes listen and one client, whose address is an ip",
-            Role::Client => "a client takes no listen and one server, whose address is ip:port",
+            Role::Client => "a client takes no listen and one server, whose address is ip:port, or one service",
             Role::Peer => {
                 "a peer takes listen and the other peers, whose addresses are ips, or no listen and one peer, whose \
                  address is ip:port"
@@ -75,6 +70,7 @@ pub enum Link {
     Connects {
         to: SocketAddr,
     },
+    Service(Box<Service>),
     /// A target that no probe of this agent measures.
     Unmeasured(Role),
 }
@@ -86,6 +82,7 @@ impl Link {
             Link::Alone => true,
             Link::Listens { at, admits } => at.ip().is_loopback() && admits.iter().all(IpAddr::is_loopback),
             Link::Connects { to } => to.ip().is_loopback(),
+            Link::Service(service) => service.stays(),
             Link::Unmeasured(_) => false,
         }
     }
@@ -101,7 +98,6 @@ enum Place {
 
 const MOST_TARGETS: usize = 64;
 const FIELDS: [&str; 4] = ["role", "address", "endpoint", "credential_ref"];
-const LONGEST_URL: usize = 2048;
 
 /// Reads `listen` and `targets` of a job; the error describes the first mistake.
 pub fn read(role: Role, listen: Option<&str>, targets: Option<&Value>) -> Result<Link, String> {
@@ -109,6 +105,15 @@ pub fn read(role: Role, listen: Option<&str>, targets: Option<&Value>) -> Result
     let listen = listen.transpose()?;
     let targets = match targets {
         None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(list)) if list.iter().any(|one| one["role"] == Role::Service.name()) => {
+            return match (role, listen, list.as_slice()) {
+                (Role::Client, None, [Value::Object(fields)]) => {
+                    Service::read(fields, one_machine).map(|service| Link::Service(service.into()))
+                }
+                (Role::Client, ..) => Err(role.takes().into()),
+                _ => Err("a service takes one client, and no other target".into()),
+            };
+        }
         Some(Value::Array(list)) if list.len() <= MOST_TARGETS => {
             list.iter().enumerate().map(target).collect::<Result<Vec<_>, _>>()?
         }
@@ -156,7 +161,7 @@ fn target((i, value): (usize, &Value)) -> Result<(Role, Place), String> {
             Some(place) => Ok((role, place)),
             None => Err(format!("targets[{i}] has an address {text:?} that is not the ip or ip:port of one machine")),
         },
-        (None, Some(text)) if is_url(text) => Ok((role, Place::Url)),
+        (None, Some(text)) if Url::parse(text).is_some() => Ok((role, Place::Url)),
         (None, Some(_)) => Err(format!("targets[{i}] has an endpoint that is not a plain URL")),
         _ => Err(format!("targets[{i}] needs either an address or an endpoint")),
     }
@@ -188,29 +193,6 @@ fn place(text: &str) -> Option<Place> {
 fn one_machine(ip: IpAddr) -> bool {
     let many = ip.is_unspecified() || ip.is_multicast();
     !many && !matches!(ip, IpAddr::V4(ip) if ip.is_broadcast() || ip.octets()[0] == 0)
-}
-
-/// Whether a text is `http` or `https`, a host, and optionally a port and a path. A user, query or fragment could
-/// carry a secret.
-fn is_url(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else { return false };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
-        _ => (authority, None),
-    };
-    let label =
-        |label: &str| !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-    let named = bracketed.map_or_else(|| host.split('.').all(label), |ip| ip.parse::<Ipv6Addr>().is_ok());
-    let numbered = port.is_none_or(|port| !port.starts_with('+') && port.parse().is_ok_and(|port: u16| port > 0));
-    let plain = |byte: u8| byte.is_ascii_graphic() && !br#""<>\^`{|}?#"#.contains(&byte);
-    text.len() <= LONGEST_URL && named && numbered && path.bytes().all(plain)
-}
-
-fn is_word(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    (1..=64).contains(&text.len()) && text.bytes().all(plain)
 }
 
 #[cfg(test)]
@@ -269,7 +251,7 @@ mod tests {
     #[test]
     fn targets_without_a_probe_are_read_and_distinguished() {
         let url = "https://blobs.example.org:8443/a/b.c";
-        for role in [Role::Service, Role::Endpoint, Role::Victim, Role::Neighbour, Role::Vantage] {
+        for role in [Role::Endpoint, Role::Victim, Role::Neighbour, Role::Vantage] {
             for place in [json!({"endpoint": url, "credential_ref": "reader-1"}), json!({"address": "10.0.0.5"})] {
                 let mut target = place;
                 target["role"] = role.name().into();
@@ -281,8 +263,25 @@ mod tests {
     }
 
     #[test]
+    fn a_service_has_one_client_and_no_other_target() {
+        let service = json!({"role": "service", "endpoint": "http://[::1]:9", "protocol": "s3", "data_set": "mine"});
+        let link = read(Role::Client, None, Some(&json!([service]))).unwrap();
+        assert!(link.stays() && matches!(&link, Link::Service(service) if service.url.port == 9), "{link:?}");
+        for (role, listen, targets) in [
+            (Role::Client, None, json!([service, service])),
+            (Role::Client, None, json!([{"role": "server", "address": "10.0.0.5:7"}, service])),
+            (Role::Client, Some("10.0.0.5:0"), json!([service])),
+            (Role::Client, None, json!([{"role": "service", "address": "10.0.0.5"}])),
+            (Role::Solo, None, json!([service])),
+            (Role::Server, Some("10.0.0.5:0"), json!([service])),
+        ] {
+            assert!(read(role, listen, Some(&targets)).is_err(), "{role:?} {targets}");
+        }
+    }
+
+    #[test]
     fn a_malformed_target_is_refused_without_echoing_its_secret() {
-        let good = json!({"role": "service", "endpoint": "https://example.org/"});
+        let good = json!({"role": "endpoint", "endpoint": "https://example.org/"});
         for (key, value) in [
             ("role", json!("solo")),
             ("role", json!("root")),
@@ -304,7 +303,7 @@ mod tests {
             ("endpoint", json!("https://example.org:+80/")),
             ("endpoint", json!("https://example..org/")),
             ("endpoint", json!("https://[::1/")),
-            ("endpoint", json!(format!("https://example.org/{}", "a".repeat(LONGEST_URL)))),
+            ("endpoint", json!(format!("https://example.org/{}", "a".repeat(2048)))),
             ("credential_ref", json!("")),
             ("credential_ref", json!("5ec3e7+/=")),
             ("credential_ref", json!("5ec3e7".repeat(11))),
@@ -369,17 +368,6 @@ mod tests {
             }
             if let Ok(Link::Connects { to }) = client(&text) {
                 prop_assert!(one_machine(to.ip()) && to.port() > 0);
-            }
-        }
-
-        #[test]
-        fn p28_urls_of_any_shape_never_panic_and_hold_no_user_query_or_fragment(
-            text in r"(https?://)?([a-z0-9.:@\[\]-]{0,20}|\PC{0,8})(/[!-~]{0,20}|\PC{0,8})?"
-        ) {
-            if is_url(&text) {
-                let authority = text.split('/').nth(2).unwrap();
-                prop_assert!(text.starts_with("http") && !authority.is_empty() && !authority.contains('@'));
-                prop_assert!(text.bytes().all(|byte| byte.is_ascii_graphic()) && !text.contains(['?', '#']));
             }
         }
 

@@ -30,6 +30,8 @@ const BURST_GRACE_NS: u64 = 1_000_000_000;
 pub enum ReachedCap {
     /// All bytes are spent, after this many nanoseconds.
     Bytes(u64),
+    /// All operations are spent, after this many nanoseconds.
+    Operations(u64),
     Burst,
     /// The rate cap held the traffic back.
     Rate,
@@ -56,6 +58,7 @@ pub struct Limiter {
     grant: u64,
     tolerance: Tolerance,
     taken: AtomicU64,
+    begun: AtomicU64,
     /// Time at which everything taken is paid for.
     due_ns: AtomicU64,
     start_ns: OnceLock<u64>,
@@ -75,12 +78,13 @@ impl Limiter {
         let grant = rate.map_or(most_grant, |(rate, ..)| ((rate * GRANT_S) as u64).clamp(1, most_grant));
         Limiter {
             caps,
-            free: caps.bytes.is_none() && caps.burst_s.is_none() && rate.is_none(),
+            free: Caps { packets_per_s: None, ..caps } == Caps::default() && rate.is_none(),
             most: caps.bytes.map_or(u64::MAX, |bytes| bytes / item.bytes),
             gap_ns: rate.map_or(0.0, |(rate, ..)| 1e9 / rate),
             grant,
             tolerance,
             taken: AtomicU64::new(0),
+            begun: AtomicU64::new(0),
             due_ns: AtomicU64::new(0),
             start_ns: OnceLock::new(),
             count_ns: AtomicU64::new(u64::MAX),
@@ -130,6 +134,24 @@ impl Limiter {
         }
     }
 
+    /// Grants one operation of `items` items, once it may begin; `None` if it may not, or only in part.
+    pub fn take_operation(&self, items: u64) -> Option<()> {
+        if self.free {
+            return Some(());
+        }
+        let now = self.open()?;
+        let elapsed_ns = now - self.start_ns.get().unwrap_or(&now);
+        let most = self.caps.operations.unwrap_or(u64::MAX);
+        if self.begun.fetch_update(Relaxed, Relaxed, |begun| (begun < most).then(|| begun + 1)).is_err() {
+            return self.end(ReachedCap::Operations(elapsed_ns));
+        }
+        let reserve = |taken: u64| taken.checked_add(items).filter(|&taken| taken <= self.most);
+        if self.taken.fetch_update(Relaxed, Relaxed, reserve).is_err() {
+            return self.end(ReachedCap::Bytes(elapsed_ns));
+        }
+        self.pay(items, now, || true)
+    }
+
     /// Counts received items, and slows their reader down to the rate cap; `None` if there were too many.
     pub fn count_received(&self, items: u64) -> Option<()> {
         if self.free {
@@ -168,6 +190,11 @@ impl Limiter {
                 let cap = self.caps.bytes.unwrap_or(0);
                 let what = format!("the byte cap of {cap} was reached after {:.3} s", seconds(ns));
                 (what, "raise caps.bytes, or ask for less time".into())
+            }
+            ReachedCap::Operations(ns) => {
+                let cap = self.caps.operations.unwrap_or(0);
+                let what = format!("the cap of {cap} operations was reached after {:.3} s", seconds(ns));
+                (what, "raise caps.operations, or ask for less".into())
             }
             ReachedCap::Burst => {
                 let cap = self.caps.burst_s.unwrap_or(0.0);
@@ -209,6 +236,7 @@ impl Limiter {
         out.note("payload_bytes", self.used_bytes.load(Relaxed))?;
         match (self.over.get(), self.rate_cap) {
             (Some(ReachedCap::Bytes(_)), _) => out.note("capped", "bytes"),
+            (Some(ReachedCap::Operations(_)), _) => out.note("capped", "operations"),
             (Some(ReachedCap::Burst), _) => out.note("capped", "burst_s"),
             (Some(ReachedCap::Flood), Some((name, _))) => out.note("capped", name),
             (Some(ReachedCap::Rate), Some((name, cap))) => out.note(&format!("paced_to_{name}"), finite(cap)),
@@ -309,6 +337,21 @@ mod tests {
             assert!(fault.what.starts_with("the byte cap of 10000999 was reached after "), "{}", fault.what);
             assert_eq!(fault.outcome, Outcome::Aborted);
         }
+    }
+
+    #[test]
+    fn p15_a_cap_of_operations_is_exact_and_none_is_granted_in_part() {
+        let limiter = Limiter::new(Caps { operations: Some(1000), ..Caps::default() }, BYTE, PATIENT);
+        let one = || std::iter::from_fn(|| limiter.take_operation(5)).count();
+        let all: usize = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+            workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+        });
+        assert_eq!(all, 1000);
+        assert!(limiter.fault().unwrap().what.starts_with("the cap of 1000 operations was reached after "));
+        let limiter = Limiter::new(Caps { bytes: Some(12), ..Caps::default() }, BYTE, PATIENT);
+        assert_eq!(std::iter::from_fn(|| limiter.take_operation(5)).count(), 2);
+        assert!(limiter.fault().unwrap().what.starts_with("the byte cap of 12 was reached"));
     }
 
     #[test]

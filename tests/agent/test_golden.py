@@ -79,6 +79,9 @@ def test_jobs_are_written_as_the_agent_reads_them():
         job = json.loads(line)
         params = tuple(job["params"].items())
         trial = PlannedTrial(0, 0, job["probe"], params, (), 0, 0.0, 1.0, job["deadline_s"], job["seed"])
-        given = {key: job[key] for key in ("role", "listen", "secret", "caps", "lease_s") if key in job}
-        given["targets"] = [JobTarget(**target) for target in job["targets"]]
+        given = {key: job[key] for key in ("role", "listen", "secret", "credentials", "caps", "lease_s") if key in job}
+        given["targets"] = [
+            JobTarget(**{key: tuple(value) if key == "addresses" else value for key, value in target.items()})
+            for target in job["targets"]
+        ]
         assert encode_job(trial, cpus=job["cpus"], folder=job["dir"], **given) == line.encode() + b"\n"

@@ -13,11 +13,14 @@ use crate::job::Job;
 use crate::net::{self, AgentListener, Control};
 use crate::pace::Pace;
 use crate::record::Recorder;
+use crate::service::credential::Credential;
+use crate::service::target::Service;
 use crate::targets::{Link, Role};
 use crate::traffic_limiter::{Limiter, Tolerance};
 use crate::wire::Out;
 
 mod barrier;
+mod blob;
 mod chase;
 mod command;
 mod dbench;
@@ -65,6 +68,7 @@ pub static PROBES: &[Probe] = &[
     rtt::PROBE,
     barrier::PROBE,
     command::PROBE,
+    blob::PROBE,
 ];
 
 /// One kind of measurement.
@@ -191,6 +195,11 @@ impl<'a> Context<'a> {
             let what = format!("bad job: no probe of this agent measures {article} {}", target.name());
             return Err(Fault::bad_job(what, "name machines that run this agent"));
         }
+        if matches!(job.link, Link::Service(_)) != probe.roles.contains(&Role::Service) {
+            let (probe, does) = (probe.name, if probe.roles.contains(&Role::Service) { "only a" } else { "no" });
+            let what = format!("bad job: {probe} measures {does} service");
+            return Err(Fault::bad_job(what, "see --probes for the roles"));
+        }
         Ok(Context { probe, job, out, params: fill(probe, &job.params)? })
     }
 
@@ -248,6 +257,15 @@ impl<'a> Context<'a> {
         };
         let text = |name| free.iter().find(|(key, _)| *key == name).map_or_else(|| self.text(name), |(_, text)| text);
         Ok(known.params.iter().map(|&name| (name.to_owned(), text(name).into())).collect())
+    }
+
+    /// Returns the service of the trial, and the credential that its target names.
+    pub fn service(&self) -> Result<(&Service, Option<&Credential>), Fault> {
+        let Link::Service(service) = &self.job.link else {
+            return Err(Fault::bad_job("bad job: no target is a service", "name one"));
+        };
+        let name = service.credential_ref.as_deref();
+        Ok((service, name.and_then(|name| self.job.credentials.get(name))))
     }
 
     pub fn dir(&self) -> Result<&Path, Fault> {

@@ -66,8 +66,7 @@ fn jobs_unknown_to_the_table_are_refused() {
     let mut without = server_of(server);
     without["secret"] = Value::Null;
     refused(without, "secret is null");
-    for (role, article) in [("service", "a"), ("endpoint", "an"), ("victim", "a"), ("neighbour", "a"), ("vantage", "a")]
-    {
+    for (role, article) in [("endpoint", "an"), ("victim", "a"), ("neighbour", "a"), ("vantage", "a")] {
         for probe in ["fma", "tcp", "command"] {
             let mut job = job(probe, &[]);
             job["role"] = if probe == "tcp" { "client".into() } else { "solo".into() };
@@ -75,6 +74,11 @@ fn jobs_unknown_to_the_table_are_refused() {
             refused(job, &format!("no probe of this agent measures {article} {role}"));
         }
     }
+    let mut of_a_service = job("tcp", &[]);
+    of_a_service["role"] = "client".into();
+    let store = json!({"role": "service", "endpoint": "http://127.0.0.1:9", "protocol": "s3", "data_set": "mine"});
+    of_a_service["targets"] = json!([store]);
+    refused(of_a_service, "tcp measures no service");
 }
 
 #[test]

@@ -34,11 +34,29 @@ NO_CLIENTS: tuple[dict[str, object], ...] = (
     {"address": "10.0.0.9:7"}, {"address": "10.0.0.0/8"}, {"address": "host"}, {"role": "server"}, {"role": "solo"},
     {"role": "root"}, {"endpoint": "https://example.org/"}, {"port": 7}, {"credential_ref": "5ec3e7 5ec3e7"},
 )  # fmt: skip
+STORE: dict[str, object] = {
+    "role": "service", "endpoint": "https://blobs.example.org", "protocol": "s3", "data_set": "cloudcmp-x",
+    "region": "us-east-1", "style": "host", "addresses": ["192.0.2.7", "2001:db8::7"],
+    "ca": "-----BEGIN CERTIFICATE-----\nMAo=\n-----END CERTIFICATE-----\n", "credential_ref": "reader",
+}  # fmt: skip
+SIGV4: dict[str, object] = {
+    "kind": "sigv4",
+    "access_key": "AKIA",
+    "session_token": "a/b=",
+    "keys": {"20261126": SECRET},
+}
 NO_SERVICES: tuple[dict[str, object], ...] = (
     {"endpoint": None}, {"endpoint": "example.org"}, {"endpoint": "file:///etc"}, {"endpoint": "https://"},
     {"endpoint": "https://me:5ec3e7@example.org/"}, {"endpoint": "https://example.org/?key=5ec3e7"},
-    {"endpoint": "https://example.org/", "credential_ref": "5ec3e7=="},
-    {"endpoint": "https://example.org/", "address": "10.0.0.5"},
+    {"credential_ref": "5ec3e7=="}, {"credential_ref": "writer"}, {"address": "10.0.0.5"}, {"protocol": "ftp"},
+    {"data_set": "../x"}, {"data_set": None}, {"region": "us east"}, {"style": "both"}, {"addresses": []},
+    {"addresses": ["blobs.example.org"]}, {"addresses": ["0.0.0.0"]}, {"ca": "5ec3e7"}, {"more": 1},
+)  # fmt: skip
+NO_CREDENTIALS: tuple[object, ...] = (
+    [], "5ec3e7", {"a b": SIGV4}, {"reader": "5ec3e7"}, {"reader": {"kind": "5ec3e7"}}, {"reader": {**SIGV4, "keys": {}}},
+    {"reader": {**SIGV4, "secret_key": "5ec3e7"}}, {"reader": {**SIGV4, "keys": {"20261126": "5ec3e7"}}},
+    {"reader": {**SIGV4, "access_key": "5ec3e7\n"}}, {"reader": {"kind": "sas", "query": "?sig=5ec3e7"}},
+    {"reader": {"kind": "token", "header": "host", "value": "5ec3e7"}},
 )  # fmt: skip
 Frame = tuple[str, dict[str, object]]
 
@@ -148,7 +166,9 @@ def jobs() -> list[dict[str, object]]:
 
     serves = {"role": "server", "listen": "10.0.0.5:0", "targets": [target("client", "10.0.0.9")], "secret": SECRET}
     others = [target("peer", f"10.0.0.{last}") for last in (6, 7, 7)]
-    store = {"role": "service", "endpoint": "https://blobs.example.org/data", "credential_ref": "reader"}
+    plain = {"role": "service", "endpoint": "http://127.0.0.1:9000", "protocol": "sqs", "data_set": "000000000000/q"}
+    watched = {"role": "endpoint", "endpoint": "https://example.org/data", "credential_ref": "reader"}
+    sas, token = {"kind": "sas", "query": "sv=1&sig=a%3D"}, {"kind": "token", "header": "x-auth-token", "value": "a"}
     return [
         job("fma", {"threads": "one", "duration_s": "1", "interval_s": "1", "precision": "f64"}),
         job("int", {"threads": "all"}, cpus=[0, 1]),
@@ -161,7 +181,9 @@ def jobs() -> list[dict[str, object]]:
         job("udp", {"rate_bytes_per_s": "max"}, **server("[::1]:4711")),
         job("barrier", {"peers": "4"}, role="peer", listen="10.0.0.5:0", targets=others, secret=SECRET),
         job("barrier", {"peers": "4"}, role="peer", targets=[target("peer", "10.0.0.5:4711")], secret=SECRET),
-        job("fma", {}, role="client", targets=[store]),
+        job("fma", {}, role="client", targets=[watched]),
+        job("blob", {"op": "list"}, role="client", targets=[STORE], credentials={"reader": SIGV4, "other": sas}),
+        job("queue", {}, role="client", targets=[plain], credentials={"mine": token}, caps={"operations": 5}),
         job("rtt", {"protocol": "udp"}, cpus=[2, 3], seed=2**64 - 1, **server("10.0.0.5:4711")),
     ]
 
@@ -180,11 +202,14 @@ def bad_jobs() -> list[bytes]:
         *({"role": "server", "listen": listen, "targets": CLIENT} for listen in ("host:0", "0.0.0.0:0", "10.0.0.5")),
         *({"role": "server", "listen": "10.0.0.5:0", "targets": CLIENT * n} for n in (0, 2, 65)),
         *({"role": "server", "listen": "10.0.0.5:0", "targets": [{**CLIENT[0], **more}]} for more in NO_CLIENTS),
-        *({"targets": [{"role": "service", **more}]} for more in NO_SERVICES),
+        *({"targets": [{**STORE, **more}], "credentials": {"reader": SIGV4}} for more in NO_SERVICES),
+        *({"targets": [STORE], "credentials": wrong} for wrong in NO_CREDENTIALS),
+        *({"targets": targets, "credentials": {"reader": SIGV4}} for targets in ([STORE, STORE], [STORE, *CLIENT])),
         {"secret": "5ec3e7"}, {"secret": "5ec3e7zz" * 8},
         {"deadline_s": 0}, {"deadline_s": -1}, {"deadline_s": 1e300}, {"deadline_s": "20"}, {"seed": -1}, {"seed": 0.5},
         {"caps": []}, {"caps": {"bytes": 0}}, {"caps": {"bytes": 1.5}}, {"caps": {"bytes_per_s": -1}},
         {"caps": {"packets_per_s": "9"}}, {"caps": {"burst_s": 1e300}}, {"caps": {"byte": 1}},
+        {"caps": {"operations": 0}}, {"caps": {"operations": 1.5}},
         {"lease_s": 0}, {"lease_s": "9"}, {"lease_s": 1e300},
     ]  # fmt: skip
     broken = [b"{}\n", b"[]\n", b"null\n", b"{\n", b'{"v":2,"v":\n', b"[" * 4000 + b"\n", b"\n"]

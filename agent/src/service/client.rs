@@ -1,0 +1,75 @@
+//! One service as a trial's lanes see it: where it is, what it speaks, and whom it trusts.
+
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::credential::Credential;
+use super::s3::S3;
+use super::target::{Protocol as Name, Service};
+use super::{Protocol, tls};
+use crate::fault::{Fault, OrFault};
+
+pub struct Client {
+    pub service: Service,
+    pub protocol: Box<dyn Protocol>,
+    pub tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    /// What no reason may contain, even if a service sends it back.
+    secrets: Vec<String>,
+}
+
+impl Client {
+    pub fn new(service: &Service, credential: Option<&Credential>) -> Result<Client, Fault> {
+        let tls = match service.url.tls {
+            true => {
+                let host = match service.style {
+                    super::target::Style::Path => service.url.host.clone(),
+                    super::target::Style::Host => format!("{}.{}", service.data_set, service.url.host),
+                };
+                let name = ServerName::try_from(host).or_fault("the endpoint has no name for TLS", "name its host")?;
+                Some((tls::config(service.ca.as_deref())?, name))
+            }
+            false => None,
+        };
+        let secrets = credential.map_or(Vec::new(), secrets);
+        Ok(Client { protocol: protocol(service, credential)?, service: service.clone(), tls, secrets })
+    }
+
+    /// Returns a reason without the trial's secrets.
+    pub fn redact(&self, what: &str) -> String {
+        self.secrets.iter().fold(what.to_owned(), |what, secret| what.replace(secret.as_str(), "[hidden]"))
+    }
+}
+
+/// Returns the client side of the protocol that the service speaks.
+fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dyn Protocol>, Fault> {
+    Ok(match service.protocol {
+        Name::S3 => Box::new(S3::new(service, credential)?),
+        other => {
+            let what = format!("bad job: this agent does not speak {}", other.name());
+            return Err(Fault::bad_job(what, "use an endpoint that speaks s3"));
+        }
+    })
+}
+
+/// Refuses a credential of another kind than the protocol's.
+pub fn wrong_credential(service: &Service, takes: &str) -> Fault {
+    let what = format!("bad job: {} takes a credential of kind {takes}", service.protocol.name());
+    Fault::bad_job(what, "give that kind, or none")
+}
+
+fn secrets(credential: &Credential) -> Vec<String> {
+    match credential {
+        Credential::SigV4 { access_key, session_token, .. } => {
+            session_token.iter().chain([access_key]).cloned().collect()
+        }
+        Credential::Sas { query } => {
+            let signature = query.split('&').find_map(|part| part.strip_prefix("sig=")).unwrap_or(query);
+            vec![query.clone(), signature.to_owned()]
+        }
+        Credential::Token { value, .. } => {
+            vec![value.clone(), value.rsplit(' ').next().unwrap_or(value).to_owned()]
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Storage services: their targets and credentials, thin clients of their protocols, and the load that they are put
+//! under.
+//!
+//! - `target`, `url`, `credential` what the job says
+//! - `content` what blobs hold, and whether a body is that
+//! - `call` what is asked of a service, `outcome` what came of it
+//! - `client` one service, its protocol and its trust; `tls`, `stream`, `body`, `lane` HTTP/1.1 over one connection
+//! - `load` lanes on pinned threads, in a closed or an open loop; `pacing` the starts of an open loop; `tally` what they
+//!   counted; `fill` the data set before it; `climb` more lanes until throughput stops growing
+//! - `sigv4` signatures, `xml` answers; then one file per protocol
+//!
+//! A new protocol is one file with an implementation of [`Protocol`], and one line in `client::protocol`.
+
+use std::time::SystemTime;
+
+use crate::fault::Fault;
+
+mod body;
+pub mod call;
+pub mod client;
+pub mod climb;
+pub mod content;
+pub mod credential;
+pub mod fill;
+#[cfg(test)]
+mod hostile;
+mod lane;
+pub mod load;
+pub mod outcome;
+mod pacing;
+mod s3;
+mod sigv4;
+mod stream;
+pub mod tally;
+pub mod target;
+mod tls;
+pub mod url;
+mod xml;
+
+pub use body::Body;
+use call::{Answer, Call, Reading};
+use outcome::{Done, Failure};
+
+/// A service's protocol over HTTP/1.1: how an operation is asked for, and what its answer means.
+///
+/// Connections, deadlines, the comparison of bodies and all counting are the same for every protocol, and elsewhere.
+pub trait Protocol: Send + Sync {
+    /// Does once what each request of this call would repeat, such as the digest of its body.
+    fn prepare(&self, _call: &Call) {}
+
+    /// Builds the request of one call: method, path and query, all headers with `host`, and the body. The fault ends
+    /// the trial.
+    fn request(&self, call: &Call, now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault>;
+
+    /// Judges a complete answer. A body that was read as content is right already if the status is a success.
+    fn judge(&self, call: &Call, answer: &Answer) -> Result<Done, Failure>;
+}

@@ -1,0 +1,155 @@
+//! S3 and what is compatible with it, over HTTP/1.1: path-style and host-style URLs, signature version 4 or none.
+
+use std::collections::HashMap;
+use std::sync::RwLock;
+use std::time::SystemTime;
+
+use http::header::{CONTENT_RANGE, HOST, RANGE};
+use http::{HeaderValue, Method, StatusCode};
+
+use super::call::{Answer, Blob, Call, Reading};
+use super::client::wrong_credential;
+use super::credential::Credential;
+use super::outcome::{Done, Failure, Kind, plain};
+use super::sigv4::{self, EMPTY, Signed, Signer, UNSIGNED};
+use super::target::{Service, Style};
+use super::{Body, Protocol, content, xml};
+use crate::fault::{Fault, OrFault};
+
+const REGION: &str = "us-east-1";
+
+pub struct S3 {
+    authority: String,
+    region: String,
+    /// The path of the bucket, without a slash at its end.
+    root: String,
+    signer: Option<(Signer, Option<String>)>,
+    /// Bodies are not signed where TLS protects them.
+    tls: bool,
+    digests: RwLock<HashMap<Blob, String>>,
+}
+
+impl S3 {
+    pub fn new(service: &Service, credential: Option<&Credential>) -> Result<S3, Fault> {
+        let (url, bucket) = (&service.url, &service.data_set);
+        let (authority, root) = match service.style {
+            Style::Path => (url.authority(None), format!("{}/{}", url.base, sigv4::encode(bucket, true))),
+            Style::Host => (url.authority(Some(bucket)), url.base.clone()),
+        };
+        let region = service.region.as_deref().unwrap_or(REGION);
+        let signer = match credential {
+            None => None,
+            Some(Credential::SigV4 { access_key, session_token, keys }) => {
+                Some((Signer::new(access_key, keys, region, "s3"), session_token.clone()))
+            }
+            Some(_) => return Err(wrong_credential(service, "sigv4")),
+        };
+        Ok(S3 { authority, region: region.to_owned(), root, signer, tls: url.tls, digests: RwLock::default() })
+    }
+
+    /// Returns the hash of a blob's content, computed once.
+    fn digest(&self, blob: &Blob) -> String {
+        if let Some(digest) = self.digests.read().ok().and_then(|digests| digests.get(blob).cloned()) {
+            return digest;
+        }
+        let digest = content::sha256(blob);
+        if let Ok(mut digests) = self.digests.write() {
+            digests.insert(*blob, digest.clone());
+        }
+        digest
+    }
+}
+
+impl Protocol for S3 {
+    fn prepare(&self, call: &Call) {
+        if let (Call::Upload(blob), false) = (call, self.tls) {
+            self.digest(blob);
+        }
+    }
+
+    fn request(&self, call: &Call, now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault> {
+        let object = |blob: &Blob| format!("{}/{}", self.root, blob.key());
+        let (method, path, query, body, reading) = match call {
+            Call::Download(blob) => (Method::GET, object(blob), String::new(), Body::empty(), Reading::Content(*blob)),
+            Call::Exists(blob) => (Method::GET, object(blob), String::new(), Body::empty(), Reading::Text),
+            Call::Upload(blob) => (Method::PUT, object(blob), String::new(), Body::blob(*blob), Reading::Text),
+            Call::Delete(blob) => (Method::DELETE, object(blob), String::new(), Body::empty(), Reading::Text),
+            Call::List { prefix, .. } => {
+                let query = format!("list-type=2&max-keys=1000&prefix={}", sigv4::encode(prefix, false));
+                (Method::GET, format!("{}/", self.root), query, Body::empty(), Reading::Text)
+            }
+        };
+        let uri = if query.is_empty() { path.clone() } else { format!("{path}?{query}") };
+        let hash = match call {
+            _ if self.tls => UNSIGNED.to_owned(),
+            Call::Upload(blob) => self.digest(blob),
+            _ => EMPTY.to_owned(),
+        };
+        let mut request = http::Request::builder().method(method.clone()).uri(uri).header(HOST, &self.authority);
+        if let Call::Exists(_) = call {
+            request = request.header(RANGE, "bytes=0-0");
+        }
+        if let Some((signer, token)) = &self.signer {
+            let mut headers = vec![("x-amz-content-sha256", hash.as_str())];
+            headers.extend(token.as_deref().map(|token| ("x-amz-security-token", token)));
+            let signed = Signed {
+                method: method.as_str(),
+                path: &path,
+                query: &query,
+                host: &self.authority,
+                headers: &headers,
+                payload_hash: &hash,
+            };
+            let (time, authorization) = signer.sign(&signed, now)?;
+            request = request.header("x-amz-date", time).header("authorization", authorization);
+            for (name, value) in headers {
+                request = request.header(name, value);
+            }
+        }
+        let request = request.body(body).or_fault("cannot build a request", "report this")?;
+        Ok((request, reading))
+    }
+
+    fn judge(&self, call: &Call, answer: &Answer) -> Result<Done, Failure> {
+        let text = String::from_utf8_lossy(&answer.text);
+        let done = |bytes, there| Ok(Done { bytes, there });
+        match (call, answer.status) {
+            (Call::Download(blob), StatusCode::OK) => done(blob.size, true),
+            (Call::Upload(blob), StatusCode::OK) => done(blob.size, true),
+            (Call::Delete(_), StatusCode::OK | StatusCode::NO_CONTENT) => done(0, false),
+            (Call::Exists(blob), StatusCode::OK | StatusCode::PARTIAL_CONTENT) => {
+                let total = answer.headers.get(CONTENT_RANGE).and_then(total);
+                let total = if answer.status == StatusCode::OK { Some(answer.received) } else { total };
+                let right = total == Some(blob.size) && content::is_right(blob, 0, &answer.text);
+                done(answer.received, right)
+            }
+            (Call::Exists(_), StatusCode::NOT_FOUND) if xml::text(&text, "Code") == Some("NoSuchKey") => done(0, false),
+            (Call::List { least, .. }, StatusCode::OK) => {
+                let (names, whole) = (xml::count(&text, "Key"), text.trim_end().ends_with("</ListBucketResult>"));
+                if !whole || names < *least || names > 1000 {
+                    let what = format!("a list of {names} names, and there are {least}");
+                    return Err(Failure::new(Kind::WrongBody, what));
+                }
+                done(answer.received, true)
+            }
+            (_, status) => {
+                let mut failure = Failure::of_status(status, xml::text(&text, "Code"), xml::text(&text, "Message"));
+                // The one who made a mistake about the region wants to know the right one; the agent goes nowhere else.
+                let region = answer.headers.get("x-amz-bucket-region").and_then(|region| region.to_str().ok());
+                let region = region.or(xml::text(&text, "Region")).filter(|&region| region != self.region);
+                if let Some(region) = region.filter(|_| status.as_u16() < 500) {
+                    failure.what += &format!(" (the bucket's region is {})", plain(region));
+                }
+                if status.is_success() {
+                    failure = Failure::new(Kind::WrongBody, format!("an answer with status {}", status.as_u16()));
+                }
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Reads the length of the whole from `bytes 0-0/1024`.
+fn total(range: &HeaderValue) -> Option<u64> {
+    range.to_str().ok()?.rsplit('/').next()?.parse().ok()
+}
