@@ -102,10 +102,8 @@ def test_an_open_loop_gives_the_rate_that_is_asked_of_it(seed: int) -> None:
 def test_most_services_lose_nothing_and_a_strong_read_is_never_stale() -> None:
     throttled, failed, stale, strong = [], [], [], []
     for seed in range(40):
-        found = means(
-            "[{probe: table, params: {concurrency: [1, 32]}}, {probe: consistency, params: {read: [eventual, strong]}}]",
-            seed=seed,
-        )
+        reads = "{probe: consistency, params: {read: [eventual, strong]}}"
+        found = means(f"[{{probe: table, params: {{concurrency: [1, 32]}}}}, {reads}]", seed=seed)
         throttled.append(one(found, "table_throttled_ratio", concurrency=32))
         assert one(found, "table_throttled_ratio", concurrency=1) == 0
         failed.append(one(found, "table_failed_ratio", concurrency=1))
