@@ -329,16 +329,18 @@ def _service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUs
         return ()
     requests = [(task, _requests(task)) for task in tasks]
     moved = [(task, count) for task, count in requests if dict(task.params).get("op") in _OUT]
-    uses = [
-        ServiceUse(
-            item, sum(_whole(task, count) for task, count in some), sum(_most(task, count) for task, count in some)
-        )
-        for item, some in (
-            (Item.REQUEST, requests),
-            (Item.EGRESS, [(task, count * int(dict(task.params)["size_bytes"])) for task, count in moved]),
-        )
-    ]
-    return tuple(one for one in uses if one.most)
+    priced = {price.operation for price in candidate.unit_prices if price.item is Item.REQUEST}
+    by_operation: dict[str, list[tuple[Task, float]]] = {}
+    for task, count in requests:
+        operation = dict(task.params).get("op", "")
+        by_operation.setdefault(operation if operation in priced else "", []).append((task, count))
+    uses = [(Item.REQUEST, operation, some) for operation, some in by_operation.items()]
+    uses += [(Item.EGRESS, "", [(task, count * int(dict(task.params)["size_bytes"])) for task, count in moved])]
+    found = (
+        ServiceUse(item, sum(_whole(*one) for one in some), sum(_most(*one) for one in some), operation)
+        for item, operation, some in uses
+    )
+    return tuple(one for one in found if one.most)
 
 
 def _requests(task: Task) -> float:
