@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cloudcmp.catalog import METRICS, PROBES, cells_of
+from cloudcmp.model.cell import Cell
 from cloudcmp.model.view import View
 from cloudcmp.report.words import CellNames, metric_words, origin, param_words
 
@@ -38,6 +39,11 @@ def test_a_metric_is_said_without_its_unit_spelled_out(name: str, words: str) ->
         ("durability", "cached", "page cache (no disk)"),
         ("op", "random_read", "random read"),
         ("record_bytes", "65536", "64 KiB"),
+        ("size_bytes", "10000000", "10 MB"),
+        ("size_bytes", "1000000000000", "1000 GB"),
+        ("entries", "100000", "100,000 entries"),
+        ("concurrency", "32", "32 at once"),
+        ("change", "update", "after an update"),
     ],
 )
 def test_a_parameter_is_said_as_people_say_it(key: str, value: str, words: str) -> None:
@@ -49,6 +55,24 @@ def test_every_cell_of_the_catalogue_has_a_name_of_its_own() -> None:
     names = CellNames(cells)
     said = [(names.short(cell), METRICS[cell.split(" ")[0]].unit) for cell in sorted(cells)]
     assert len(set(said)) == len(said)
+
+
+def test_a_cell_of_a_service_is_named_without_the_usual_way_to_ask() -> None:
+    usual = {"client": "native", "concurrency": "1", "rate_per_s": "closed", "reuse": "yes"}
+    cells = {
+        (entries, op): str(
+            Cell.of("table_latency_s", {**usual, "entries": entries, "op": op, "percentile": "50", "read": "eventual"})
+        )
+        for entries in ("1000", "100000")
+        for op in ("get", "query")
+    }
+    names = CellNames(cells.values())
+    assert names.short(cells["1000", "get"]) == "table get latency, 1,000 entries, p50"
+    assert names.shared("table_latency_s") == "1 at once"
+    strong = cells["1000", "get"].replace("eventual", "strong").replace("client=native", "client=sdk-python")
+    both = CellNames([*cells.values(), strong])
+    assert both.short(strong) == "table get latency, 1,000 entries, sdk-python client, strong read, p50"
+    assert both.short(cells["1000", "get"]) == "table get latency, 1,000 entries, native client, p50"
 
 
 def test_what_all_cells_share_is_said_apart() -> None:

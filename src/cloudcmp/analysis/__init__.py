@@ -6,3 +6,4 @@ from cloudcmp.analysis.latencies import cdfs
 from cloudcmp.analysis.overall import overall
 from cloudcmp.analysis.quality import disturbed, marks, quality
 from cloudcmp.analysis.scaling import scaling
+from cloudcmp.analysis.services import DELAY, services

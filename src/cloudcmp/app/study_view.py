@@ -111,7 +111,7 @@ class Measured:
         """Read what a study measured; `plan` is its own, perhaps at other prices."""
         metrics, attempts = metrics_of(store), store.attempts()
         totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
-        measured = store.measured(totals, SeriesLimits() if drawn else None)
+        measured = store.measured(totals, SeriesLimits(whole=(analysis.DELAY,)) if drawn else None)
         estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics)
         if weighed := analysis.overall(plan, estimates, metrics):
             estimates, metrics = (*weighed, *estimates), {OVERALL.name: OVERALL, **metrics}
@@ -162,6 +162,7 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
         provenance=_provenance(store, plan),
         interruptions=(*_interruptions(plan, measured.interrupted), *_second_machines(store, plan)),
         commands=commands(plan),
+        services=analysis.services(plan, measured.estimates, measured.attempts, measured.values.whole),
         warnings=measured.warnings,
     )
 

@@ -1,5 +1,5 @@
 """Costs: bills for usage, cost per task, work per money. A missing price and a price of zero are both unknown."""
 
 from cloudcmp.cost.account_terms import added_support
-from cloudcmp.cost.figures import price_of, with_cost, work_unit
+from cloudcmp.cost.figures import cost_per_request, price_of, with_cost, work_unit
 from cloudcmp.cost.quote import Market, describe_terms, with_quote

@@ -7,7 +7,7 @@ from decimal import Decimal
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
-from cloudcmp.model.price import Item
+from cloudcmp.model.price import Item, UnitPrice
 from cloudcmp.model.result import Estimate
 from cloudcmp.units import Money
 
@@ -41,8 +41,8 @@ def _with_request_cost(one: Estimate, candidate: Candidate) -> Estimate:
 
 def cost_per_request(candidate: Candidate, cell: Cell) -> Money | None:
     """Returns the cost of one request to a candidate's service, with its outgoing traffic; None if unknown."""
-    prices = {price.item: price for price in candidate.unit_prices}
-    request, moved = prices.get(Item.REQUEST), prices.get(Item.EGRESS)
+    request = _request_price(candidate, cell.get("op") or "")
+    moved = next((price for price in candidate.unit_prices if price.item is Item.EGRESS), None)
     if request is None:
         return None
     amount = request.amount / 1_000_000
@@ -51,6 +51,12 @@ def cost_per_request(candidate: Candidate, cell: Cell) -> Money | None:
             return None
         amount += moved.amount * Decimal(cell.get("size_bytes") or 0) / 10**9
     return Money(amount, request.currency)
+
+
+def _request_price(candidate: Candidate, operation: str) -> UnitPrice | None:
+    """Returns the price of an operation's requests: its own, else that of all others; None if neither is known."""
+    prices = {price.operation: price for price in candidate.unit_prices if price.item is Item.REQUEST}
+    return prices.get(operation) or prices.get("")
 
 
 def price_of(candidate: Candidate) -> Money | None:

@@ -10,7 +10,7 @@ from cloudcmp.cost.rates import hourly_rate
 from cloudcmp.cost.rules import USER_SOURCES, clock_of, directions
 from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
-from cloudcmp.model.plan import Candidate, LaunchUsage, Traffic
+from cloudcmp.model.plan import Candidate, LaunchUsage, ServiceUse, Traffic
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, PriceRow, Purchase, Unit
 
 Priced = tuple[Use, Rate]
@@ -93,7 +93,7 @@ def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of
         expected += pair[:1]
         worst += pair[1:]
     for units in usage.service:
-        use, rate = _service_use(candidate, usage, units.item)
+        use, rate = _service_use(candidate, usage, units)
         expected.append((replace(use, size=Decimal(units.expected)), rate))
         worst.append((replace(use, size=Decimal(units.most)), rate))
     unknown = [
@@ -103,14 +103,19 @@ def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of
     return Parts(tuple(expected), (*worst, *_worst_fee(candidate, usage, billing)), tuple(unknown))
 
 
-def _service_use(candidate: Candidate, usage: LaunchUsage, item: Item) -> Priced:
-    """Returns the use of a service by a candidate's launches, at the study's unit price."""
-    service = candidate.service
+def _service_use(candidate: Candidate, usage: LaunchUsage, units: ServiceUse) -> Priced:
+    """Returns the use of a service by a candidate's launches, at the study's unit price.
+
+    Requests of any operation cost as much as the dearest where only single operations have a price.
+    """
+    service, item = candidate.service, units.item
     assert service is not None
-    name = service.kind.value
+    name = f"{service.kind.value} {units.operation}".rstrip()
     use = Use(service.provider, service.region, item, name, times=usage.launches, about=candidate.id)
     use = replace(use, to="internet") if item is Item.EGRESS else use
-    price = next((one for one in candidate.unit_prices if one.item is item), None)
+    prices = [one for one in candidate.unit_prices if one.item is item]
+    own = [one for one in prices if one.operation == units.operation]
+    price = max(own or prices, key=lambda one: one.amount, default=None)
     if price is None:
         return use, NO_RATE
     row = PriceRow(

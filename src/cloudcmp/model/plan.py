@@ -102,11 +102,15 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class ServiceUse:
-    """One launch's use of a service, in requests or bytes: expected, and at most."""
+    """One launch's use of a service, in requests or bytes: expected, and at most.
+
+    `operation` is that of requests with a price of their own, empty for all others.
+    """
 
     item: Item
     expected: int
     most: int
+    operation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,10 @@ class PriceRow:
 
 @dataclass(frozen=True, slots=True)
 class UnitPrice:
-    """A price for a unit of use other than time: requests, bytes moved out, or bytes stored for a month."""
+    """A price for a unit of use other than time: requests, bytes moved out, or bytes stored for a month.
+
+    The price of requests may be that of one `operation` only, such as put; empty for all others.
+    """
 
     item: Item
     amount: Decimal
@@ -104,6 +107,7 @@ class UnitPrice:
     unit: Unit
     source: str
     as_of: date | None = None
+    operation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,21 +54,24 @@ class SeriesLimits:
     """Limits on the samples over time that are read for charts.
 
     Only cells and trials with at least `least` samples, of these the first `most`, each thinned to `points` evenly
-    spaced samples including the first and the last.
+    spaced samples including the first and the last. The metrics of `whole` have no series: all their samples are read.
     """
 
     least: int = 10
     most: int = 100
     points: int = 2000
+    whole: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyValues:
     """The values of a study's samples, read at once.
 
-    Values of trials, histograms of ok trials in the order of trial and frame, and series if they were requested.
+    Values of trials, histograms of ok trials in the order of trial and frame, and if they were requested series, and
+    `whole`: all samples of some metrics.
     """
 
     values: TrialValues
     histograms: tuple[HistogramRow, ...] = ()
     series: tuple[Series, ...] = ()
+    whole: tuple[Series, ...] = ()

@@ -8,6 +8,7 @@ from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Scaling
 from cloudcmp.model.safety import Spend
+from cloudcmp.model.services import NO_SERVICES, Services
 from cloudcmp.model.terms import Terms
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.values import Series
@@ -48,3 +49,4 @@ class View:
     spend: Spend | None = None
     under: Terms | None = None
     commands: tuple[CommandUse, ...] = ()
+    services: Services = NO_SERVICES

@@ -7,7 +7,7 @@ from itertools import filterfalse
 
 from cloudcmp.catalog import METRICS, PROBES, metrics_with
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.metric import OVERALL, Metric, Reduce
+from cloudcmp.model.metric import OVERALL, Metric
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, ServiceUse, Traffic
 from cloudcmp.model.price import Item
 from cloudcmp.model.study import FEWEST_LAUNCHES, Caps, Decide, Study
@@ -269,6 +269,7 @@ TIMER_S = 60.0
 """The longest delay of a machine's own timer after its time to live."""
 MOST = 10
 """The assumed ratio between a service's highest and its typical speed."""
+_MOST_AT_ONCE = 64  # operations in flight where they are raised until throughput stops growing
 _OUT = frozenset({"download"})  # no cloud bills inbound bytes
 
 
@@ -328,22 +329,33 @@ def _service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUs
         return ()
     requests = [(task, _requests(task)) for task in tasks]
     moved = [(task, count) for task, count in requests if dict(task.params).get("op") in _OUT]
-    uses = [
-        ServiceUse(
-            item, sum(_whole(task, count) for task, count in some), sum(_most(task, count) for task, count in some)
-        )
-        for item, some in (
-            (Item.REQUEST, requests),
-            (Item.EGRESS, [(task, count * int(dict(task.params)["size_bytes"])) for task, count in moved]),
-        )
-    ]
-    return tuple(one for one in uses if one.most)
+    priced = {price.operation for price in candidate.unit_prices if price.item is Item.REQUEST}
+    by_operation: dict[str, list[tuple[Task, float]]] = {}
+    for task, count in requests:
+        operation = dict(task.params).get("op", "")
+        by_operation.setdefault(operation if operation in priced else "", []).append((task, count))
+    uses = [(Item.REQUEST, operation, some) for operation, some in by_operation.items()]
+    uses += [(Item.EGRESS, "", [(task, count * int(dict(task.params)["size_bytes"])) for task, count in moved])]
+    found = (
+        ServiceUse(item, sum(_whole(*one) for one in some), sum(_most(*one) for one in some), operation)
+        for item, operation, some in uses
+    )
+    return tuple(one for one in found if one.most)
 
 
 def _requests(task: Task) -> float:
-    """Requests a second of a trial, at the typical latency of its metric."""
-    latency = next(METRICS[name] for name in PROBES[task.probe].metrics if METRICS[name].reduce is not Reduce.TOTAL)
-    return int(dict(task.params).get("concurrency", "1")) / latency.typical
+    """Requests a second of a trial: what its open loop starts, else what the typical latency of its metric allows.
+
+    A probe without a latency sends at most a request for each row.
+    """
+    params, metrics = dict(task.params), [METRICS[name] for name in PROBES[task.probe].metrics]
+    if params.get("rate_per_s", "closed") != "closed":
+        return float(params["rate_per_s"])
+    latency = next((one.typical for one in metrics if one.unit == "s"), None)
+    if latency is None:
+        return metrics[0].typical
+    at_once = params.get("concurrency", "1")
+    return (int(at_once) if at_once.isdigit() else _MOST_AT_ONCE) / latency
 
 
 def _whole(task: Task, per_s: float) -> int:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.cell import Cell
@@ -10,21 +10,16 @@ from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.offering import CellTruth, Truth
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidate_tasks import system_of
+from cloudcmp.plan.service_truth import of_a_service
 from cloudcmp.plan.trials import generator
+from cloudcmp.plan.truth_draws import APART, PlantedCell, best, drawn_spreads, planted, tail, without
 
-# The spread of candidates without planted values, on the log scale: a factor of 1.2 is one standard deviation.
-_APART = 0.18
-_COV = (0.01, 0.05)
-_BETWEEN = (0.01, 0.04)
 _BOOT_S = (20.0, 90.0)
 SCALING = "scaling_latency_s"
 _SPLIT = ("provisioning_latency_s", "booting_latency_s")
 # Ranges of shares: provisioning of the wait, the API's answer and "running" of provisioning, reachable of the boot.
 _SHARES = ((0.35, 0.75), (0.02, 0.1), (0.8, 1.0), (0.5, 0.95))
 _STEPS = (*_SPLIT, "api_latency_s", "running_latency_s", "reachable_latency_s")
-# A typical tail of services: the 95th and 99th percentile as powers of one factor above the median.
-_TAIL = (1.2, 1.8)
-_TAIL_POWER = {"50": 0.0, "95": 1.0, "99": 1.7, "99.9": 2.6}
 # The speedup of n threads on n processors, as a power of n: efficiency stays below 1.
 _SCALING = (0.88, 0.98)
 _DISK_OPS, _DISK_BYTES, _DISK_LATENCY = "disk_op_per_s", "disk_bytes_per_s", "disk_latency_s"
@@ -48,13 +43,13 @@ def with_truth(
 def _with_truth(candidate: Candidate, cells: Sequence[Cell], seed: int, metrics: Mapping[str, Metric]) -> Candidate:
     given = candidate.truth or Truth()
     # By its index, not by its id: a study on another stand-in plants equal values.
-    written = [_PlantedCell(Cell.parse(text), truth) for text, truth in given.cells]
+    written = [PlantedCell(Cell.parse(text), truth) for text, truth in given.cells]
     boot_s = given.boot_s if given.boot_s is not None else _boot_s(candidate, cells, written, seed)
     drawn = tuple((str(cell), _truth(candidate, metrics[cell.metric], cell, written, boot_s, seed)) for cell in cells)
     return replace(candidate, truth=Truth(drawn, boot_s, given.faults))
 
 
-def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence["_PlantedCell"], seed: int) -> float:
+def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence[PlantedCell], seed: int) -> float:
     """The boot time of the candidate's machines: the planted scaling latency, else a drawn one."""
     own = {"count": str(candidate.count), "os": system_of(candidate)}
     wholes = (_whole(cell, written) for cell in cells if cell.metric == SCALING and dict(cell.params) == own)
@@ -62,61 +57,46 @@ def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence["_Pla
     return next((truth.mean for truth in wholes if truth is not None), drawn)
 
 
-@dataclass(frozen=True, slots=True)
-class _PlantedCell:
-    """The truth that the study plants in all cells with these parameters."""
-
-    cell: Cell
-    truth: CellTruth
-
-
-def _planted(cell: Cell, written: Sequence[_PlantedCell]) -> CellTruth | None:
-    """The truth that the study plants in a cell, by the text with most of its parameters; None if it plants none."""
-    best = _best(cell, written)
-    return best.truth if best else None
-
-
-def _best(cell: Cell, written: Sequence[_PlantedCell]) -> _PlantedCell | None:
-    fitting = [one for one in written if one.cell.metric == cell.metric and set(one.cell.params) <= set(cell.params)]
-    return max(fitting, key=lambda one: len(one.cell.params), default=None)
-
-
 def _truth(
-    candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[_PlantedCell], boot_s: float, seed: int
+    candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[PlantedCell], boot_s: float, seed: int
 ) -> CellTruth:
     """The truth of one cell."""
-    best = _best(cell, written)
-    if best is None and cell.metric in (SCALING, *_STEPS):
+    known = best(cell, written)
+    if known is None and cell.metric in (SCALING, *_STEPS):
         return _step(candidate, cell, written, boot_s, seed)
-    if best is None:
-        return _of_the_same_disk(candidate, cell, written, seed) or _drawn(candidate, metric, cell, written, seed)
-    if metric.reduce is Reduce.PERCENTILE and best.cell.get("percentile") is None:
-        return replace(best.truth, mean=best.truth.mean * _tail("all", cell, seed))
-    return best.truth
+    if known is None:
+        return (
+            _of_the_same_disk(candidate, cell, written, seed)
+            or of_a_service(candidate.index, cell, written, seed)
+            or _drawn(candidate, metric, cell, written, seed)
+        )
+    if metric.reduce is Reduce.PERCENTILE and known.cell.get("percentile") is None:
+        return replace(known.truth, mean=known.truth.mean * tail("all", cell, seed))
+    return known.truth
 
 
-def _of_the_same_disk(candidate: Candidate, cell: Cell, written: Sequence[_PlantedCell], seed: int) -> CellTruth | None:
+def _of_the_same_disk(candidate: Candidate, cell: Cell, written: Sequence[PlantedCell], seed: int) -> CellTruth | None:
     """The truth of a disk's bytes or latency, which follows from its operations a second; None for any other cell."""
     if cell.metric not in (_DISK_BYTES, _DISK_LATENCY):
         return None
     ops = Cell(_DISK_OPS, tuple(pair for pair in cell.params if pair[0] != "percentile"))
-    best = _best(ops, written)
-    truth = best.truth if best else _drawn(candidate, METRICS[_DISK_OPS], ops, written, seed)
+    known = best(ops, written)
+    truth = known.truth if known else _drawn(candidate, METRICS[_DISK_OPS], ops, written, seed)
     if cell.metric == _DISK_BYTES:
         return replace(truth, mean=float(f"{truth.mean * float(cell.get('block_bytes') or 1):.4g}"))
     at_once = float(cell.get("depth") or 1) * _threads(cell, candidate.offering.vcpus)
-    return replace(truth, mean=float(f"{at_once / truth.mean * _tail(candidate.index, cell, seed):.4g}"))
+    return replace(truth, mean=float(f"{at_once / truth.mean * tail(candidate.index, cell, seed):.4g}"))
 
 
-def _whole(cell: Cell, written: Sequence[_PlantedCell]) -> CellTruth | None:
+def _whole(cell: Cell, written: Sequence[PlantedCell]) -> CellTruth | None:
     """The planted scaling latency of a machine, as a whole or as the sum of its two parts."""
-    whole, first, second = (_planted(Cell(name, cell.params), written) for name in (SCALING, *_SPLIT))
+    whole, first, second = (planted(Cell(name, cell.params), written) for name in (SCALING, *_SPLIT))
     if whole is None and first is not None and second is not None:
         return replace(first, mean=first.mean + second.mean)
     return whole
 
 
-def _step(candidate: Candidate, cell: Cell, written: Sequence[_PlantedCell], boot_s: float, seed: int) -> CellTruth:
+def _step(candidate: Candidate, cell: Cell, written: Sequence[PlantedCell], boot_s: float, seed: int) -> CellTruth:
     """The truth of one step of a machine's arrival: the whole takes the boot time, and its parts add up to it."""
     whole = _whole(cell, written)
     if whole is None:
@@ -124,7 +104,7 @@ def _step(candidate: Candidate, cell: Cell, written: Sequence[_PlantedCell], boo
         whole = replace(drawn, mean=boot_s)
     draw = generator(seed, "steps", candidate.index)
     share, api, running, reached = (draw.uniform(*ends) for ends in _SHARES)
-    first, second = (_planted(Cell(name, cell.params), written) for name in _SPLIT)
+    first, second = (planted(Cell(name, cell.params), written) for name in _SPLIT)
     before_s = first.mean if first else whole.mean - second.mean if second else whole.mean * share
     before_s = before_s if 0.0 < before_s < whole.mean else whole.mean * share
     means = {
@@ -138,27 +118,25 @@ def _step(candidate: Candidate, cell: Cell, written: Sequence[_PlantedCell], boo
     return replace(whole, mean=means[cell.metric])
 
 
-def _drawn(candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[_PlantedCell], seed: int) -> CellTruth:
+def _drawn(candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[PlantedCell], seed: int) -> CellTruth:
     """A plausible truth around the metric's typical magnitude, or of other threads than those that are planted.
 
     One candidate has one truth for all numbers of threads: its speed-up is a power of their number.
     """
-    series = _without(cell, "percentile")
-    draw = generator(seed, "truth", candidate.index, series)
-    own = generator(seed, "truth of one", candidate.index, _without(series, "threads"))
-    mean = metric.typical * math.exp(own.gauss(0.0, _APART))
-    cov = _log_uniform(draw.random(), _COV)
-    between = _log_uniform(draw.random(), _BETWEEN)
+    series = without(cell, "percentile")
+    own = generator(seed, "truth of one", candidate.index, without(series, "threads"))
+    mean = metric.typical * math.exp(own.gauss(0.0, APART))
+    cov, between = drawn_spreads(seed, candidate.index, series)
     if metric.group is Group.COMPUTE and metric.better is Better.HIGHER:
         scaling, threads = own.uniform(*_SCALING), _threads(cell, candidate.offering.vcpus)
-        other = _best(_without(cell, "threads"), [replace(one, cell=_without(one.cell, "threads")) for one in written])
+        other = best(without(cell, "threads"), [replace(one, cell=without(one.cell, "threads")) for one in written])
         if other is not None and cell.get("threads"):
-            planted = next(one for one in written if one.truth is other.truth)
-            mean, threads = other.truth.mean, threads / _threads(planted.cell, candidate.offering.vcpus)
+            written_cell = next(one.cell for one in written if one.truth is other.truth)
+            mean, threads = other.truth.mean, threads / _threads(written_cell, candidate.offering.vcpus)
         mean *= threads**scaling
     if metric.reduce is Reduce.PERCENTILE:
-        mean *= _tail(candidate.index, cell, seed)
-    return CellTruth(float(f"{mean:.4g}"), round(cov, 4), round(between, 4))
+        mean *= tail(candidate.index, cell, seed)
+    return CellTruth(float(f"{mean:.4g}"), cov, between)
 
 
 def _threads(cell: Cell, vcpus: float | None) -> float:
@@ -166,17 +144,3 @@ def _threads(cell: Cell, vcpus: float | None) -> float:
     most = max(1.0, vcpus or 1.0)
     threads = cell.get("threads")
     return most if threads == "all" else min(most, float(threads)) if threads and threads.isdigit() else 1.0
-
-
-def _tail(whose: int | str, cell: Cell, seed: int) -> float:
-    """The ratio of a percentile to the median."""
-    draw = generator(seed, "tail", whose, _without(cell, "percentile"))
-    return math.pow(draw.uniform(*_TAIL), _TAIL_POWER.get(cell.get("percentile") or "50", 1.0))
-
-
-def _without(cell: Cell, key: str) -> Cell:
-    return Cell(cell.metric, tuple(item for item in cell.params if item[0] != key))
-
-
-def _log_uniform(number: float, ends: tuple[float, float]) -> float:
-    return ends[0] * math.exp(number * math.log(ends[1] / ends[0]))

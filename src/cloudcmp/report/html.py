@@ -13,6 +13,7 @@ from cloudcmp import __version__
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report.charts import scaling as scaling_chart
+from cloudcmp.report.charts import services as service_charts
 from cloudcmp.report.figures import Figure, figures
 from cloudcmp.report.inline_svg import inlined
 from cloudcmp.report.report_model import StudyView
@@ -26,6 +27,7 @@ from cloudcmp.report.sheets import (
     outcomes,
     pairs,
     scaling,
+    services,
     speedup,
     summary,
     verdicts,
@@ -89,10 +91,13 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         commands=commands.sheet(study),
         matrix=verdicts.matrix(study),
         winners=verdicts.winners(study),
-        pictures=[one for one in pictures if one.name != scaling_chart.NAME],
+        pictures=[one for one in pictures if one.name not in {scaling_chart.NAME, *service_charts.NAMES}],
         scaling=scaling.sheets(study),
         scaling_title=scaling.TITLE,
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],
+        services=services.sheets(study),
+        services_title=services.TITLE,
+        services_pictures=[one for one in pictures if one.name in service_charts.NAMES],
         speedup=speedup.sheets(study),
         speedup_title=speedup.TITLE,
         grid=grid.sheets(study),

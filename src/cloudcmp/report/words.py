@@ -9,19 +9,37 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.untrusted_text import one_line
 
 # Parameters in their order in a name; all others come before the threads, by name.
-_ORDER = ("task", "benchmark", "class", "mode", "service", "block_bytes", "record_bytes", "size_bytes", "pattern", "op",
-          "os", "direction", "vantage", "path", "protocol", "durability", "kernel", "store", "precision",
-          "pages")  # fmt: skip
+_ORDER = ("task", "benchmark", "class", "mode", "service", "change", "block_bytes", "record_bytes", "size_bytes",
+          "pattern", "op", "entries", "os", "direction", "vantage", "path", "protocol", "durability", "kernel", "store",
+          "precision", "pages")  # fmt: skip
 _LAST = ("percentile", "threads")
 # Parameters in every name, because a reader who does not know them misreads the number.
 _ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "vantage"})
 _PHRASE = frozenset({"block_bytes", "record_bytes", "size_bytes", "pattern", "op"})
 # Labels of what a number does not measure, also in every name.
 _LABELS = {("path", "loopback"): "loopback (no network)", ("durability", "cached"): "page cache (no disk)"}
+# How a service is asked unless a study says otherwise: words about it are noise.
+_USUAL = frozenset(
+    {("client", "native"), ("reuse", "yes"), ("rate_per_s", "closed"), ("read", "eventual"), ("expect_continue", "no"),
+     ("objects", "16")}
+)  # fmt: skip
+# Of these, the usual value is also named where a study has others.
+_NAMED_IF_VARIED = frozenset({"client", "objects"})
+_SERVICES = ("table_", "blob_", "queue_")
 _COUNTED = {"streams": "stream", "copies": "copy", "clients": "client", "count": "machine"}
 _PLURALS = {"count": "machines at once"}
-_PATTERNS = {"to": "to {}", "percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}"}
-_SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
+_PATTERNS = {"to": "to {}", "percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}",
+             "concurrency": "{} at once", "rate_per_s": "{} started a second", "objects": "{} blobs"}  # fmt: skip
+_SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+_EXACT = {
+    ("client", "native"): "native client", ("client", "sdk-python"): "sdk-python client",
+    ("client", "cli"): "cli client", ("reuse", "no"): "a connection for each", ("rate_per_s", "closed"): "closed",
+    ("expect_continue", "yes"): "expect-continue", ("read", "strong"): "strong read",
+    ("read", "eventual"): "eventual read", ("change", "list"): "list after a write",
+    ("change", "write"): "after a write", ("change", "update"): "after an update",
+    ("change", "delete"): "after a delete",
+    ("concurrency", "max"): "as many at once as it takes",
+}  # fmt: skip
 
 
 # Names of metrics for readers; a metric that is not listed, such as a user's own, is named by its own words.
@@ -71,9 +89,18 @@ _TITLES = {
     "start_skew_s": "start skew of a group",
     "table_latency_s": "table latency",
     "table_op_per_s": "table operations",
+    "table_throttled_ratio": "table throttled share",
+    "table_failed_ratio": "table failed share",
+    "table_load_row_per_s": "table rows loaded",
     "blob_latency_s": "blob latency",
+    "blob_first_byte_s": "blob first byte",
     "blob_bytes_per_s": "blob bandwidth",
+    "blob_throttled_ratio": "blob throttled share",
+    "blob_failed_ratio": "blob failed share",
     "queue_latency_s": "queue latency",
+    "queue_op_per_s": "queue operations",
+    "queue_throttled_ratio": "queue throttled share",
+    "queue_failed_ratio": "queue failed share",
     "queue_propagation_s": "queue propagation",
     "consistency_time_s": "time until consistent",
     "stale_read_ratio": "stale reads",
@@ -97,17 +124,15 @@ def _size(value: str) -> str:
     if not value.isdigit():
         return value
     count = int(value)
-    return next((f"{count // size} {unit}" for size, unit in _SIZES if count and count % size == 0), f"{count} B")
+    whole = [(count // size, unit) for size, unit in _SIZES if count and count % size == 0]
+    return " ".join(map(str, min(whole, default=(count, "B"))))
 
 
 def param_words(key: str, value: str) -> str:
     """Return a readable parameter: `threads=one` is `1 thread`, `block_bytes=4096` is `4 KiB`."""
-    if key == "threads":
-        return {"one": "1 thread", "1": "1 thread", "all": "all threads"}.get(value, f"{value} threads")
-    if (key, value) in _LABELS:
-        return _LABELS[key, value]
-    if key == "n":
-        return f"matrix of {value}"
+    exact = _exact_words(key, value)
+    if exact is not None:
+        return exact
     if key in _COUNTED:
         return f"1 {_COUNTED[key]}" if value == "1" else f"{value} {_PLURALS.get(key, key)}"
     if key.endswith("_bytes"):
@@ -115,6 +140,15 @@ def param_words(key: str, value: str) -> str:
         return _size(value) if noun in {"size", "block", "record"} else f"{noun} {_size(value)}"
     pattern = _PATTERNS.get(key, "{}" if key in _ORDER else f"{key.replace('_', ' ')} {{}}")
     return pattern.replace("{}", value.replace("_", " ") if key == "op" else value)
+
+
+def _exact_words(key: str, value: str) -> str | None:
+    """The words of a parameter that follows no pattern; None for any other."""
+    if key == "threads":
+        return {"one": "1 thread", "1": "1 thread", "all": "all threads"}.get(value, f"{value} threads")
+    if key == "entries" and value.isdigit():
+        return f"{int(value):,} entries"
+    return f"matrix of {value}" if key == "n" else (_LABELS | _EXACT).get((key, value))
 
 
 def parse_cell(text: str) -> Cell:
@@ -139,19 +173,31 @@ class CellNames:
 
     def _shared(self, metric: str, pair: tuple[str, str]) -> bool:
         key = pair[0]
+        if _is_of_service(metric) and pair in _USUAL and key not in _NAMED_IF_VARIED:
+            return True
         return key not in _ALWAYS and pair not in _LABELS and len(self._values.get(metric, {}).get(key, ())) <= 1
 
     def short(self, text: str, without: frozenset[str] = frozenset()) -> str:
         """A cell's name with only the parameters that set it apart from the metric's other cells."""
         cell = parse_cell(text)
-        name = metric_words(cell.metric)
         kept = [pair for pair in cell.params if not self._shared(cell.metric, pair) and pair[0] not in without]
+        name = metric_words(cell.metric)
+        if cell.metric.startswith(_SERVICES) and (op := dict(kept).get("op")):
+            service, _, what = name.partition(" ")
+            name, kept = f"{service} {op} {what}", [pair for pair in kept if pair[0] != "op"]
         return one_line(", ".join([name, *_phrases(kept)]))
 
     def shared(self, metric: str) -> str:
         """Return the readable parameters that all cells of a metric have in common."""
         pairs = [(key, min(values)) for key, values in self._values.get(metric, {}).items() if len(values) == 1]
-        return one_line(", ".join(_phrases([pair for pair in pairs if self._shared(metric, pair)])))
+        usual = _USUAL if _is_of_service(metric) else frozenset()
+        return one_line(
+            ", ".join(_phrases([pair for pair in pairs if self._shared(metric, pair) and pair not in usual]))
+        )
+
+
+def _is_of_service(metric: str) -> bool:
+    return metric.startswith(_SERVICES) or metric in {"consistency_time_s", "stale_read_ratio"}
 
 
 def _phrases(pairs: Iterable[tuple[str, str]]) -> list[str]:

@@ -193,6 +193,7 @@ def measured(
     ok = np.zeros(len(rows), dtype=np.bool_)
     histograms: tuple[HistogramRow, ...] = ()
     series: tuple[Series, ...] = ()
+    whole: tuple[Series, ...] = ()
     if files and chosen:
         launches = {trial.index: trial.launch for trial in plan.trials}
         with engine(files) as one:
@@ -200,13 +201,14 @@ def measured(
             histograms = tuple(HistogramRow(launches[row[0]], *row) for row in one.rows(_HISTOGRAMS))
             keys, keyed = _keyed(one, cells, chosen, totals, histograms)
             series = _series(one, cells, launches, limits) if limits else ()
+            whole = _whole(one, cells, launches, limits.whole) if limits else ()
         wanted = of_trial * len(cells) + cell
         at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
         if len(keys):
             ok = (keys[at] == wanted) & np.isfinite(keyed[at])
             value[ok] = keyed[at][ok]
     values = TrialValues(tuple(cells), launch.astype(np.int32), cell.astype(np.int32), ok, value)
-    return StudyValues(values, histograms, series)
+    return StudyValues(values, histograms, series, whole)
 
 
 def _keyed(
@@ -293,7 +295,8 @@ _SERIES = """
 WITH drawn AS (
     SELECT trial_id, attempt, cell, metric, params, count(*) AS n
     FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
-    WHERE value IS NOT NULL GROUP BY ALL HAVING n >= $least ORDER BY trial_id, cell LIMIT $most),
+    WHERE value IS NOT NULL AND metric NOT IN (SELECT unnest($whole))
+    GROUP BY ALL HAVING n >= $least ORDER BY trial_id, cell LIMIT $most),
 numbered AS (
     SELECT trial_id, cell, n, t_s, value,
         row_number() OVER (PARTITION BY trial_id, cell ORDER BY t_s, seq) - 1 AS i
@@ -307,7 +310,27 @@ GROUP BY trial_id, cell ORDER BY trial_id, cell
 
 def _series(one: Engine, cells: Sequence[str], launches: Mapping[int, int], limits: SeriesLimits) -> tuple[Series, ...]:
     """The samples over time of each cell with at least `least` of them, thinned to `points`; at most `most` series."""
-    rows = one.rows(_SERIES, {"least": limits.least, "most": limits.most, "points": limits.points})
+    values = {"least": limits.least, "most": limits.most, "points": limits.points, "whole": list(limits.whole)}
+    return _series_of(one.rows(_SERIES, values), cells, launches)
+
+
+_WHOLE = """
+SELECT trial_id, cell, list(t_s ORDER BY t_s, seq), list(value ORDER BY t_s, seq)
+FROM samples JOIN chosen USING (trial_id, attempt) JOIN cells USING (metric, params)
+WHERE value IS NOT NULL AND metric IN (SELECT unnest($whole)) GROUP BY trial_id, cell ORDER BY trial_id, cell
+"""
+
+
+def _whole(
+    one: Engine, cells: Sequence[str], launches: Mapping[int, int], metrics: Sequence[str]
+) -> tuple[Series, ...]:
+    """All samples of some metrics."""
+    return _series_of(one.rows(_WHOLE, {"whole": list(metrics)}), cells, launches) if metrics else ()
+
+
+def _series_of(
+    rows: Sequence[tuple[Any, ...]], cells: Sequence[str], launches: Mapping[int, int]
+) -> tuple[Series, ...]:
     return tuple(
         Series(launches[trial], trial, cells[cell], tuple(t_s), tuple(value)) for trial, cell, t_s, value in rows
     )

@@ -15,7 +15,7 @@ from cloudcmp.model.offering import Price, Volume, is_doubtful_price
 from cloudcmp.model.price import Item, Unit, UnitPrice
 from cloudcmp.model.study import Caps
 from cloudcmp.study.faults import shown
-from cloudcmp.study.value_schemas import CAPS_KEYS, MACHINE_KEYS, VOLUME_KEYS
+from cloudcmp.study.value_schemas import CAPS_KEYS, MACHINE_KEYS, OPERATIONS, VOLUME_KEYS
 from cloudcmp.units import (
     Money,
     checked_currency,
@@ -138,13 +138,17 @@ def endpoint(value: object) -> str:
     return value.rstrip("/")
 
 
-_UNIT_PRICES = {"requests": Item.REQUEST, "moved": Item.EGRESS, "stored": Item.STORAGE}
+_UNIT_PRICES = {"requests": Item.REQUEST, "moved": Item.EGRESS, "stored": Item.STORAGE,
+                **dict.fromkeys(OPERATIONS, Item.REQUEST)}  # fmt: skip
 _UNIT_PRICE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})\s*/\s*(\S+)\s*")
 _UNIT_OF = {Item.EGRESS: ("GB", Unit.GB), Item.STORAGE: ("GB-month", Unit.GB_MONTH)}
 
 
 def unit_prices(value: object) -> tuple[UnitPrice, ...]:
-    """Prices of a service for its units of use; zero is refused, because a price of zero is an unknown one."""
+    """Prices of a service for its units of use; zero is refused, because a price of zero is an unknown one.
+
+    `requests` is the price of all requests that have none of their own, under the name of their operation.
+    """
     next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB, stored: 0.023 USD/GB-month}"
     if not isinstance(value, dict) or not value:
         raise ValueError(f"{shown(value)} is no table of prices; {next_}")
@@ -160,7 +164,8 @@ def unit_prices(value: object) -> tuple[UnitPrice, ...]:
         if item is Item.REQUEST:
             if not unit.isdecimal() or int(unit) < 1:
                 raise ValueError(f"{shown(key)}: {shown(text)} names no number of requests; {next_}")
-            prices.append(UnitPrice(item, amount * 1_000_000 / int(unit), match[2], Unit.MILLION, "study file"))
+            million, of_one = amount * 1_000_000 / int(unit), str(key) if key in OPERATIONS else ""
+            prices.append(UnitPrice(item, million, match[2], Unit.MILLION, "study file", operation=of_one))
             continue
         per, of = _UNIT_OF[item]
         if unit != per:

@@ -99,10 +99,13 @@ def _unit_price(unit: str, example: str) -> Schema:
     return text(rf"\d+(?:\.\d+)?\s*[A-Z]{{3}}\s*/\s*{unit}", f"a price, e.g. {example}", example)
 
 
+OPERATIONS = ("get", "put", "query", "download", "upload", "list", "send", "receive")
+"""Operations of services whose requests may have a price of their own."""
 UNIT_PRICE_KEYS: dict[str, Schema] = {
     "requests": _unit_price(r"\d+", "0.005 USD/1000"),
     "moved": _unit_price("GB", "0.09 USD/GB"),
     "stored": _unit_price("GB-month", "0.023 USD/GB-month"),
+    **dict.fromkeys(OPERATIONS, _unit_price(r"\d+", "0.005 USD/1000")),
 }
 UNIT_PRICES: Schema = {**closed(UNIT_PRICE_KEYS), "minProperties": 1}
 

@@ -20,7 +20,7 @@ from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.common.unbilled import Unbilled
 from cloudcmp.provider.simulated.inventory import Inventory, Resource
-from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, ready
+from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, note, ready
 from cloudcmp.provider.time import VirtualTime
 
 PROVIDER = "simulated"
@@ -96,15 +96,17 @@ class SimulatedInstance:
         reports = job_fields["role"] != Role.SERVER and (job_fields["role"] != Role.PEER or job_fields.get("listen"))
         if not reports:
             return SimulatedChannel(encode(frames, 0), Fate.ENDS, 0.0, self.on_preemption)
+        from cloudcmp.provider.simulated.services import notes_of
         from cloudcmp.provider.simulated.values import Moment, readings
 
         moment = Moment(self.world.time.at(trial.start_s), trial.start_s)
         results = readings(
             trial, self.launch.seed, earlier, moment, self.truth, self.world.metrics, self.world.encode_histogram
         )
+        notes = [note(key, value) for key, value in notes_of(trial, results).items()]
         fate, fault_at = _fate(self.faults, trial.seed, earlier)
         return SimulatedChannel(
-            encode([*frames, *map(frame_of, results)], len(results)), fate, fault_at, self.on_preemption
+            encode([*frames, *map(frame_of, results), *notes], len(results)), fate, fault_at, self.on_preemption
         )
 
 

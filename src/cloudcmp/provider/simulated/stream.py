@@ -46,6 +46,11 @@ def frame_of(reading: "Reading") -> dict[str, object]:
     return {"type": "sample", **frame, "value": reading.value}
 
 
+def note(key: str, value: float | str) -> dict[str, object]:
+    """The frame of one note."""
+    return {"type": "note", "key": key, "value": value}
+
+
 def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
     """A complete ok stream: the numbered frames, and the end record with their count and digest."""
     lines = [

@@ -19,6 +19,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.offering import CellTruth
 from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.provider.simulated.services import DELAY, STALE, delays
 
 Floats = npt.NDArray[np.float64]
 Encode = Callable[[Floats], str]
@@ -99,6 +100,9 @@ def readings(
             anchors = [(percentile, _scaled(planted, draw)) for percentile, planted in truths if percentile]
             hist = encode_histogram(_latencies_ns(anchors))
             results.append(Reading(cell.metric, cell.params, _duration_s(trial), None, hist))
+        elif metric.name == DELAY:
+            stale = next((_middle(one[0][1], draw) for other, one in series.items() if other.metric == STALE), 0.0)
+            results.extend(_spaced(trial, cell, delays(_middle(truths[0][1], draw), stale, draw.samples)))
         else:
             results.extend(_samples(trial, metric, cell, truths[0][1], draw))
     return tuple(results)
@@ -142,10 +146,8 @@ def _samples(trial: PlannedTrial, metric: Metric, cell: Cell, planted: CellTruth
     duration_s = _duration_s(trial)
     if metric.signed:
         # Additive, because the truth may be 0; loss and jitter stay at 0 or above, and ratios at 1 or below.
-        spread = abs(planted.mean)
-        middle = planted.mean + spread * (planted.between * draw.launch + planted.cov * draw.trial)
         offsets = draw.samples.standard_normal(_SAMPLES)
-        values = middle + 0.5 * planted.cov * spread * (offsets - np.median(offsets))
+        values = _middle(planted, draw) + 0.5 * planted.cov * abs(planted.mean) * (offsets - np.median(offsets))
         values = np.clip(values, 0.0, 1.0 if metric.unit == "ratio" else math.inf)
     elif metric.reduce is Reduce.TOTAL:
         weights = np.exp(0.5 * _log_sd(planted.cov) * draw.samples.standard_normal(_intervals(trial, duration_s)))
@@ -153,7 +155,17 @@ def _samples(trial: PlannedTrial, metric: Metric, cell: Cell, planted: CellTruth
     else:
         offsets = draw.samples.standard_normal(_SAMPLES)
         values = _scaled(planted, draw) * np.exp(0.5 * _log_sd(planted.cov) * (offsets - np.median(offsets)))
-    step_s = duration_s / len(values)
+    return _spaced(trial, cell, values)
+
+
+def _middle(planted: CellTruth, draw: _Draw) -> float:
+    """The trial's value of a metric that may be 0."""
+    return planted.mean + abs(planted.mean) * (planted.between * draw.launch + planted.cov * draw.trial)
+
+
+def _spaced(trial: PlannedTrial, cell: Cell, values: Floats) -> list[Reading]:
+    """Samples in equal steps over the measured phase."""
+    step_s = _duration_s(trial) / len(values)
     return [
         Reading(cell.metric, cell.params, step_s * (index + 1), value, None)
         for index, value in enumerate(values.tolist())

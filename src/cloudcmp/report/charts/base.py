@@ -1,13 +1,13 @@
 """The look that all figures share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.report.charts.renderer import png_of, svg_of
 from cloudcmp.report.report_model import CellView, StudyView
-from cloudcmp.report.text import short_names
+from cloudcmp.report.text import short_names, without_common
 
 # Okabe and Ito's colours, which people with any kind of colour vision can distinguish; shapes and dashes repeat them.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#B8A800")
@@ -59,27 +59,42 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """The names of candidates in figures by index, and their colours, shapes and dashes."""
+    """The names of candidates in figures by index, and their colours, shapes and dashes.
+
+    With `drawn`, a figure has only these candidates, by index; colours, shapes and dashes are theirs alone.
+    """
 
     names: tuple[str, ...]
+    drawn: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, study: StudyView) -> "Styles":
         """Create names that are short enough for an axis; if only some candidates are simulated, these names say so."""
-        mixed = len({one.simulated for one in study.candidates}) > 1
-        short = study.short
-        marked = [f"{name} (simulated)" if mixed and one.simulated else name
-                  for name, one in zip(short, study.candidates, strict=True)]  # fmt: skip
-        return cls(short_names(marked, 28))
+        return cls(_marked_names(study, range(len(study.candidates)), study.short))
+
+    def among(self, study: StudyView, candidates: Iterable[int]) -> "Styles":
+        """The styles of a figure of some candidates, whose names lack the parts that all of them share."""
+        drawn = tuple(sorted(set(candidates)))
+        own = _marked_names(study, drawn, without_common([study.candidates[at].id for at in drawn]))
+        names = dict(enumerate(self.names)) | dict(zip(drawn, own, strict=True))
+        return Styles(tuple(names.values()), drawn)
 
     def scale(self, values: Sequence[Any]) -> Spec:
         """Return a scale that gives each name its own value; values repeat if there are more names."""
-        return {"domain": list(self.names), "range": [values[at % len(values)] for at in range(len(self.names))]}
+        names = [self.names[at] for at in self.drawn] if self.drawn else list(self.names)
+        return {"domain": names, "range": [values[at % len(values)] for at in range(len(names))]}
 
     def colour(self, *, legend: bool = False) -> Spec:
         """Colour by candidate."""
         shown: Spec = {} if legend else {"legend": None}
         return {"field": "who", "type": "nominal", "scale": self.scale(COLOURS), "title": None, **shown}
+
+
+def _marked_names(study: StudyView, candidates: Sequence[int], names: Sequence[str]) -> tuple[str, ...]:
+    mixed = len({one.simulated for one in study.candidates}) > 1
+    marked = [f"{name} (simulated)" if mixed and study.candidates[at].simulated else name
+              for at, name in zip(candidates, names, strict=True)]  # fmt: skip
+    return short_names(marked, 28)
 
 
 def title_of(study: StudyView, words: str) -> str:

@@ -1,5 +1,7 @@
 """Cumulative distributions of latencies, a panel for each, a line for each candidate (as CloudCmp's figure 4)."""
 
+from collections.abc import Iterable
+
 from cloudcmp.model.metric import Group
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.model.view import Cdf
@@ -8,7 +10,14 @@ from cloudcmp.report.numbers import Scale
 from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.words import group_words
 
-_COLUMNS = ("metric", "params", "candidate", "latency_s", "share", "n", "n_ok", "n_started")
+OF_SERVICES = ("table_", "blob_", "queue_")
+Kinds = dict[tuple[str, str], list[Cdf]]
+"""Curves by metric and parameters."""
+MEANING = (
+    "Share of operations that took at most this time, over all launches; marks at 25, 50, 75 and 95 %. The axis is "
+    "logarithmic where the slowest took more than 100 times as long as the fastest."
+)
+COLUMNS = ("metric", "params", "candidate", "latency_s", "share", "n", "n_ok", "n_started")
 _POINTS = 120
 # Beyond this ratio of the largest to the smallest latency a linear axis hides the smaller half.
 _SPREAD_FOR_LOG = 100.0
@@ -16,25 +25,27 @@ _MARKED = (0.25, 0.5, 0.75, 0.95)
 
 
 def figures(study: StudyView, styles: Styles) -> list[Figure]:
-    """One figure for each group that has latencies."""
+    """One figure for each group that has latencies, without those of services, which have figures of their own."""
     made = []
     for group in Group:
-        kinds: dict[tuple[str, str], list[Cdf]] = {}
+        kinds: Kinds = {}
         for one in study.view.cdfs:
-            if study.view.metrics[one.metric].group is group and one.x_s:
+            if study.view.metrics[one.metric].group is group and one.x_s and not one.metric.startswith(OF_SERVICES):
                 kinds.setdefault((one.metric, one.params), []).append(one)
         if not kinds:
             continue
-        shown = list(kinds.items())[:MOST_PANELS]
-        panels = [_panel(study, *kind, curves, styles) for kind, curves in shown]
+        shown = dict(list(kinds.items())[:MOST_PANELS])
+        panels = [panel(study, *kind, curves, styles) for kind, curves in shown.items()]
         title = title_of(study, f"{group_words(group)}: distribution of latencies")
         rest = "" if len(shown) == len(kinds) else f" {len(shown)} of {len(kinds)} are drawn."
-        caption = ("Share of operations that took at most this time, over all launches; marks at 25, 50, 75 and 95 %. "
-                   "The axis is logarithmic where the slowest took more than 100 times as long as the fastest. "
-                   f"{_counts(study, kinds)}{rest}")  # fmt: skip
-        rows = tuple(row for curves in kinds.values() for one in curves for row in _rows(study, one))
-        made.append(Figure(f"cdf-{group}", title, caption, draw(title, panels), _COLUMNS, rows))
+        caption = f"{MEANING} {counts_of_curves(study, kinds)}{rest}"
+        made.append(Figure(f"cdf-{group}", title, caption, draw(title, panels), COLUMNS, rows_of(study, kinds)))
     return made
+
+
+def rows_of(study: StudyView, kinds: Kinds) -> tuple[tuple[object, ...], ...]:
+    """The data of curves."""
+    return tuple(row for curves in kinds.values() for one in curves for row in _rows(study, one))
 
 
 def _pages(study: StudyView, one: Cdf) -> list[tuple[int, int, int]]:
@@ -48,7 +59,7 @@ def _pages(study: StudyView, one: Cdf) -> list[tuple[int, int, int]]:
     return counts
 
 
-def _counts(study: StudyView, kinds: dict[tuple[str, str], list[Cdf]]) -> str:
+def counts_of_curves(study: StudyView, kinds: Kinds) -> str:
     """Return a sentence with the counts of the curves, for each candidate the smallest over the panels."""
     least: dict[int, tuple[int, int, int]] = {}
     for one in (curve for curves in kinds.values() for curve in curves):
@@ -73,16 +84,21 @@ def _thin(one: Cdf) -> list[tuple[float, float]]:
     return points[:-1:step] + points[-1:]
 
 
-def _panel(study: StudyView, metric: str, params: str, curves: list[Cdf], styles: Styles) -> Spec:
-    values = [x for one in curves for x in one.x_s if x > 0]
+def panel(
+    study: StudyView, metric: str, params: str, curves: list[Cdf], styles: Styles, *, width: int = 360,
+    title: str = "", beside: Iterable[Cdf] = (),
+) -> Spec:  # fmt: skip
+    """Return the curves of one latency; with panels `beside` it, their curves fit on its axis, which is logarithmic."""
+    values = [x for one in (*curves, *beside) for x in one.x_s if x > 0]
     scale = Scale.of(values, "s")
-    log = bool(values) and max(values) / min(values) > _SPREAD_FOR_LOG
+    log = bool(values) and (bool(tuple(beside)) or max(values) / min(values) > _SPREAD_FOR_LOG)
     lines = [{"who": styles.names[one.candidate], "x": x / scale.factor, "share": y}
              for one in curves for x, y in _thin(one) if x > 0 or not log]  # fmt: skip
     marks = [{"who": styles.names[one.candidate], "x": x / scale.factor, "share": y}
              for one in curves for x, y in _marked(one) if x > 0 or not log]  # fmt: skip
     x = number("x", f"{scale.unit}{', logarithmic' if log else ''}, less is better",
-               scale={"type": "log" if log else "linear", "zero": False, "nice": True},
+               scale={"type": "log" if log else "linear", "zero": False, "nice": True,
+                      **_domain(values, scale, beside)},
                axis={"tickCount": 6, "format": ",.4~r"})  # fmt: skip
     y = number("share", "share of operations", scale={"domain": [0, 1]}, axis={"tickCount": 5, "format": ".0%"})
     dash: Spec = {"field": "who", "type": "nominal", "scale": styles.scale(DASHES), "title": None}
@@ -91,8 +107,13 @@ def _panel(study: StudyView, metric: str, params: str, curves: list[Cdf], styles
                  interpolate="step-after", strokeWidth=2)  # fmt: skip
     point = layer("point", {"x": x, "y": y, "color": styles.colour(legend=True), "shape": shape},
                   filled=True, size=70, opacity=1)  # fmt: skip
-    return {"title": one_line(study.names.short(f"{metric} {params}"), 70), "width": 360, "height": 190,
+    return {"title": one_line(title or study.names.short(f"{metric} {params}"), 70), "width": width, "height": 190,
             "layer": [line | {"data": {"values": lines}}, point | {"data": {"values": marks}}]}  # fmt: skip
+
+
+def _domain(values: list[float], scale: Scale, beside: Iterable[Cdf]) -> Spec:
+    """The ends of an axis that several panels share; empty for a panel of its own."""
+    return {"domain": [min(values) / scale.factor, max(values) / scale.factor]} if tuple(beside) and values else {}
 
 
 def _marked(one: Cdf) -> list[tuple[float, float]]:
