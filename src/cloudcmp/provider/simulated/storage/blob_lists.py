@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import formatdate
 from urllib.parse import quote
 
+from cloudcmp.provider.simulated.storage.http_message import http_date
 from cloudcmp.provider.simulated.storage.replicas import Replicas
 from cloudcmp.provider.simulated.storage.request import CallContext, ServiceError
 
@@ -33,7 +33,7 @@ class Entry:
     @property
     def last_modified(self) -> str:
         """The time of the upload as a header has it."""
-        return formatdate(self.written_unix_s, usegmt=True)
+        return http_date(int(self.written_unix_s))
 
 
 def xml(root: str, inner: str) -> bytes:

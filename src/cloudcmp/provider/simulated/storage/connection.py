@@ -66,6 +66,7 @@ class Connection(asyncio.Protocol):
         self._begun_s: float | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._reply: Reply | None = None
+        self._first = b""
         self._body = memoryview(b"")
         self._sent = 0
         self._held = False  # by a client that reads slowly
@@ -122,7 +123,8 @@ class Connection(asyncio.Protocol):
         if reply.silent:
             reply.ended(0.0)
             return
-        self._reply, self._started, self._sent = reply, False, 0
+        self._reply, self._started = reply, False
+        self._prepare(reply)
         self._timer = self._loop.call_at(reply.due_s - LEAD_S, self._start)
 
     def _advance(self, arrival_s: float) -> None:
@@ -153,14 +155,8 @@ class Connection(asyncio.Protocol):
         self._transport.write(head + answer.body)
         self._transport.close()
 
-    def _start(self) -> None:
-        """Sends the head and the first piece of the body."""
-        reply = self._reply
-        assert reply is not None
-        while self._loop.time() < reply.due_s:  # a timer is never this exact: it wakes early, and the rest is waited
-            pass
-        self._timer = None
-        self._started = True
+    def _prepare(self, reply: Reply) -> None:
+        """Makes the first bytes to send, so that nothing but sending them is left for their moment."""
         answer = reply.answer
         length = len(answer.body) if answer.length is None else answer.length
         head = answer.head(self._backend.unix_s(), length, keeps_open=reply.head.keeps_open)
@@ -170,8 +166,18 @@ class Connection(asyncio.Protocol):
             head, body = head[:kept], body[: max(0, kept - len(head))]
         self._body = body
         self._sent = 0 if reply.bytes_per_s else min(_PIECE_BYTES, len(body))
-        self._transport.write(head + body[: self._sent])
-        reply.ended(self._loop.time() - reply.due_s)
+        self._first = head + body[: self._sent]
+
+    def _start(self) -> None:
+        """Sends the head and, without a pace, the first piece of the body."""
+        reply = self._reply
+        assert reply is not None
+        now_s = self._loop.time()
+        while now_s < reply.due_s:  # a timer may be late, so it wakes early, and the rest is waited without sleep
+            now_s = self._loop.time()
+        self._transport.write(self._first)
+        self._timer, self._started, self._first = None, True, b""
+        reply.ended(now_s - reply.due_s)
         self._send_more()
 
     def _send_more(self) -> None:

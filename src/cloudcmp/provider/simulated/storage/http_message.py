@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 
 HEAD_BYTES_MAX = 65536
@@ -61,13 +62,19 @@ class Answer:
             phrase = HTTPStatus(self.status).phrase
         except ValueError:
             phrase = ""
-        lines = [f"HTTP/1.1 {self.status} {phrase}", f"Date: {formatdate(clock_s, usegmt=True)}"]
+        lines = [f"HTTP/1.1 {self.status} {phrase}", f"Date: {http_date(int(clock_s))}"]
         lines += [f"{name}: {value}" for name, value in self.headers]
         if self.status != 204:
             lines.append(f"Content-Length: {body_bytes}")
         if not keeps_open:
             lines.append("Connection: close")
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1", "replace")
+
+
+@lru_cache(maxsize=64)
+def http_date(unix_s: int) -> str:
+    """A Unix time as headers have it."""
+    return formatdate(unix_s, usegmt=True)
 
 
 class RequestReader:

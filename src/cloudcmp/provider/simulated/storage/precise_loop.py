@@ -4,7 +4,7 @@ import asyncio
 import select
 import selectors
 
-LEAD_S = 1e-4
+LEAD_S = 2e-4
 """How much before its moment a timer is set for what must not be late; the rest is waited without sleep."""
 
 _FD_MAX = 1000  # select() takes file descriptors below 1024

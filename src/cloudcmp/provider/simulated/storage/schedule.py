@@ -59,8 +59,8 @@ class TokenBucket:
         self._at = 0.0
 
     def take(self, now_s: float) -> bool:
-        """Takes a token, if there is one at `now_s`, which must not go back."""
-        self._tokens = min(self._limit.burst, self._tokens + (now_s - self._at) * self._limit.per_s)
+        """Takes a token, if there is one at `now_s`."""
+        self._tokens = min(self._limit.burst, self._tokens + max(0.0, now_s - self._at) * self._limit.per_s)
         self._at = now_s
         if self._tokens < 1.0:
             return False

@@ -102,9 +102,8 @@ def _parse(head: Head) -> "_Signed | Refusal":
 
 def _wrong_scope(truth: StorageTruth, service: str, signed: _Signed, head: Head, now_s: float) -> Refusal | None:
     time = head.headers.get("x-amz-date", "")
-    try:
-        sent_s = timegm(strptime(time, "%Y%m%dT%H%M%SZ"))
-    except (ValueError, OverflowError):
+    sent_s = _unix_s(time)
+    if sent_s is None:
         return Refusal.MALFORMED
     if abs(now_s - sent_s) > SKEW_MAX_S:
         return Refusal.SKEWED
@@ -116,6 +115,15 @@ def _wrong_scope(truth: StorageTruth, service: str, signed: _Signed, head: Head,
     if not must <= set(signed.headers):
         return Refusal.UNSIGNED_HEADERS
     return None if time.startswith(signed.day) else Refusal.WRONG_SIGNATURE
+
+
+@lru_cache(maxsize=64)
+def _unix_s(time: str) -> int | None:
+    """The Unix time of a text like 20261126T043300Z; None if it is none. Many requests are signed in one second."""
+    try:
+        return timegm(strptime(time, "%Y%m%dT%H%M%SZ"))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _wrong_token(key: Key, head: Head) -> Refusal | None:
