@@ -90,7 +90,7 @@ PROBES = (
            Param("objects", ParamKind.COUNT, "16", "blobs of the working set, in turn at random"), _CONCURRENCY, _RATE, _REUSE,
            choice("expect_continue", "no yes", "whether an upload waits for the service's consent before its body"), _CLIENT, duration("10")),
           "Operations on a blob service; bodies are streamed and dropped.", "Connecting, where connections are kept.", 10.0,
-          SEEN_FROM, built=False),
+          SEEN_FROM),
     Probe("queue", ("queue_latency_s", "queue_op_per_s", "queue_throttled_ratio", "queue_failed_ratio"),
           (choice("op", "send receive", "operation"), size("50"), _CONCURRENCY, _RATE, _REUSE, _CLIENT, duration("10")),
           "Operations on a queue service.", "Deleting received messages, which is a request of its own.", 10.0, SEEN_FROM, built=False),
