@@ -95,11 +95,18 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class ServiceUse:
-    """One launch's use of a service, in requests or bytes: expected, and at most."""
+    """One launch's use of a service, in requests or bytes: expected, and at most.
+
+    `op` is the dearest operation among the requests, `size_bytes` its payload (0 for a row of a table) and `read` the
+    consistency that it asks for; empty in plans of earlier versions.
+    """
 
     item: Item
     expected: int
     most: int
+    op: str = ""
+    size_bytes: int = 0
+    read: str = ""
 
 
 @dataclass(frozen=True, slots=True)

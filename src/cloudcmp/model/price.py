@@ -96,7 +96,11 @@ class PriceRow:
 
 @dataclass(frozen=True, slots=True)
 class UnitPrice:
-    """A price for a unit of use other than time: requests, bytes moved out, or bytes stored for a month."""
+    """A price for a unit of use: requests, bytes moved out, bytes stored for a month, or capacity for an hour.
+
+    `name` is that of a row of a price list (`S3 Requests-Tier1`); empty for a price that the study gives, which holds
+    for every request.
+    """
 
     item: Item
     amount: Decimal
@@ -104,6 +108,7 @@ class UnitPrice:
     unit: Unit
     source: str
     as_of: date | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

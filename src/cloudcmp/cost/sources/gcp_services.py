@@ -67,6 +67,7 @@ _KINDS = (
     ),
     _Kind("Cloud Firestore", re.compile(f"Cloud Firestore Storage{_PLACE}"), Item.STORAGE, "Firestore Storage",
           _STORED),
+    # The words of these descriptions (R): what is billed by the hour is the node.
     _Kind("Cloud Bigtable", re.compile(r"(?:.* )?Nodes?(?: (?P<place>.+))?"), Item.CAPACITY, "Bigtable Node",
           {"h": Measure(Unit.HOUR)}),
     _Kind("Cloud Pub/Sub", re.compile("Message Delivery Basic"), Item.REQUEST, "Pub/Sub Message Delivery Basic",
