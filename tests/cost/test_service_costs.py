@@ -1,5 +1,6 @@
 """What one operation of a service costs: the table of billed operations, prices of the book, and the break-even."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cli.command import cloudcmp
 from tests.cost import service_lists as lists
 from tests.plan.clouds import planned as planned_on
 
@@ -308,3 +310,22 @@ def test_an_operation_that_is_free_is_zero_and_says_so(book: None) -> None:
     assert (found.money, found.note) == (Money(Decimal(0), USD), "free by the provider's page")
     assert billing_of("gcs", "delete") is not None
     assert OperationFigure(0, "delete", 0, "", found, None).cost.milli_cents == 0
+
+
+def test_the_commands_price_a_service_from_a_list_or_name_the_command(tmp_path: Path) -> None:
+    today = datetime.now(UTC).date().isoformat().encode()
+    (tmp_path / "s3.csv").write_bytes(lists.amazon("AmazonS3").replace(b"2026-11-20T", today + b"T"))
+    candidate = "{provider: aws, region: eu-central-1, service: blob, from: {offering: m7i.large, price: 0.121 USD/h}}"
+    (tmp_path / "s.yaml").write_text(
+        f"schema: 1\nquestion: which?\ncandidates: [{candidate}]\nprobes: [{{probe: blob, params: {{op: upload}}}}]\n"
+        "budget: 900 USD\n"
+    )
+    before = cloudcmp("plan", "s.yaml", "--json", cwd=tmp_path)
+    assert before.code == 0, before.err
+    notes = json.loads(before.out)["data"]["quote"]["notes"]
+    assert [note for note in notes if "cloudcmp fetch aws --region eu-central-1" in note and "blob" in note]
+    assert cloudcmp("fetch", "--from", "s3.csv", "--as", "aws", cwd=tmp_path).code == 0
+    after = json.loads(cloudcmp("plan", "s.yaml", "--json", cwd=tmp_path).out)["data"]
+    (line,) = [one for one in after["quote"]["lines"] if one["item"].startswith("request")]
+    assert (line["item"], line["price"]) == ("request S3 Requests-Tier1, aws/eu-central-1", "5.4")
+    assert after["quote"]["worst_cost"] is not None

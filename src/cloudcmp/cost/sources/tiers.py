@@ -19,8 +19,8 @@ class Measure:
     in_one: Decimal = Decimal(1)
 
     def amount(self, listed: Decimal) -> Decimal:
-        """Returns the price of one `unit`, exactly."""
-        return EXACT.multiply(listed, self.in_one)
+        """Returns the price of one `unit`, exactly and without trailing zeros."""
+        return EXACT.add(EXACT.multiply(listed, self.in_one).normalize(EXACT), Decimal(0))
 
     def quantity(self, listed: Decimal) -> Decimal:
         """Returns a quantity of the list in `unit`, exactly for powers of ten and two."""
