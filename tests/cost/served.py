@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from tests.cost import service_lists
 from tests.emulated.wire import Answer, Handler, Request, Server
 
 ANSWERS = Path(__file__).parent / "answers"
@@ -17,10 +18,14 @@ def said(name: str) -> bytes:
 
 
 class Sources:
-    """Amazon's, Azure's and Google's price sources; `asked` are the requests that came."""
+    """Amazon's, Azure's and Google's price sources; `asked` are the requests that came.
 
-    def __init__(self) -> None:
+    Amazon has offers of storage services only with `services`.
+    """
+
+    def __init__(self, *, services: bool = False) -> None:
         self.asked: list[Request] = []
+        self.services = services
         self.port = 0
 
     @property
@@ -41,6 +46,8 @@ class Sources:
         if parts.path.endswith("/skus"):
             if request.header("X-Goog-Api-Key") != "a key":
                 return Answer(403)
+            if (service := parts.path.split("/")[-2]) in service_lists.GOOGLE:
+                return Answer(body=service_lists.google(service))
             return Answer(body=said("gcp-2.json" if query.get("pageToken") == "TOKEN2" else "gcp-1.json"))
         return self._amazon(parts.path)
 
@@ -49,6 +56,13 @@ class Sources:
             address = "/offers/v1.0/aws/AmazonEC2/20261120211005/eu-central-1/index.json"
             regions = {"eu-central-1": {"regionCode": "eu-central-1", "currentVersionUrl": address}}
             return Answer(body=json.dumps({"formatVersion": "v1.0", "regions": regions}).encode())
+        offer = path.split("/")[4] if path.startswith("/offers/") else ""
+        if self.services and offer in service_lists.AMAZON:
+            if path.endswith("/eu-central-1/index.csv"):
+                return Answer(body=service_lists.amazon(offer))
+            address = f"/offers/v1.0/aws/{offer}/20261120211005/eu-central-1/index.json"
+            regions = {"eu-central-1": {"regionCode": "eu-central-1", "currentVersionUrl": address}}
+            return Answer(body=json.dumps({"regions": regions}).encode())
         if path == "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/region_index.json":
             return Answer(body=b'{"regions": []}')
         if path.endswith("region_index.json"):

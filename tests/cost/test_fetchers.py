@@ -73,16 +73,47 @@ def test_azures_pages_are_one_list(sources: Sources) -> None:
 
 
 def test_googles_pages_are_one_list_of_the_regions_that_were_asked_for(sources: Sources) -> None:
-    (taken,) = fetch(["gcp"], ["europe-west3"])
+    taken, *services = fetch(["gcp"], ["europe-west3"])
     assert "key" not in sources.asked[0].path.lower()
-    assert [request.path.partition("pageToken=")[2] for request in sources.asked] == ["", "TOKEN2"]
-    nothing = taken
-    assert nothing.rows > 10
+    assert [request.path.partition("pageToken=")[2] for request in sources.asked] == ["", "TOKEN2"] + 4 * [""]
+    assert taken.rows > 10
+    named = [(one.source.removeprefix("cloudbilling.googleapis.com "), one.rows > 0) for one in services]
+    assert named == [(name, True) for name in ("Cloud Storage", "Cloud Firestore", "Cloud Bigtable", "Cloud Pub/Sub")]
 
 
 def test_a_region_without_prices_is_no_list(sources: Sources) -> None:
-    (only_global,) = fetch(["gcp"], ["mars-north1"])
+    only_global, *services = fetch(["gcp"], ["mars-north1"])
     assert only_global.rows == 1
+    assert [(one.rows, one.doubts) for one in services] == [(5, 0), (0, 1), (0, 0), (1, 0)]
+
+
+def test_amazons_services_of_a_region_are_one_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    handler = Sources(services=True)
+    with served(handler) as address:
+        monkeypatch.setenv("CLOUDCMP_PRICES_AWS", address)
+        machines, services = fetch(["aws"], ["eu-central-1"])
+    assert machines.source.endswith("AmazonEC2/20261120211005/eu-central-1/index.csv")
+    assert services.source.endswith("AmazonS3/20261120211005/eu-central-1/index.csv and 2 more offers")
+    assert (services.rows, services.doubts) == (10, 0)
+    with PriceBook() as book:
+        (list_,) = book.lists("aws", "eu-central-1", Item.REQUEST)
+        assert book.names(list_, "aws", "eu-central-1", Item.REQUEST) == (
+            "DynamoDB ReadRequestUnits", "DynamoDB WriteRequestUnits", "S3 Requests-Tier1", "S3 Requests-Tier2",
+            "SQS Standard")  # fmt: skip
+
+
+def test_an_address_of_amazons_that_leads_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Elsewhere(Sources):
+        def __call__(self, request: Request) -> Answer:
+            answer = super().__call__(request)
+            body = answer.body.replace(b"/offers/v1.0/aws/AmazonS3/2026", b"//example.org/offers/v1.0/2026")
+            return Answer(answer.status, body)
+
+    handler = Elsewhere(services=True)
+    with served(handler) as address:
+        monkeypatch.setenv("CLOUDCMP_PRICES_AWS", address)
+        with pytest.raises(ProviderFault, match="the address of AmazonS3 in eu-central-1 leads elsewhere"):
+            list(fetch(["aws"], ["eu-central-1"]))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +247,8 @@ def test_one_catalogue_is_taken_for_each_region_that_is_asked_for(monkeypatch: p
     with served(lambda _: Answer(body=body)) as address:
         monkeypatch.setenv("CLOUDCMP_PRICES_GCP", address)
         taken = [one for at in ("europe-west3", "us-central1", "europe-west3") for one in fetch(["gcp"], [at])]
-    assert [one.again for one in taken] == [False, False, True]
-    assert len({one.sha256 for one in taken}) == 1
+    machines = taken[::5]
+    assert [one.again for one in machines] == [False, False, True]
+    assert len({one.sha256 for one in machines}) == 1
     with PriceBook() as book:
         assert book.places("gcp") == (("gcp", "europe-west3"), ("gcp", "us-central1"))

@@ -62,6 +62,27 @@ def test_requests_and_bytes_are_quoted_apart_from_the_machine_that_asks() -> Non
     assert requests.quantity == Decimal(usage[Item.REQUEST].expected * len(plan.launches) // 2) / 10**6
 
 
+def test_each_operation_and_size_is_a_use_of_its_own() -> None:
+    plan = planned(f"[{BLOB}]", probes="[{probe: blob, params: {op: [download, upload], size_bytes: [1024, 4096]}}]")
+    uses = {(one.item, one.op, one.size_bytes): one.expected for one in plan.usage[0].service}
+    assert len(uses) == 6  # two requests of each size, and what each download moves
+    for size in (1024, 4096):
+        assert uses[Item.EGRESS, "download", size] == size * uses[Item.REQUEST, "download", size]
+
+
+def test_a_load_uses_a_request_for_each_row_and_a_rate_is_what_it_says() -> None:
+    table = BLOB.replace("service: blob", "service: table").replace(", moved: 0.09 USD/GB", "")
+    plan = planned(f"[{table}]", probes="[{probe: load, params: {entries: 5000}}]", rest="runs: 1\n")
+    (rows,) = plan.usage[0].service
+    assert (rows.op, rows.expected) == ("load", 5000)
+    paced = "[{probe: table, params: {op: get, rate_per_s: 70, read: strong}}]"
+    (gets,) = planned(f"[{table}]", probes=paced, rest="runs: 1\n").usage[0].service
+    assert (gets.op, gets.read) == ("get", "strong")
+    assert 700 <= gets.expected < 710
+    raised = planned(f"[{table}]", probes="[{probe: table, params: {concurrency: [1, max]}}]", rest="runs: 1\n")
+    assert raised.usage[0].service[0].most > 0
+
+
 def test_a_service_without_prices_has_an_unknown_cost_and_is_not_free() -> None:
     bare = BLOB.replace(", prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}", "")
     plan = planned(f"[{bare}]", probes=DOWNLOADS)

@@ -72,7 +72,7 @@ def _fetched(
         for one in fetch_from(name, tuple(dict.fromkeys(regions)), web, folder):
             yield take_in(
                 one.kind, one.files, source=one.source, how=How.FETCHED, region=one.region,
-                only=_region_filter(one, regions), fault=ProviderFault, tell=tell,
+                only=_region_filter(one, regions), fault=ProviderFault, tell=tell, may_be_empty=one.partial,
             )  # fmt: skip
     except Unreadable as no:
         place = ", ".join(regions)
@@ -124,11 +124,12 @@ def take_in(
     kind: str, files: Sequence[Path], *, source: str = "", how: How | None = None, as_of: date | None = None,
     now: float | None = None, region: str = "", only: Callable[[PriceEntry], bool] | None = None,
     fault: type[CloudcmpError] = UserMistake, tell: Callable[[str, int, int | None], None] | None = None,
+    may_be_empty: bool = False,
 ) -> PriceListImport:  # fmt: skip
     """Read the files of a list and put it into the book, whole or not at all.
 
     `tell` reports how many bytes were read, of how many. Raises UserMistake for an unknown kind and a missing file, and
-    `fault` for content that is not of that kind or prices nothing.
+    `fault` for content that is not of that kind, or prices nothing unless it `may_be_empty`.
     """
     from cloudcmp.cost.sources.readers import READERS, entries_of
 
@@ -150,7 +151,7 @@ def take_in(
                 published=as_of,
             )
             opened = [stack.enter_context(path.open("rb")) for path in paths]
-            rows = _selected(entries_of(kind, opened), only, moment, as_of)
+            rows = _selected(entries_of(kind, opened), only, moment, as_of, may_be_empty=may_be_empty)
             kept = book.put(head, _counted(rows, opened, size, tell, f"reading {head.source}"))
             listed = next(one for one in book.lists() if one.id == kept.list)
     except Unreadable as no:
@@ -177,8 +178,9 @@ def unread(kind: str, region: str, where: object, why: str) -> Fault:
 
 
 def _selected(
-    rows: Iterable[PriceEntry], only: Callable[[PriceEntry], bool] | None, now: float, as_of: date | None
-) -> Iterable[PriceEntry]:
+    rows: Iterable[PriceEntry], only: Callable[[PriceEntry], bool] | None, now: float, as_of: date | None, *,
+    may_be_empty: bool,
+) -> Iterable[PriceEntry]:  # fmt: skip
     """The requested rows of a list; raises Unreadable if there are none, or the list is dated in the future."""
     latest = (datetime.fromtimestamp(now, UTC) + timedelta(days=1)).date()  # in the easternmost time zone
     if as_of is not None and as_of > latest:
@@ -190,7 +192,7 @@ def _selected(
         if isinstance(one, date) or only is None or only(one):
             found = found or not isinstance(one, date)
             yield one
-    if not found:
+    if not found and not may_be_empty:
         raise Unreadable("it has no price of anything that a study rents")
 
 

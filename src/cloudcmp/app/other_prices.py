@@ -12,6 +12,7 @@ from cloudcmp.cost.account_pricing import apply_terms
 from cloudcmp.cost.account_terms import commitment_for, effective_per_hour
 from cloudcmp.cost.parts import with_system
 from cloudcmp.cost.rules import shares_of
+from cloudcmp.cost.service_prices import with_service_prices
 from cloudcmp.model.bill import BillLine, Use
 from cloudcmp.model.offering import Price
 from cloudcmp.model.plan import Candidate, Plan, Quote
@@ -50,7 +51,7 @@ def at_todays_prices(plan: Plan) -> Plan:
 
     A price that the study itself gives stays.
     """
-    return replace(plan, candidates=tuple(map(_repriced, plan.candidates)))
+    return replace(plan, candidates=tuple(_with_todays_service(_repriced(one)) for one in plan.candidates))
 
 
 def bought(plan: Plan, purchase: Purchase) -> Plan:
@@ -114,6 +115,13 @@ def _repriced(candidate: Candidate) -> Candidate:
     if offering.price.source in _UNLISTED:
         return candidate
     return replace(candidate, offering=replace(offering, price=_today(candidate)))
+
+
+def _with_todays_service(candidate: Candidate) -> Candidate:
+    """The candidate with today's unit prices of its service, if it has some of a price list."""
+    if not any(price.name for price in candidate.unit_prices):
+        return candidate
+    return with_service_prices(replace(candidate, unit_prices=()))[0]
 
 
 def _today(candidate: Candidate) -> Price | None:

@@ -9,6 +9,7 @@ from cloudcmp import plan as planner
 from cloudcmp import study as studies
 from cloudcmp.catalog import hint
 from cloudcmp.cost import offering_prices as catalogue
+from cloudcmp.cost.service_prices import with_service_prices
 from cloudcmp.errors import ProviderFault, UserMistake
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
@@ -93,12 +94,19 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
         offerings_of=offerings_of if on is None else _offerings_without_account,
         host_of=host_of,
         free=_free,
-        priced=catalogue.price if on is None else planner.unpriced,
+        priced=_priced if on is None else planner.unpriced,
         on=on,
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),
     )
     return quoted(plan)
+
+
+def _priced(candidate: Candidate) -> tuple[Candidate, tuple[str, ...]]:
+    """The candidate with the price book's prices of its machine and of its service, and why one is unknown."""
+    priced, unknown = catalogue.price(candidate)
+    with_service, more = with_service_prices(priced)
+    return with_service, (*unknown, *more)
 
 
 def quoted(plan: Plan) -> Plan:

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from cloudcmp.cost.service_costs import candidate_operation_cost
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate, Plan, hourly_cost
-from cloudcmp.model.price import Item, UnitPrice
 from cloudcmp.model.result import Estimate
 from cloudcmp.units import Money
 
@@ -40,23 +40,13 @@ def _with_request_cost(one: Estimate, candidate: Candidate) -> Estimate:
 
 
 def cost_per_request(candidate: Candidate, cell: Cell) -> Money | None:
-    """Returns the cost of one request to a candidate's service, with its outgoing traffic; None if unknown."""
-    request = _request_price(candidate, cell.get("op") or "")
-    moved = next((price for price in candidate.unit_prices if price.item is Item.EGRESS), None)
-    if request is None:
-        return None
-    amount = request.amount / 1_000_000
-    if cell.get("op") == "download":
-        if moved is None:
-            return None
-        amount += moved.amount * Decimal(cell.get("size_bytes") or 0) / 10**9
-    return Money(amount, request.currency)
+    """Returns the cost of one operation of a cell on a candidate's service, with its download; None if unknown."""
+    size, op = int(cell.get("size_bytes") or 0), cell.get("op") or _IMPLIED.get(cell.metric, "")
+    return candidate_operation_cost(candidate, op, size, cell.get("read") or "").money
 
 
-def _request_price(candidate: Candidate, operation: str) -> UnitPrice | None:
-    """Returns the price of an operation's requests: its own, else that of all others; None if neither is known."""
-    prices = {price.operation: price for price in candidate.unit_prices if price.item is Item.REQUEST}
-    return prices.get(operation) or prices.get("")
+_IMPLIED = {"table_load_row_per_s": "load", "queue_propagation_s": "receive"}
+"""The operation of cells that have no parameter for it."""
 
 
 def price_of(candidate: Candidate) -> Money | None:

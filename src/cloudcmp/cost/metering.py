@@ -12,11 +12,12 @@ EXACT = Context(prec=60)
 SHORTEST_MONTH_HOURS = 28 * 24
 """February, in which an hourly share of a monthly price is highest."""
 _HOUR_S = Decimal(3600)
-_SCALE = {
+SCALE = {
     Unit.GB_MONTH: Decimal(10**9), Unit.GB_HOUR: Decimal(10**9), Unit.GB: Decimal(10**9),
     Unit.GIB_MONTH: Decimal(2**30), Unit.GIB_HOUR: Decimal(2**30), Unit.GIB: Decimal(2**30),
     Unit.MILLION: Decimal(10**6), Unit.MB_PER_S_MONTH: Decimal(10**6),
 }  # fmt: skip
+"""How many base units, such as bytes or operations, are one unit; 1 for those that are not here."""
 _MONTHLY = frozenset({Unit.GB_MONTH, Unit.GIB_MONTH, Unit.IOPS_MONTH, Unit.MB_PER_S_MONTH, Unit.MONTH})
 _TIMED = _MONTHLY | {Unit.HOUR, Unit.GB_HOUR, Unit.GIB_HOUR}
 _BY_SIZE = frozenset({Unit.IOPS_MONTH, Unit.MB_PER_S_MONTH})
@@ -78,7 +79,7 @@ def _each(use: Use, rate: Rate) -> Decimal:
     row = rate.rows[0]
     if row.unit in {Unit.HOUR, Unit.MONTH} and use.item in {Item.VOLUME, Item.SNAPSHOT, Item.STORAGE}:
         return Decimal(1)  # a price for the whole thing
-    size = EXACT.divide(use.size, _SCALE.get(row.unit, Decimal(1)))
+    size = EXACT.divide(use.size, SCALE.get(row.unit, Decimal(1)))
     size = max(Decimal(0), size - rate.included)
     return max(size, row.least) if size > 0 else size
 

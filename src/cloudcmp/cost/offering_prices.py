@@ -20,6 +20,8 @@ from cloudcmp.units import Money
 
 OWN_PRICES = frozenset({"simulated"})
 """Providers with prices of their own: the price book is not used."""
+_IN_SEVERAL_LISTS = frozenset({Item.REQUEST, Item.CAPACITY, Item.STORAGE, Item.EGRESS})
+"""What a provider lists by service: that a list has no such row does not say that there is none."""
 
 
 def utc_day(now: float | None = None) -> date:
@@ -130,7 +132,7 @@ def rate_of(use: Use, today: date | None = None) -> Rate:
                 continue
             rows = book.rows(list_, use.provider, use.region, use.item, use.name)
             doubts = [one for one in book.doubts(list_, use.provider, use.region, use.name) if _about(one, use)]
-            if list_.how == How.GIVEN and not rows and not doubts:
+            if (list_.how == How.GIVEN or use.item in _IN_SEVERAL_LISTS) and not rows and not doubts:
                 continue
             if doubts:
                 return Rate(why=doubts[0].why)

@@ -8,10 +8,11 @@ from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.rates import hourly_rate
 from cloudcmp.cost.rules import USER_SOURCES, clock_of, directions
+from cloudcmp.cost.service_parts import service_parts
 from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
-from cloudcmp.model.plan import Candidate, LaunchUsage, ServiceUse, Traffic
-from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, PriceRow, Purchase, Unit
+from cloudcmp.model.plan import Candidate, LaunchUsage, Traffic
+from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, Purchase, Unit
 
 Priced = tuple[Use, Rate]
 _HOUR = (Decimal(3600),)
@@ -92,36 +93,16 @@ def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of
     for _, pair in sent:
         expected += pair[:1]
         worst += pair[1:]
-    for units in usage.service:
-        use, rate = _service_use(candidate, usage, units)
-        expected.append((replace(use, size=Decimal(units.expected)), rate))
-        worst.append((replace(use, size=Decimal(units.most)), rate))
+    services, uncounted = service_parts(candidate, usage)
+    for part in services:
+        expected.append((part.expected, part.rate))
+        worst.append((part.worst, part.rate))
     unknown = [
         *_unpriced_extras(candidate, billing, rate_of),
         *(f"traffic over path {one.path}" for one, pair in sent if not pair),
+        *uncounted,
     ]
     return Parts(tuple(expected), (*worst, *_worst_fee(candidate, usage, billing)), tuple(unknown))
-
-
-def _service_use(candidate: Candidate, usage: LaunchUsage, units: ServiceUse) -> Priced:
-    """Returns the use of a service by a candidate's launches, at the study's unit price.
-
-    Requests of any operation cost as much as the dearest where only single operations have a price.
-    """
-    service, item = candidate.service, units.item
-    assert service is not None
-    name = f"{service.kind.value} {units.operation}".rstrip()
-    use = Use(service.provider, service.region, item, name, times=usage.launches, about=candidate.id)
-    use = replace(use, to="internet") if item is Item.EGRESS else use
-    prices = [one for one in candidate.unit_prices if one.item is item]
-    own = [one for one in prices if one.operation == units.operation]
-    price = max(own or prices, key=lambda one: one.amount, default=None)
-    if price is None:
-        return use, NO_RATE
-    row = PriceRow(
-        use.provider, use.region, item, name, price.amount, price.currency, price.unit, tenancy=use.tenancy, to=use.to
-    )
-    return use, Rate((row,), clock_of(use), source=price.source, dated=price.as_of)
 
 
 def worst_rate(rate: Rate, use: Use) -> Rate:

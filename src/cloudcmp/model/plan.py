@@ -104,13 +104,16 @@ class Traffic:
 class ServiceUse:
     """One launch's use of a service, in requests or bytes: expected, and at most.
 
-    `operation` is that of requests with a price of their own, empty for all others.
+    `op` is the dearest operation among the requests, `size_bytes` its payload (0 for a row of a table) and `read` the
+    consistency that it asks for; empty in plans of earlier versions.
     """
 
     item: Item
     expected: int
     most: int
-    operation: str = ""
+    op: str = ""
+    size_bytes: int = 0
+    read: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,9 +96,10 @@ class PriceRow:
 
 @dataclass(frozen=True, slots=True)
 class UnitPrice:
-    """A price for a unit of use other than time: requests, bytes moved out, or bytes stored for a month.
+    """A price for a unit of use: requests, bytes moved out, bytes stored for a month, or capacity for an hour.
 
-    The price of requests may be that of one `operation` only, such as put; empty for all others.
+    `name` is that of a row of a price list (`S3 Requests-Tier1`); empty for a price that the study gives. Such a price
+    of requests may be that of one `operation` only, such as put; empty for all others.
     """
 
     item: Item
@@ -108,6 +109,7 @@ class UnitPrice:
     source: str
     as_of: date | None = None
     operation: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

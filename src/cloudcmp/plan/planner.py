@@ -7,7 +7,8 @@ from itertools import filterfalse
 
 from cloudcmp.catalog import METRICS, PROBES, metrics_with
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.metric import OVERALL, Metric
+from cloudcmp.model.cast import ServiceKind
+from cloudcmp.model.metric import OVERALL, Metric, Reduce
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, ServiceUse, Traffic
 from cloudcmp.model.price import Item
 from cloudcmp.model.study import FEWEST_LAUNCHES, Caps, Decide, Study
@@ -269,8 +270,10 @@ TIMER_S = 60.0
 """The longest delay of a machine's own timer after its time to live."""
 MOST = 10
 """The assumed ratio between a service's highest and its typical speed."""
-_MOST_AT_ONCE = 64  # operations in flight where they are raised until throughput stops growing
 _OUT = frozenset({"download"})  # no cloud bills inbound bytes
+_LOAD = "load"
+_DEAREST = {ServiceKind.TABLE: "put", ServiceKind.BLOB: "upload", ServiceKind.QUEUE: "receive", ServiceKind.HTTP: ""}
+"""The operation as which all requests of a probe of several count, by service: none of them costs more."""
 
 
 def usage_of(round_tasks: RoundTasks, rounds: int, caps: Caps) -> tuple[LaunchUsage, ...]:
@@ -327,35 +330,36 @@ def _service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUs
     """
     if candidate.service is None:
         return ()
-    requests = [(task, _requests(task)) for task in tasks]
-    moved = [(task, count) for task, count in requests if dict(task.params).get("op") in _OUT]
-    priced = {price.operation for price in candidate.unit_prices if price.item is Item.REQUEST}
-    by_operation: dict[str, list[tuple[Task, float]]] = {}
-    for task, count in requests:
-        operation = dict(task.params).get("op", "")
-        by_operation.setdefault(operation if operation in priced else "", []).append((task, count))
-    uses = [(Item.REQUEST, operation, some) for operation, some in by_operation.items()]
-    uses += [(Item.EGRESS, "", [(task, count * int(dict(task.params)["size_bytes"])) for task, count in moved])]
-    found = (
-        ServiceUse(item, sum(_whole(*one) for one in some), sum(_most(*one) for one in some), operation)
-        for item, operation, some in uses
-    )
-    return tuple(one for one in found if one.most)
+    used: dict[tuple[Item, str, int, str], ServiceUse] = {}
+    for task in tasks:
+        params, count = dict(task.params), _requests(task)
+        op = params.get("op") or (_LOAD if task.probe == _LOAD else _DEAREST[candidate.service.kind])
+        how = (op, int(params.get("size_bytes", "0")), params.get("read", ""))
+        counts = [(Item.REQUEST, count)]
+        if op in _OUT:
+            counts.append((Item.EGRESS, count * how[1]))
+        for item, per_s in counts:
+            had = used.get((item, *how), ServiceUse(item, 0, 0, *how))
+            expected, most = had.expected + _whole(task, per_s), had.most + _most(task, per_s)
+            used[item, *how] = replace(had, expected=expected, most=most)
+    return tuple(one for one in used.values() if one.most)
 
 
 def _requests(task: Task) -> float:
-    """Requests a second of a trial: what its open loop starts, else what the typical latency of its metric allows.
-
-    A probe without a latency sends at most a request for each row.
-    """
-    params, metrics = dict(task.params), [METRICS[name] for name in PROBES[task.probe].metrics]
-    if params.get("rate_per_s", "closed") != "closed":
+    """Requests a second of a trial: at its own rate, or at the typical latency of its metric; or the rows it writes."""
+    params = dict(task.params)
+    if params.get("rate_per_s", _CLOSED) != _CLOSED:
         return float(params["rate_per_s"])
-    latency = next((one.typical for one in metrics if one.unit == "s"), None)
-    if latency is None:
-        return metrics[0].typical
-    at_once = params.get("concurrency", "1")
-    return (int(at_once) if at_once.isdigit() else _MOST_AT_ONCE) / latency
+    timed = [METRICS[name] for name in PROBES[task.probe].metrics if METRICS[name].reduce is not Reduce.TOTAL]
+    if not timed:
+        return int(params["entries"]) / task.expected_s
+    lanes = params.get("concurrency", "1")
+    return (_MOST_LANES if lanes == "max" else int(lanes)) / timed[0].typical
+
+
+_CLOSED = "closed"
+_MOST_LANES = 32
+"""The operations in flight that are assumed where a probe raises them until throughput stops growing."""
 
 
 def _whole(task: Task, per_s: float) -> int:

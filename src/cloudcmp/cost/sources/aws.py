@@ -3,7 +3,7 @@
 https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/reading-an-offer.html. Only rows that a study can rent are
 read: used machines, shared or dedicated, with a system that Amazon licenses and nothing installed; volumes with their
 rates, snapshots, traffic and public addresses. Left out are hosts, unused capacity, capacity blocks, own licences, SQL
-Server, local zones and outposts. There is no bulk list of spot prices.
+Server, local zones and outposts. There is no bulk list of spot prices. For storage services see `aws_services`.
 """
 
 import io
@@ -14,7 +14,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import BinaryIO
 
-from cloudcmp.cost.sources import fields
+from cloudcmp.cost.sources import aws_services, fields
 from cloudcmp.cost.sources.aws_json import from_json
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
 from cloudcmp.model.untrusted_text import one_line
@@ -73,12 +73,20 @@ def read(file: BinaryIO) -> Iterator[PriceEntry]:
 
 
 def _offers(records: Iterable[Record | PriceEntry]) -> Iterator[PriceEntry]:
-    """Yields the entries of an offer file; a commitment has up to two adjacent rows, hourly and upfront."""
+    """Yields the entries of an offer file; a commitment has up to two adjacent rows, hourly and upfront.
+
+    Services come last, because one SKU has a row for each of its tiers.
+    """
     seen: set[tuple[str, str]] = set()
     parts: list[Record] = []
+    services: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         if not isinstance(record, Mapping):
             yield record
+            continue
+        if record.get("serviceCode") in aws_services.OFFERS:
+            if aws_services.is_priced(record):
+                services.setdefault(_commitment_key(record), []).append(record)
             continue
         item = _item(record)
         if item is None or (item is Item.EGRESS and _is_free(record)):
@@ -95,6 +103,8 @@ def _offers(records: Iterable[Record | PriceEntry]) -> Iterator[PriceEntry]:
             yield _row(record, item, Purchase.ON_DEMAND)
     if parts:
         yield _commitment_row(parts)
+    for rows in services.values():
+        yield from aws_services.rows_of(rows)
 
 
 def _commitment_key(record: Record) -> tuple[str, str]:

@@ -18,7 +18,8 @@ _ATTRIBUTES = {
     "volumeApiName": "Volume API Name", "transferType": "Transfer Type", "fromRegionCode": "From Region Code",
     "fromLocationType": "From Location Type",
     "toRegionCode": "To Region Code", "marketoption": "MarketOption", "processorArchitecture": "Processor Architecture",
-    "physicalProcessor": "Physical Processor",
+    "physicalProcessor": "Physical Processor", "servicecode": "serviceCode", "queueType": "Queue Type",
+    "volumeType": "Volume Type",
 }  # fmt: skip
 
 

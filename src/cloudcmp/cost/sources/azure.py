@@ -3,7 +3,8 @@
 https://learn.microsoft.com/en-us/rest/api/cost-management/retail-prices/azure-retail-prices. Only items that a study
 can rent are read: virtual machines on demand, spot, reserved or under a savings plan, managed disks by size, traffic to
 the internet, public addresses. Left out are prices for development and test only, cloud services, dedicated hosts, low
-priority (for batch pools), disks that are billed by the GiB, and expired items.
+priority (for batch pools), disks that are billed by the GiB, and expired items. For storage services see
+`azure_services`.
 """
 
 import re
@@ -13,7 +14,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources import fields
+from cloudcmp.cost.sources import azure_services, fields
+from cloudcmp.cost.sources.tiers import SERVICE_ITEMS
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 
@@ -62,13 +64,17 @@ def read(file: BinaryIO, today: date | None = None) -> Iterator[PriceEntry]:
 
 
 def with_tier_ends(entries: Iterable[PriceEntry]) -> Iterator[PriceEntry]:
-    """Yields the entries with tiers of traffic last, each ending where the next one of its SKU begins."""
+    """Yields the entries with tiers last, each ending where the next one of its SKU begins."""
     tiers: list[PriceRow] = []
+    services: list[PriceRow] = []
     for one in entries:
         if isinstance(one, PriceRow) and one.item is Item.EGRESS:
             tiers.append(one)
+        elif isinstance(one, PriceRow) and one.item in SERVICE_ITEMS:
+            services.append(one)
         else:
             yield one
+    yield from azure_services.with_tiers(services)
     begins: dict[tuple[str, ...], set[Decimal]] = {}
     for row in tiers:
         begins.setdefault(_tiers_of(row), set()).add(row.tier_from)
@@ -114,6 +120,8 @@ def _entries(item: Mapping[str, Any]) -> Iterator[PriceEntry]:
         return
     elif service == "Storage" and product in _DISK_TYPES:
         yield from _disk(item, product)
+    elif (priced := azure_services.kind_of(item)) is not None:
+        yield from azure_services.entries(item, priced)
     elif service == "Bandwidth" and one_line(item.get("meterName") or "") == "Standard Data Transfer Out":
         yield from _row(item, Item.EGRESS, "egress", {"1 GB": (Unit.GB, 1)}, to="internet")
     elif service == "Virtual Network" and one_line(item.get("meterName") or "") == "Standard IPv4 Static Public IP":

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urljoin
 
 from cloudcmp.catalog import hint
-from cloudcmp.cost.sources import azure, gcp
+from cloudcmp.cost.sources import aws_services, azure, azure_services, gcp, gcp_services
 from cloudcmp.cost.sources.fields import Unreadable, json_of, mapping, sequence
 from cloudcmp.cost.sources.web import LIST_BYTES, Web, check_url, same_origin
 from cloudcmp.errors import NoCredentials, UserMistake
@@ -22,17 +22,18 @@ ADDRESSES = {
 KEY = "CLOUDCMP_GCP_API_KEY"
 PAGES_MOST = 5000
 _OFFERS = ("AmazonEC2", "AmazonVPC", "AWSDataTransfer")
-_SERVICES = ("Virtual Machines", "Storage", "Bandwidth", "Virtual Network")
+_SERVICES = ("Virtual Machines", "Storage", "Bandwidth", "Virtual Network", azure_services.COSMOS)
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedList:
-    """A list in files: its kind, its source, and its region, empty for all."""
+    """A list in files: its kind, its source, and its region, empty for all; `partial` if not every region is in it."""
 
     kind: str
     source: str
     files: tuple[Path, ...]
     region: str = ""
+    partial: bool = False
 
 
 def address_of(kind: str) -> str:
@@ -54,35 +55,63 @@ def fetch(kind: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator
 def _aws(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[FetchedList]:
     _require_regions("aws", regions, "a region's list has hundreds of megabytes")
     for offer in _OFFERS:
-        known = mapping(_json(base, f"/offers/v1.0/aws/{offer}/current/region_index.json", web, folder, "aws").get(
-            "regions"), "its regions")  # fmt: skip
+        known = _offer_regions(base, offer, web, folder)
         for region in regions:
-            entry = known.get(region)
-            if entry is None:
+            if region not in known:
                 if offer == _OFFERS[0]:
                     raise UserMistake.at(
                         f"aws/{region}", "there is no list of such a region", hint(region, list(known))
                     )
                 continue
-            path = mapping(entry, f"region {region}").get("currentVersionUrl")
-            yield _offer(base, offer, region, path, web, folder)
+            url = _offer_url(base, offer, region, known[region])
+            yield FetchedList("aws", _source(url), (_offer(url, offer, region, web, folder),), region)
+    yield from _aws_services(base, regions, web, folder)
     plans = _json(base, "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/region_index.json", web, folder, "aws")
     for entry in sequence(plans.get("regions"), "its regions"):
         one = mapping(entry, "a region")
         if one.get("regionCode") in regions:
-            yield _offer(base, "AWSComputeSavingsPlan", str(one["regionCode"]), one.get("versionUrl"), web, folder)
+            name, region = "AWSComputeSavingsPlan", str(one["regionCode"])
+            url = _offer_url(base, name, region, one.get("versionUrl"))
+            yield FetchedList("aws", _source(url), (_offer(url, name, region, web, folder),), region)
 
 
-def _offer(base: str, offer: str, region: str, path: object, web: Web, folder: Path) -> FetchedList:
-    """Fetches one of Amazon's files, in CSV form if the address names the JSON form."""
+def _aws_services(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[FetchedList]:
+    """Fetches what storage services cost, for each region in one list: it has all of them or none."""
+    known = {offer: _offer_regions(base, offer, web, folder) for offer in aws_services.OFFERS}
+    for region in regions:
+        offers = [(offer, _offer_url(base, offer, region, known[offer][region]))
+                  for offer in aws_services.OFFERS if region in known[offer]]  # fmt: skip
+        files = tuple(_offer(url, offer, region, web, folder) for offer, url in offers)
+        if files:
+            yield FetchedList("aws", f"{_source(offers[0][1])} and {len(files) - 1} more offers", files, region)
+
+
+def _offer_regions(base: str, offer: str, web: Web, folder: Path) -> dict[str, object]:
+    """Returns the address of an offer's file in each region; the address may be anything."""
+    index = _json(base, f"/offers/v1.0/aws/{offer}/current/region_index.json", web, folder, "aws")
+    regions = mapping(index.get("regions"), "its regions")
+    return {name: mapping(entry, f"region {name}").get("currentVersionUrl") for name, entry in regions.items()}
+
+
+def _offer_url(base: str, offer: str, region: str, path: object) -> str:
+    """Returns the address of one of Amazon's files, in CSV form if the list names the JSON form."""
     if not isinstance(path, str) or not path.startswith("/") or not path.endswith("/index.json"):
         raise Unreadable(f"the address of {offer} in {region} is {one_line(path)!r}")
     url = urljoin(base, path.removesuffix(".json") + ".csv")
     if not same_origin(url, base):
         raise Unreadable(f"the address of {offer} in {region} leads elsewhere")
-    file = folder / "offer.csv"
+    return url
+
+
+def _source(url: str) -> str:
+    return one_line(url.partition("//")[2])
+
+
+def _offer(url: str, offer: str, region: str, web: Web, folder: Path) -> Path:
+    """Fetches one of Amazon's files."""
+    file = folder / f"{offer}.csv"
     web.get(url, file, what=f"aws/{region} {offer}", most_bytes=LIST_BYTES)
-    return FetchedList("aws", one_line(url.partition("//")[2]), (file,), region)
+    return file
 
 
 def _azure(base: str, regions: Sequence[str], web: Web, folder: Path) -> Iterator[FetchedList]:
@@ -109,15 +138,16 @@ def _gcp(base: str, _: Sequence[str], web: Web, folder: Path) -> Iterator[Fetche
     key = os.environ.get(KEY)
     if not key:
         raise NoCredentials.at("gcp", "Google's catalogue needs an API key", f"make one for Cloud Billing, set {KEY}")
-    address = f"{base}/v1/services/{gcp.COMPUTE_ENGINE}/skus?pageSize=5000"
+    for service, name in {gcp.COMPUTE_ENGINE: "", **gcp_services.SERVICES}.items():
+        address = f"{base}/v1/services/{service}/skus?pageSize=5000"
 
-    def next_(file: Path) -> str:
-        with file.open("rb") as opened:
-            token = gcp.next_of(opened)
-        return f"{address}&pageToken={quote(token, safe='')}" if token else ""
+        def next_(file: Path, address: str = address) -> str:
+            with file.open("rb") as opened:
+                token = gcp.next_of(opened)
+            return f"{address}&pageToken={quote(token, safe='')}" if token else ""
 
-    files = _pages(address, next_, web, folder, "gcp", {"X-Goog-Api-Key": key})
-    yield FetchedList("gcp", gcp.SOURCE, files)
+        files = _pages(address, next_, web, folder, f"gcp {name}".rstrip(), {"X-Goog-Api-Key": key})
+        yield FetchedList("gcp", f"{gcp.SOURCE} {name}".rstrip(), files, partial=bool(name))
 
 
 def _pages(

@@ -1,10 +1,10 @@
-"""Google's Cloud Billing Catalog: the SKUs of Compute Engine, page by page.
+"""Google's Cloud Billing Catalog: the SKUs of one service, page by page. For Compute Engine see here.
 
 https://cloud.google.com/billing/docs/reference/rest/v1/services.skus/list. Processors and memory of a family have
 prices, machines have none: `cloudcmp.cost.lookup` adds them up. Only the description names the family of a SKU. Read
 are processors and memory on demand, spot and committed, disks that are billed by size, snapshots and addresses. Left
 out are sole tenancy, reservations, accelerators, licences, and traffic, as the descriptions do not distinguish its
-tiers.
+tiers. For storage services see `gcp_services`.
 """
 
 import re
@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from cloudcmp.cost.sources import fields
+from cloudcmp.cost.sources import fields, gcp_services
+from cloudcmp.cost.sources.gcp_rates import price_of
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, Unit
 from cloudcmp.model.untrusted_text import one_line
 
@@ -64,8 +65,9 @@ def next_of(file: BinaryIO) -> str:
 
 def read(file: BinaryIO) -> Iterator[PriceEntry]:
     """Yields the entries of a page; raises Unreadable if it is none."""
-    for number, sku in enumerate(fields.sequence(_page(file)["skus"], "skus"), 1):
-        yield from _entries(fields.mapping(sku, f"SKU {number}"))
+    for number, entry in enumerate(fields.sequence(_page(file)["skus"], "skus"), 1):
+        sku = fields.mapping(entry, f"SKU {number}")
+        yield from (gcp_services.entries if gcp_services.is_service(sku) else _entries)(sku)
 
 
 def _page(file: BinaryIO) -> Mapping[str, Any]:
@@ -133,46 +135,14 @@ def _item_and_name(description: str) -> tuple[Item | None, str]:
 
 def _rate(sku: Mapping[str, Any], item: Item) -> tuple[Decimal, str, Unit, Any]:
     """Returns amount, currency, unit and first day of a SKU's only price."""
-    prices = sku.get("pricingInfo")
-    if not isinstance(prices, list) or len(prices) != 1 or not isinstance(prices[0], Mapping):
-        raise fields.InvalidValue("it has no price, or more than one")
-    info = prices[0]
-    expression = info.get("pricingExpression")
-    rates = expression.get("tieredRates") if isinstance(expression, Mapping) else None
-    if not isinstance(expression, Mapping) or not isinstance(rates, list) or not rates:
-        raise fields.InvalidValue("it has no rates")
-    unit = fields.unit_of(_UNITS[item], expression.get("usageUnit"), item)
-    amounts = [_money(rate) for rate in rates]
-    if len(amounts) == 1 and amounts[0][0] > 0:
-        raise fields.InvalidValue(f"its price holds from {amounts[0][0]} on only")
+    price = price_of(sku)
+    unit = fields.unit_of(_UNITS[item], price.unit, item)
+    if len(price.rates) == 1 and price.rates[0].begins > 0:
+        raise fields.InvalidValue(f"its price holds from {price.rates[0].begins} on only")
     # The free allowance may be used up: the first positive price counts from the beginning.
-    known = [(amount, currency) for _, amount, currency in amounts if amount != 0]
-    if len(known) != 1 or (len(amounts) > 1 and item not in {Item.ADDRESS, Item.SNAPSHOT, Item.VOLUME}):
+    known = [rate for rate in price.rates if rate.amount != 0]
+    if len(known) != 1 or (len(price.rates) > 1 and item not in {Item.ADDRESS, Item.SNAPSHOT, Item.VOLUME}):
         raise fields.InvalidValue(
-            "a price of zero is unknown, not free" if not known else f"it has {len(amounts)} rates"
+            "a price of zero is unknown, not free" if not known else f"it has {len(price.rates)} rates"
         )
-    return fields.amount_of(known[0][0]), known[0][1], unit, fields.day_of(info.get("effectiveTime"))
-
-
-def _money(rate: object) -> tuple[Decimal, Decimal, str]:
-    """Returns where a rate begins, its amount (units and billionths) and its currency."""
-    if not isinstance(rate, Mapping) or not isinstance(rate.get("unitPrice"), Mapping):
-        raise fields.InvalidValue("a rate has no price")
-    price = rate["unitPrice"]
-    units, nanos = fields.number_of(price.get("units", "0")), fields.number_of(price.get("nanos", Decimal(0)))
-    if (
-        units != int(units)
-        or nanos != int(nanos)
-        or abs(nanos) >= 10**9
-        or abs(units) > fields.MOST
-        or units * nanos < 0
-    ):
-        raise fields.InvalidValue(f"{one_line(units)} units and {one_line(nanos)} billionths are no amount")
-    amount = units + nanos / 10**9
-    if amount < 0:
-        raise fields.InvalidValue(f"a price of {amount} is below zero")
-    return (
-        fields.quantity_of(rate.get("startUsageAmount", Decimal(0))),
-        amount,
-        fields.currency_of(price.get("currencyCode")),
-    )
+    return fields.amount_of(known[0].amount), known[0].currency, unit, price.starts

@@ -1,0 +1,86 @@
+"""What a candidate's launches are billed for by the service that they ask: requests and downloads, with their rates."""
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from cloudcmp.cost.metering import EXACT
+from cloudcmp.cost.rules import clock_of
+from cloudcmp.cost.service_costs import own_prices
+from cloudcmp.cost.service_operations import BY_NODE, MOVED, ROW_BYTES, Charge, billing_of, protocol_of
+from cloudcmp.model.bill import NO_RATE, Rate, Use
+from cloudcmp.model.cast import ServiceKind
+from cloudcmp.model.plan import Candidate, LaunchUsage, ServiceUse
+from cloudcmp.model.price import Item, PriceRow, UnitPrice
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePart:
+    """One use of a service, as expected and at most, with its rate."""
+
+    expected: Use
+    worst: Use
+    rate: Rate
+
+
+def service_parts(candidate: Candidate, usage: LaunchUsage) -> tuple[tuple[ServicePart, ...], tuple[str, ...]]:
+    """Returns the uses of a candidate's service, and describes what is billed besides and not counted.
+
+    At the study's own prices each request costs the same, and so does each byte moved. At those of a list each
+    operation is billed as its provider documents it; downloads within a region are free then.
+    """
+    service = candidate.service
+    if service is None:
+        return (), ()
+    parts: list[ServicePart] = []
+    uncounted: list[str] = []
+    own = any(not price.name for price in candidate.unit_prices)
+    protocol = "" if own else protocol_of(service)
+    for units in usage.service:
+        if not protocol or not units.op:
+            parts.append(_part(candidate, usage, units, Charge("", item=units.item)))
+        elif units.item is Item.EGRESS:
+            if (candidate.offering.provider, candidate.offering.region) != (service.provider, service.region):
+                parts.append(_part(candidate, usage, units, Charge(MOVED[protocol], item=Item.EGRESS)))
+        else:
+            more, left = _requests(candidate, usage, units, protocol)
+            parts += more
+            uncounted += left
+    return tuple(parts), tuple(dict.fromkeys(uncounted))
+
+
+def _requests(
+    candidate: Candidate, usage: LaunchUsage, units: ServiceUse, protocol: str
+) -> tuple[list[ServicePart], list[str]]:
+    billing = billing_of(protocol, units.op, units.read)
+    if billing is not None and billing.why == BY_NODE:
+        return [], [f"nodes of {candidate.id}, which are billed by the hour"]
+    if billing is None or billing.why:
+        why = billing.why if billing else f"how {units.op} is billed is not known"
+        part = _part(candidate, usage, units, Charge(units.op))
+        return [replace(part, rate=Rate(why=why))], []
+    return [_part(candidate, usage, units, charge) for charge in billing.charges], []
+
+
+def _part(candidate: Candidate, usage: LaunchUsage, units: ServiceUse, charge: Charge) -> ServicePart:
+    """Returns one use: its quantity is the number of operations (or bytes) times what each is charged."""
+    service = candidate.service
+    assert service is not None
+    each = charge.quantity(units.size_bytes or (ROW_BYTES if service.kind is ServiceKind.TABLE else 0))
+    name = charge.name or service.kind.value
+    use = Use(service.provider, service.region, units.item, name, times=usage.launches, about=candidate.id)
+    use = replace(use, to="internet") if units.item is Item.EGRESS else use
+    named = (
+        [one for one in candidate.unit_prices if one.name]
+        if charge.name
+        else own_prices(candidate.unit_prices, units.op)
+    )
+    price = next((one for one in named if (one.item, one.name) == (units.item, charge.name)), None)
+    rate = NO_RATE if price is None else _rate(use, price)
+    expected, most = (EXACT.multiply(Decimal(count), each) for count in (units.expected, units.most))
+    return ServicePart(replace(use, size=expected), replace(use, size=most), rate)
+
+
+def _rate(use: Use, price: UnitPrice) -> Rate:
+    row = PriceRow(use.provider, use.region, use.item, use.name, price.amount, price.currency, price.unit,
+                   tenancy=use.tenancy, to=use.to)  # fmt: skip
+    return Rate((row,), clock_of(use), source=price.source, dated=price.as_of)
