@@ -3,10 +3,12 @@
 Two of them run here; `make promises` runs all five, whose trials take some minutes.
 """
 
+import json
 import sqlite3
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from tests.cli.command import cloudcmp
 
@@ -37,6 +39,33 @@ def test_a_seeds_study_runs_whole_in_its_short_form(tmp_path, seed):
     tried, wrong = short(seed, tmp_path)
     assert tried >= 20
     assert wrong == []
+
+
+_STORAGE = ("table", "blob", "queue", "propagation", "consistency")
+
+
+def test_the_storage_part_of_cloudcmp_runs_whole_on_simulated_clouds(tmp_path):
+    """Its services alone, at the smallest sizes: every figure and table of section 5.2."""
+    study = YAML(typ="safe").load((STUDIES / "cloudcmp-2010.yaml").read_text(encoding="utf-8"))
+    study["candidates"] = [one for one in study["candidates"] if "service" in one]
+    study["probes"] = [one for one in study["probes"] if one["probe"] in _STORAGE]
+    assert {one["service"] for one in study["candidates"]} == {"table", "blob", "queue"}
+    assert {one["probe"] for one in study["probes"]} == set(_STORAGE)
+    study["launches"] = 1
+    for key in ("every", "for", "decide"):
+        del study[key]
+    (tmp_path / "storage.yaml").write_text(json.dumps(study), encoding="utf-8")
+    words = ("run", "storage.yaml", "--on", "simulated", "--short", "--out", "out")
+    said = cloudcmp(*words, cwd=tmp_path, within_s=120)
+    assert said.code == 0, said.err
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for name in ("table-latency", "blob-latency", "service-clients", "blob-concurrency", "queue-latency"):
+        assert f'id="figure-{name}"' in page
+    for caption in ("Cost of an operation", "Highest throughput", "Time to consistency", "Availability"):
+        assert f"<caption>{caption}" in page
+    assert ">0.13<" in page
+    with sqlite3.connect(tmp_path / "out" / "study.db") as base:
+        assert base.execute("SELECT DISTINCT outcome FROM attempt").fetchall() == [("ok",)]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

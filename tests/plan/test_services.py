@@ -90,14 +90,15 @@ def test_a_service_without_prices_has_an_unknown_cost_and_is_not_free() -> None:
     assert any("request blob" in note for note in plan.quote.notes)
 
 
-def test_only_probes_of_its_kind_are_run_on_a_service() -> None:
+def test_only_probes_of_its_kind_are_run_on_a_service_and_on_machines_only_those_of_no_candidate() -> None:
     probes = "[{probe: blob}, {probe: table}, {probe: consistency, params: {service: [blob, queue]}}, {probe: fma}]"
     both = f"[{BLOB}, {{provider: simulated, region: nimbus, offering: medium}}]"
     plan = planned(both, probes=probes)
     ran = {(plan.launches[one.launch].candidate, one.probe, dict(one.params).get("service")) for one in plan.trials}
     assert {probe for at, probe, _ in ran if at == 0} == {"blob", "consistency"}
     assert {kind for at, probe, kind in ran if at == 0 and probe == "consistency"} == {"blob"}
-    assert {probe for at, probe, _ in ran if at == 1} == {"blob", "table", "consistency", "fma"}
+    assert {probe for at, probe, _ in ran if at == 1} == {"table", "consistency", "fma"}
+    assert {kind for at, probe, kind in ran if at == 1 and probe == "consistency"} == {"queue"}
 
 
 def test_only_simulated_services_can_be_run_so_far() -> None:

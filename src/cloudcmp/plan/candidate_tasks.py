@@ -1,9 +1,11 @@
 """Selects the tasks of each candidate; an unavailable task is `not offered`, never failed."""
 
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import ServiceKind
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf
 from cloudcmp.plan.cast import kinds_of
@@ -21,6 +23,8 @@ def tasks_by_candidate(
     candidates: Sequence[Candidate], tasks: Sequence[Task], offerings_of: OfferingsOf
 ) -> tuple[tuple[Task, ...], ...]:
     """The available tasks of each candidate, with the target of `resize` resolved.
+
+    A machine measures its provider's services only if the study has no candidate that is such a service.
 
     Agents do not run on Windows. `scaling` and `scale_in` are for the candidates of their guest system and count;
     `resize` to `next` is to the cheapest larger offering of the candidate's region. Raises UserMistake for a task that
@@ -57,7 +61,7 @@ def _offered(
     candidate: Candidate, task: Task, offerings_of: OfferingsOf, candidates: Sequence[Candidate]
 ) -> Task | None:
     """The task as this candidate runs it; None if it is not available."""
-    if not _measures(candidate, task):
+    if not _measures(candidate, task, {one.service.kind for one in candidates if one.service}):
         return None
     if task.probe in _lacks(candidate) or (task.probe == "resize" and _is_spot(candidate)):
         return None
@@ -71,9 +75,10 @@ def _offered(
     return _resized(candidate, task, offerings_of, candidates) if task.probe == "resize" else task
 
 
-def _measures(candidate: Candidate, task: Task) -> bool:
+def _measures(candidate: Candidate, task: Task, services: AbstractSet[ServiceKind]) -> bool:
     """True if a task measures the candidate: a service is measured by the probes of its kind only."""
-    return candidate.service is None or candidate.service.kind in kinds_of(task.probe, dict(task.params))
+    kinds = kinds_of(task.probe, dict(task.params))
+    return services.isdisjoint(kinds) if candidate.service is None else candidate.service.kind in kinds
 
 
 def system_of(candidate: Candidate) -> str:

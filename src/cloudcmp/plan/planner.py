@@ -11,11 +11,11 @@ from cloudcmp.model.cast import ServiceKind
 from cloudcmp.model.metric import OVERALL, Metric, Reduce
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, ServiceUse, Traffic
 from cloudcmp.model.price import Item
-from cloudcmp.model.study import FEWEST_LAUNCHES, Caps, Decide, Study
+from cloudcmp.model.study import FEWEST_LAUNCHES, CandidateSpec, Caps, Decide, Study
 from cloudcmp.plan import traffic
 from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_known, resolve, unpriced
-from cloudcmp.plan.cast import LOOPBACK
+from cloudcmp.plan.cast import LOOPBACK, kinds_of
 from cloudcmp.plan.resize_target import unknown_price_notes
 from cloudcmp.plan.schedule import rounds_of
 from cloudcmp.plan.tasks import Task, built_tasks, loopback_tasks, short_tasks, tasks_of, unbuilt_probes
@@ -60,7 +60,8 @@ def make(
             "short: one run, two rounds at most, no sessions, the smallest sizes; larger sizes are left out, and what "
             "takes long is made smaller, which its cells say"
         )
-    resolved = [priced(one) for one in resolve(study.candidates, offerings_of, on)]
+    specs = _without_services(study, notes) if on == LOCAL else study.candidates
+    resolved = [priced(one) for one in resolve(specs, offerings_of, on)]
     notes += [f"price unknown: {line}" for line in dict.fromkeys(line for _, lines in resolved for line in lines)]
     candidates = tuple(one for one, _ in resolved)
     tasks = _tasks(study, candidates, on, short, notes)
@@ -117,6 +118,16 @@ def make(
     )
 
 
+def _without_services(study: Study, notes: list[str]) -> tuple[CandidateSpec, ...]:
+    """The candidates that this machine can stand in for; raises UserMistake if there are none."""
+    machines = tuple(one for one in study.candidates if one.service is None)
+    if not machines:
+        raise UserMistake.at("--on local", "this machine cannot stand in for a service", "use --on simulated")
+    left_out = len(study.candidates) - len(machines)
+    notes += [f"left out: {left_out} services, for which this machine cannot stand in"] if left_out else []
+    return machines
+
+
 def _tasks(
     study: Study, candidates: Sequence[Candidate], on: str | None, short: bool, notes: list[str]
 ) -> tuple[Task, ...]:
@@ -124,6 +135,9 @@ def _tasks(
     tasks = tasks_of(study.probes, study.runs)
     local = any(candidate.runner == LOCAL for candidate in candidates)
     if on == LOCAL:
+        if asked := dict.fromkeys(task.probe for task in tasks if kinds_of(task.probe, dict(task.params))):
+            notes.append(f"left out: this machine has no such service: {', '.join(asked)}")
+            tasks = tuple(task for task in tasks if task.probe not in asked)
         if missing := unbuilt_probes(tasks):
             notes.append(f"left out: not built yet: {', '.join(missing)}")
         tasks, absent = local_tasks(tasks)

@@ -184,7 +184,8 @@ class CellNames:
         name = metric_words(cell.metric)
         if cell.metric.startswith(_SERVICES) and (op := dict(kept).get("op")):
             service, _, what = name.partition(" ")
-            name, kept = f"{service} {op} {what}", [pair for pair in kept if pair[0] != "op"]
+            noise = {"op", "size_bytes"} if op == "list" else {"op"}
+            name, kept = f"{service} {op} {what}", [pair for pair in kept if pair[0] not in noise]
         return one_line(", ".join([name, *_phrases(kept)]))
 
     def shared(self, metric: str) -> str:

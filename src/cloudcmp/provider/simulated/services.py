@@ -20,6 +20,7 @@ _RATES = {"table": "table_op_per_s", "blob": "blob_bytes_per_s", "queue": "queue
 # CPU time of the client for one operation and one byte, and the busy share of the clients that are one process.
 _CPU_S, _CPU_BYTE_S = 60e-6, 0.4e-9
 _BUSY = {"sdk-python": (0.3, 0.98), "cli": (0.8, 0.98)}
+_LIST_BYTES = 100.0  # of one blob in a list
 _CLIENT_BOUND, _THROTTLED = 0.5, 0.01
 Floats = npt.NDArray[np.float64]
 
@@ -55,7 +56,7 @@ def notes_of(trial: PlannedTrial, readings: Sequence["Reading"]) -> dict[str, fl
     duration_s = max(one.t_s for one in readings)
     rate = sum(values[_RATES[service]]) / len(values[_RATES[service]])
     size = float(params.get("size_bytes", 0)) if params.get("op") in {"download", "upload"} else 0.0
-    done = rate / size if service == "blob" and size else rate
+    done = rate / (size or _LIST_BYTES * min(1000.0, float(params.get("objects", 1)))) if service == "blob" else rate
     throttled, failed = (median(values.get(f"{service}_{kind}_ratio", [0.0])) for kind in ("throttled", "failed"))
     started = max(1, round(done * duration_s / max(0.01, 1 - throttled - failed)))
     counts = _counts(started, throttled, failed)

@@ -145,7 +145,7 @@ def _consistency(study: StudyView, styles: Styles) -> Figure | None:
     shown = order[:MOST_PANELS]
     own = styles.among(study, (one.candidate for cell in shown for one in late[cell]))
     panels = [_delay_panel(study, cell, late[cell], own) for cell in shown]
-    never = "; ".join(study.names.short(cell) for cell in by_cell if cell not in late)
+    never = "; ".join(study.names.short(cell).partition(", ")[2] for cell in by_cell if cell not in late)
     counts = "; ".join(f"{own.names[at]} {_changes(late, at)}" for at in own.drawn)
     without = f" No read was stale: {one_line(never, 300)}." if never else ""
     caption = (

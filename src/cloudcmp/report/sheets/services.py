@@ -43,14 +43,18 @@ def _throughput(study: StudyView) -> Sheet | None:
     best: dict[tuple[Cell, int], tuple[CellView, Limit]] = {}
     for view in study.cells:
         cell = parse_cell(view.cell)
-        work = Cell(cell.metric, tuple(pair for pair in cell.params if pair[0] != "concurrency"))
+        work = _without_count(cell)
         for at, one in view.estimates.items():
             limit, had = limits.get((at, view.cell)), best.get((work, at))
             least = (had[0].estimates[at].median or 0.0) if had else 0.0
             if limit is not None and known(one.median) and one.median > least:
                 best[work, at] = view, limit
+    counts: dict[Cell, set[str | None]] = {}
+    for view in study.cells:
+        cell = parse_cell(view.cell)
+        counts.setdefault(_without_count(cell), set()).add(cell.get("concurrency"))
     rows: list[Row] = []
-    for work in dict.fromkeys(work for work, _ in best):
+    for work in dict.fromkeys(work for work, _ in best if counts[work] != {"1"}):
         some = {at: found for (own, at), found in best.items() if own == work}
         first = next(iter(some.values()))[0]
         rows.append(heading(study.names.short(first.cell, frozenset({"concurrency"})), "more is better"))
@@ -58,12 +62,17 @@ def _throughput(study: StudyView) -> Sheet | None:
     titles = columns("candidate", "throughput", "Mbit/s", "in flight", "n", "limited by",
                      numeric=("throughput", "Mbit/s", "in flight", "n"))  # fmt: skip
     note = (
-        "As table 5 of CloudCmp: median of the launches at the number of operations in flight that gives most, with its "
-        "95 % interval. What limits: a client that is busy for more than half of its threads' time, else a service that "
-        "refuses more than 1 %, else a network of which 90 % is used; anything else is unknown."
+        "As table 5 of CloudCmp: median of the launches at the number of operations in flight that gives most, with "
+        "its 95 % interval; only operations of which several were in flight. What limits: a client that is busy for "
+        "more than half of its threads' time, else a service that refuses more than 1 %, else a network of which 90 % "
+        "is used; anything else is unknown."
     )
     caption = captioned(study.origin, "Highest throughput from one machine")
     return Sheet(caption, titles, tuple(rows), note) if rows else None
+
+
+def _without_count(cell: Cell) -> Cell:
+    return Cell(cell.metric, tuple(pair for pair in cell.params if pair[0] != "concurrency"))
 
 
 def _throughput_row(study: StudyView, at: int, view: CellView, limit: Limit) -> Row:
