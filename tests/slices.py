@@ -28,6 +28,11 @@ def some(cases: Sequence[_Case], n: int, at: int) -> Sequence[_Case]:
     return cases if WHOLE else [cases[(at * n + k) % len(cases)] for k in range(n)]
 
 
+def spread(cases: Sequence[_Case], n: int) -> Sequence[_Case]:
+    """At most so many cases of a list, as far apart as they can be, for they are in an order; all in the row."""
+    return cases if WHOLE else cases[:: -(-len(cases) // n)]
+
+
 def sliced() -> list[Path]:
     """The files of tests that take their cases from here."""
     here = Path(__file__).parent

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from tests.analysis.recomputed import deval, result
+from tests.slices import spread
 
 from cloudcmp.analysis.published import Recomputation, Verdict, recompute
 from cloudcmp.analysis.published.claims import KINDS as CLAIM_KINDS
@@ -112,7 +113,7 @@ def test_a_column_repeats_another_over_the_cells_that_both_print():
     assert not repeats(("1", "2", "3", "4"), ("1", "2", "3", "4", "5"))
 
 
-@pytest.mark.parametrize("number", ["8", "9", "11", "31", "D.2", "A.1"])
+@pytest.mark.parametrize("number", spread(["8", "9", "11", "31", "D.2", "A.1"], 2))
 def test_one_changed_figure_of_the_real_tables_is_found(number: str):
     """The first figure of a table in which all follows is raised a thousandfold: something must not follow any more."""
     table = deval().table(number)

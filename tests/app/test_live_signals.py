@@ -15,6 +15,7 @@ from cloudcmp.cli.output import guarded
 from tests.app.clouds import Sky, clouds, unable
 from tests.app.test_stopping import SECOND_S, unsaid
 from tests.app.warm import SHORT, Job, warmth
+from tests.slices import some
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
@@ -47,7 +48,7 @@ def folders(sky: Sky) -> list[Path]:
     return list((sky.folder / "cloudcmp-studies").iterdir())
 
 
-@pytest.mark.parametrize("numbers", [(signal.SIGTERM,), (signal.SIGINT,), (signal.SIGHUP, signal.SIGHUP)])
+@pytest.mark.parametrize("numbers", some([(signal.SIGTERM,), (signal.SIGINT,), (signal.SIGHUP, signal.SIGHUP)], 1, 2))
 def test_p08_one_signal_ends_a_try_out_and_nothing_is_left(sky: Sky, numbers: tuple[int, ...]) -> None:
     job = begun(sky)
     for number in numbers:

@@ -36,7 +36,7 @@ budget: 1 USD
 seed: 7
 """
 CANDIDATES = len(LARGE) + 1
-ROUNDS = 6 if WHOLE else 3
+ROUNDS = 6 if WHOLE else 2
 
 
 @dataclass(frozen=True)

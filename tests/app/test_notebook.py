@@ -8,6 +8,7 @@ import pytest
 
 import cloudcmp
 from cloudcmp.app.compare import compare
+from cloudcmp.app.notebook import Study
 from cloudcmp.errors import UserMistake
 from cloudcmp.store import StudyStore
 from tests.cli.command import cloudcmp as command
@@ -26,6 +27,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = command("demo", "--out", folder)
     assert done.code == 0, done.err
     return folder
+
+
+@pytest.fixture(scope="module")
+def opened(demo: Path) -> Study:
+    """The demonstration, opened once: a study analyses itself when it is first asked."""
+    return cloudcmp.open(demo)
 
 
 @pytest.fixture(scope="module")
@@ -59,14 +66,13 @@ def test_trials_have_a_row_for_each_attempt_that_ended(demo: Path) -> None:
     assert frame["round"][0] == first.round
 
 
-def test_the_median_of_samples_is_the_value_of_a_trial(demo: Path) -> None:
+def test_the_median_of_samples_is_the_value_of_a_trial(opened: Study) -> None:
     """The frames agree with each other: from samples to the launch values of an estimate."""
-    study = cloudcmp.open(demo)
-    samples = study.samples().pandas()
+    samples = opened.samples().pandas()
     chosen = samples[samples["metric"] == "triad_bytes_per_s"].dropna(subset=["value"])
     of_trial = chosen.groupby(["candidate", "round", "trial"])["value"].median()
     medians = of_trial.groupby(["candidate", "round"]).median().groupby("candidate").median()
-    estimates = study.estimates().pandas()
+    estimates = opened.estimates().pandas()
     (cell,) = set(estimates["cell"][estimates["cell"].str.startswith("triad")])
     triad = estimates[estimates["cell"] == cell]
     assert len(triad) == 3
@@ -75,8 +81,8 @@ def test_the_median_of_samples_is_the_value_of_a_trial(demo: Path) -> None:
         assert one["median_low"] <= one["median"] <= one["median_high"]
 
 
-def test_comparisons_are_those_of_compare(demo: Path) -> None:
-    frame = cloudcmp.open(demo).comparisons().polars()
+def test_comparisons_are_those_of_compare(demo: Path, opened: Study) -> None:
+    frame = opened.comparisons().polars()
     shown = compare([str(demo)]).analysis
     assert len(frame) == len(shown.comparisons) + len(shown.money)
     assert set(frame["basis"]) == {"performance", "work per money"}
@@ -84,16 +90,16 @@ def test_comparisons_are_those_of_compare(demo: Path) -> None:
     assert frame["verdict"].to_list()[: len(verdicts)] == verdicts
 
 
-def test_every_reader_of_arrow_streams_reads_a_frame(demo: Path) -> None:
-    frame = cloudcmp.open(demo).estimates()
+def test_every_reader_of_arrow_streams_reads_a_frame(opened: Study) -> None:
+    frame = opened.estimates()
     assert pa.table(frame).equals(frame.arrow)
     assert pl.DataFrame(frame).shape == (len(frame), len(frame.columns))
     assert repr(frame).startswith(f"{len(frame)} rows: candidate, cell")
     assert "<table>" in frame._repr_html_()
 
 
-def test_unknown_values_are_null(demo: Path) -> None:
-    columns = cloudcmp.open(demo).estimates().arrow
+def test_unknown_values_are_null(opened: Study) -> None:
+    columns = opened.estimates().arrow
     unknown = columns.column("cost_per_task").null_count
     assert 0 < unknown <= len(columns)
 
@@ -107,20 +113,20 @@ def test_an_imported_table_gives_its_rows_as_samples(table: Path) -> None:
     assert study.comparisons().pandas()["verdict"].tolist() == ["worse"]
 
 
-def test_a_cell_is_drawn(demo: Path) -> None:
-    figure = cloudcmp.open(demo).plot("rtt_s")
+def test_a_cell_is_drawn(opened: Study) -> None:
+    figure = opened.plot("rtt_s")
     assert figure._repr_svg_().startswith("<svg")
     assert figure.png().startswith(b"\x89PNG")
     with pytest.raises(UserMistake, match="the study has no cell 'rtt'; nearest: rtt_s"):
-        cloudcmp.open(demo).plot("rtt")
+        opened.plot("rtt")
 
 
-def test_the_answer_is_html_that_runs_nothing(demo: Path, table: Path) -> None:
-    for folder in (demo, table):
-        shown = cloudcmp.open(folder)._repr_html_()
+def test_the_answer_is_html_that_runs_nothing(opened: Study, table: Path) -> None:
+    for study in (opened, cloudcmp.open(table)):
+        shown = study._repr_html_()
         assert "<table>" in shown
         assert not {"<script", "<style", "href", "src="} & set(shown.replace(">", " ").split())
-    assert "SIMULATED" in cloudcmp.open(demo)._repr_html_()
+    assert "SIMULATED" in opened._repr_html_()
 
 
 def test_text_from_outside_is_escaped(tmp_path: Path) -> None:

@@ -246,21 +246,21 @@ def test_the_command_shows_it_within_80_columns_and_ends_with_1_for_an_alarm(tmp
 
 @needs_machines
 def test_a_study_that_ran_on_the_emulated_cloud_finds_each_of_its_machines_on_the_bill(tmp_path: Path) -> None:
-    (tmp_path / "s.yaml").write_text(STUDY)
+    (tmp_path / "s.yaml").write_text(STUDY.replace("launches: 2", "launches: 1"))
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
         code, told = command(tmp_path, cloud, "run", tmp_path / "s.yaml", "--out", tmp_path / "out")
         assert code == 0, told
     with StudyStore.open(tmp_path / "out", write=False) as store:
         leases = [one for one in store.leases() if one.kind == INSTANCE]
         tag = store.tag
-    assert len(leases) == 4
+    assert len(leases) == 2
     used = [
         Usage(one.cloud_id, "0.0002", study=tag, slot=one.slot, start=one.created_at // HOUR_S * HOUR_S)
         for one in leases
     ]
     found = reconcile(tmp_path / "out", [write(tmp_path / "b.csv", bills.aws_rows(used))])
     machines = [one for one in found.sides if one.kind is Kind.MACHINE]
-    assert [one.state for one in machines] == [State.BOTH] * 4
+    assert [one.state for one in machines] == [State.BOTH] * 2
     assert all(one.ratio is not None and one.estimated.amount > 0 for one in machines)
     assert found.alarms == ()
     assert json.dumps(found.preliminary_until) != "null"

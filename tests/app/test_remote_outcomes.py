@@ -16,7 +16,7 @@ from tests.cli.command import Said, cloudcmp
 from tests.emulated.ssh_server import SshMachine, machine_in_thread
 from tests.emulated.tcp_proxy import bad_line
 from tests.execute.liars import lie, lie_about
-from tests.slices import some
+from tests.slices import long, some
 
 LAUNCHES = 6
 """As many as a winner needs."""
@@ -91,6 +91,7 @@ def lied(work: Path) -> Said:
     return said
 
 
+@long  # what becomes of each lie: tests/execute/test_remote_lies.py
 def test_p29_p31_liars_beside_honest_machines_change_nothing_for_them(tmp_path: Path) -> None:
     said = lied(tmp_path)
     assert said.code == 0, said.err

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 from tests.cli.command import installed
+from tests.slices import long
 
 STUDY = Path(__file__).with_name("small.yaml")
 
 
+@long  # equal bytes in any locale and time zone: tests/report/test_figures.py
 def test_p37_a_report_is_the_same_under_two_locales_and_time_zones(tmp_path: Path) -> None:
     pages = []
     for place, environ in (

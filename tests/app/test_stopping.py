@@ -24,6 +24,7 @@ from tests.app.cloud_walk import OWNED, RENTED, Stand, Toll
 from tests.app.clouds import Sky, unable
 from tests.app.kills import acknowledged
 from tests.app.warm import ROOT, SHORT, Job
+from tests.slices import examples
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
@@ -165,9 +166,10 @@ def signals(folder: Path, n: int, seed: int) -> Toll:
 
 
 def test_p08_signals_once_and_twice_leave_nothing_that_is_not_said(tmp_path: Path) -> None:
-    toll = signals(tmp_path, 3, 20260105)
+    n = examples(3, 3)
+    toll = signals(tmp_path, n, 20260105)
     assert toll.wrong == []
-    assert toll.studies == 3
+    assert toll.studies == n
 
 
 def test_p08_who_stops_before_anything_is_made_waits_for_no_answer(tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_p08_who_stops_many_times_before_anything_is_made_sees_one_line(tmp_path
     chance = random.Random(20260105)
     with Stand(tmp_path) as stand:
         stand.sky.cloud.inject("RunInstances", "late", seconds=30.0)
-        for count in range(30):
+        for count in range(examples(30)):
             number = SIGNALS[count % 3]
             out, before = stand.folder(), len(stand.sky.cloud.calls("DescribeInstanceTypes"))
             job = stand.begin("run", out)

@@ -94,7 +94,7 @@ def test_p06_a_study_on_all_clouds_whose_folder_is_lost_is_ended_by_its_tag(tmp_
 
 
 @needs_studies
-@pytest.mark.parametrize("cloud", some(ALL, 2, 0))
+@pytest.mark.parametrize("cloud", some(ALL, 1, 0))
 def test_p11_cleanup_ends_all_but_what_is_at_an_unreachable_cloud_and_says_so(cloud: str, tmp_path: Path) -> None:
     """Without waiting for the one, so that the others end at once; and all of it once that one is back."""
     others = [name for name in ALL if name != cloud][:1]
@@ -115,7 +115,7 @@ def test_p11_cleanup_ends_all_but_what_is_at_an_unreachable_cloud_and_says_so(cl
 
 
 @needs_studies
-@pytest.mark.parametrize("cloud", some(ALL, 2, 1))
+@pytest.mark.parametrize("cloud", some(ALL, 1, 1))
 def test_p06_a_sweep_that_cannot_reach_one_cloud_ends_what_is_at_the_others_and_says_so(
     cloud: str, tmp_path: Path
 ) -> None:

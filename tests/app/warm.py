@@ -310,6 +310,7 @@ def _run(asked: dict[str, Any], begun: int) -> int:
     from cloudcmp.cli import entry
 
     sys.argv = ["cloudcmp", *asked["words"]]
+    sys.modules["__main__"].__package__ = None  # it goes by its own name, not by that of the module that forks
     try:
         entry.main()
     except SystemExit as done:

@@ -30,7 +30,7 @@ def test_the_verbs_are_in_the_order_of_use() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_gives_an_example_and_the_exit_codes(verb: str) -> None:
-    said = installed(verb, "--help")
+    said = cloudcmp(verb, "--help")
     assert said.code == 0
     assert f"Example: cloudcmp {verb}" in " ".join(said.out.split())
     assert "--json" in said.out
@@ -92,8 +92,13 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments: list[str], says: str) 
     ],
 )  # fmt: skip
 def test_a_mistake_says_what_is_known_and_nothing_of_libraries(arguments: list[str], line: str) -> None:
-    told = installed(*arguments)
+    told = cloudcmp(*arguments)
     assert (told.code, told.err) == (2, f"{line}\n")
+
+
+def test_the_installed_command_says_the_same() -> None:
+    for arguments in (("list",), ("import", "--help")):
+        assert installed(*arguments) == cloudcmp(*arguments)
 
 
 def test_a_mistake_is_a_document_with_json() -> None:

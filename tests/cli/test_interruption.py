@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.slices import spread
+
 from .command import COMMAND
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -167,7 +169,7 @@ def test_p08_what_is_ignored_stays_so() -> None:
 @pytest.mark.parametrize("number", SIGNALS)
 def test_p08_who_interrupts_the_first_moment_sees_no_traceback(number: signal.Signals) -> None:
     codes = set()
-    for count in range(12):
+    for count in spread(range(12), 4):
         with subprocess.Popen(
             [COMMAND, "list", "metrics"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as job:

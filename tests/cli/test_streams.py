@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.slices import long, spread
+
 from .command import COMMAND, forked
 from .conftest import SMALL
 
@@ -37,7 +39,9 @@ def unread(*words: str | Path, cwd: Path, errors: bool = True) -> tuple[int, str
     return done.returncode, done.stderr or ""
 
 
-@pytest.mark.parametrize("words", [("--help",), ("list", "metrics"), ("list", "metrics", "--json"), ("plan", SMALL)])
+@pytest.mark.parametrize(
+    "words", spread([("--help",), ("list", "metrics"), ("list", "metrics", "--json"), ("plan", SMALL)], 2)
+)
 def test_a_list_that_nobody_reads_on_ends_quietly(words: tuple[str | Path, ...], tmp_path: Path) -> None:
     assert unread(*words, cwd=tmp_path, errors=False) == (0, "")
     assert unread(*words, cwd=tmp_path) == (0, "")
@@ -74,7 +78,7 @@ def _shell(line: str, cwd: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("verb", ["list metrics", "list metrics --json", "check --live simulated", "--help"])
+@pytest.mark.parametrize("verb", spread(["list metrics", "list metrics --json", "check --live simulated", "--help"], 2))
 def test_an_answer_that_a_full_disk_cannot_take_is_a_fault(verb: str, tmp_path: Path) -> None:
     code, err = _shell(f'"$0" {verb} >/dev/full', tmp_path)
     assert code == 3
@@ -90,9 +94,14 @@ def test_words_that_a_full_disk_cannot_take_change_nothing(tmp_path: Path) -> No
 
 def test_closed_streams_change_nothing(measured: Path, tmp_path: Path) -> None:
     assert _shell(f'"$0" cleanup {measured} >&- 2>&-', tmp_path) == (0, "")
-    assert _shell(f'"$0" run {SMALL} --out small >&- 2>&-', tmp_path) == (0, "")
     assert _shell('"$0" list metrics >&-', tmp_path) == (0, "")
     assert _shell('"$0" list nonsense 2>&-', tmp_path) == (2, "")
+
+
+@long  # it is measured to its end where its streams are open and nobody reads, too
+def test_a_study_with_closed_streams_is_measured(tmp_path: Path) -> None:
+    assert _shell(f'"$0" run {SMALL} --out small >&- 2>&-', tmp_path) == (0, "")
+    assert (tmp_path / "small" / "report.html").is_file()
 
 
 def test_a_closed_standard_input_is_an_empty_one(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_all_looks_together_spend_no_more_than_the_error_rate() -> None:
 
 def test_equals_that_are_looked_at_ten_times_are_seldom_told_apart() -> None:
     """The control: with each look taken for the first, several times as many are called better."""
-    n = examples(500, 10)
+    n = examples(500, 30)
     honest = sum(found_better(seed) for seed in range(n))
     naive = sum(found_better(seed, counted=False) for seed in range(n))
     assert honest <= 0.05 * n + 3 * (n * 0.05 * 0.95) ** 0.5

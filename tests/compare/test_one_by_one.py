@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, estimate_of, plan_of
 from tests.compare.by_performance import compare
 from tests.compare.witness import one_by_one
+from tests.slices import examples
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.compare import pairing
@@ -93,7 +94,7 @@ def agree(one: Comparison, other: Comparison) -> None:
             assert (mine.low, mine.high, mine.confidence) == pytest.approx(ends, rel=1e-12, abs=1e-15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, 3), deadline=None)
 @given(st.integers(0, 2**32))
 def test_all_at_once_say_what_each_pair_says_alone(seed: int) -> None:
     plan, estimates, facts = study_of(seed)
@@ -108,7 +109,7 @@ def test_all_at_once_say_what_each_pair_says_alone(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_candidates_that_share_few_rounds_are_paired_all_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairing, "_LARGEST", 0)
-    for each in range(30):
+    for each in range(examples(30, 4)):
         plan, estimates, facts = study_of(1000 * seed + each)
         found, winners = compare(plan, estimates, METRICS, facts, replication_known=not plan.imported, all_pairs=True)
         alone, won = one_by_one(plan, estimates, METRICS, facts)

@@ -12,6 +12,7 @@ import pytest
 from tests.analysis.planted import FMA, estimate_of, plan_of
 from tests.compare.by_performance import compare
 from tests.late import Late
+from tests.slices import examples
 
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.result import Verdict
@@ -54,7 +55,7 @@ def test_p31_the_same_instance_type_is_not_better_than_itself(
     fresh: dict[tuple[str, str], np.ndarray], test: str, sku: str
 ) -> None:
     values = fresh[test, sku]
-    studies = min(300, values.size // (2 * ROUNDS))
+    studies = min(examples(300, 3), values.size // (2 * ROUNDS))
     pairs = values[: studies * ROUNDS * 2].reshape(studies, ROUNDS, 2)
     # Who of two neighbours is called the first is drawn, as a plan's order is.
     swap = np.random.default_rng(1).random((studies, ROUNDS)) < 0.5

@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from tests.slices import spread
 
 from cloudcmp.catalog import METRICS, PROBES
 from cloudcmp.model.metric import Probe
@@ -39,7 +40,7 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("probe", SHORT)
+@pytest.mark.parametrize("probe", spread([*SHORT], 11))
 def test_a_probe_gives_every_cell(rig, agent, probe):
     trials = [rig.trial(index, probe, **SHORT[probe]) for index in range(2)]
     where = f"give long parameters of {probe} a `short` in its row of src/cloudcmp/catalog/tables"

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulated.gce import Faults
 from tests.emulated.gce_requests import REGION, firewall, instance, launched, provider, request, tags
+from tests.slices import some
 
 from cloudcmp.errors import IncompleteListing
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME
@@ -48,8 +49,13 @@ def test_whoever_changed_the_text_is_still_found_by_labels(gce_cloud):
     asyncio.run(walk())
 
 
-@pytest.mark.parametrize("action", ["instances.aggregatedList", "disks.aggregatedList", "firewalls.list"])
-@pytest.mark.parametrize("what", ["lost", "reset", "5xx", "truncated", "part", "empty", "drop", "error:backendError"])
+LISTS = ["instances.aggregatedList", "disks.aggregatedList", "firewalls.list"]
+LOSSES = ["lost", "reset", "5xx", "truncated", "part", "empty", "drop", "error:backendError"]
+
+
+@pytest.mark.parametrize(
+    ("action", "what"), [(action, what) for at, what in enumerate(LOSSES) for action in some(LISTS, 1, at)]
+)
 def test_a_list_that_does_not_come_whole_is_unlisted(gce_cloud, action, what):
     asyncio.run(launched(provider()))
     gce_cloud.inject(action, what)

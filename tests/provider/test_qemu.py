@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.emulated.guests import missing, request
+from tests.slices import long
 
 from cloudcmp.errors import IncompleteListing, NoCapacity, ProviderFault, Refused, StorageFault
 from cloudcmp.model.lease import Handle
@@ -263,6 +264,7 @@ def test_what_is_not_there_is_told_with_its_size_and_is_no_reason_to_refuse(tmp_
 
 
 @needs_guests
+@long  # that one of many builders builds, and what is told where nothing is, shorter ones try
 def test_the_same_packages_give_the_same_image(tmp_path):
     find_cached, built = small_image(), small_image(tmp_path)
     if find_cached.packages != built.packages:

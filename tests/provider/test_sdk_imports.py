@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.slices import spread
 
 from cloudcmp.provider.registry import names
 
@@ -76,6 +77,6 @@ def test_without_it_they_trip_over_each_other(tmp_path: Path) -> None:
     assert two_threads(tmp_path, "importlib.import_module") == "['_DeadlockError']"
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", spread(names(), 5))
 def test_a_provider_is_imported_by_one_thread_at_a_time(name: str) -> None:
     assert said(_HELD.format(name=name)) == "True True"

@@ -123,12 +123,12 @@ asyncio.run(_launch(sys.argv[1]))
 @pytest.mark.parametrize(
     ("name", "loudest"),
     [
-        ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google"}),
         (NAMES[0], {"LIBCLOUD_DEBUG": "/dev/stderr", "LIBCLOUD_DEBUG_PRETTY_PRINT_RESPONSE": "1"}),
         *some(
             [
-                ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google.cloud.compute_v1"}),
                 *((name, {"LIBCLOUD_DEBUG": "/dev/stdout"}) for name in NAMES),
+                ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google"}),
+                ("gcp", {"GOOGLE_SDK_PYTHON_LOGGING_SCOPE": "google.cloud.compute_v1"}),
             ],
             1,
             1,

@@ -9,6 +9,7 @@ from tests.emulated.boot import ssh_boot
 from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
 from tests.provision.contracts import held, is_as_said
+from tests.slices import some
 
 from cloudcmp.provider.azure import policy
 
@@ -16,7 +17,7 @@ pytestmark = needs_machines
 USUAL = Faults(pending_s=0.3, network_s=0.2, terminate_s=0.3, page=2)
 
 
-@pytest.mark.parametrize("faults", [USUAL, Faults(read_lag_s=0.7)])
+@pytest.mark.parametrize("faults", some([USUAL, Faults(read_lag_s=0.7)], 1, 0))
 def test_the_contract_holds_against_the_emulator_as_it_is_said(faults: Faults, tmp_path: Path) -> None:
     with pointed(arm(faults, boot=ssh_boot(tmp_path), policy=policy())) as cloud:
         found = held(provider(settle_s=1.0), candidate())

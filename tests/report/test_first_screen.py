@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LU, TASK, estimate_of, plan_of, price
 from tests.report.payloads import ALL
+from tests.slices import spread
 
 from cloudcmp.app.study_view import with_answer
 from cloudcmp.catalog import METRICS
@@ -81,8 +82,10 @@ def test_three_candidates_are_marked_one_by_one() -> None:
     assert text.count("▼") > 4
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 12, 40])
-@pytest.mark.parametrize("width", [60, 80, 120])
+SCREENS = [(count, width) for width in (60, 80, 120) for count in (1, 2, 3, 4, 5, 12, 40)]
+
+
+@pytest.mark.parametrize(("count", "width"), spread(SCREENS, 6))
 def test_any_number_of_candidates_fits_any_terminal(count: int, width: int) -> None:
     text = printed(study(count, priced=True), width)
     assert max(cell_len(line) for line in text.splitlines()) <= width

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.slices import examples
 from tests.store.conftest import CHASE, FMA, QUICK, RTT
 
 from cloudcmp.catalog import METRICS
@@ -107,7 +108,7 @@ TEXTS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60, 3), deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -133,7 +133,7 @@ HOW = ("csv", "quoted csv", "last line open", "windows csv", "parquet", "typed p
 
 
 @pytest.mark.parametrize("how", HOW)
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=examples(120, 10), deadline=None)
 @given(table=tables(), at_once=st.sampled_from([3, 64, 65536]))
 def test_columns_and_rows_say_the_same(how: str, table: tuple[tuple[str, ...], list[list[str]]], at_once: int) -> None:
     with TemporaryDirectory(dir=QUICK) as folder, pytest.MonkeyPatch.context() as patch:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.slices import some
 
 _MEASURE = """
 import sys
@@ -75,8 +76,14 @@ def measured(path: Path) -> list[str]:
     ("bomb", "told"),
     [
         (dictionary, "a cell of the column 'note' has 500000 bytes, more than 131072"),
-        (pages, "a part of it unpacks to more than 512MB"),
-        (rows, "has 60000000 rows, more than 50000000"),
+        *some(
+            [
+                (rows, "has 60000000 rows, more than 50000000"),
+                (pages, "a part of it unpacks to more than 512MB"),
+            ],
+            1,
+            0,
+        ),
     ],
 )
 def test_a_small_file_takes_little_memory(bomb: object, told: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from cloudcmp.catalog import METRICS, TOOLS, measure_cell, output_settings_text,
 from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.model.tool import Report, UnclearOutput
 from cloudcmp.tools import READERS
-from tests.slices import examples
+from tests.slices import examples, spread
 from tests.tools.outputs import OTHERS, OWN, reader_of, text_of
 
 EVERY = [*OWN, *OTHERS]
@@ -44,7 +44,7 @@ def test_an_output_is_read_by_its_reader_and_known_by_no_other(name: str) -> Non
     assert [one.name for one in READERS.values() if one.looks_like(text)] == [reader_of(name)]
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", spread(EVERY, 22))
 def test_a_cut_output_tells_the_same_or_nothing(name: str) -> None:
     text = text_of(name)
     read = READERS[reader_of(name)].reports
@@ -74,7 +74,7 @@ def cuts(text: str) -> list[int]:
 
 
 @pytest.mark.parametrize("name", EVERY)
-@settings(max_examples=examples(25, 3), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25, 9), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_changed_bytes_never_make_it_fall_over(name: str, data: st.DataObject) -> None:
     text = text_of(name)
@@ -114,7 +114,7 @@ def put(of: Any, at: tuple[str | int, ...], new: Any) -> Any:
     return copied
 
 
-@pytest.mark.parametrize("name", [name for name in OWN if name.endswith(".json")])
+@pytest.mark.parametrize("name", spread([name for name in OWN if name.endswith(".json")], 4))
 def test_a_value_of_another_kind_anywhere_never_makes_it_fall_over(name: str) -> None:
     document = json.loads(text_of(name))
     refused = 0
