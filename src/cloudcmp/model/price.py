@@ -108,8 +108,8 @@ class UnitPrice:
     unit: Unit
     source: str
     as_of: date | None = None
-    operation: str = ""
     name: str = ""
+    operation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
