@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -101,16 +102,18 @@ def test_only_probes_of_its_kind_are_run_on_a_service_and_on_machines_only_those
     assert {kind for at, probe, kind in ran if at == 1 and probe == "consistency"} == {"queue"}
 
 
-def test_only_simulated_services_can_be_run_so_far() -> None:
-    real = (
-        BLOB.replace("simulated", "aws")
-        .replace("nimbus", "eu")
-        .replace("{offering: small}", "{offering: small, price: 0.1 USD/h}")
-    )
-    plan = planned(f"[{real}]", probes=DOWNLOADS, rest="budget: 900 USD\n")
+def test_a_service_without_a_driver_is_refused_before_anything_is_made() -> None:
+    plan = planned(f"[{BLOB}]", probes=DOWNLOADS)
+    elsewhere = replace(plan.candidates[0], runner="gcp", store="")
     with pytest.raises(UserMistake) as refused:
-        check_runnable(plan, ("aws", "simulated"))
+        check_runnable(replace(plan, candidates=(elsewhere,)), ("gcp",))
     assert any("data sets" in fault.what for fault in refused.value.faults)
+
+
+def test_a_probe_of_services_needs_a_service() -> None:
+    plan = planned("[{provider: aws, region: eu, offering: small, price: 0.1 USD/h}]", probes=DOWNLOADS)
+    with pytest.raises(UserMistake, match="it is a machine, and blob measures a service"):
+        check_runnable(plan, ("aws",))
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,9 @@ def _tasks(
         if asked := dict.fromkeys(task.probe for task in tasks if kinds_of(task.probe, dict(task.params))):
             notes.append(f"left out: this machine has no such service: {', '.join(asked)}")
             tasks = tuple(task for task in tasks if task.probe not in asked)
+            if not tasks:
+                what = f"this machine has no such service: {', '.join(asked)}"
+                raise UserMistake.at("--on local", what, "use --on simulated")
         if missing := unbuilt_probes(tasks):
             notes.append(f"left out: not built yet: {', '.join(missing)}")
         tasks, absent = local_tasks(tasks)
