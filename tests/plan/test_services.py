@@ -134,6 +134,25 @@ def test_what_does_not_go_with_a_service_is_told_with_its_place(candidate: str, 
     assert any(says in fault.line() and fault.where.startswith("s.yaml:") for fault in refused.value.faults)
 
 
+def test_an_operation_with_a_price_of_its_own_is_quoted_at_that() -> None:
+    prices = "{requests: 0.4 USD/1000000, put: 5 USD/1000000, moved: 0.09 USD/GB}"
+    table = f"{{provider: simulated, region: nimbus, service: table, from: {{offering: small}}, prices: {prices}}}"
+    plan = planned(f"[{table}]", probes="[{probe: table, params: {op: [get, put, query]}}, {probe: load}]")
+    usage = {(one.item, one.operation): one.expected for one in plan.usage[0].service}
+    assert set(usage) == {(Item.REQUEST, ""), (Item.REQUEST, "put")}
+    lines = {line.item.partition(",")[0]: line.price for line in plan.quote.lines if line.item.startswith("request")}
+    assert lines == {"request table": Decimal("0.4"), "request table put": Decimal(5)}
+    only = planned(f"[{table.replace('requests: 0.4 USD/1000000, ', '')}]", probes="[{probe: table}]")
+    (line,) = [line for line in only.quote.lines if line.item.startswith("request")]
+    assert line.price == Decimal(5)  # of a get nothing is known: it counts as the dearest
+
+
+def test_an_open_loop_and_a_search_for_the_most_have_a_number_of_requests() -> None:
+    probes = "[{probe: blob, params: {op: list, rate_per_s: 20}}, {probe: blob, params: {op: list, concurrency: max}}]"
+    (requests,) = planned(f"[{BLOB}]", probes=probes).usage[0].service
+    assert requests.expected == pytest.approx(2 * 10 * (20 + 64 / 0.05), rel=0.01)
+
+
 @given(st.decimals("0.0001", "1000", places=4), st.integers(1, 10**6))
 def test_a_price_of_requests_is_for_a_million(amount: Decimal, count: int) -> None:
     (found,) = unit_prices({"requests": f"{amount} USD/{count}"})

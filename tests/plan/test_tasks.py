@@ -26,7 +26,7 @@ def params(plan: Plan, probe: str) -> dict[str, str]:
     return dict(next(trial.params for trial in plan.trials if trial.probe == probe))
 
 
-def test_on_this_machine_what_is_not_built_is_left_out_and_said() -> None:
+def test_on_this_machine_services_are_left_out_and_said() -> None:
     plan = planned(CLOUD, MIXED, on="local")
     assert probes(plan) == {"fma", "tcp"}
     assert "left out: this machine has no such service: table, consistency" in plan.quote.notes
@@ -52,6 +52,16 @@ def test_simulated_runs_everything() -> None:
 def test_where_nothing_is_left_one_line_says_so() -> None:
     with pytest.raises(UserMistake, match="this machine has no such service: table, consistency; use --on simulated"):
         planned(CLOUD, "[{probe: table}, {probe: consistency}]", on="local")
+
+
+def test_this_machine_stands_in_for_machines_and_for_no_service() -> None:
+    service = "{provider: simulated, region: nimbus, service: table, from: {offering: small}}"
+    machine = "{provider: simulated, region: nimbus, offering: small}"
+    plan = planned(f"[{service}, {machine}]", MIXED, on="local")
+    assert [one.id for one in plan.candidates] == ["simulated/nimbus/small on local"]
+    assert "left out: 1 services, for which this machine cannot stand in" in plan.quote.notes
+    with pytest.raises(UserMistake, match="this machine cannot stand in for a service; use --on simulated"):
+        planned(f"[{service}]", MIXED, on="local")
 
 
 def test_what_cannot_decide_any_more_is_noted() -> None:
