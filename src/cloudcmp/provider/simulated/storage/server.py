@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from cloudcmp.provider.simulated.storage import queues, tables
+from cloudcmp.provider.simulated.storage.arrival import ArrivalSocket
 from cloudcmp.provider.simulated.storage.blobs import Blobs
 from cloudcmp.provider.simulated.storage.connection import Connection, Reply
 from cloudcmp.provider.simulated.storage.counts import Counts, OperationCounts
@@ -31,6 +32,7 @@ class StorageServer:
         self._plant(truth)
         self._blobs, self._tables, self._queues = Blobs(truth), tables.Tables(truth), queues.Queues(truth)
         self._server: asyncio.Server | None = None
+        self._arrived_s: dict[int, float] = {}
         self._open: set[Connection] = set()
 
     @property
@@ -46,8 +48,10 @@ class StorageServer:
 
     async def start(self, port: int = 0) -> None:
         """Listens on loopback, on any free port by default."""
+        listening = ArrivalSocket.listening(HOST, port)
+        self._arrived_s = listening.arrived_s
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Connection(self), HOST, port, backlog=4096)
+        self._server = await loop.create_server(lambda: Connection(self), sock=listening, backlog=4096)
 
     async def stop(self) -> None:
         """Ends all connections and stops listening."""
@@ -82,6 +86,10 @@ class StorageServer:
     def now_s(self) -> float:
         """Seconds since the server's start."""
         return time.monotonic() - self._begin_s
+
+    def arrival_s(self, descriptor: int) -> float:
+        """When the bytes that were last read of a connection arrived, in seconds since the server's start."""
+        return self._arrived_s.get(descriptor, time.monotonic()) - self._begin_s
 
     def unix_s(self) -> float:
         """The service's clock, as Unix time in seconds."""
