@@ -1,5 +1,7 @@
 """Are the planted latency, stalls and capacity of the simulated storage service what a client measures?"""
 
+import signal
+import sys
 import threading
 import time
 
@@ -78,6 +80,20 @@ def test_answers_leave_at_their_planted_moments_at_500_requests_a_second():
             if found[-1] < 0.0004:  # 2 % of the median
                 break
         assert min(found) < 0.0004, found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says when bytes arrived")
+def test_what_is_planted_counts_from_the_arrival_even_if_the_service_is_kept_from_reading():
+    with simulated_storage(truth(blob_get=OperationTruth(Distribution(0.6)))) as storage:
+        with_object(storage)
+        client = Timed(storage)
+        storage.process.send_signal(signal.SIGSTOP)
+        resume = threading.Timer(0.4, storage.process.send_signal, (signal.SIGCONT,))
+        resume.start()
+        took = client.get_s()
+        client.wire.close()
+        resume.join()
+        assert 0.6 <= took < 0.9  # not 1.0
 
 
 # Stalls and load.
