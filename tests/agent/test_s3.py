@@ -60,9 +60,7 @@ def measure(
     date = datetime.now(UTC).strftime("%Y%m%d")
     keys = {date: signing_key(secret or account.secret, date)}
     credential = {"kind": "sigv4", "access_key": key_id or account.key_id, "keys": keys}
-    trial = PlannedTrial(
-        0, 0, "blob", tuple(sorted({"duration_s": "0.3", **params}.items())), (), 0, 0.0, 1.0, 15.0, 7
-    )
+    trial = PlannedTrial(0, 0, "blob", tuple(sorted({"duration_s": "0.3", **params}.items())), (), 0, 0.0, 1.0, 15.0, 7)
     line = encode_job(trial, cpus=[0], folder=None, role="client", targets=[target], credentials={"mine": credential})
     with subprocess.Popen([agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
