@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.emulated.ec2_moto import Account
 
 from cloudcmp.agent import JobTarget, encode_job
 from cloudcmp.model.plan import PlannedTrial
-from tests.emulated.ec2_moto import Account
 
 REGION = "us-east-1"
 BUCKET = "cloudcmp-test"
