@@ -278,6 +278,7 @@ impl Worker {
             self.common.stop.store(true, Relaxed);
             return false;
         }
+        self.work.set(self.work.get() + 1);
         if !load.reuse {
             lane.close();
         }
