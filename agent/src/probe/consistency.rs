@@ -63,12 +63,13 @@ fn run(context: &Context) -> Result<(), Fault> {
     pin::to(&context.job.cpus[..1])?;
     let runtime = runtime()?;
     let asker = Asker { client, limiter: Arc::clone(&limiter), silence_s };
-    let measured = LocalSet::new().block_on(&runtime, measure(context, Bench::new(asker)));
+    let measured = LocalSet::new().block_on(&runtime, measure(context, asker));
     limiter.note(context.out)?;
     measured.map_err(|fault| limiter.blame(fault))
 }
 
-async fn measure(context: &Context<'_>, mut bench: Bench) -> Result<(), Fault> {
+async fn measure(context: &Context<'_>, asker: Asker) -> Result<(), Fault> {
+    let mut bench = Bench::new(asker);
     let (duration_s, kind) = (context.seconds("duration_s"), context.text("change").to_owned());
     let (start_ns, bound_ns) = (now_ns(), (WAIT_SHARE * duration_s * 1e9) as u64);
     // New in every trial, so that a write is never one of a blob that an earlier trial has left.
