@@ -217,7 +217,7 @@ mod tests {
         let (request, _) = s3("http://s3.example.org", "path", None).request(&list, UNIX_EPOCH).unwrap();
         assert_eq!(request.uri(), "/mine/?list-type=2&max-keys=1000&prefix=b%2F1024%2F");
         let (request, _) = s3("http://s3.example.org", "path", None).request(&Call::Exists(BLOB), UNIX_EPOCH).unwrap();
-        assert_eq!((header(&request, "range"), request.method()), ("bytes=0-0", Method::GET));
+        assert_eq!((header(&request, "range"), request.method()), ("bytes=0-0", &Method::GET));
     }
 
     #[test]
