@@ -8,6 +8,8 @@ pub struct Blob {
     pub set: Set,
     pub size: u64,
     pub index: u64,
+    /// Part of the content alone: another version replaces it under the same key.
+    pub version: u64,
 }
 
 /// A part of a data set: uploads never touch what downloads read.
@@ -33,6 +35,10 @@ impl Set {
 }
 
 impl Blob {
+    pub fn new(set: Set, size: u64, index: u64) -> Blob {
+        Blob { set, size, index, version: 0 }
+    }
+
     pub fn key(&self) -> String {
         format!("{}{:06}", self.set.prefix(self.size), self.index)
     }
@@ -46,6 +52,10 @@ pub enum Call {
     /// Whether the blob is there; learns why not, so it is no request whose answer has no body.
     Exists(Blob),
     Delete(Blob),
+    /// Whether this version of a small blob is there, and not none or another.
+    Look(Blob),
+    /// Whether a list names the blob.
+    Find(Blob),
     /// Lists at most 1000 names; fewer than `least` are wrong.
     List {
         prefix: String,
@@ -57,8 +67,8 @@ impl Call {
     /// Returns the payload that the call moves at least, as caps count it, bytes.
     pub fn bytes(&self) -> u64 {
         match self {
-            Call::Download(blob) | Call::Upload(blob) => blob.size,
-            Call::Exists(_) | Call::Delete(_) | Call::List { .. } => 1,
+            Call::Download(blob) | Call::Upload(blob) | Call::Look(blob) => blob.size,
+            Call::Exists(_) | Call::Delete(_) | Call::Find(_) | Call::List { .. } => 1,
         }
     }
 }
@@ -88,8 +98,8 @@ mod tests {
 
     #[test]
     fn keys_say_set_size_and_index() {
-        assert_eq!(Blob { set: Set::Kept, size: 1024, index: 7 }.key(), "b/1024/000007");
-        assert_eq!(Blob { set: Set::Uploaded, size: 10, index: 123_456 }.key(), "u/10/123456");
+        assert_eq!(Blob::new(Set::Kept, 1024, 7).key(), "b/1024/000007");
+        assert_eq!(Blob::new(Set::Uploaded, 10, 123_456).key(), "u/10/123456");
         assert_eq!(Set::Changing.prefix(3), "c/3/");
     }
 }

@@ -6,7 +6,7 @@
 //! - `call` what is asked of a service, `outcome` what came of it
 //! - `client` one service, its protocol and its trust; `tls`, `stream`, `body`, `lane` HTTP/1.1 over one connection
 //! - `load` lanes on pinned threads, in a closed or an open loop; `pacing` the starts of an open loop; `tally` what they
-//!   counted; `fill` the data set before it; `climb` more lanes until throughput stops growing
+//!   counted; `asker` single operations, `fill` the data set before a load; `staleness` reads after a change; `climb` more lanes until throughput stops growing
 //! - `sigv4` signatures, `xml` answers; then one file per protocol
 //!
 //! A new protocol is one file with an implementation of [`Protocol`], and one line in `client::protocol`.
@@ -15,6 +15,7 @@ use std::time::SystemTime;
 
 use crate::fault::Fault;
 
+pub mod asker;
 mod body;
 pub mod call;
 pub mod client;
@@ -30,6 +31,7 @@ pub mod outcome;
 mod pacing;
 mod s3;
 mod sigv4;
+pub mod staleness;
 mod stream;
 pub mod tally;
 pub mod target;
