@@ -59,6 +59,12 @@ pub fn wrong_credential(service: &Service, takes: &str) -> Fault {
     Fault::bad_job(what, "give that kind, or none")
 }
 
+/// Refuses an operation of another kind of service, such as a query of a queue.
+pub fn foreign_call(protocol: Name) -> Fault {
+    let what = format!("bad job: {} has no such operation", protocol.name());
+    Fault::bad_job(what, "ask a service of the probe's kind: a blob, table or queue service")
+}
+
 fn secrets(credential: &Credential) -> Vec<String> {
     match credential {
         Credential::SigV4 { access_key, session_token, .. } => {

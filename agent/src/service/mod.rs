@@ -2,7 +2,7 @@
 //! under.
 //!
 //! - `target`, `url`, `credential` what the job says
-//! - `content` what blobs hold, and whether a body is that
+//! - `content` what blobs, rows and messages hold, and whether a body is that; `row` rows and groups, `message` messages
 //! - `call` what is asked of a service, `outcome` what came of it
 //! - `client` one service, its protocol and its trust; `tls`, `stream`, `body`, `lane` HTTP/1.1 over one connection
 //! - `load` lanes on pinned threads, in a closed or an open loop; `pacing` the starts of an open loop; `tally` what they
@@ -27,8 +27,10 @@ pub mod fill;
 mod hostile;
 mod lane;
 pub mod load;
+mod message;
 pub mod outcome;
 mod pacing;
+mod row;
 mod s3;
 mod sigv4;
 pub mod staleness;
@@ -49,6 +51,11 @@ use outcome::{Done, Failure};
 pub trait Protocol: Send + Sync {
     /// Does once what each request of this call would repeat, such as the digest of its body.
     fn prepare(&self, _call: &Call) {}
+
+    /// Returns the most rows that one batch of the service writes.
+    fn batch(&self) -> u64 {
+        1
+    }
 
     /// Builds the request of one call: method, path and query, all headers with `host`, and the body. The fault ends
     /// the trial.

@@ -8,11 +8,11 @@ use http::header::{CONTENT_RANGE, HOST, RANGE};
 use http::{HeaderValue, Method, StatusCode};
 
 use super::call::{Answer, Blob, Call, Reading};
-use super::client::wrong_credential;
+use super::client::{foreign_call, wrong_credential};
 use super::credential::Credential;
 use super::outcome::{Done, Failure, Kind, plain};
 use super::sigv4::{self, EMPTY, Signed, Signer, UNSIGNED};
-use super::target::{Service, Style};
+use super::target::{Protocol as Name, Service, Style};
 use super::{Body, Protocol, content, xml};
 use crate::fault::{Fault, OrFault};
 
@@ -82,6 +82,7 @@ impl Protocol for S3 {
             Call::Delete(blob) => (Method::DELETE, object(blob), String::new(), Body::empty(), Reading::Text),
             Call::Find(blob) => list(1, &blob.key()),
             Call::List { prefix, .. } => list(1000, prefix),
+            _ => return Err(foreign_call(Name::S3)),
         };
         let uri = if query.is_empty() { path.clone() } else { format!("{path}?{query}") };
         let hash = match call {
@@ -116,7 +117,7 @@ impl Protocol for S3 {
 
     fn judge(&self, call: &Call, answer: &Answer) -> Result<Done, Failure> {
         let text = String::from_utf8_lossy(&answer.text);
-        let done = |bytes, there| Ok(Done { bytes, there });
+        let done = |bytes, there| Ok(Done::new(bytes, there));
         match (call, answer.status) {
             (Call::Download(blob), StatusCode::OK) => done(blob.size, true),
             (Call::Upload(blob), StatusCode::OK) => done(blob.size, true),
