@@ -2,6 +2,10 @@
 
 use http::HeaderMap;
 
+pub use super::message::{Message, Received};
+use super::row::VALUE_BYTES;
+pub use super::row::{Group, Row};
+
 /// A blob of a data set. Its key and its content follow from its fields, so that every trial can verify it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Blob {
@@ -12,7 +16,7 @@ pub struct Blob {
     pub version: u64,
 }
 
-/// A part of a data set: uploads never touch what downloads read.
+/// A part of a data set: uploads never touch what downloads read, nor puts what gets and queries read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Set {
     /// Written once, in order.
@@ -61,6 +65,46 @@ pub enum Call {
         prefix: String,
         least: usize,
     },
+    /// Reads a row by its key; anything but this row is wrong. `strong`: no older row than the last put.
+    Get {
+        row: Row,
+        strong: bool,
+    },
+    /// Writes a row, whether or not its key is there.
+    Put(Row),
+    /// Reads the rows of a group by the field `g`; anything but exactly its rows is wrong.
+    Query {
+        group: Group,
+        strong: bool,
+    },
+    /// Writes rows in one batch of at most [`Protocol::batch`](super::Protocol::batch), with following indexes.
+    Load {
+        first: Row,
+        count: u64,
+    },
+    /// Deletes a row, whether or not its key is there.
+    DeleteRow(Row),
+    /// Whether this version of a row is there, and not none or another; asked by its key.
+    LookRow {
+        row: Row,
+        strong: bool,
+    },
+    /// Whether a query of the row's group names its key, whatever else it names.
+    FindRow {
+        row: Row,
+        strong: bool,
+    },
+    Send(Message),
+    /// Receives one message of this size (0: any), or learns that there is none; does not wait for one.
+    /// The message is hidden from others for this time, unless it is deleted.
+    Receive {
+        size: u64,
+        hidden_s: u64,
+    },
+    /// Deletes a message that was received, by its handle.
+    DeleteMessage(String),
+    /// Deletes all messages.
+    Purge,
 }
 
 impl Call {
@@ -68,7 +112,13 @@ impl Call {
     pub fn bytes(&self) -> u64 {
         match self {
             Call::Download(blob) | Call::Upload(blob) | Call::Look(blob) => blob.size,
+            Call::Get { row, .. } | Call::Put(row) | Call::LookRow { row, .. } => row.bytes(),
+            Call::Load { first, count } => first.bytes() * count,
+            Call::Query { group, .. } => (group.rows * VALUE_BYTES).max(1),
+            Call::Send(message) => message.size,
+            Call::Receive { size, .. } => *size,
             Call::Exists(_) | Call::Delete(_) | Call::Find(_) | Call::List { .. } => 1,
+            Call::DeleteRow(_) | Call::FindRow { .. } | Call::DeleteMessage(_) | Call::Purge => 1,
         }
     }
 }

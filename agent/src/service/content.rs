@@ -45,6 +45,19 @@ pub fn is_right(blob: &Blob, mut at: u64, mut bytes: &[u8]) -> bool {
     true
 }
 
+/// Returns text that two numbers choose, of letters, digits, `-` and `_`: no format has to escape it.
+pub fn words(index: u64, version: u64, length: usize) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut rng = Rng::new(SEED ^ mix(index), version);
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        let number = rng.next();
+        let letters = (0..10).map(|i| char::from(LETTERS[(number >> (6 * i) & 63) as usize]));
+        text.extend(letters.take(length - text.len()));
+    }
+    text
+}
+
 /// Returns the SHA-256 of a blob as hexadecimal digits.
 pub fn sha256(blob: &Blob) -> String {
     let (mut digest, mut at) = (Sha256::new(), 0);

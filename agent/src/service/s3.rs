@@ -8,11 +8,11 @@ use http::header::{CONTENT_RANGE, HOST, RANGE};
 use http::{HeaderValue, Method, StatusCode};
 
 use super::call::{Answer, Blob, Call, Reading};
-use super::client::wrong_credential;
+use super::client::{foreign_call, wrong_credential};
 use super::credential::Credential;
 use super::outcome::{Done, Failure, Kind, plain};
 use super::sigv4::{self, EMPTY, Signed, Signer, UNSIGNED};
-use super::target::{Service, Style};
+use super::target::{Protocol as Name, Service, Style};
 use super::{Body, Protocol, content, xml};
 use crate::fault::{Fault, OrFault};
 
@@ -82,6 +82,7 @@ impl Protocol for S3 {
             Call::Delete(blob) => (Method::DELETE, object(blob), String::new(), Body::empty(), Reading::Text),
             Call::Find(blob) => list(1, &blob.key()),
             Call::List { prefix, .. } => list(1000, prefix),
+            _ => return Err(foreign_call(Name::S3)),
         };
         let uri = if query.is_empty() { path.clone() } else { format!("{path}?{query}") };
         let hash = match call {
@@ -116,7 +117,7 @@ impl Protocol for S3 {
 
     fn judge(&self, call: &Call, answer: &Answer) -> Result<Done, Failure> {
         let text = String::from_utf8_lossy(&answer.text);
-        let done = |bytes, there| Ok(Done { bytes, there });
+        let done = |bytes, there| Ok(Done::new(bytes, there));
         match (call, answer.status) {
             (Call::Download(blob), StatusCode::OK) => done(blob.size, true),
             (Call::Upload(blob), StatusCode::OK) => done(blob.size, true),
@@ -253,16 +254,16 @@ mod tests {
             let answer = Answer { status, headers, text: text.into(), received: text.len() as u64 };
             s3.judge(call, &answer).map_err(|failure| (failure.kind, failure.what))
         };
-        let there = |there| Ok(Done { bytes: 1, there });
+        let there = |there| Ok(Done::new(1, there));
         let first = String::from_utf8_lossy(&content::piece(&BLOB, 0)[..1]).into_owned();
         if first.len() == 1 {
             assert_eq!(judge(&Call::Exists(BLOB), 206, &first, &[("content-range", "bytes 0-0/1024")]), there(true));
             assert_eq!(judge(&Call::Exists(BLOB), 206, &first, &[("content-range", "bytes 0-0/9")]), there(false));
         }
-        let gone = Ok(Done { bytes: 0, there: false });
+        let gone = Ok(Done::new(0, false));
         assert_eq!(judge(&Call::Exists(BLOB), 404, "<Error><Code>NoSuchKey</Code></Error>", &[]), gone);
         assert_eq!(judge(&Call::Look(BLOB), 404, "", &[]), gone);
-        assert_eq!(judge(&Call::Look(BLOB), 200, "other", &[]), Ok(Done { bytes: 5, there: false }));
+        assert_eq!(judge(&Call::Look(BLOB), 200, "other", &[]), Ok(Done::new(5, false)));
         let bucket = "<Error><Code>NoSuchBucket</Code><Message>no\nsuch</Message></Error>";
         let what = "404 NoSuchBucket: no such".to_owned();
         assert_eq!(judge(&Call::Exists(BLOB), 404, bucket, &[]), Err((Kind::ClientError, what)));
