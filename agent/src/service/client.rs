@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
+use super::azure_blob::AzureBlob;
 use super::credential::Credential;
 use super::s3::S3;
 use super::target::{Protocol as Name, Service};
@@ -46,6 +47,7 @@ impl Client {
 fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dyn Protocol>, Fault> {
     Ok(match service.protocol {
         Name::S3 => Box::new(S3::new(service, credential)?),
+        Name::AzureBlob => Box::new(AzureBlob::new(service, credential)?),
         other => {
             let what = format!("bad job: this agent does not speak {}", other.name());
             return Err(Fault::bad_job(what, "use an endpoint that speaks s3"));

@@ -15,6 +15,8 @@ use std::time::SystemTime;
 
 use crate::fault::Fault;
 
+mod azure;
+mod azure_blob;
 mod body;
 pub mod call;
 pub mod client;
