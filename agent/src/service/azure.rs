@@ -15,9 +15,12 @@ use crate::fault::{Fault, OrFault};
 
 const VERSION: &str = "2021-12-02";
 
+pub type Header = (&'static str, &'static str);
+
 /// One service of an account: where it is, and what every request to it carries.
 pub struct Account {
     authority: String,
+    tls: bool,
     /// The path of the account, without a slash at its end; empty where the account is in the host.
     base: String,
     /// The signature, without a question mark.
@@ -31,7 +34,17 @@ impl Account {
             Some(Credential::Sas { query }) => Some(query.clone()),
             Some(_) => return Err(wrong_credential(service, "sas")),
         };
-        Ok(Account { authority: service.url.authority(None), base: service.url.base.clone(), sas })
+        Ok(Account {
+            authority: service.url.authority(None),
+            tls: service.url.tls,
+            base: service.url.base.clone(),
+            sas,
+        })
+    }
+
+    /// Returns the URL of a path below the account, without a signature, for the parts of a batch.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}://{}{}/{path}", if self.tls { "https" } else { "http" }, self.authority, self.base)
     }
 
     /// Builds a request of a path below the account, with a query that is encoded already.
@@ -40,7 +53,7 @@ impl Account {
         method: Method,
         path: &str,
         query: &str,
-        headers: &[(&'static str, &str)],
+        headers: &[Header],
         body: Body,
     ) -> Result<Request<Body>, Fault> {
         let mut uri = format!("{}/{path}", self.base);
@@ -113,7 +126,8 @@ pub mod tests {
         assert_eq!(of(500, Some("OperationTimedOut"), "").0, Kind::Throttled);
         assert_eq!(of(429, None, "").0, Kind::Throttled);
         assert_eq!(of(500, Some("InternalError"), "").0, Kind::ServerError);
-        let json = r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"None.\nRequestId:1"}}}"#;
+        let json =
+            r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"None.\nRequestId:1"}}}"#;
         assert_eq!(of(404, None, json), (Kind::ClientError, "404 TableNotFound: None.".into()));
         assert_eq!(of(206, None, "").0, Kind::WrongBody);
     }

@@ -6,6 +6,8 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::azure_blob::AzureBlob;
+use super::azure_queue::AzureQueue;
+use super::azure_table::AzureTable;
 use super::credential::Credential;
 use super::s3::S3;
 use super::target::{Protocol as Name, Service};
@@ -48,6 +50,8 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
     Ok(match service.protocol {
         Name::S3 => Box::new(S3::new(service, credential)?),
         Name::AzureBlob => Box::new(AzureBlob::new(service, credential)?),
+        Name::AzureTable => Box::new(AzureTable::new(service, credential)?),
+        Name::AzureQueue => Box::new(AzureQueue::new(service, credential)?),
         other => {
             let what = format!("bad job: this agent does not speak {}", other.name());
             return Err(Fault::bad_job(what, "use an endpoint that speaks s3"));
@@ -59,6 +63,12 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
 pub fn wrong_credential(service: &Service, takes: &str) -> Fault {
     let what = format!("bad job: {} takes a credential of kind {takes}", service.protocol.name());
     Fault::bad_job(what, "give that kind, or none")
+}
+
+/// Refuses an operation of another kind of service, such as a query of a queue.
+pub fn foreign_call(protocol: Name) -> Fault {
+    let what = format!("bad job: {} has no such operation", protocol.name());
+    Fault::bad_job(what, "ask a service of the probe's kind: a blob, table or queue service")
 }
 
 fn secrets(credential: &Credential) -> Vec<String> {
