@@ -37,6 +37,7 @@ mod peak;
 mod pi;
 mod postmark;
 mod rtt;
+mod service_trial;
 mod stream;
 mod task;
 mod tcp;

@@ -95,7 +95,7 @@ pub enum Call {
         strong: bool,
     },
     Send(Message),
-    /// Receives one message of this size, or learns that there is none; does not wait for one.
+    /// Receives one message of this size (0: any), or learns that there is none; does not wait for one.
     /// The message is hidden from others for this time, unless it is deleted.
     Receive {
         size: u64,

@@ -9,7 +9,9 @@ use super::azure_blob::AzureBlob;
 use super::azure_queue::AzureQueue;
 use super::azure_table::AzureTable;
 use super::credential::Credential;
+use super::dynamodb::DynamoDb;
 use super::s3::S3;
+use super::sqs::Sqs;
 use super::target::{Protocol as Name, Service};
 use super::{Protocol, tls};
 use crate::fault::{Fault, OrFault};
@@ -49,12 +51,14 @@ impl Client {
 fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dyn Protocol>, Fault> {
     Ok(match service.protocol {
         Name::S3 => Box::new(S3::new(service, credential)?),
+        Name::DynamoDb => Box::new(DynamoDb::new(service, credential)?),
+        Name::Sqs => Box::new(Sqs::new(service, credential)?),
         Name::AzureBlob => Box::new(AzureBlob::new(service, credential)?),
         Name::AzureTable => Box::new(AzureTable::new(service, credential)?),
         Name::AzureQueue => Box::new(AzureQueue::new(service, credential)?),
         other => {
             let what = format!("bad job: this agent does not speak {}", other.name());
-            return Err(Fault::bad_job(what, "use an endpoint that speaks s3"));
+            return Err(Fault::bad_job(what, "use an endpoint of another protocol"));
         }
     })
 }

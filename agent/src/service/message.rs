@@ -1,6 +1,7 @@
 //! Messages of a queue: text that names its own number, so that whoever receives one can verify it.
 
 use super::content;
+use super::outcome::{Done, Failure, Kind};
 
 /// Digits of the number at the start of a message; a shorter message has fewer.
 const DIGITS: usize = 16;
@@ -43,6 +44,22 @@ impl Message {
     }
 }
 
+impl Received {
+    /// Judges a message that a receive of this size returned; a receive of size 0 takes any message, to be rid of it.
+    pub fn judge(text: &str, handle: String, size: u64) -> Result<Done, Failure> {
+        let length = text.len() as u64;
+        let message = match Message::of_text(text, size) {
+            Some(message) => message,
+            None if size == 0 => Message { size: length, number: 0 },
+            None => {
+                let what = format!("a message of {length} bytes that was not sent, and one of {size} was");
+                return Err(Failure::new(Kind::WrongBody, what));
+            }
+        };
+        Ok(Done { received: Some(Received { message, handle }), ..Done::new(length, true) })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +71,19 @@ mod tests {
         assert!(text.starts_with("000000000000beef") && text.len() == 50);
         assert_eq!(Message::new(2, 0xbeef).text(), "ef");
         assert_eq!(Message::of_text("+f", 2), None);
+    }
+
+    #[test]
+    fn a_received_message_is_one_that_was_sent_unless_any_will_do() {
+        let text = Message::new(50, 7).text();
+        let done = Received::judge(&text, "h".to_owned(), 50).unwrap();
+        assert_eq!(done.received, Some(Received { message: Message::new(50, 7), handle: "h".to_owned() }));
+        assert_eq!(Received::judge(&text, "h".to_owned(), 51).unwrap_err().kind, Kind::WrongBody);
+        assert!(Received::judge("", "h".to_owned(), 50).is_err());
+        for any in ["", "other", &text] {
+            let done = Received::judge(any, "h".to_owned(), 0).unwrap();
+            assert_eq!((done.received.unwrap().handle.as_str(), done.there), ("h", true));
+        }
     }
 
     proptest! {

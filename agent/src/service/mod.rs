@@ -7,7 +7,7 @@
 //! - `client` one service, its protocol and its trust; `tls`, `stream`, `body`, `lane` HTTP/1.1 over one connection
 //! - `load` lanes on pinned threads, in a closed or an open loop; `pacing` the starts of an open loop; `tally` what they
 //!   counted; `asker` single operations, `fill` the data set before a load; `staleness` reads after a change; `climb` more lanes until throughput stops growing
-//! - `sigv4` signatures, `xml` answers; then one file per protocol
+//! - `sigv4` signatures, `xml` answers, `aws_json` what DynamoDB and SQS share; then one file per protocol
 //!
 //! A new protocol is one file with an implementation of [`Protocol`], and one line in `client::protocol`.
 
@@ -16,6 +16,7 @@ use std::time::SystemTime;
 use crate::fault::Fault;
 
 pub mod asker;
+mod aws_json;
 mod azure;
 mod azure_blob;
 mod azure_queue;
@@ -26,6 +27,7 @@ pub mod client;
 pub mod climb;
 pub mod content;
 pub mod credential;
+mod dynamodb;
 pub mod fill;
 #[cfg(test)]
 mod hostile;
@@ -37,6 +39,7 @@ mod pacing;
 mod row;
 mod s3;
 mod sigv4;
+mod sqs;
 pub mod staleness;
 mod stream;
 pub mod tally;
