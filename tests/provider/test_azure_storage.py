@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.servers.clients import azure
+from tests.servers.clients import azure, azure_connection
 from tests.servers.fetch import Absent
 from tests.servers.serving import Served, serving
 
@@ -42,16 +42,10 @@ def azurite() -> Iterator[Served]:
         pytest.skip(str(absent))
 
 
-def connection(one: Served, key: str = "") -> str:
-    """A connection string as Azure's portal writes it."""
-    ends = "".join(f";{kind.title()}Endpoint={one.endpoints[f'azure-{kind}']}" for kind in KINDS)
-    return f"DefaultEndpointsProtocol=http;AccountName={one.access};AccountKey={key or one.secret}{ends};"
-
-
 @pytest.fixture
 def account(azurite: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     """The account of Azurite, named by the environment."""
-    monkeypatch.setenv(CONNECTION, connection(azurite))
+    monkeypatch.setenv(CONNECTION, azure_connection(azurite))
     return azurite
 
 
@@ -191,7 +185,7 @@ def test_the_account_is_checked_and_a_mistake_is_one_line(
         monkeypatch.delenv(name, raising=False)
     assert finding()[:2] == (False, "no storage account is named")
     assert KEY in finding()[2]
-    monkeypatch.setenv(CONNECTION, connection(azurite))
+    monkeypatch.setenv(CONNECTION, azure_connection(azurite))
     url = azurite.endpoints[f"azure-{kind}"]
     text = f"the data sets of storage account {azurite.access} can be listed at {url}"
     assert finding() == (True, text, "")
@@ -200,12 +194,12 @@ def test_the_account_is_checked_and_a_mistake_is_one_line(
     assert now is not None
     assert abs(now - time()) < 60.0
     assert asyncio.run(store(kind).account()) == f"{azurite.access} at {url}"
-    monkeypatch.setenv(CONNECTION, connection(azurite, key=WRONG))
+    monkeypatch.setenv(CONNECTION, azure_connection(azurite, key=WRONG))
     ok, text, hint = finding()
     assert (ok, "\n" in text, KEY in hint) == (False, False, True)
     assert text.startswith(("AuthorizationFailure: ", "AuthenticationFailed: "))
     assert WRONG not in text + hint
-    monkeypatch.setenv(CONNECTION, connection(azurite).replace(url, url.rpartition(":")[0] + ":9/none"))
+    monkeypatch.setenv(CONNECTION, azure_connection(azurite).replace(url, url.rpartition(":")[0] + ":9/none"))
     ok, text, _ = finding()
     assert (ok, "cannot be reached" in text) == (False, True)
 
