@@ -9,7 +9,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 
-.PHONY: run demo test test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
+.PHONY: run demo test tests-built servers test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -37,8 +37,15 @@ demo: build
 
 # Side by side once the agent's are built: many of either wait for seconds to pass, the agent's for its probes'.
 test: build
-	cd agent && cargo test --release --quiet --locked --no-run
+	$(MAKE) --no-print-directory --jobs=2 tests-built servers
 	$(MAKE) --no-print-directory --jobs=2 test-agent test-python
+
+tests-built:
+	cd agent && cargo test --release --quiet --locked --no-run
+
+# Servers of other projects that tests ask: one that cannot be had says why, here and where its tests are skipped.
+servers:
+	$(BIN)/python -m tests.servers fetch light
 
 test-agent:
 	@cd agent && mkdir -p target && { cargo test --release --quiet --locked >target/tests.log 2>&1 || { cat target/tests.log; exit 1; }; }

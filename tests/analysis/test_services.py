@@ -39,8 +39,8 @@ def attempts_of(*notes: dict[str, object]) -> tuple[Attempt, ...]:
 
 def estimate(cell: str, *values: float, rounds: tuple[int | None, ...] | None = None) -> Estimate:
     some = sorted(values)
-    of_one = {"operations": 100, "throttled": 3, "server_errors": 2, "timeouts": 1, "wrong_bodies": 1}
-    of_one["client_errors"] = 4
+    middle = some[len(some) // 2]
+    return Estimate(0, cell, n_started=len(some), n_ok=len(some), n=len(some), values=values, median=middle,
                     rounds=rounds or tuple(range(len(some))), sessions=(None,) * len(some))  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -101,16 +102,18 @@ def test_only_probes_of_its_kind_are_run_on_a_service_and_on_machines_only_those
     assert {kind for at, probe, kind in ran if at == 1 and probe == "consistency"} == {"queue"}
 
 
-def test_only_simulated_services_can_be_run_so_far() -> None:
-    real = (
-        BLOB.replace("simulated", "aws")
-        .replace("nimbus", "eu")
-        .replace("{offering: small}", "{offering: small, price: 0.1 USD/h}")
-    )
-    plan = planned(f"[{real}]", probes=DOWNLOADS, rest="budget: 900 USD\n")
+def test_a_service_without_a_driver_is_refused_before_anything_is_made() -> None:
+    plan = planned(f"[{BLOB}]", probes=DOWNLOADS)
+    elsewhere = replace(plan.candidates[0], runner="gcp", store="")
     with pytest.raises(UserMistake) as refused:
-        check_runnable(plan, ("aws", "simulated"))
+        check_runnable(replace(plan, candidates=(elsewhere,)), ("gcp",))
     assert any("data sets" in fault.what for fault in refused.value.faults)
+
+
+def test_a_probe_of_services_needs_a_service() -> None:
+    plan = planned("[{provider: aws, region: eu, offering: small, price: 0.1 USD/h}]", probes=DOWNLOADS)
+    with pytest.raises(UserMistake, match="it is a machine, and blob measures a service"):
+        check_runnable(plan, ("aws",))
 
 
 @pytest.mark.parametrize(
@@ -129,6 +132,25 @@ def test_what_does_not_go_with_a_service_is_told_with_its_place(candidate: str, 
     with pytest.raises(UserMistake) as refused:
         read(candidate)
     assert any(says in fault.line() and fault.where.startswith("s.yaml:") for fault in refused.value.faults)
+
+
+def test_an_operation_with_a_price_of_its_own_is_quoted_at_that() -> None:
+    prices = "{requests: 0.4 USD/1000000, put: 5 USD/1000000, moved: 0.09 USD/GB}"
+    table = f"{{provider: simulated, region: nimbus, service: table, from: {{offering: small}}, prices: {prices}}}"
+    plan = planned(f"[{table}]", probes="[{probe: table, params: {op: [get, put, query]}}, {probe: load}]")
+    usage = {(one.item, one.operation): one.expected for one in plan.usage[0].service}
+    assert set(usage) == {(Item.REQUEST, ""), (Item.REQUEST, "put")}
+    lines = {line.item.partition(",")[0]: line.price for line in plan.quote.lines if line.item.startswith("request")}
+    assert lines == {"request table": Decimal("0.4"), "request table put": Decimal(5)}
+    only = planned(f"[{table.replace('requests: 0.4 USD/1000000, ', '')}]", probes="[{probe: table}]")
+    (line,) = [line for line in only.quote.lines if line.item.startswith("request")]
+    assert line.price == Decimal(5)  # of a get nothing is known: it counts as the dearest
+
+
+def test_an_open_loop_and_a_search_for_the_most_have_a_number_of_requests() -> None:
+    probes = "[{probe: blob, params: {op: list, rate_per_s: 20}}, {probe: blob, params: {op: list, concurrency: max}}]"
+    (requests,) = planned(f"[{BLOB}]", probes=probes).usage[0].service
+    assert requests.expected == pytest.approx(2 * 10 * (20 + 64 / 0.05), rel=0.01)
 
 
 @given(st.decimals("0.0001", "1000", places=4), st.integers(1, 10**6))

@@ -5,6 +5,7 @@ from tests.plan.clouds import planned
 
 from cloudcmp.catalog import COMMAND, METRICS, PROBES, TOOL
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import Role
 from cloudcmp.model.plan import Plan
 from cloudcmp.plan import check_runnable
 
@@ -25,10 +26,10 @@ def params(plan: Plan, probe: str) -> dict[str, str]:
     return dict(next(trial.params for trial in plan.trials if trial.probe == probe))
 
 
-def test_on_this_machine_what_is_not_built_is_left_out_and_said() -> None:
+def test_on_this_machine_services_are_left_out_and_said() -> None:
     plan = planned(CLOUD, MIXED, on="local")
     assert probes(plan) == {"fma", "tcp"}
-    assert "left out: not built yet: table, consistency" in plan.quote.notes
+    assert "left out: this machine has no such service: table, consistency" in plan.quote.notes
 
 
 def test_on_this_machine_no_cell_pretends_to_be_of_a_network() -> None:
@@ -49,10 +50,18 @@ def test_simulated_runs_everything() -> None:
 
 
 def test_where_nothing_is_left_one_line_says_so() -> None:
-    with pytest.raises(
-        UserMistake, match="the agent has none of the probes yet: table, consistency; use --on simulated"
-    ):
+    with pytest.raises(UserMistake, match="this machine has no such service: table, consistency; use --on simulated"):
         planned(CLOUD, "[{probe: table}, {probe: consistency}]", on="local")
+
+
+def test_this_machine_stands_in_for_machines_and_for_no_service() -> None:
+    service = "{provider: simulated, region: nimbus, service: table, from: {offering: small}}"
+    machine = "{provider: simulated, region: nimbus, offering: small}"
+    plan = planned(f"[{service}, {machine}]", MIXED, on="local")
+    assert [one.id for one in plan.candidates] == ["simulated/nimbus/small on local"]
+    assert "left out: 1 services, for which this machine cannot stand in" in plan.quote.notes
+    with pytest.raises(UserMistake, match="this machine cannot stand in for a service; use --on simulated"):
+        planned(f"[{service}]", MIXED, on="local")
 
 
 def test_what_cannot_decide_any_more_is_noted() -> None:
@@ -64,7 +73,11 @@ def test_what_cannot_decide_any_more_is_noted() -> None:
     assert "no cell that should decide is left: every cell decides" in none.quote.notes
 
 
-BY_AGENT = [name for name, one in PROBES.items() if one.built and not one.by_controller and name not in {COMMAND, TOOL}]
+BY_AGENT = [
+    name
+    for name, one in PROBES.items()
+    if one.built and not one.by_controller and name not in {COMMAND, TOOL} and Role.SERVICE not in one.roles
+]
 ALL = f"[{', '.join(f'{{probe: {name}}}' for name in BY_AGENT)}]"
 
 

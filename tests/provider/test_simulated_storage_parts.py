@@ -137,7 +137,7 @@ def test_work_stands_still_in_a_stall_and_goes_on_after_it(clock_s, more_s, stal
 
 
 def brute_force(arrivals, services, servers, stall):
-    """When each request is answered, step by step in whole seconds: a FIFO queue before servers that stop in a stall."""
+    """When each request is answered, in steps of a second: a FIFO queue before servers that stop in a stall."""
     left, ends = list(services), [0] * len(arrivals)
     waiting, running, now = list(range(len(arrivals))), [], 0
 

@@ -36,7 +36,7 @@ def test_every_kind_of_figure_is_drawn(drawn: tuple[Figure, ...]) -> None:
     names = [figure.name for figure in drawn]
     assert names == [
         "bars-compute", "bars-storage", "bars-network", "bars-wan", "cost-compute", "price-performance",
-        "cdf-storage", "cdf-network", "series",
+        "blob-latency", "cdf-network", "series",
     ]  # fmt: skip
 
 

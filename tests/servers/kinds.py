@@ -14,6 +14,8 @@ from tests.servers.fetch import ROOT, program
 ACCESS, SECRET = "AKIATESTSERVERSTESTS", "secret-of-the-tests-alone"
 AZURE_ACCOUNT, AZURE_KEY = "testservers", base64.b64encode(b"key of the tests alone, 32 bytes").decode()
 SWIFT_USER = "test:tester"
+HOST_STYLE = "s3.test"
+"""The domain below which versitygw takes the first label of a request's host for the bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,8 @@ def _swift(place: Path, folder: Path, ports: list[int]) -> Launch:
 
 def _versitygw(place: Path, folder: Path, ports: list[int]) -> Launch:
     (folder / "data").mkdir()
-    words = ("--access", ACCESS, "--secret", SECRET, "--port", f"127.0.0.1:{ports[0]}", "posix", str(folder / "data"))
+    words = ("--access", ACCESS, "--secret", SECRET, "--port", f"127.0.0.1:{ports[0]}", "--keep-alive", "--quiet",
+             "--virtual-domain", HOST_STYLE, "posix", str(folder / "data"))  # fmt: skip
     return Launch([str(place / "server"), *words], _http(ports[0], "s3"), ACCESS, SECRET, _GO)
 
 

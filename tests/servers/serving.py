@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from tests.servers.fetch import fetched
+from tests.servers.fetch import Absent, fetched
 from tests.servers.kinds import KINDS, Kind, Launch
 
 _KEEPER = Path(__file__).with_name("keeper.py")
@@ -49,6 +49,8 @@ def serving(name: str, limit_s: float = 1800.0) -> Iterator[Served]:
     A light one is fetched if it is not there. Raises `Absent` if it cannot be had, RuntimeError if it does not answer.
     """
     kind = KINDS[name]
+    if sys.platform != "linux":
+        raise Absent("servers of other projects are started on Linux only, whose kernel ends them with the tests")
     place = fetched(kind.fetched_as, kind.source, kind.item, only_present=kind.heavy) if kind.source else Path()
     with contextlib.ExitStack() as stack:
         for left in reversed(range(_TRIES)):  # another process may take a free port first

@@ -1,14 +1,19 @@
 """Amazon's own client puts, reads, lists and deletes at every server that speaks S3, and a wrong key is refused."""
 
+import contextlib
 import hashlib
+import http.client
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
 
-from tests.servers.clients import aws
-from tests.servers.kinds import KINDS
+from tests.servers.clients import REGION, aws
+from tests.servers.kinds import HOST_STYLE, KINDS
 from tests.servers.serving import Served
 
 SPEAK_S3 = [name for name, kind in KINDS.items() if "s3" in kind.protocols]
@@ -72,3 +77,19 @@ def test_a_wrong_key_is_refused(one: Served) -> None:
     refused = unknown.get(one.name, ("InvalidAccessKeyId", 403))
     assert _code(no_key.list_objects_v2, Bucket="cloudcmp-refused") == refused
     aws(one, "s3").delete_bucket(Bucket="cloudcmp-refused")
+
+
+def test_a_bucket_may_be_named_by_the_host(served: Callable[[str], Served]) -> None:
+    one = served("versitygw")
+    s3 = aws(one, "s3")
+    s3.create_bucket(Bucket="cloudcmp-host")
+    s3.put_object(Bucket="cloudcmp-host", Key="key", Body=b"by path")
+    named = f"cloudcmp-host.{HOST_STYLE}"
+    request = AWSRequest("GET", f"http://{named}/key", headers={"Host": named})
+    S3SigV4Auth(Credentials(one.access, one.secret), "s3", REGION).add_auth(request)
+    with contextlib.closing(http.client.HTTPConnection(one.host("s3"), timeout=10)) as link:
+        link.request("GET", "/key", headers=dict(request.headers.items()))
+        response = link.getresponse()
+        assert (response.status, response.read()) == (200, b"by path")
+    s3.delete_object(Bucket="cloudcmp-host", Key="key")
+    s3.delete_bucket(Bucket="cloudcmp-host")

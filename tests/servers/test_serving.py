@@ -147,3 +147,12 @@ def test_the_table_has_the_versions_of_the_lock_files() -> None:
             lines = (here / kind.source / files[kind.source]).read_text().splitlines()
             named = [line for line in lines if packages.get(kind.name, kind.name) in line]
             assert any(kind.version in line for line in named), kind.name
+
+
+def test_the_page_has_a_line_for_each() -> None:
+    page = (Path(fetch.__file__).parent / "README.md").read_text(encoding="utf-8")
+    for kind in KINDS.values():
+        version = kind.version if kind.source else "of `uv.lock`"
+        weight = "heavy" if kind.heavy else "light"
+        line = f"| {kind.name} | {version} | {weight} | {', '.join(kind.protocols)} | {kind.checks} |"
+        assert line in page

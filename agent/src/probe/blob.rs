@@ -13,7 +13,7 @@ use crate::rng::Rng;
 use crate::service::call::{Blob, Call, Set};
 use crate::service::climb::MOST_LANES;
 use crate::service::fill;
-use crate::service::load::Next;
+use crate::service::load::Choose;
 use crate::service::tally::Tally;
 use crate::targets::Role;
 
@@ -81,7 +81,7 @@ impl Plan<'_> {
     fn measure(&self) -> Result<Tally, Fault> {
         self.prepare()?;
         let (call, objects) = (self.call(), self.objects);
-        let next: Next = Arc::new(move |rng: &mut Rng| call(rng.below(objects)));
+        let next: Choose = Arc::new(move |rng: &mut Rng| call(rng.below(objects)));
         self.trial.measure(&next, None)
     }
 

@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::service::asker::Asker;
 use crate::service::client::Client;
 use crate::service::climb::climb;
-use crate::service::load::{FollowUps, Load, Next};
+use crate::service::load::{Choose, FollowUps, Load};
 use crate::service::outcome::Kind as Failed;
 use crate::service::tally::Tally;
 use crate::traffic_limiter::{Limiter, SENDER_DEPTH_S, Tolerance};
@@ -90,7 +90,7 @@ impl ServiceTrial<'_> {
     }
 
     /// Runs the measured phase, after a search for the best concurrency where that is max.
-    pub fn measure(&self, next: &Next, follow_ups: Option<&FollowUps>) -> Result<Tally, Fault> {
+    pub fn measure(&self, next: &Choose, follow_ups: Option<&FollowUps>) -> Result<Tally, Fault> {
         let cpus = &self.context.job.cpus;
         disturbance::wait(self.context.out, cpus)?;
         let before = disturbance::counts(cpus);
@@ -111,7 +111,13 @@ impl ServiceTrial<'_> {
         Ok(tally)
     }
 
-    fn load(&self, next: &Next, follow_ups: Option<&FollowUps>, lanes: usize, duration_s: f64) -> Result<Tally, Fault> {
+    fn load(
+        &self,
+        next: &Choose,
+        follow_ups: Option<&FollowUps>,
+        lanes: usize,
+        duration_s: f64,
+    ) -> Result<Tally, Fault> {
         let load = Load {
             client: Arc::clone(&self.client),
             cpus: self.context.job.cpus.clone(),
@@ -170,7 +176,7 @@ impl ServiceTrial<'_> {
         out.note("op_per_s", finite(tally.rate()))?;
         out.note("threads", tally.threads as u64)?;
         out.note("client_cpu_ratio", finite(tally.cpu_ratio()))?;
-        let throttled = tally.throttled() as f64 > THROTTLED * tally.begun as f64;
+        let throttled = (tally.throttled() + tally.unwritten) as f64 > THROTTLED * tally.begun as f64;
         let limiter = match tally.cpu_ratio() {
             _ if throttled => "service throttle",
             ratio if ratio > CLIENT_BOUND => "client-bound",

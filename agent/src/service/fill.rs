@@ -11,6 +11,7 @@ use super::call::Call;
 use super::lane::Lane;
 use super::load::runtime;
 use super::outcome::{Done, Failure, Kind};
+use crate::clock::{now_ns, seconds};
 use crate::fault::Fault;
 
 /// Writes in flight.
@@ -80,4 +81,29 @@ async fn persist(asker: &Asker, lane: &mut Lane, call: &Call) -> Result<(), Faul
         rest *= 2;
     }
     Ok(())
+}
+
+/// How often each read must be right in a row.
+const RIGHT_READS: u32 = 3;
+
+/// Repeats reads until all are right some times in a row, or for some seconds; returns whether they were.
+pub fn settle(asker: &Asker, reads: &[Call], most_s: f64) -> Result<bool, Fault> {
+    let (runtime, start_ns) = (runtime()?, now_ns());
+    LocalSet::new().block_on(&runtime, async {
+        let (mut lane, mut right) = (Lane::new(&asker.client, 0), 0);
+        while right < RIGHT_READS {
+            if seconds(now_ns() - start_ns) > most_s {
+                return Ok(false);
+            }
+            right += 1;
+            for read in reads {
+                let performed = asker.ask(&mut lane, read).await?;
+                if !performed.result.is_ok_and(|done| done.there) {
+                    right = 0;
+                    tokio::time::sleep(REST / 10).await;
+                }
+            }
+        }
+        Ok(true)
+    })
 }

@@ -16,7 +16,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
 use super::asker::Asker;
-use super::call::Call;
+use super::body::Body;
+use super::call::{Call, Reading};
 use super::client::Client;
 use super::lane::{Lane, Patience, Performed};
 use super::outcome::Done;
@@ -31,13 +32,15 @@ use crate::traffic_limiter::Limiter;
 
 /// A lane that cannot connect tries again after this time.
 const REST: Duration = Duration::from_millis(100);
+/// A request that has waited longer for its start is built again: services refuse old signatures.
+const FRESH_NS: u64 = 60_000_000_000;
 /// Starts of an open loop that were planned are served for at most this long after the time is over.
 const DRAIN_NS: u64 = 2_000_000_000;
 
 /// Chooses the next operation.
-pub type Next = Arc<dyn Fn(&mut Rng) -> Call + Send + Sync>;
+pub type Choose = Arc<dyn Fn(&mut Rng) -> Call + Send + Sync>;
 /// Says what an operation leaves to do on its lane, outside its time.
-pub type FollowUps = Arc<dyn Fn(&Done, &mut Rng) -> Vec<Call> + Send + Sync>;
+pub type FollowUps = Arc<dyn Fn(&Done) -> Vec<Call> + Send + Sync>;
 
 /// One measured phase.
 pub struct Load {
@@ -55,7 +58,7 @@ pub struct Load {
     pub silence_s: f64,
     pub seed: u64,
     pub limiter: Arc<Limiter>,
-    pub next: Next,
+    pub next: Choose,
     pub follow_ups: Option<FollowUps>,
 }
 
@@ -211,7 +214,8 @@ impl Worker {
             tokio::task::yield_now().await;
         }
         while now_ns() < self.end_ns && !self.common.stop.load(Relaxed) {
-            if !self.operate(&mut lane, &mut rng, None).await {
+            let Some(next) = self.build(&mut rng) else { break };
+            if !self.perform(&mut lane, next, None).await {
                 break;
             }
         }
@@ -220,13 +224,20 @@ impl Worker {
 
     async fn open(&self, mut lane: Lane, own: usize, number: usize) {
         let mut rng = Rng::new(self.common.load.seed, number as u64);
-        while let Some((due_ns, was_free)) = self.starts.next(own).await {
-            if now_ns() > self.end_ns + DRAIN_NS.min(self.patience.silence_ns) || self.common.stop.load(Relaxed) {
+        // Built before it is due, so that it can leave at once.
+        while let Some(mut next) = self.build(&mut rng) {
+            let Some((due_ns, was_free)) = self.starts.next(own).await else { break };
+            let now = now_ns();
+            if now > self.end_ns + DRAIN_NS.min(self.patience.silence_ns) || self.common.stop.load(Relaxed) {
                 self.starts.dropped.set(self.starts.dropped.get() + 1);
                 break;
             }
+            if now - next.built_ns > FRESH_NS {
+                let Some(fresh) = self.build(&mut rng) else { break };
+                next = fresh;
+            }
             let begin = if was_free { Begin::Free(due_ns) } else { Begin::Waited(due_ns) };
-            if !self.operate(&mut lane, &mut rng, Some(begin)).await {
+            if !self.perform(&mut lane, next, Some(begin)).await {
                 break;
             }
         }
@@ -258,21 +269,23 @@ impl Worker {
         self.starts.close();
     }
 
-    /// Performs one operation and records it; `false` if there may be no other.
-    async fn operate(&self, lane: &mut Lane, rng: &mut Rng, begin: Option<Begin>) -> bool {
+    /// Builds the request of the next operation; `None` ends the trial.
+    fn build(&self, rng: &mut Rng) -> Option<Next> {
         let load = &self.common.load;
         let call = (load.next)(rng);
-        if load.limiter.take_operation(call.bytes()).is_none() {
+        let request = load.client.protocol.request(&call, SystemTime::now());
+        let request = request.map_err(|fault| self.common.end(fault)).ok()?;
+        Some(Next { call, request, built_ns: now_ns() })
+    }
+
+    /// Performs one operation and records it; `false` if there may be no other.
+    async fn perform(&self, lane: &mut Lane, next: Next, begin: Option<Begin>) -> bool {
+        let load = &self.common.load;
+        if load.limiter.take_operation(next.call.bytes()).is_none() {
             self.common.stop.store(true, Relaxed);
             return false;
         }
-        let request = match load.client.protocol.request(&call, SystemTime::now()) {
-            Ok(request) => request,
-            Err(fault) => {
-                self.common.end(fault);
-                return false;
-            }
-        };
+        self.work.set(self.work.get() + 1);
         if !load.reuse {
             lane.close();
         }
@@ -294,12 +307,12 @@ impl Worker {
             tokio::time::sleep(REST).await;
             return true;
         }
-        let performed = lane.perform(&call, request, load.waits_for_consent, self.patience).await;
+        let performed = lane.perform(&next.call, next.request, load.waits_for_consent, self.patience).await;
         if let Ok(done) = &performed.result {
             load.limiter.used(done.bytes);
         }
         let follow_ups = match (&performed.result, &load.follow_ups) {
-            (Ok(done), Some(follow_ups)) => follow_ups(done, rng),
+            (Ok(done), Some(follow_ups)) => follow_ups(done),
             _ => Vec::new(),
         };
         self.record(from_ns, performed);
@@ -330,6 +343,13 @@ impl Worker {
         self.work.set(self.work.get() + 1);
         self.tally.borrow_mut().record(from_ns, performed);
     }
+}
+
+/// An operation that can begin.
+struct Next {
+    call: Call,
+    request: (http::Request<Body>, Reading),
+    built_ns: u64,
 }
 
 /// The planned time of a start, and whether a lane was free for it.

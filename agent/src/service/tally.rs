@@ -22,6 +22,8 @@ pub struct Tally {
     pub done: u64,
     /// Operations that found nothing, such as receives from an empty queue: neither done nor failed.
     pub empty: u64,
+    /// Rows that batches left out because there were too many.
+    pub unwritten: u64,
     pub follow_ups: u64,
     pub follow_ups_failed: u64,
     pub failed: [u64; Kind::ALL.len()],
@@ -60,6 +62,7 @@ impl Tally {
             begun: 0,
             done: 0,
             empty: 0,
+            unwritten: 0,
             follow_ups: 0,
             follow_ups_failed: 0,
             failed: [0; 6],
@@ -85,6 +88,7 @@ impl Tally {
                 return;
             }
         };
+        self.unwritten += done.unwritten;
         if !done.there {
             self.empty += 1;
             return;
@@ -150,6 +154,7 @@ impl Tally {
         self.begun += other.begun;
         self.done += other.done;
         self.empty += other.empty;
+        self.unwritten += other.unwritten;
         self.follow_ups += other.follow_ups;
         self.follow_ups_failed += other.follow_ups_failed;
         self.connections += other.connections;

@@ -136,8 +136,11 @@ def _tasks(
     local = any(candidate.runner == LOCAL for candidate in candidates)
     if on == LOCAL:
         if asked := dict.fromkeys(task.probe for task in tasks if kinds_of(task.probe, dict(task.params))):
-            notes.append(f"left out: this machine has no such service: {', '.join(asked)}")
+            missing_services = f"this machine has no such service: {', '.join(asked)}"
+            notes.append(f"left out: {missing_services}")
             tasks = tuple(task for task in tasks if task.probe not in asked)
+            if not tasks:
+                raise UserMistake.at("--on local", missing_services, "use --on simulated")
         if missing := unbuilt_probes(tasks):
             notes.append(f"left out: not built yet: {', '.join(missing)}")
         tasks, absent = local_tasks(tasks)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.cast import Role
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
@@ -43,11 +44,21 @@ def _services(plan: Plan) -> list[Fault]:
     real = [(one, one.service) for one in plan.candidates if one.service and not one.simulated]
     what = "no driver makes data sets in this service yet"
     faults = [Fault(one.id, what, "use --on simulated") for one, it in real if not one.store and not it.serve]
+    by_launch = {launch.index: plan.candidates[launch.candidate] for launch in plan.launches}
+    asking = {by_launch[one.launch].index: one.probe for one in plan.trials if _asks_a_service(one)}
+    alone = [one for one in plan.candidates if one.index in asking and not one.service and not one.simulated]
+    next_ = "write service: blob and from: in a candidate, or leave the probe out"
+    faults += [Fault(one.id, f"it is a machine, and {asking[one.index]} measures a service", next_) for one in alone]
     served = [it.endpoint for _, it in real if it.serve]
     twice = "two candidates serve at the same endpoint, and both may run at once"
     return faults + [
         Fault(one.id, twice, "give each its own port") for one, it in real if it.serve and served.count(it.endpoint) > 1
     ]
+
+
+def _asks_a_service(trial: PlannedTrial) -> bool:
+    """True if the agent measures a storage service in a trial."""
+    return Role.SERVICE in PROBES[trial.probe].roles and PROBES[trial.probe].built
 
 
 def _probes(plan: Plan) -> list[Fault]:

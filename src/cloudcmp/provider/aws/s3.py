@@ -34,7 +34,8 @@ class S3DataSets(AwsDataSets):
         try:
             await self._write(place, "put_bucket_tagging", Bucket=name, Tagging={"TagSet": pairs})
         except Refused as fault:
-            if not fault.is_refusal(RefusalKind.UNKNOWN_ACTION):
+            # Some servers that keep no tags take the request for a second creation of the bucket.
+            if not (fault.is_refusal(RefusalKind.UNKNOWN_ACTION, RefusalKind.EXISTS) or _taken(fault)):
                 raise
         return name
 
@@ -97,3 +98,8 @@ class S3DataSets(AwsDataSets):
                 return f"there is no bucket {handle.cloud_id}"
             raise
         return None
+
+
+def _taken(fault: Refused) -> bool:
+    """True if the service says that a name belongs to somebody else."""
+    return fault.reason is not None and fault.reason.code == "BucketAlreadyExists"

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -50,7 +51,9 @@ class LocalInstance:
 
     def serve(self, command: str, environ: Mapping[str, str]) -> AbstractAsyncContextManager[ServerProcess]:
         """Runs a shell command in the folder; kills it and its children when the context ends, or with the folder."""
-        own = {"PATH": os.environ.get("PATH", os.defpath), "HOME": self.folder, "LC_ALL": "C", VARIABLE: self.token}
+        # Programs that were installed beside cloudcmp are found first.
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        own = {"PATH": path, "HOME": self.folder, "LC_ALL": "C", VARIABLE: self.token}
         return ServerProcess(command, Path(self.folder), {**own, **environ})
 
     async def upload(self, files: Mapping[str, Path]) -> None:

@@ -36,6 +36,9 @@ class Backend(Protocol):
     def now_s(self) -> float:
         """Seconds since the server's start."""
 
+    def arrival_s(self, descriptor: int) -> float:
+        """When the bytes that were last read of a connection arrived, in seconds since the server's start."""
+
     def unix_s(self) -> float:
         """The service's clock, as Unix time in seconds."""
 
@@ -77,6 +80,7 @@ class Connection(asyncio.Protocol):
         """Begins to read."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._descriptor: int = transport.get_extra_info("socket").fileno()
         self._backend.opened(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -92,7 +96,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Takes bytes, and serves the request that they complete."""
-        arrival_s = self._backend.now_s()
+        arrival_s = self._backend.arrival_s(self._descriptor)
         self._reader.feed(data)
         if self._begun_s is None:
             self._begun_s = arrival_s

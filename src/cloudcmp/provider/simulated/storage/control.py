@@ -55,6 +55,11 @@ class Control:
         """Seconds since the server's start."""
         return self._storage.now_s()
 
+    def arrival_s(self, descriptor: int) -> float:
+        """Now: nothing is timed here."""
+        del descriptor
+        return self.now_s()
+
     def unix_s(self) -> float:
         """The service's clock, as Unix time in seconds."""
         return self._storage.unix_s()

@@ -17,6 +17,11 @@ class OperationCounts:
     refused (a 4xx), wrong_body, short_body, long_body, cut, silent, or abandoned by the client. `at_risk` are the
     eventual reads of something that was not yet everywhere, and `stale` those of them that a lagging replica served;
     `empty` are receives of nothing.
+
+    Times are in seconds. `service_s` were drawn, and with stalls and the queue they give `response_s`, from a request's
+    last byte to the planted moment of its answer. `late_s` is how much later than planted answers left, refusals
+    included, and `sent_s` is when they really left, without refusals: what a perfect client would measure.
+    `propagation_s` were drawn for writes.
     """
 
     def __init__(self) -> None:
@@ -26,13 +31,14 @@ class OperationCounts:
         self.payload_bytes_in = self.payload_bytes_out = 0
         self.service_s = array("d")
         self.response_s = array("d")
+        self.sent_s = array("d")
         self.late_s = array("d")
         self.propagation_s = array("d")
 
     def document(self, *, with_values: bool) -> dict[str, object]:
         """The counts as plain data; `with_values` adds every planted time."""
-        times = {"service_s": self.service_s, "response_s": self.response_s, "late_s": self.late_s}
-        times["propagation_s"] = self.propagation_s
+        times = {"service_s": self.service_s, "response_s": self.response_s, "sent_s": self.sent_s}
+        times |= {"late_s": self.late_s, "propagation_s": self.propagation_s}
         return {
             "requests": self.requests,
             "outcomes": dict(sorted(self.outcomes.items())),

@@ -11,8 +11,8 @@ FAULTS = ("throttled", "failed", "wrong_body", "short_body", "long_body", "cut",
 class Schedule:
     """Turns arrivals into moments of answers, in seconds since the server's start; knows no clock.
 
-    Arrivals must not go back in time. The service's own time stands still while it stalls, so a request that arrives
-    during a stall, or is being served when it begins, ends later by what is left of it.
+    Requests are queued in the order in which they are given. The service's own time stands still while it stalls, so a
+    request that arrives during a stall, or is being served when it begins, ends later by what is left of it.
     """
 
     def __init__(self, truth: StorageTruth) -> None:

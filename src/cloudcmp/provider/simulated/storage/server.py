@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from cloudcmp.provider.simulated.storage import queues, tables
+from cloudcmp.provider.simulated.storage.arrival import ArrivalSocket
 from cloudcmp.provider.simulated.storage.blobs import Blobs
 from cloudcmp.provider.simulated.storage.connection import Connection, Reply
 from cloudcmp.provider.simulated.storage.counts import Counts, OperationCounts
@@ -31,6 +32,7 @@ class StorageServer:
         self._plant(truth)
         self._blobs, self._tables, self._queues = Blobs(truth), tables.Tables(truth), queues.Queues(truth)
         self._server: asyncio.Server | None = None
+        self._arrived_s: dict[int, float] = {}
         self._open: set[Connection] = set()
 
     @property
@@ -46,8 +48,10 @@ class StorageServer:
 
     async def start(self, port: int = 0) -> None:
         """Listens on loopback, on any free port by default."""
+        listening = ArrivalSocket.listening(HOST, port)
+        self._arrived_s = listening.arrived_s
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Connection(self), HOST, port, backlog=4096)
+        self._server = await loop.create_server(lambda: Connection(self), sock=listening, backlog=4096)
 
     async def stop(self) -> None:
         """Ends all connections and stops listening."""
@@ -82,6 +86,10 @@ class StorageServer:
     def now_s(self) -> float:
         """Seconds since the server's start."""
         return time.monotonic() - self._begin_s
+
+    def arrival_s(self, descriptor: int) -> float:
+        """When the bytes that were last read of a connection arrived, in seconds since the server's start."""
+        return self._arrived_s.get(descriptor, time.monotonic()) - self._begin_s
 
     def unix_s(self) -> float:
         """The service's clock, as Unix time in seconds."""
@@ -198,7 +206,7 @@ class StorageServer:
             counts.codes[answer.code] += 1
         if call.operation is Operation.BLOB_GET and answer.status == 200:
             counts.payload_bytes_out += len(answer.body)
-        self._send(call, answer, outcome, answer_s, connection)
+        self._send(call, answer, outcome, answer_s, connection, answer_s - arrival_s)
 
     def _refuse(
         self,
@@ -215,13 +223,28 @@ class StorageServer:
         counts.codes[answer.code] += 1
         self._send(call, answer, outcome, self._schedule.refusal_at(arrival_s), connection)
 
-    def _send(self, call: Call, answer: Answer, outcome: str, answer_s: float, connection: Connection) -> None:
+    def _send(
+        self,
+        call: Call,
+        answer: Answer,
+        outcome: str,
+        answer_s: float,
+        connection: Connection,
+        response_s: float | None = None,
+    ) -> None:
+        """Sends an answer at its moment; `response_s` is its planted time, if it was served."""
         draws, counts = self._draws[call.operation], self.counts.operations[call.operation]
         answer, outcome = spoil(answer, outcome, draws)
         cut = draws.place() if outcome == "cut" else None
         paced = draws.truth.bytes_per_s if call.operation is Operation.BLOB_GET and answer.status == 200 else 0.0
         reply = Reply(
-            call.head, answer, self._begin_s + answer_s, paced, cut, outcome == "silent", ended(counts, outcome)
+            call.head,
+            answer,
+            self._begin_s + answer_s,
+            paced,
+            cut,
+            outcome == "silent",
+            ended(counts, outcome, response_s),
         )
         connection.reply(reply)
 
@@ -232,13 +255,15 @@ class StorageServer:
         return self._queues if target.startswith(queues.TARGET) else self._blobs
 
 
-def ended(counts: OperationCounts, outcome: str) -> Callable[[float | None], None]:
+def ended(counts: OperationCounts, outcome: str, response_s: float | None) -> Callable[[float | None], None]:
     """What a connection calls once it has answered, with how late in seconds; None if its client was gone before."""
 
     def count(late_s: float | None) -> None:
         counts.outcomes["abandoned" if late_s is None else outcome] += 1
         if late_s is not None and outcome != "silent":
             counts.late_s.append(late_s)
+            if response_s is not None:
+                counts.sent_s.append(response_s + late_s)
 
     return count
 
