@@ -136,9 +136,7 @@ class AzureDataSets(DataSets):
         url = account.urls[self.kind.value]
         addresses = await addresses_of(urlsplit(url).hostname or "")
         credential = {"kind": "sas", "query": query}
-        return DataSet(
-            self.protocol, url, handle.cloud_id, service.region, addresses=addresses, credential=credential
-        )
+        return DataSet(self.protocol, url, handle.cloud_id, service.region, addresses=addresses, credential=credential)
 
     def signing(self, delegated: Callable[[], Any], since: float, until: float) -> dict[str, Any]:
         """The arguments of every function that signs: the account's key, or the key that `delegated` asks for."""
