@@ -56,13 +56,14 @@ class Place:
         return asyncio.run(self.store.data_set(service, Handle(DATA_SET, REGION, self.name), time() + left_s))
 
 
-@pytest.fixture(params=["blob"])
+@pytest.fixture(params=["blob", "table", "queue"])
 def place(azurite: Served, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """An empty data set, which is deleted."""
     monkeypatch.setenv(CONNECTION, azure_connection(azurite))
     one = Place(azurite, request.param)
     yield one
     monkeypatch.setenv(CONNECTION, azure_connection(azurite))
+    one.store._sdk.forget()
     asyncio.run(one.store.destroy(Handle(DATA_SET, REGION, one.name)))
 
 
@@ -86,6 +87,7 @@ def measure(agent: Path, access: DataSet, probe: str, **params: str) -> tuple[st
     return frames[-1]["outcome"], notes, " ".join(errors)
 
 
+@pytest.mark.parametrize("place", ["blob"], indirect=True)
 def test_blobs_that_the_agent_writes_azures_client_reads_and_the_reverse(agent: Path, place: Place) -> None:
     outcome, notes, error = measure(agent, place.access(), "blob", objects="5", size_bytes="3000")
     assert (outcome, error) == ("ok", "")
@@ -111,7 +113,58 @@ def test_blobs_that_the_agent_writes_azures_client_reads_and_the_reverse(agent: 
         assert (outcome, notes["wrong_bodies"], error) == ("ok", 0, "")
 
 
-PROBES = {"blob": "blob", "table": "table", "queue": "queue"}
+@pytest.mark.parametrize("place", ["table"], indirect=True)
+def test_rows_that_the_agent_writes_azures_client_reads_and_the_reverse(agent: Path, place: Place) -> None:
+    outcome, notes, error = measure(agent, place.access(), "table", op="get", entries="260")
+    assert (outcome, error, notes["batches_written"], notes["wrong_bodies"]) == ("ok", "", 3, 0)
+    with azure(place.account, "table") as service, service.get_table_client(place.name) as table:
+        rows = {str(one["RowKey"]): dict(one) for one in table.list_entities()}
+        assert sorted(rows) == [f"r{index:08d}" for index in range(260)]
+        assert {(one["PartitionKey"], one["g"], len(str(one["v"]))) for one in rows.values()} == {
+            ("r0", f"g{index}", 100) for index in range(26)
+        }
+        for row in rows.values():
+            table.delete_entity("r0", str(row["RowKey"]))
+            table.create_entity(row)
+        for op in ("get", "query"):
+            outcome, notes, error = measure(agent, place.access(), "table", op=op, entries="260")
+            assert (outcome, notes["batches_written"], notes["wrong_bodies"], error) == ("ok", 0, 0, "")
+        table.upsert_entity({**rows["r00000007"], "v": rows["r00000008"]["v"]})
+        table.delete_entity("r0", "r00000019")
+        outcome, notes, _ = measure(agent, place.access(), "table", op="query", entries="260")
+        assert 0 < notes["wrong_bodies"] < notes["operations"]
+        outcome, notes, error = measure(agent, place.access(), "table", op="put", entries="20")
+        assert (outcome, notes["client_errors"], error) == ("ok", 0, "")
+        outcome, notes, error = measure(agent, place.access(), "load", entries="110")
+        assert (outcome, notes["rows_written"], notes["operations"], error) == ("ok", 110, 2, "")
+        written = {str(one["RowKey"]) for one in table.query_entities("PartitionKey eq 'u0'")}
+        assert written == {f"u{index:08d}" for index in range(110)}
+
+
+@pytest.mark.parametrize("place", ["queue"], indirect=True)
+def test_messages_go_to_azures_client_and_come_from_it(agent: Path, place: Place) -> None:
+    with azure(place.account, "queue") as service, service.get_queue_client(place.name) as queue:
+        outcome, notes, error = measure(agent, place.access(), "queue", op="send")
+        assert (outcome, notes["purged"], error) == ("ok", False, ""), "no signature of a queue allows to empty it"
+        one = queue.receive_message()
+        assert one is not None
+        assert len(one.content) == 50
+        assert int(one.content[:16], 16) >= 0
+        access = place.access()
+        queue.send_message("somebody's")
+        outcome, notes, error = measure(agent, access, "queue", op="receive")
+        assert (outcome, notes["removed_before"], notes["wrong_bodies"], error) == ("ok", 1, 0, "")
+        outcome, notes, error = measure(agent, place.access(), "propagation")
+        assert (outcome, notes["censored"], notes["strangers"], error) == ("ok", 0, 0, "")
+
+
+def test_consistency_is_measured(agent: Path, place: Place) -> None:
+    changes = ("write",) if place.kind == "queue" else ("write", "update", "delete", "list")
+    for change in changes:
+        outcome, _, error = measure(agent, place.access(), "consistency", service=place.kind, change=change)
+        assert (outcome, error) == ("ok", ""), change
+
+
 MISSING = {"blob": "404 ContainerNotFound", "table": "404 TableNotFound", "queue": "404 QueueNotFound"}
 
 
@@ -119,20 +172,27 @@ def test_a_mistake_is_one_line_with_the_services_own_code(
     agent: Path, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(access: DataSet) -> str:
-        outcome, _, error = measure(agent, access, PROBES[place.kind])
+        outcome, _, error = measure(agent, access, place.kind)
         assert outcome == "failed"
         assert "\n" not in error
-        start = "the service could not be prepared: "
-        assert error.startswith(start)
-        return error.removeprefix(start)
+        return error.partition(": ")[2]
 
-    assert refused(place.access(-700.0)).startswith(("403 AuthorizationFailure", "403 AuthenticationFailed"))
-    place.name, own = place.name[:-1] + ("0" if place.name[-1] != "0" else "1"), place.name
-    assert refused(place.access()).startswith(MISSING[place.kind])
-    place.name = own
+    right = place.access()
+    expired = place.access(-700.0)
+    assert refused(expired).startswith(("403 AuthorizationFailure", "403 AuthenticationFailed"))
+    place.store._sdk.forget()
     monkeypatch.setenv(CONNECTION, azure_connection(place.account, key=WRONG))
+    service, handle = Service(ServiceKind(place.kind), "azure", REGION), Handle(DATA_SET, REGION, place.name)
+    wrong = asyncio.run(AzureDataSets.data_set(place.store, service, handle, time() + 60.0))
+    assert refused(wrong).startswith(("403 AuthorizationFailure", "403 AuthenticationFailed"))
+    assert refused(replace(right, credential={"kind": "sas", "query": "sv=2021-12-02&sig=" + "x" * 30})).startswith(
+        "403 "
+    )
+    asyncio.run(_destroyed(place, monkeypatch))
+    assert refused(right).startswith(MISSING[place.kind])
+
+
+async def _destroyed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CONNECTION, azure_connection(place.account))
     place.store._sdk.forget()
-    assert refused(place.access()).startswith(("403 AuthorizationFailure", "403 AuthenticationFailed"))
-    place.store._sdk.forget()
-    open_to_all = replace(place.access(), credential={"kind": "sas", "query": "sv=2021-12-02&sig=" + "x" * 30})
-    assert refused(open_to_all).startswith("403 ")
+    await place.store.destroy(Handle(DATA_SET, REGION, place.name))

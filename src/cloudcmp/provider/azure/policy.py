@@ -83,10 +83,11 @@ STORAGE_DATA_ACTIONS = tuple(
         "blobServices/containers/blobs/read",
         "blobServices/containers/blobs/write",
         "queueServices/queues/messages/add/action",
+        "queueServices/queues/messages/delete",
         "queueServices/queues/messages/process/action",
     )
 )
-"""What a trial's signature may allow: it never allows more than the login that it was made with."""
+"""What a trial's signature may allow, never more than the login that it was made with; and to empty a queue."""
 
 
 def actions() -> tuple[str, ...]:

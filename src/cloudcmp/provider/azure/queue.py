@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from cloudcmp.model.cast import ServiceKind
+from cloudcmp.model.cast import DataSet, Service, ServiceKind
+from cloudcmp.model.lease import Handle
 from cloudcmp.provider.azure.data_sets import AzureDataSets
 from cloudcmp.provider.azure.storage import instant
 from cloudcmp.provider.common.data_sets import PREFIX
@@ -32,6 +33,13 @@ class QueueDataSets(AzureDataSets):
         """True if the queue is there."""
         client.get_queue_client(name).get_queue_properties(**options)
         return True
+
+    async def data_set(self, service: Service, handle: Handle, until: float) -> DataSet:
+        """The queue, emptied first: no signature of one queue allows a trial to do that at once."""
+        await self._sdk.change(
+            lambda client, options: client.get_queue_client(handle.cloud_id).clear_messages(**options), again=True
+        )
+        return await super().data_set(service, handle, until)
 
     def signed(self, client: Any, name: str, since: float, until: float) -> str:
         """A signature of one queue."""
