@@ -116,7 +116,8 @@ def test_blobs_that_the_agent_writes_azures_client_reads_and_the_reverse(agent: 
 @pytest.mark.parametrize("place", ["table"], indirect=True)
 def test_rows_that_the_agent_writes_azures_client_reads_and_the_reverse(agent: Path, place: Place) -> None:
     outcome, notes, error = measure(agent, place.access(), "table", op="get", entries="260")
-    assert (outcome, error, notes["batches_written"], notes["wrong_bodies"]) == ("ok", "", 3, 0)
+    assert (outcome, error) == ("ok", "")
+    assert (notes["batches_written"], notes["wrong_bodies"]) == (3, 0)
     with azure(place.account, "table") as service, service.get_table_client(place.name) as table:
         rows = {str(one["RowKey"]): dict(one) for one in table.list_entities()}
         assert sorted(rows) == [f"r{index:08d}" for index in range(260)]

@@ -151,12 +151,23 @@ def test_a_trial_gets_a_signature_of_its_data_set_and_its_time_alone(account: Se
         signed(kind, own, time() + 60.0)
         with azure(account, kind) as client:
             assert client.get_queue_client(own).get_queue_properties().approximate_message_count == 0, "emptied"
-    with pytest.raises(Exception, match=r"403|[Aa]uth"):
-        _use(kind, access.endpoint, other, str(credential["query"]))
+    if kind != "table":  # Azurite refuses batches with a signature of one table, and gets one of all its tables
+        with pytest.raises(Exception, match=r"403|[Aa]uth"):
+            _use(kind, access.endpoint, other, str(credential["query"]))
     with pytest.raises(Exception, match=r"403|[Aa]uth"):
         _use(kind, access.endpoint, own, str(dict(signed(kind, own, time() - 700.0).credential or {})["query"]))
     for name in (own, other):
         asyncio.run(driver.destroy(Handle(DATA_SET, REGION, name)))
+
+
+def test_azure_itself_gets_a_signature_of_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(CONNECTION, raising=False)
+    monkeypatch.setenv(ACCOUNT, "mine")
+    monkeypatch.setenv(KEY, WRONG)
+    query = store("table").signed(None, "cloudcmpone", 1000.0, 2000.0)
+    fields = dict(part.split("=", 1) for part in query.split("&"))
+    assert (fields["tn"], fields["sp"], fields["spr"]) == ("cloudcmpone", "raud", "https")
+    assert "srt" not in fields, "no signature of the account"
 
 
 def _use(kind: str, url: str, name: str, query: str) -> None:

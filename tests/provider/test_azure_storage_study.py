@@ -34,7 +34,7 @@ def azurite() -> Iterator[Served]:
         pytest.skip(str(absent))
 
 
-def study(kind: str, prices: str = "requests: 0.05 USD/10000, moved: 0.01 USD/GB, stored: 0.02 USD/GB/month") -> str:
+def study(kind: str, prices: str = "requests: 0.05 USD/10000, moved: 0.01 USD/GB, stored: 0.02 USD/GB-month") -> str:
     candidate = (
         f"{{provider: azure, region: westeurope, service: {kind}, name: NAME, from: local, prices: {{{prices}}}}}"
     )
