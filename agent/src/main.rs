@@ -3,7 +3,7 @@
 //! # Layout
 //! - `wire` the output, `job` the input, `targets` the other machines, `fault` the errors
 //! - `clock` clocks and their cost, `pace` parallel workers for a fixed time, `record` latency histograms
-//! - `caps` limits on network traffic, `traffic_limiter` enforces them
+//! - `caps` limits on network traffic, `traffic_limiter` enforces them, `reached_cap` says which one ended a trial
 //! - `pin` CPUs of a thread, `disturbance` disturbance before and during a trial, `watchdog` deadline and controller
 //! - `host` facts of the machine, `memory_map` memory, `rng` seeded numbers, `solve` linear systems,
 //!   `scratch` an unnamed file, `workdir` a folder of named files, `net` authenticated connections,
@@ -35,6 +35,7 @@ mod net;
 mod pace;
 mod pin;
 mod probe;
+mod reached_cap;
 mod record;
 mod rng;
 mod scratch;

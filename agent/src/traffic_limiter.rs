@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::caps::{Caps, Item};
 use crate::clock::{now_ns, seconds, wait_until};
-use crate::fault::{Fault, Outcome};
-use crate::wire::{Out, finite};
+use crate::fault::Fault;
+use crate::reached_cap::ReachedCap;
+use crate::wire::Out;
 
 /// Burst that a rate cap allows after a pause, as time at that rate: small at a sender, larger at a receiver, so that
 /// items that arrive in time do not wait twice.
@@ -24,20 +25,6 @@ const GRANT_BYTES: u64 = 256 * 1024;
 const LOOK_NS: u64 = 20_000_000;
 /// A burst within the job's limit may end this late because of its start-up; after that it is cut.
 const BURST_GRACE_NS: u64 = 1_000_000_000;
-
-/// The cap that ended a trial.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ReachedCap {
-    /// All bytes are spent, after this many nanoseconds.
-    Bytes(u64),
-    /// All operations are spent, after this many nanoseconds.
-    Operations(u64),
-    Burst,
-    /// The rate cap held the traffic back.
-    Rate,
-    /// The other side sends more than the rate cap.
-    Flood,
-}
 
 /// The amount of holding back that a measurement tolerates.
 #[derive(Clone, Copy, Debug)]
@@ -183,32 +170,7 @@ impl Limiter {
 
     /// Returns the fault of the cap that ended the trial.
     pub fn fault(&self) -> Option<Fault> {
-        let over = *self.over.get()?;
-        let (name, cap) = self.rate_cap.unwrap_or(("bytes_per_s", 0.0));
-        let (what, next) = match over {
-            ReachedCap::Bytes(ns) => {
-                let cap = self.caps.bytes.unwrap_or(0);
-                let what = format!("the byte cap of {cap} was reached after {:.3} s", seconds(ns));
-                (what, "raise caps.bytes, or ask for less time".into())
-            }
-            ReachedCap::Operations(ns) => {
-                let cap = self.caps.operations.unwrap_or(0);
-                let what = format!("the cap of {cap} operations was reached after {:.3} s", seconds(ns));
-                (what, "raise caps.operations, or ask for less".into())
-            }
-            ReachedCap::Burst => {
-                let cap = self.caps.burst_s.unwrap_or(0.0);
-                (format!("the traffic outlasted its burst cap of {cap} s"), "raise caps.burst_s".into())
-            }
-            ReachedCap::Rate => {
-                let what = format!("the cap of {cap} {name} held the traffic back: the network was not measured");
-                (what, format!("raise caps.{name}, or ask for a lower rate where the probe has one"))
-            }
-            ReachedCap::Flood => {
-                (format!("more came than the cap of {cap} {name}"), "give both sides of a trial the same caps".into())
-            }
-        };
-        Some(Fault { outcome: Outcome::Aborted, ..Fault::failed(what, next) })
+        self.over.get().map(|over| over.fault(&self.caps, self.rate_cap))
     }
 
     /// Adds payload that a worker has sent or received.
@@ -234,14 +196,7 @@ impl Limiter {
     /// Notes the cap that was reached, if any, and the payload of the trial in both directions together.
     pub fn note(&self, out: &Out) -> Result<(), Fault> {
         out.note("payload_bytes", self.used_bytes.load(Relaxed))?;
-        match (self.over.get(), self.rate_cap) {
-            (Some(ReachedCap::Bytes(_)), _) => out.note("capped", "bytes"),
-            (Some(ReachedCap::Operations(_)), _) => out.note("capped", "operations"),
-            (Some(ReachedCap::Burst), _) => out.note("capped", "burst_s"),
-            (Some(ReachedCap::Flood), Some((name, _))) => out.note("capped", name),
-            (Some(ReachedCap::Rate), Some((name, cap))) => out.note(&format!("paced_to_{name}"), finite(cap)),
-            _ => Ok(()),
-        }
+        self.over.get().map_or(Ok(()), |over| over.note(self.rate_cap, out))
     }
 
     /// Returns the current time if the trial may still send.
@@ -307,6 +262,7 @@ impl Limiter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Outcome;
 
     const BYTE: Item = Item { bytes: 1, packets: 0 };
     const PATIENT: Tolerance = Tolerance { held_s: f64::INFINITY, warm_s: Some(0.0), depth_s: SENDER_DEPTH_S };

@@ -12,10 +12,11 @@ use crate::clock::seconds;
 use crate::disturbance;
 use crate::fault::Fault;
 use crate::rng::Rng;
+use crate::service::asker::Asker;
 use crate::service::call::{Blob, Call, Set};
 use crate::service::client::Client;
 use crate::service::climb::{MOST_LANES, climb};
-use crate::service::fill::Fill;
+use crate::service::fill;
 use crate::service::load::Load;
 use crate::service::outcome::Kind as Failed;
 use crate::service::tally::Tally;
@@ -127,7 +128,7 @@ impl Plan<'_> {
         let (op, set, size) = (self.context.text("op").to_owned(), self.set(), self.size);
         let least = self.objects.min(1000) as usize;
         move |index| {
-            let blob = Blob { set, size, index };
+            let blob = Blob::new(set, size, index);
             match op.as_str() {
                 "download" => Call::Download(blob),
                 "upload" => Call::Upload(blob),
@@ -145,12 +146,12 @@ impl Plan<'_> {
 
     /// Fills the data set, or looks whether uploads may be made; computes what every request would repeat.
     fn prepare(&self) -> Result<(), Fault> {
-        let blob = |index| Blob { set: self.set(), size: self.size, index };
-        let fill =
-            Fill { client: Arc::clone(&self.client), limiter: Arc::clone(&self.limiter), silence_s: self.silence_s() };
+        let blob = |index| Blob::new(self.set(), self.size, index);
+        let (client, limiter) = (Arc::clone(&self.client), Arc::clone(&self.limiter));
+        let asker = Asker { client, limiter, silence_s: self.silence_s() };
         let filled = match self.set() {
-            Set::Uploaded => fill.once(&Call::Exists(blob(self.objects - 1))).map(|_| 0)?,
-            _ => fill.ensure((0..self.objects).map(blob).collect())?,
+            Set::Uploaded => fill::once(&asker, &Call::Exists(blob(self.objects - 1))).map(|_| 0)?,
+            _ => fill::ensure(asker, (0..self.objects).map(blob).collect())?,
         };
         self.context.out.note("objects_written", filled as u64)?;
         let call = self.call();

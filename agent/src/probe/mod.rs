@@ -23,6 +23,7 @@ mod barrier;
 mod blob;
 mod chase;
 mod command;
+mod consistency;
 mod dbench;
 mod disk;
 mod fma;
@@ -69,6 +70,7 @@ pub static PROBES: &[Probe] = &[
     barrier::PROBE,
     command::PROBE,
     blob::PROBE,
+    consistency::PROBE,
 ];
 
 /// One kind of measurement.

@@ -6,7 +6,9 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::credential::Credential;
+use super::dynamodb::DynamoDb;
 use super::s3::S3;
+use super::sqs::Sqs;
 use super::target::{Protocol as Name, Service};
 use super::{Protocol, tls};
 use crate::fault::{Fault, OrFault};
@@ -46,9 +48,11 @@ impl Client {
 fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dyn Protocol>, Fault> {
     Ok(match service.protocol {
         Name::S3 => Box::new(S3::new(service, credential)?),
+        Name::DynamoDb => Box::new(DynamoDb::new(service, credential)?),
+        Name::Sqs => Box::new(Sqs::new(service, credential)?),
         other => {
             let what = format!("bad job: this agent does not speak {}", other.name());
-            return Err(Fault::bad_job(what, "use an endpoint that speaks s3"));
+            return Err(Fault::bad_job(what, "use an endpoint that speaks s3, dynamodb or sqs"));
         }
     })
 }
@@ -57,6 +61,12 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
 pub fn wrong_credential(service: &Service, takes: &str) -> Fault {
     let what = format!("bad job: {} takes a credential of kind {takes}", service.protocol.name());
     Fault::bad_job(what, "give that kind, or none")
+}
+
+/// Refuses an operation of another kind of service, such as a query of a queue.
+pub fn foreign_call(protocol: Name) -> Fault {
+    let what = format!("bad job: {} has no such operation", protocol.name());
+    Fault::bad_job(what, "ask a service of the probe's kind: a blob, table or queue service")
 }
 
 fn secrets(credential: &Credential) -> Vec<String> {

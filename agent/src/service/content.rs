@@ -45,6 +45,19 @@ pub fn is_right(blob: &Blob, mut at: u64, mut bytes: &[u8]) -> bool {
     true
 }
 
+/// Returns text that two numbers choose, of letters, digits, `-` and `_`: no format has to escape it.
+pub fn words(index: u64, version: u64, length: usize) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut rng = Rng::new(SEED ^ mix(index), version);
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        let number = rng.next();
+        let letters = (0..10).map(|i| char::from(LETTERS[(number >> (6 * i) & 63) as usize]));
+        text.extend(letters.take(length - text.len()));
+    }
+    text
+}
+
 /// Returns the SHA-256 of a blob as hexadecimal digits.
 pub fn sha256(blob: &Blob) -> String {
     let (mut digest, mut at) = (Sha256::new(), 0);
@@ -64,7 +77,7 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 fn place(blob: &Blob, at: u64) -> usize {
-    let start = mix(blob.size ^ mix(blob.index));
+    let start = mix(blob.size ^ mix(blob.index ^ mix(blob.version)));
     ((u128::from(start) + u128::from(at)) % PERIOD as u128) as usize
 }
 
@@ -84,10 +97,10 @@ mod tests {
 
     #[test]
     fn content_is_the_same_for_ever_and_differs_by_index_and_size() {
-        let blob = |size, index| Blob { set: Set::Kept, size, index };
+        let blob = |size, index| Blob::new(Set::Kept, size, index);
         let digest = sha256(&blob(1024, 7));
         assert_eq!(digest, hex(&Sha256::digest(whole(&blob(1024, 7)))));
-        assert_eq!(digest, "DIGEST");
+        assert_eq!(digest, "8ab9427fe7299117a27d882cea8fb02aa68a78dd38855cbfd3a8460f8cf3fc9e");
         assert_ne!(whole(&blob(1024, 7)), whole(&blob(1024, 8)));
         assert_ne!(whole(&blob(1024, 7)), whole(&blob(1025, 7))[..1024]);
         assert!(piece(&blob(5, 0), 5).is_empty() && piece(&blob(5, 0), 9).is_empty());
@@ -98,14 +111,14 @@ mod tests {
         fn any_pieces_of_the_content_are_right_and_any_change_is_not(
             size in 1_u64..3_000_000, index in 0_u64..1000, cut in any::<prop::sample::Index>(), bit in 0..8
         ) {
-            let blob = Blob { set: Set::Kept, size, index };
+            let blob = Blob::new(Set::Kept, size, index);
             let mut all = whole(&blob);
             let cut = cut.index(all.len());
             prop_assert_eq!(all.len() as u64, size);
             prop_assert!(is_right(&blob, 0, &all[..cut]) && is_right(&blob, cut as u64, &all[cut..]));
-            all[cut] ^= 1 << bit;
+            all[cut] ^= 1_u8 << bit;
             prop_assert!(!is_right(&blob, 0, &all));
-            all[cut] ^= 1 << bit;
+            all[cut] ^= 1_u8 << bit;
             all.push(0);
             prop_assert!(!is_right(&blob, 0, &all), "one byte too many");
         }

@@ -34,6 +34,8 @@ const MOST_KEYS: usize = 16;
 const LONGEST: usize = 8 * 1024;
 const HEADERS: [&str; 2] = ["authorization", "x-auth-token"];
 
+type Read = fn(&Map<String, Value>) -> Result<Credential, String>;
+
 /// Reads the job's `credentials`; the error never echoes a value.
 pub fn read(value: Option<&Value>) -> Result<BTreeMap<String, Credential>, String> {
     let given = match value {
@@ -54,7 +56,7 @@ pub fn read(value: Option<&Value>) -> Result<BTreeMap<String, Credential>, Strin
 
 fn credential(fields: &Map<String, Value>) -> Result<Credential, String> {
     let kind = fields.get("kind").and_then(Value::as_str);
-    let (known, read): (&[&str], fn(&Map<String, Value>) -> Result<Credential, String>) = match kind {
+    let (known, read): (&[&str], Read) = match kind {
         Some("sigv4") => (&["kind", "access_key", "session_token", "keys"], sigv4),
         Some("sas") => (&["kind", "query"], sas),
         Some("token") => (&["kind", "header", "value"], token),

@@ -2,12 +2,12 @@
 //! under.
 //!
 //! - `target`, `url`, `credential` what the job says
-//! - `content` what blobs hold, and whether a body is that
+//! - `content` what blobs, rows and messages hold, and whether a body is that; `row` rows and groups, `message` messages
 //! - `call` what is asked of a service, `outcome` what came of it
 //! - `client` one service, its protocol and its trust; `tls`, `stream`, `body`, `lane` HTTP/1.1 over one connection
 //! - `load` lanes on pinned threads, in a closed or an open loop; `pacing` the starts of an open loop; `tally` what they
-//!   counted; `fill` the data set before it; `climb` more lanes until throughput stops growing
-//! - `sigv4` signatures, `xml` answers; then one file per protocol
+//!   counted; `asker` single operations, `fill` the data set before a load; `staleness` reads after a change; `climb` more lanes until throughput stops growing
+//! - `sigv4` signatures, `xml` answers, `aws_json` what DynamoDB and SQS share; then one file per protocol
 //!
 //! A new protocol is one file with an implementation of [`Protocol`], and one line in `client::protocol`.
 
@@ -15,21 +15,28 @@ use std::time::SystemTime;
 
 use crate::fault::Fault;
 
+pub mod asker;
+mod aws_json;
 mod body;
 pub mod call;
 pub mod client;
 pub mod climb;
 pub mod content;
 pub mod credential;
+mod dynamodb;
 pub mod fill;
 #[cfg(test)]
 mod hostile;
 mod lane;
 pub mod load;
+mod message;
 pub mod outcome;
 mod pacing;
+mod row;
 mod s3;
 mod sigv4;
+mod sqs;
+pub mod staleness;
 mod stream;
 pub mod tally;
 pub mod target;
@@ -47,6 +54,11 @@ use outcome::{Done, Failure};
 pub trait Protocol: Send + Sync {
     /// Does once what each request of this call would repeat, such as the digest of its body.
     fn prepare(&self, _call: &Call) {}
+
+    /// Returns the most rows that one batch of the service writes.
+    fn batch(&self) -> u64 {
+        1
+    }
 
     /// Builds the request of one call: method, path and query, all headers with `host`, and the body. The fault ends
     /// the trial.

@@ -1,12 +1,24 @@
 //! What came of an operation: done, or a failure of one kind, which is counted apart and is never a latency.
 
+use super::call::Received;
+
 /// A successful operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Payload moved, both ways, bytes.
     pub bytes: u64,
-    /// Whether what was asked about is there.
+    /// Whether what was asked about is there; of a receive, whether there was a message.
     pub there: bool,
+    /// Rows of a batch that the service did not write because there were too many; the others are written.
+    pub unwritten: u64,
+    /// The message that a receive returned.
+    pub received: Option<Received>,
+}
+
+impl Done {
+    pub fn new(bytes: u64, there: bool) -> Done {
+        Done { bytes, there, ..Done::default() }
+    }
 }
 
 /// The kinds of failure, in the order of their notes.

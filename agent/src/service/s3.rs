@@ -8,11 +8,11 @@ use http::header::{CONTENT_RANGE, HOST, RANGE};
 use http::{HeaderValue, Method, StatusCode};
 
 use super::call::{Answer, Blob, Call, Reading};
-use super::client::wrong_credential;
+use super::client::{foreign_call, wrong_credential};
 use super::credential::Credential;
 use super::outcome::{Done, Failure, Kind, plain};
 use super::sigv4::{self, EMPTY, Signed, Signer, UNSIGNED};
-use super::target::{Service, Style};
+use super::target::{Protocol as Name, Service, Style};
 use super::{Body, Protocol, content, xml};
 use crate::fault::{Fault, OrFault};
 
@@ -69,15 +69,20 @@ impl Protocol for S3 {
 
     fn request(&self, call: &Call, now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault> {
         let object = |blob: &Blob| format!("{}/{}", self.root, blob.key());
+        let list = |most: u32, prefix: &str| {
+            let query = format!("list-type=2&max-keys={most}&prefix={}", sigv4::encode(prefix, false));
+            (Method::GET, format!("{}/", self.root), query, Body::empty(), Reading::Text)
+        };
         let (method, path, query, body, reading) = match call {
             Call::Download(blob) => (Method::GET, object(blob), String::new(), Body::empty(), Reading::Content(*blob)),
-            Call::Exists(blob) => (Method::GET, object(blob), String::new(), Body::empty(), Reading::Text),
+            Call::Exists(blob) | Call::Look(blob) => {
+                (Method::GET, object(blob), String::new(), Body::empty(), Reading::Text)
+            }
             Call::Upload(blob) => (Method::PUT, object(blob), String::new(), Body::blob(*blob), Reading::Text),
             Call::Delete(blob) => (Method::DELETE, object(blob), String::new(), Body::empty(), Reading::Text),
-            Call::List { prefix, .. } => {
-                let query = format!("list-type=2&max-keys=1000&prefix={}", sigv4::encode(prefix, false));
-                (Method::GET, format!("{}/", self.root), query, Body::empty(), Reading::Text)
-            }
+            Call::Find(blob) => list(1, &blob.key()),
+            Call::List { prefix, .. } => list(1000, prefix),
+            _ => return Err(foreign_call(Name::S3)),
         };
         let uri = if query.is_empty() { path.clone() } else { format!("{path}?{query}") };
         let hash = match call {
@@ -112,7 +117,7 @@ impl Protocol for S3 {
 
     fn judge(&self, call: &Call, answer: &Answer) -> Result<Done, Failure> {
         let text = String::from_utf8_lossy(&answer.text);
-        let done = |bytes, there| Ok(Done { bytes, there });
+        let done = |bytes, there| Ok(Done::new(bytes, there));
         match (call, answer.status) {
             (Call::Download(blob), StatusCode::OK) => done(blob.size, true),
             (Call::Upload(blob), StatusCode::OK) => done(blob.size, true),
@@ -123,9 +128,18 @@ impl Protocol for S3 {
                 let right = total == Some(blob.size) && content::is_right(blob, 0, &answer.text);
                 done(answer.received, right)
             }
-            (Call::Exists(_), StatusCode::NOT_FOUND) if xml::text(&text, "Code") == Some("NoSuchKey") => done(0, false),
+            (Call::Look(blob), StatusCode::OK) => {
+                let right = answer.received == blob.size && content::is_right(blob, 0, &answer.text);
+                done(answer.received, right)
+            }
+            (Call::Exists(_) | Call::Look(_), StatusCode::NOT_FOUND)
+                if xml::text(&text, "Code") != Some("NoSuchBucket") =>
+            {
+                done(0, false)
+            }
+            (Call::Find(_), StatusCode::OK) if is_list(&text) => done(answer.received, xml::count(&text, "Key") > 0),
             (Call::List { least, .. }, StatusCode::OK) => {
-                let (names, whole) = (xml::count(&text, "Key"), text.trim_end().ends_with("</ListBucketResult>"));
+                let (names, whole) = (xml::count(&text, "Key"), is_list(&text));
                 if !whole || names < *least || names > 1000 {
                     let what = format!("a list of {names} names, and there are {least}");
                     return Err(Failure::new(Kind::WrongBody, what));
@@ -147,6 +161,11 @@ impl Protocol for S3 {
             }
         }
     }
+}
+
+/// Whether a text is a whole answer to a list.
+fn is_list(text: &str) -> bool {
+    text.contains("<ListBucketResult") && text.trim_end().ends_with("</ListBucketResult>")
 }
 
 /// Reads the length of the whole from `bytes 0-0/1024`.

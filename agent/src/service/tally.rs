@@ -162,13 +162,13 @@ mod tests {
     #[test]
     fn an_operation_is_split_over_the_intervals_that_it_spans() {
         let mut tally = Tally::new(1000, 100, 3);
-        tally.record(1050, performed(1250, Ok(Done { bytes: 400, there: true })));
+        tally.record(1050, performed(1250, Ok(Done::new(400, true))));
         assert_eq!((&tally.bytes[..], &tally.operations[..]), (&[100.0, 200.0, 100.0][..], &[0.25, 0.5, 0.25][..]));
-        tally.record(1250, performed(1350, Ok(Done { bytes: 100, there: true })));
+        tally.record(1250, performed(1350, Ok(Done::new(100, true))));
         assert_eq!(tally.bytes, [100.0, 200.0, 150.0], "what comes after the end does not count");
-        tally.record(1299, performed(1299, Ok(Done { bytes: 5, there: true })));
+        tally.record(1299, performed(1299, Ok(Done::new(5, true))));
         assert_eq!(tally.bytes[2], 155.0);
-        tally.record(5000, performed(6000, Ok(Done { bytes: 5, there: true })));
+        tally.record(5000, performed(6000, Ok(Done::new(5, true))));
         assert_eq!(tally.bytes[2], 155.0);
     }
 

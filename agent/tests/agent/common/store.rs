@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What the server does with one request, after it has read it.
+#[allow(dead_code)] // each of two test programs plans other acts
 #[derive(Clone, Debug)]
 pub enum Act {
     Right,
@@ -32,6 +33,7 @@ pub enum Act {
 }
 
 /// A request as it came.
+#[allow(dead_code)]
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Counts from 0 over all connections.
@@ -43,6 +45,7 @@ pub struct Asked {
 
 type Plan = dyn Fn(&Asked) -> Act + Send + Sync;
 
+#[allow(dead_code)]
 pub struct Store {
     pub address: SocketAddr,
     pub asked: Arc<Mutex<Vec<Asked>>>,

@@ -1,0 +1,184 @@
+//! Time to consistency: a change through one connection, and reads through others until they all return it.
+//!
+//! Readers begin when the change has been answered and read without a pause. A round ends when each reader has seen
+//! only right answers for a while, as long again as wrong ones came and some reads at least, or at a bound: then its
+//! delay is censored at the bound.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::asker::Asker;
+use super::call::Call;
+use super::lane::Lane;
+use super::outcome::{Failure, Kind};
+use crate::clock::now_ns;
+use crate::fault::Fault;
+
+/// Connections that read.
+pub const READERS: usize = 4;
+/// Right answers in a row after which a reader may stop.
+const RIGHT_READS: u32 = 3;
+
+/// One change, and how a read of it looks that returns it.
+pub struct Change {
+    pub change: Call,
+    pub read: Call,
+    /// Whether a right read says that the blob is there.
+    pub there: bool,
+}
+
+/// What one round saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Round {
+    /// From the answer to the change until the first read from which on all were right, ns.
+    pub delay_ns: u64,
+    pub censored: bool,
+    /// Reads that began first on their connection after the change, and those of them that did not return it.
+    pub first_reads: u64,
+    pub stale_first_reads: u64,
+    pub reads: u64,
+}
+
+/// Operations and failures of all rounds.
+#[derive(Default)]
+pub struct Counts {
+    pub operations: Cell<u64>,
+    pub failed: RefCell<[u64; Kind::ALL.len()]>,
+    pub first: RefCell<Option<Failure>>,
+}
+
+impl Counts {
+    fn failed(&self, failure: Failure) {
+        self.failed.borrow_mut()[failure.kind as usize] += 1;
+        self.first.borrow_mut().get_or_insert(failure);
+    }
+}
+
+/// A writer and its readers, each with a connection of its own.
+pub struct Bench {
+    asker: Rc<Asker>,
+    writer: Lane,
+    readers: Vec<Lane>,
+    pub counts: Rc<Counts>,
+}
+
+/// What the readers of one round share.
+struct Shared {
+    asker: Rc<Asker>,
+    counts: Rc<Counts>,
+    start_ns: u64,
+    bound_ns: u64,
+    /// The latest beginning of a read that was not right.
+    stale_ns: Cell<u64>,
+    /// Beginnings of right reads.
+    right_ns: RefCell<Vec<u64>>,
+    round: RefCell<Round>,
+}
+
+impl Bench {
+    /// Creates a bench of the runtime that runs the caller.
+    pub fn new(asker: Asker) -> Bench {
+        let lane = |number| Lane::new(&asker.client, number);
+        let (writer, readers) = (lane(0), (1..=READERS).map(lane).collect());
+        Bench { asker: Rc::new(asker), writer, readers, counts: Rc::default() }
+    }
+
+    pub fn connections(&self) -> u64 {
+        self.readers.iter().map(|lane| lane.connections).sum::<u64>() + self.writer.connections
+    }
+
+    /// Performs a call through the writer; `false` if it failed, which is counted.
+    pub async fn write(&mut self, call: &Call) -> Result<bool, Fault> {
+        self.counts.operations.set(self.counts.operations.get() + 1);
+        match self.asker.ask(&mut self.writer, call).await?.result {
+            Ok(_) => Ok(true),
+            Err(failure) => {
+                self.counts.failed(failure);
+                Ok(false)
+            }
+        }
+    }
+
+    /// Makes one change and reads until it is everywhere, at most for `bound_ns`; `None` if the change failed.
+    pub async fn round(&mut self, change: &Rc<Change>, bound_ns: u64) -> Result<Option<Round>, Fault> {
+        if !self.write(&change.change).await? {
+            return Ok(None);
+        }
+        let shared = Rc::new(Shared {
+            asker: Rc::clone(&self.asker),
+            counts: Rc::clone(&self.counts),
+            start_ns: now_ns(),
+            bound_ns,
+            stale_ns: Cell::new(0),
+            right_ns: RefCell::default(),
+            round: RefCell::default(),
+        });
+        let read = |mut lane: Lane| {
+            let (shared, change) = (Rc::clone(&shared), Rc::clone(change));
+            tokio::task::spawn_local(async move {
+                let result = shared.read(&mut lane, &change).await;
+                (lane, result)
+            })
+        };
+        let tasks: Vec<_> = self.readers.drain(..).map(read).collect();
+        let mut ended = Ok(());
+        for task in tasks {
+            let (lane, result) = task.await.map_err(|_| Fault::failed("a reader was stopped", "report this"))?;
+            self.readers.push(lane);
+            ended = ended.and(result);
+        }
+        ended?;
+        Ok(Some(shared.sum_up()))
+    }
+}
+
+impl Shared {
+    async fn read(&self, lane: &mut Lane, change: &Change) -> Result<(), Fault> {
+        let (mut is_first, mut right) = (true, 0);
+        loop {
+            let begin_ns = now_ns();
+            if begin_ns - self.start_ns >= self.bound_ns {
+                return Ok(());
+            }
+            self.counts.operations.set(self.counts.operations.get() + 1);
+            let is_right = match self.asker.ask(lane, &change.read).await?.result {
+                Ok(done) => done.there == change.there,
+                Err(failure) => {
+                    // Neither right nor stale; a pause keeps a dead service from being flooded.
+                    self.counts.failed(failure);
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                    continue;
+                }
+            };
+            let mut round = self.round.borrow_mut();
+            round.reads += 1;
+            round.first_reads += u64::from(is_first);
+            round.stale_first_reads += u64::from(is_first && !is_right);
+            is_first = false;
+            if is_right {
+                right += 1;
+                self.right_ns.borrow_mut().push(begin_ns);
+            } else {
+                right = 0;
+                self.stale_ns.set(self.stale_ns.get().max(begin_ns));
+            }
+            drop(round);
+            let stale_for_ns = self.stale_ns.get().saturating_sub(self.start_ns);
+            let right_for_ns = now_ns() - self.stale_ns.get().max(self.start_ns);
+            if right >= RIGHT_READS && right_for_ns >= stale_for_ns {
+                return Ok(());
+            }
+        }
+    }
+
+    fn sum_up(&self) -> Round {
+        let mut round = *self.round.borrow();
+        let stale_ns = self.stale_ns.get();
+        if stale_ns > 0 {
+            let after = self.right_ns.borrow().iter().copied().filter(|&ns| ns > stale_ns).min();
+            round.censored = after.is_none();
+            round.delay_ns = after.map_or(self.bound_ns, |ns| ns - self.start_ns);
+        }
+        round
+    }
+}
