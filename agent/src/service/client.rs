@@ -7,8 +7,10 @@ use rustls::pki_types::ServerName;
 
 use super::credential::Credential;
 use super::dynamodb::DynamoDb;
+use super::gcs::Gcs;
 use super::s3::S3;
 use super::sqs::Sqs;
+use super::swift::Swift;
 use super::target::{Protocol as Name, Service};
 use super::{Protocol, tls};
 use crate::fault::{Fault, OrFault};
@@ -50,9 +52,11 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
         Name::S3 => Box::new(S3::new(service, credential)?),
         Name::DynamoDb => Box::new(DynamoDb::new(service, credential)?),
         Name::Sqs => Box::new(Sqs::new(service, credential)?),
+        Name::Gcs => Box::new(Gcs::new(service, credential)?),
+        Name::Swift => Box::new(Swift::new(service, credential)?),
         other => {
             let what = format!("bad job: this agent does not speak {}", other.name());
-            return Err(Fault::bad_job(what, "use an endpoint that speaks s3, dynamodb or sqs"));
+            return Err(Fault::bad_job(what, "use an endpoint that speaks s3, dynamodb, sqs, gcs or swift"));
         }
     })
 }

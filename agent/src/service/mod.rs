@@ -7,7 +7,8 @@
 //! - `client` one service, its protocol and its trust; `tls`, `stream`, `body`, `lane` HTTP/1.1 over one connection
 //! - `load` lanes on pinned threads, in a closed or an open loop; `pacing` the starts of an open loop; `tally` what they
 //!   counted; `asker` single operations, `fill` the data set before a load; `staleness` reads after a change; `climb` more lanes until throughput stops growing
-//! - `sigv4` signatures, `xml` answers, `aws_json` what DynamoDB and SQS share; then one file per protocol
+//! - `sigv4` signatures, `xml` answers, `aws_json` what DynamoDB and SQS share, `object` what
+//!   Swift and Cloud Storage share; then one file per protocol
 //!
 //! A new protocol is one file with an implementation of [`Protocol`], and one line in `client::protocol`.
 
@@ -25,11 +26,13 @@ pub mod content;
 pub mod credential;
 mod dynamodb;
 pub mod fill;
+mod gcs;
 #[cfg(test)]
 mod hostile;
 mod lane;
 pub mod load;
 mod message;
+mod object;
 pub mod outcome;
 mod pacing;
 mod row;
@@ -38,6 +41,7 @@ mod sigv4;
 mod sqs;
 pub mod staleness;
 mod stream;
+mod swift;
 pub mod tally;
 pub mod target;
 mod tls;
