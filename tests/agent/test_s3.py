@@ -3,13 +3,17 @@
 import hashlib
 import hmac
 import json
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.emulated.arm_tls import authority
 from tests.emulated.ec2_moto import Account
 
 from cloudcmp.agent import JobTarget, encode_job
@@ -48,14 +52,52 @@ def signing_key(secret: str, date: str) -> str:
     return key.hex()
 
 
+@pytest.fixture(scope="module")
+def tls_port(account: Account) -> Iterator[int]:
+    """The port where the server is reached by TLS, with a certificate of an authority that no system knows."""
+    context, _ = authority()
+
+    def copy(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def join(client: socket.socket) -> None:
+        address = ("127.0.0.1", account.port)
+        with (
+            client,
+            suppress(OSError),
+            context.wrap_socket(client, server_side=True) as inside,
+            socket.create_connection(address) as server,
+        ):
+            back = threading.Thread(target=copy, args=(server, inside))
+            back.start()
+            copy(inside, server)
+            back.join()
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=join, args=(listener.accept()[0],)).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
 def measure(
-    agent: Path, account: Account, *, key_id: str = "", secret: str = "", bucket: str = BUCKET, **params: str
-) -> tuple[str, dict[str, Any], str]:
+    agent: Path, account: Account, *, key_id: str = "", secret: str = "", bucket: str = BUCKET, url: str = "",
+    ca: str | None = None, **params: str,
+) -> tuple[str, dict[str, Any], str]:  # fmt: skip
     """Runs a trial; gives its outcome, its notes and its error."""
     host = "127.0.0.1"
     target = JobTarget(
-        "service", endpoint=f"http://{host}:{account.port}", credential_ref="mine", protocol="s3", data_set=bucket,
-        region=REGION, addresses=(host,),
+        "service", endpoint=url or f"http://{host}:{account.port}", credential_ref="mine", protocol="s3",
+        data_set=bucket, region=REGION, addresses=(host,), ca=ca,
     )  # fmt: skip
     date = datetime.now(UTC).strftime("%Y%m%d")
     keys = {date: signing_key(secret or account.secret, date)}
@@ -118,3 +160,14 @@ def test_a_mistake_is_one_line_with_the_services_own_code(
     assert outcome == "failed"
     assert error.startswith(f"the service could not be prepared: {code}: ")
     assert "\n" not in error
+
+
+def test_tls_needs_an_authority_that_is_known(agent: Path, account: Account, s3: Any, tls_port: int) -> None:
+    url, roots = f"https://127.0.0.1:{tls_port}", authority()[1].read_text()
+    outcome, _, error = measure(agent, account, url=url)
+    assert outcome == "failed"
+    assert "cannot connect with TLS: invalid peer certificate: UnknownIssuer" in error
+    outcome, notes, error = measure(agent, account, url=url, ca=roots, op="upload", objects="2", reuse="no")
+    assert (outcome, error) == ("ok", "")
+    assert notes["connections"] == notes["operations"]
+    assert s3.head_object(Bucket=BUCKET, Key="u/1024/000001")["ContentLength"] == 1024

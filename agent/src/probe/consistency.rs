@@ -19,7 +19,7 @@ use crate::service::call::{Blob, Call, Set};
 use crate::service::client::Client;
 use crate::service::load::runtime;
 use crate::service::outcome::Kind as Failed;
-use crate::service::staleness::{Bench, Change, READERS, Round};
+use crate::service::staleness::{Bench, Change, READERS, Round, Watch};
 use crate::targets::Role;
 use crate::traffic_limiter::{Limiter, SENDER_DEPTH_S, Tolerance};
 
@@ -46,6 +46,9 @@ const SIZE: u64 = 64;
 const MOST_ROUNDS: usize = 200;
 /// Reads of one change go on for at most this share of the trial, s.
 const WAIT_SHARE: f64 = 0.5;
+/// Each change is watched for at least this time, s, or this share of the trial.
+const LEAST_S: f64 = 0.1;
+const LEAST_SHARE: f64 = 0.05;
 const SILENCE_S: (f64, f64) = (0.2, 30.0);
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -63,14 +66,17 @@ fn run(context: &Context) -> Result<(), Fault> {
     pin::to(&context.job.cpus[..1])?;
     let runtime = runtime()?;
     let asker = Asker { client, limiter: Arc::clone(&limiter), silence_s };
-    let measured = LocalSet::new().block_on(&runtime, measure(context, Bench::new(asker)));
+    let measured = LocalSet::new().block_on(&runtime, measure(context, asker));
     limiter.note(context.out)?;
     measured.map_err(|fault| limiter.blame(fault))
 }
 
-async fn measure(context: &Context<'_>, mut bench: Bench) -> Result<(), Fault> {
+async fn measure(context: &Context<'_>, asker: Asker) -> Result<(), Fault> {
+    let mut bench = Bench::new(asker);
     let (duration_s, kind) = (context.seconds("duration_s"), context.text("change").to_owned());
-    let (start_ns, bound_ns) = (now_ns(), (WAIT_SHARE * duration_s * 1e9) as u64);
+    let start_ns = now_ns();
+    let ns = |seconds: f64| (seconds * 1e9) as u64;
+    let watch = Watch { least_ns: ns(LEAST_S.min(LEAST_SHARE * duration_s)), most_ns: ns(WAIT_SHARE * duration_s) };
     // New in every trial, so that a write is never one of a blob that an earlier trial has left.
     let first = std::time::SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
     let mut rounds = Vec::new();
@@ -78,11 +84,11 @@ async fn measure(context: &Context<'_>, mut bench: Bench) -> Result<(), Fault> {
     while seconds(now_ns() - start_ns) < duration_s && rounds.len() + failed < MOST_ROUNDS {
         let change = change(&kind, first, (rounds.len() + failed) as u64);
         // What is deleted must have been there.
-        if kind == "delete" && !settle(&mut bench, &change, bound_ns).await? {
+        if kind == "delete" && !settle(&mut bench, &change, watch).await? {
             failed += 1;
             continue;
         }
-        match bench.round(&Rc::new(change), bound_ns).await? {
+        match bench.round(&Rc::new(change), watch).await? {
             Some(round) => {
                 context.sample("consistency_time_s", seconds(now_ns() - start_ns), seconds(round.delay_ns))?;
                 rounds.push(round);
@@ -109,10 +115,10 @@ fn change(kind: &str, first: u64, n: u64) -> Change {
 }
 
 /// Writes what a change deletes, and waits until every reader has seen it.
-async fn settle(bench: &mut Bench, change: &Change, bound_ns: u64) -> Result<bool, Fault> {
+async fn settle(bench: &mut Bench, change: &Change, watch: Watch) -> Result<bool, Fault> {
     let Call::Delete(blob) = change.change else { return Ok(true) };
     let write = Change { change: Call::Upload(blob), read: Call::Look(blob), there: true };
-    Ok(bench.round(&Rc::new(write), bound_ns).await?.is_some_and(|round| !round.censored))
+    Ok(bench.round(&Rc::new(write), watch).await?.is_some_and(|round| !round.censored))
 }
 
 fn report(context: &Context, bench: &Bench, rounds: &[Round], t_s: f64) -> Result<(), Fault> {

@@ -87,3 +87,28 @@ fn secrets(credential: &Credential) -> Vec<String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_reason_never_holds_what_a_service_sent_back_of_a_secret() {
+        let target = json!({"role": "service", "endpoint": "http://127.0.0.1", "protocol": "s3", "data_set": "mine"});
+        let service = Service::read(target.as_object().unwrap(), |_| true).unwrap();
+        let keys = BTreeMap::from([("20261126".to_owned(), [7; 32])]);
+        let credential =
+            Credential::SigV4 { access_key: "AKIA5ec3e7".into(), session_token: Some("tok5ec3e7".into()), keys };
+        let client = Client::new(&service, Some(&credential)).unwrap();
+        let reason = client.redact("403 InvalidAccessKeyId: AKIA5ec3e7 with tok5ec3e7");
+        assert_eq!(reason, "403 InvalidAccessKeyId: [hidden] with [hidden]");
+        let sas = Credential::Sas { query: "sv=1&sig=5ec3e7".into() };
+        assert_eq!(secrets(&sas), ["sv=1&sig=5ec3e7", "5ec3e7"]);
+        let token = Credential::Token { header: "authorization".into(), value: "Bearer 5ec3e7".into() };
+        assert_eq!(secrets(&token), ["Bearer 5ec3e7", "5ec3e7"]);
+    }
+}

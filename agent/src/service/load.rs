@@ -15,7 +15,8 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
-use super::call::Call;
+use super::body::Body;
+use super::call::{Call, Reading};
 use super::client::Client;
 use super::lane::{Lane, Patience, Performed};
 use super::pacing::{Alarm, Starts};
@@ -29,6 +30,8 @@ use crate::traffic_limiter::Limiter;
 
 /// A lane that cannot connect tries again after this time.
 const REST: Duration = Duration::from_millis(100);
+/// A request that has waited longer for its start is built again: services refuse old signatures.
+const FRESH_NS: u64 = 60_000_000_000;
 /// Starts of an open loop that were planned are served for at most this long after the time is over.
 const DRAIN_NS: u64 = 2_000_000_000;
 
@@ -204,7 +207,8 @@ impl Worker {
             tokio::task::yield_now().await;
         }
         while now_ns() < self.end_ns && !self.common.stop.load(Relaxed) {
-            if !self.operate(&mut lane, &mut rng, None).await {
+            let Some(next) = self.build(&mut rng) else { break };
+            if !self.perform(&mut lane, next, None).await {
                 break;
             }
         }
@@ -213,13 +217,20 @@ impl Worker {
 
     async fn open(&self, mut lane: Lane, own: usize, number: usize) {
         let mut rng = Rng::new(self.common.load.seed, number as u64);
-        while let Some((due_ns, was_free)) = self.starts.next(own).await {
-            if now_ns() > self.end_ns + DRAIN_NS.min(self.patience.silence_ns) || self.common.stop.load(Relaxed) {
+        // Built before it is due, so that it can leave at once.
+        while let Some(mut next) = self.build(&mut rng) {
+            let Some((due_ns, was_free)) = self.starts.next(own).await else { break };
+            let now = now_ns();
+            if now > self.end_ns + DRAIN_NS.min(self.patience.silence_ns) || self.common.stop.load(Relaxed) {
                 self.starts.dropped.set(self.starts.dropped.get() + 1);
                 break;
             }
+            if now - next.built_ns > FRESH_NS {
+                let Some(fresh) = self.build(&mut rng) else { break };
+                next = fresh;
+            }
             let begin = if was_free { Begin::Free(due_ns) } else { Begin::Waited(due_ns) };
-            if !self.operate(&mut lane, &mut rng, Some(begin)).await {
+            if !self.perform(&mut lane, next, Some(begin)).await {
                 break;
             }
         }
@@ -251,21 +262,23 @@ impl Worker {
         self.starts.close();
     }
 
-    /// Performs one operation and records it; `false` if there may be no other.
-    async fn operate(&self, lane: &mut Lane, rng: &mut Rng, begin: Option<Begin>) -> bool {
+    /// Builds the request of the next operation; `None` ends the trial.
+    fn build(&self, rng: &mut Rng) -> Option<Next> {
         let load = &self.common.load;
         let call = (load.next)(rng);
-        if load.limiter.take_operation(call.bytes()).is_none() {
+        let request = load.client.protocol.request(&call, SystemTime::now());
+        let request = request.map_err(|fault| self.common.end(fault)).ok()?;
+        Some(Next { call, request, built_ns: now_ns() })
+    }
+
+    /// Performs one operation and records it; `false` if there may be no other.
+    async fn perform(&self, lane: &mut Lane, next: Next, begin: Option<Begin>) -> bool {
+        let load = &self.common.load;
+        if load.limiter.take_operation(next.call.bytes()).is_none() {
             self.common.stop.store(true, Relaxed);
             return false;
         }
-        let request = match load.client.protocol.request(&call, SystemTime::now()) {
-            Ok(request) => request,
-            Err(fault) => {
-                self.common.end(fault);
-                return false;
-            }
-        };
+        self.work.set(self.work.get() + 1);
         if !load.reuse {
             lane.close();
         }
@@ -287,7 +300,7 @@ impl Worker {
             tokio::time::sleep(REST).await;
             return true;
         }
-        let performed = lane.perform(&call, request, load.waits_for_consent, self.patience).await;
+        let performed = lane.perform(&next.call, next.request, load.waits_for_consent, self.patience).await;
         if let Ok(done) = &performed.result {
             load.limiter.used(done.bytes);
         }
@@ -299,6 +312,13 @@ impl Worker {
         self.work.set(self.work.get() + 1);
         self.tally.borrow_mut().record(from_ns, performed);
     }
+}
+
+/// An operation that can begin.
+struct Next {
+    call: Call,
+    request: (http::Request<Body>, Reading),
+    built_ns: u64,
 }
 
 /// The planned time of a start, and whether a lane was free for it.

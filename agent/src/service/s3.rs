@@ -172,3 +172,113 @@ fn is_list(text: &str) -> bool {
 fn total(range: &HeaderValue) -> Option<u64> {
     range.to_str().ok()?.rsplit('/').next()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use http::HeaderMap;
+    use serde_json::json;
+
+    use super::super::call::Set;
+    use super::*;
+
+    const BLOB: Blob = Blob { set: Set::Kept, size: 1024, index: 7, version: 0 };
+
+    fn s3(endpoint: &str, style: &str, credential: Option<&Credential>) -> S3 {
+        let target = json!({
+            "role": "service", "endpoint": endpoint, "protocol": "s3", "data_set": "mine", "region": "eu-west-1",
+            "style": style, "addresses": ["192.0.2.7"],
+        });
+        S3::new(&Service::read(target.as_object().unwrap(), |_| true).unwrap(), credential).unwrap()
+    }
+
+    fn signing() -> Credential {
+        let keys = BTreeMap::from([("19700101".to_owned(), [7; 32])]);
+        Credential::SigV4 { access_key: "AKIA".into(), session_token: Some("a/b=".into()), keys }
+    }
+
+    fn header<'a>(request: &'a http::Request<Body>, name: &str) -> &'a str {
+        request.headers().get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[test]
+    fn the_bucket_is_in_the_path_or_in_front_of_the_host() {
+        for (endpoint, style, host, uri) in [
+            ("https://s3.example.org", "path", "s3.example.org", "/mine/b/1024/000007"),
+            ("https://s3.example.org:444/base/", "path", "s3.example.org:444", "/base/mine/b/1024/000007"),
+            ("https://s3.example.org", "host", "mine.s3.example.org", "/b/1024/000007"),
+        ] {
+            let (request, reading) = s3(endpoint, style, None).request(&Call::Download(BLOB), UNIX_EPOCH).unwrap();
+            assert_eq!((header(&request, "host"), request.uri().to_string().as_str()), (host, uri));
+            assert_eq!((reading, header(&request, "authorization")), (Reading::Content(BLOB), ""));
+        }
+        let list = Call::List { prefix: "b/1024/".into(), least: 1 };
+        let (request, _) = s3("http://s3.example.org", "path", None).request(&list, UNIX_EPOCH).unwrap();
+        assert_eq!(request.uri(), "/mine/?list-type=2&max-keys=1000&prefix=b%2F1024%2F");
+        let (request, _) = s3("http://s3.example.org", "path", None).request(&Call::Exists(BLOB), UNIX_EPOCH).unwrap();
+        assert_eq!((header(&request, "range"), request.method()), ("bytes=0-0", &Method::GET));
+    }
+
+    #[test]
+    fn a_body_is_signed_where_nothing_else_protects_it() {
+        let credential = signing();
+        for (endpoint, hash) in
+            [("http://s3.example.org", content::sha256(&BLOB)), ("https://s3.example.org", UNSIGNED.to_owned())]
+        {
+            let s3 = s3(endpoint, "path", Some(&credential));
+            let (request, _) = s3.request(&Call::Upload(BLOB), UNIX_EPOCH + Duration::from_secs(60)).unwrap();
+            assert_eq!(header(&request, "x-amz-content-sha256"), hash);
+            assert_eq!(header(&request, "x-amz-date"), "19700101T000100Z");
+            assert_eq!(header(&request, "x-amz-security-token"), "a/b=");
+            let signed = "SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token, ";
+            assert!(header(&request, "authorization").contains(signed));
+            let next_day = s3.request(&Call::Upload(BLOB), UNIX_EPOCH + Duration::from_secs(86_400));
+            assert!(next_day.err().unwrap().what.contains("no signing key for 19700102"));
+        }
+        let token = Credential::Token { header: "authorization".into(), value: "x".into() };
+        let target = json!({"role": "service", "endpoint": "http://[::1]", "protocol": "s3", "data_set": "mine"});
+        let service = Service::read(target.as_object().unwrap(), |_| true).unwrap();
+        assert!(S3::new(&service, Some(&token)).is_err());
+    }
+
+    #[test]
+    fn answers_are_judged_by_what_was_asked() {
+        let s3 = s3("https://s3.example.org", "path", None);
+        let judge = |call: &Call, status: u16, text: &str, headers: &[(&'static str, &'static str)]| {
+            let pairs =
+                headers.iter().map(|(name, value)| ((*name).try_into().unwrap(), HeaderValue::from_static(value)));
+            let headers: HeaderMap = pairs.map(|(name, value): (http::HeaderName, _)| (name, value)).collect();
+            let status = StatusCode::from_u16(status).unwrap();
+            let answer = Answer { status, headers, text: text.into(), received: text.len() as u64 };
+            s3.judge(call, &answer).map_err(|failure| (failure.kind, failure.what))
+        };
+        let there = |there| Ok(Done { bytes: 1, there });
+        let first = String::from_utf8_lossy(&content::piece(&BLOB, 0)[..1]).into_owned();
+        if first.len() == 1 {
+            assert_eq!(judge(&Call::Exists(BLOB), 206, &first, &[("content-range", "bytes 0-0/1024")]), there(true));
+            assert_eq!(judge(&Call::Exists(BLOB), 206, &first, &[("content-range", "bytes 0-0/9")]), there(false));
+        }
+        let gone = Ok(Done { bytes: 0, there: false });
+        assert_eq!(judge(&Call::Exists(BLOB), 404, "<Error><Code>NoSuchKey</Code></Error>", &[]), gone);
+        assert_eq!(judge(&Call::Look(BLOB), 404, "", &[]), gone);
+        assert_eq!(judge(&Call::Look(BLOB), 200, "other", &[]), Ok(Done { bytes: 5, there: false }));
+        let bucket = "<Error><Code>NoSuchBucket</Code><Message>no\nsuch</Message></Error>";
+        let what = "404 NoSuchBucket: no such".to_owned();
+        assert_eq!(judge(&Call::Exists(BLOB), 404, bucket, &[]), Err((Kind::ClientError, what)));
+        let moved = judge(&Call::Download(BLOB), 301, "", &[("x-amz-bucket-region", "us-west-2")]);
+        let what = "301 Moved Permanently (the bucket's region is us-west-2)".to_owned();
+        assert_eq!(moved, Err((Kind::ClientError, what)));
+        let own = judge(&Call::Download(BLOB), 403, "", &[("x-amz-bucket-region", "eu-west-1")]);
+        assert_eq!(own, Err((Kind::ClientError, "403 Forbidden".to_owned())));
+        let list = |least| Call::List { prefix: "b/".into(), least };
+        let names = "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>\n";
+        assert!(judge(&list(1), 200, names, &[]).is_ok());
+        for (least, text) in [(2, names), (1, &names[..names.len() - 3]), (0, "<html></html>")] {
+            assert_eq!(judge(&list(least), 200, text, &[]).unwrap_err().0, Kind::WrongBody, "{text}");
+        }
+        assert_eq!(judge(&Call::Upload(BLOB), 202, "", &[]).unwrap_err().0, Kind::WrongBody);
+        assert_eq!(judge(&Call::Delete(BLOB), 204, "", &[]), gone);
+    }
+}

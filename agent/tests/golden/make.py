@@ -50,10 +50,11 @@ NO_SERVICES: tuple[dict[str, object], ...] = (
     {"endpoint": "https://me:5ec3e7@example.org/"}, {"endpoint": "https://example.org/?key=5ec3e7"},
     {"credential_ref": "5ec3e7=="}, {"credential_ref": "writer"}, {"address": "10.0.0.5"}, {"protocol": "ftp"},
     {"data_set": "../x"}, {"data_set": None}, {"region": "us east"}, {"style": "both"}, {"addresses": []},
-    {"addresses": ["blobs.example.org"]}, {"addresses": ["0.0.0.0"]}, {"ca": "5ec3e7"}, {"more": 1},
+    {"addresses": ["blobs.example.org"]}, {"addresses": ["224.0.0.1"]}, {"ca": "5ec3e7"}, {"more": 1},
 )  # fmt: skip
 NO_CREDENTIALS: tuple[object, ...] = (
-    [], "5ec3e7", {"a b": SIGV4}, {"reader": "5ec3e7"}, {"reader": {"kind": "5ec3e7"}}, {"reader": {**SIGV4, "keys": {}}},
+    [], "5ec3e7", {"a b": SIGV4}, {"reader": "5ec3e7"}, {"reader": {"kind": "5ec3e7"}},
+    {"reader": {**SIGV4, "keys": {}}},
     {"reader": {**SIGV4, "secret_key": "5ec3e7"}}, {"reader": {**SIGV4, "keys": {"20261126": "5ec3e7"}}},
     {"reader": {**SIGV4, "access_key": "5ec3e7\n"}}, {"reader": {"kind": "sas", "query": "?sig=5ec3e7"}},
     {"reader": {"kind": "token", "header": "host", "value": "5ec3e7"}},

@@ -100,7 +100,7 @@ PROBES = (
           (choice("service", "table blob queue", "which service"), choice("change", "write update delete list", "what is changed, and how "
            "it is looked for: list looks for a new entry in a list"), _READ, duration("10")),
           "Changes an entry, then reads through other connections until every read returns the change.", "Readers in other data centres.",
-          10.0, SEEN_FROM, built=False, refusal=_consistency_refusal),
+          10.0, SEEN_FROM, refusal=_consistency_refusal),
 )  # fmt: skip
 
 SUITES = (
