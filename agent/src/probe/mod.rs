@@ -30,14 +30,19 @@ mod fma;
 mod gemm;
 mod int;
 mod iozone;
+mod load;
 mod r#loop;
 mod lu;
 mod npb;
 mod peak;
 mod pi;
 mod postmark;
+mod propagation;
+mod queue;
 mod rtt;
+mod service_trial;
 mod stream;
+mod table;
 mod task;
 mod tcp;
 mod twolf;
@@ -70,6 +75,10 @@ pub static PROBES: &[Probe] = &[
     barrier::PROBE,
     command::PROBE,
     blob::PROBE,
+    table::PROBE,
+    load::PROBE,
+    queue::PROBE,
+    propagation::PROBE,
     consistency::PROBE,
 ];
 

@@ -1,4 +1,4 @@
-//! The data set before a trial: looked at first, and written where its last blob is missing.
+//! The data set before a trial: looked at first, and written where its last entry is missing.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,15 +7,16 @@ use std::time::Duration;
 use tokio::task::LocalSet;
 
 use super::asker::{Asker, prepare_fault as fault};
-use super::call::{Blob, Call};
+use super::call::Call;
 use super::lane::Lane;
 use super::load::runtime;
-use super::outcome::{Done, Kind};
+use super::outcome::{Done, Failure, Kind};
+use crate::clock::{now_ns, seconds};
 use crate::fault::Fault;
 
-/// Uploads in flight.
+/// Writes in flight.
 const LANES: usize = 8;
-/// A throttled upload is tried again this often, each time after twice as long a rest. Nothing here is measured.
+/// A throttled write is tried again this often, each time after twice as long a rest. Nothing here is measured.
 const TRIES: u32 = 6;
 const REST: Duration = Duration::from_millis(100);
 
@@ -29,24 +30,27 @@ pub fn once(asker: &Asker, call: &Call) -> Result<Done, Fault> {
     performed?.result.map_err(|failure| fault(&failure))
 }
 
-/// Writes blobs in their order if the last one is not there yet; returns how many were written.
-pub fn ensure(asker: Asker, blobs: Vec<Blob>) -> Result<usize, Fault> {
-    let Some(last) = blobs.last().copied() else { return Ok(0) };
-    if once(&asker, &Call::Exists(last))?.there {
+/// Performs writes in their order if what the last one writes is not there yet, as `look` says; returns how many.
+pub fn ensure(asker: Asker, look: &Call, writes: Vec<Call>) -> Result<usize, Fault> {
+    if once(&asker, look)?.there {
         return Ok(0);
     }
-    let (count, runtime) = (blobs.len(), runtime()?);
-    let asker = Rc::new(asker);
+    write(asker, writes)
+}
+
+/// Performs writes, some at a time, and the last one when all others are done; returns how many.
+pub fn write(asker: Asker, mut writes: Vec<Call>) -> Result<usize, Fault> {
+    let count = writes.len();
+    let Some(last) = writes.pop() else { return Ok(0) };
+    let (runtime, asker) = (runtime()?, Rc::new(asker));
     let written = LocalSet::new().block_on(&runtime, async {
-        let (blobs, next) = (Rc::new(blobs), Rc::new(Cell::new(0)));
+        let (writes, next) = (Rc::new(writes), Rc::new(Cell::new(0)));
         let lane = |number| {
-            let (asker, blobs, next) = (Rc::clone(&asker), Rc::clone(&blobs), Rc::clone(&next));
+            let (asker, writes, next) = (Rc::clone(&asker), Rc::clone(&writes), Rc::clone(&next));
             tokio::task::spawn_local(async move {
                 let mut lane = Lane::new(&asker.client, number);
-                // All but the last, which says that all others are there.
-                while next.get() + 1 < count {
-                    let blob = blobs[next.replace(next.get() + 1)];
-                    write(&asker, &mut lane, blob).await?;
+                while let Some(call) = writes.get(next.replace(next.get() + 1)) {
+                    persist(&asker, &mut lane, call).await?;
                 }
                 Ok::<_, Fault>(())
             })
@@ -55,20 +59,51 @@ pub fn ensure(asker: Asker, blobs: Vec<Blob>) -> Result<usize, Fault> {
         for lane in lanes {
             lane.await.unwrap_or_else(|_| Err(Fault::failed("the fill was stopped", "report this")))?;
         }
-        write(&asker, &mut Lane::new(&asker.client, 0), last).await
+        // It says that all others are there.
+        persist(&asker, &mut Lane::new(&asker.client, 0), &last).await
     });
     written.map(|()| count)
 }
 
-async fn write(asker: &Asker, lane: &mut Lane, blob: Blob) -> Result<(), Fault> {
+/// Performs a write until the service does not throttle it.
+async fn persist(asker: &Asker, lane: &mut Lane, call: &Call) -> Result<(), Fault> {
     let mut rest = REST;
     for attempt in 1.. {
-        match asker.ask(lane, &Call::Upload(blob)).await?.result {
-            Ok(_) => break,
-            Err(failure) if failure.kind == Kind::Throttled && attempt < TRIES => tokio::time::sleep(rest).await,
-            Err(failure) => return Err(fault(&failure)),
+        let failure = match asker.ask(lane, call).await?.result {
+            Ok(done) if done.unwritten == 0 => return Ok(()),
+            Ok(done) => Failure::new(Kind::Throttled, format!("{} rows of a batch were not written", done.unwritten)),
+            Err(failure) => failure,
+        };
+        if failure.kind != Kind::Throttled || attempt == TRIES {
+            return Err(fault(&failure));
         }
+        tokio::time::sleep(rest).await;
         rest *= 2;
     }
     Ok(())
+}
+
+/// How often each read must be right in a row.
+const RIGHT_READS: u32 = 3;
+
+/// Repeats reads until all are right some times in a row, or for some seconds; returns whether they were.
+pub fn settle(asker: &Asker, reads: &[Call], most_s: f64) -> Result<bool, Fault> {
+    let (runtime, start_ns) = (runtime()?, now_ns());
+    LocalSet::new().block_on(&runtime, async {
+        let (mut lane, mut right) = (Lane::new(&asker.client, 0), 0);
+        while right < RIGHT_READS {
+            if seconds(now_ns() - start_ns) > most_s {
+                return Ok(false);
+            }
+            right += 1;
+            for read in reads {
+                let performed = asker.ask(&mut lane, read).await?;
+                if !performed.result.is_ok_and(|done| done.there) {
+                    right = 0;
+                    tokio::time::sleep(REST / 10).await;
+                }
+            }
+        }
+        Ok(true)
+    })
 }

@@ -15,10 +15,12 @@ use std::time::{Duration, SystemTime};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::LocalSet;
 
+use super::asker::Asker;
 use super::body::Body;
 use super::call::{Call, Reading};
 use super::client::Client;
 use super::lane::{Lane, Patience, Performed};
+use super::outcome::Done;
 use super::pacing::{Alarm, Starts};
 use super::tally::Tally;
 use crate::clock::{now_ns, thread_cpu_ns};
@@ -34,6 +36,11 @@ const REST: Duration = Duration::from_millis(100);
 const FRESH_NS: u64 = 60_000_000_000;
 /// Starts of an open loop that were planned are served for at most this long after the time is over.
 const DRAIN_NS: u64 = 2_000_000_000;
+
+/// Chooses the next operation.
+pub type Choose = Arc<dyn Fn(&mut Rng) -> Call + Send + Sync>;
+/// Says what an operation leaves to do on its lane, outside its time.
+pub type FollowUps = Arc<dyn Fn(&Done) -> Vec<Call> + Send + Sync>;
 
 /// One measured phase.
 pub struct Load {
@@ -51,8 +58,8 @@ pub struct Load {
     pub silence_s: f64,
     pub seed: u64,
     pub limiter: Arc<Limiter>,
-    /// Chooses the next operation.
-    pub next: Arc<dyn Fn(&mut Rng) -> Call + Send + Sync>,
+    pub next: Choose,
+    pub follow_ups: Option<FollowUps>,
 }
 
 /// What the threads of one phase share.
@@ -155,7 +162,7 @@ fn work(common: &Arc<Common>, thread: usize, threads: usize) -> Option<Tally> {
     let worker = Rc::into_inner(worker)?;
     let mut tally = worker.tally.into_inner();
     (tally.cpu_ns, tally.spin_ns) = (cpu_ns, worker.spin_ns.get());
-    (tally.wall_ns, tally.threads) = (now_ns().saturating_sub(start_ns), 1);
+    (tally.wall_ns, tally.threads, tally.lanes) = (now_ns().saturating_sub(start_ns), 1, numbers.len());
     tally.open.dropped = worker.starts.dropped.get();
     Some(tally)
 }
@@ -304,7 +311,31 @@ impl Worker {
         if let Ok(done) = &performed.result {
             load.limiter.used(done.bytes);
         }
+        let follow_ups = match (&performed.result, &load.follow_ups) {
+            (Ok(done), Some(follow_ups)) => follow_ups(done),
+            _ => Vec::new(),
+        };
         self.record(from_ns, performed);
+        self.follow(lane, follow_ups).await
+    }
+
+    /// Performs what an operation left to do; its time is no part of a closed loop. `false` if there may be no other.
+    async fn follow(&self, lane: &mut Lane, calls: Vec<Call>) -> bool {
+        let (load, from_ns) = (&self.common.load, now_ns());
+        let (client, limiter) = (Arc::clone(&load.client), Arc::clone(&load.limiter));
+        let asker = Asker { client, limiter, silence_s: load.silence_s };
+        for call in &calls {
+            match asker.ask(lane, call).await {
+                Ok(performed) => self.tally.borrow_mut().followed(performed),
+                Err(fault) => {
+                    self.common.end(fault);
+                    return false;
+                }
+            }
+        }
+        if !calls.is_empty() && load.rate_per_s.is_none() {
+            self.tally.borrow_mut().set_aside(from_ns, now_ns());
+        }
         true
     }
 

@@ -254,16 +254,16 @@ mod tests {
             let answer = Answer { status, headers, text: text.into(), received: text.len() as u64 };
             s3.judge(call, &answer).map_err(|failure| (failure.kind, failure.what))
         };
-        let there = |there| Ok(Done { bytes: 1, there });
+        let there = |there| Ok(Done::new(1, there));
         let first = String::from_utf8_lossy(&content::piece(&BLOB, 0)[..1]).into_owned();
         if first.len() == 1 {
             assert_eq!(judge(&Call::Exists(BLOB), 206, &first, &[("content-range", "bytes 0-0/1024")]), there(true));
             assert_eq!(judge(&Call::Exists(BLOB), 206, &first, &[("content-range", "bytes 0-0/9")]), there(false));
         }
-        let gone = Ok(Done { bytes: 0, there: false });
+        let gone = Ok(Done::new(0, false));
         assert_eq!(judge(&Call::Exists(BLOB), 404, "<Error><Code>NoSuchKey</Code></Error>", &[]), gone);
         assert_eq!(judge(&Call::Look(BLOB), 404, "", &[]), gone);
-        assert_eq!(judge(&Call::Look(BLOB), 200, "other", &[]), Ok(Done { bytes: 5, there: false }));
+        assert_eq!(judge(&Call::Look(BLOB), 200, "other", &[]), Ok(Done::new(5, false)));
         let bucket = "<Error><Code>NoSuchBucket</Code><Message>no\nsuch</Message></Error>";
         let what = "404 NoSuchBucket: no such".to_owned();
         assert_eq!(judge(&Call::Exists(BLOB), 404, bucket, &[]), Err((Kind::ClientError, what)));
