@@ -8,8 +8,8 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import time
-from typing import Any
-from urllib.parse import parse_qs, unquote
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import uuid4
 
 import pytest
@@ -25,6 +25,7 @@ from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
+from cloudcmp.provider.common.data_sets import DataSetName
 from cloudcmp.provider.gcp.storage import StorageDataSets
 from cloudcmp.provider.gcp.storage_sdk import StorageSdk
 from cloudcmp.provider.gcp.tags import exact_labels, exact_tags
@@ -73,19 +74,19 @@ def handle(name: str) -> Handle:
     return Handle(DATA_SET, REGION, name)
 
 
-def test_a_bucket_is_made_found_and_gone_with_all_its_tags(account: Served) -> None:
+def test_a_bucket_is_made_found_by_its_name_and_gone(account: Served) -> None:
     asyncio.run(_life())
 
 
 async def _life() -> None:
-    driver, one, other = store(), request("Größer & <b>"), request("study-b")
+    driver, one, other = store(), request(), request("study-b")
     assert not driver.billed
     name = await driver.create(one)
     assert await driver.create(one) == name, "idempotent"
     theirs = await driver.create(other)
-    (found,) = await driver.find("Größer & <b>", one.token, region=REGION)
+    (found,) = await driver.find("study-a", one.token, region=REGION)
     assert (found.cloud_id, found.token, found.kind, found.region) == (name, one.token, DATA_SET, REGION)
-    assert found.tags == tuple(sorted(one.tags))
+    assert found.tags == (), "this server keeps no labels"
     assert {each.cloud_id for each in (await driver.leftovers()).found} == {name, theirs}
     for gone in (name, theirs):
         assert await driver.gone(handle(gone)) is None
@@ -104,7 +105,7 @@ def test_a_full_bucket_is_emptied_first(account: Served) -> None:
         assert name not in {each.name for each in client.list_buckets()}
 
 
-def test_what_only_looks_like_ours_is_never_listed_and_a_taken_name_is_refused(account: Served) -> None:
+def test_what_only_looks_like_ours_is_never_listed(account: Served) -> None:
     names = ("cloudcmp-mine", f"cloudcmp-{'g' * 32}-00000000", f"cloudcmp-{'0' * 32}00000000", "other")
     with closing(gcs(account)) as client:
         for name in names:
@@ -113,11 +114,65 @@ def test_what_only_looks_like_ours_is_never_listed_and_a_taken_name_is_refused(a
         assert asyncio.run(store().find("study-a")) == ()
         for name in names:
             client.bucket(name).delete()
-    ours = request()
-    asyncio.run(store().create(ours))
-    stranger = CreateRequest("slot", 0, DATA_SET, "name", ours.token, REGION, "all", 3600.0, (), 0, 0, 0, ours.at)
-    with pytest.raises(Refused):
-        asyncio.run(store().create(stranger))
+
+
+class Buckets(BaseHTTPRequestHandler):
+    """The part of Cloud Storage that keeps what buckets were made with; names of others are taken."""
+
+    made: ClassVar[dict[str, dict[str, Any]]] = {}
+    of_others: ClassVar[set[str]] = set()
+
+    def do_POST(self) -> None:
+        bucket = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if bucket["name"] in self.made or bucket["name"] in self.of_others:
+            why = {"message": "The requested bucket name is not available.", "reason": "conflict"}
+            return self._say(409, {"error": {"code": 409, "message": why["message"], "errors": [why]}})
+        self.made[bucket["name"]] = bucket
+        return self._say(200, bucket)
+
+    def do_GET(self) -> None:
+        asked = parse_qs(urlsplit(self.path).query)
+        names = sorted(name for name in self.made if name.startswith(asked.get("prefix", [""])[0]))
+        at = int(asked.get("pageToken", ["0"])[0])
+        more = {"nextPageToken": str(at + 1)} if at + 1 < len(names) else {}  # one bucket a page
+        self._say(200, {"kind": "storage#buckets", "items": [self.made[name] for name in names[at : at + 1]], **more})
+
+    def _say(self, status: int, content: dict[str, Any]) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_tags_are_labels_in_the_creating_call_and_a_name_of_somebody_else_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours, more, theirs = request("Größer & <b>"), request("study-b"), request()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Buckets) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_port}")
+        name = asyncio.run(store().create(ours))
+        assert asyncio.run(store().create(ours)) == name, "idempotent"
+        made = Buckets.made[name]
+        assert made["location"] == REGION
+        assert made["softDeletePolicy"] == {"retentionDurationSeconds": "0"}
+        assert made["iamConfiguration"]["uniformBucketLevelAccess"] == {"enabled": True}
+        asyncio.run(store().create(more))
+        (found,) = asyncio.run(store().find("Größer & <b>"))
+        assert (found.cloud_id, found.tags) == (name, tuple(sorted(ours.tags)))
+        assert len(asyncio.run(store().leftovers()).found) == 2, "of two pages"
+        Buckets.of_others.add(str(DataSetName.of(theirs)))
+        with pytest.raises(Refused, match="not available"):
+            asyncio.run(store().create(theirs))
+        Buckets.made[name]["labels"] = {"cloudcmp-study": "another"}
+        with pytest.raises(Refused, match="not available"):
+            asyncio.run(store().create(ours))
+        server.shutdown()
 
 
 def test_a_trial_needs_no_token_there_and_the_project_is_checked(

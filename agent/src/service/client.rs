@@ -8,6 +8,7 @@ use rustls::pki_types::ServerName;
 use super::credential::Credential;
 use super::dynamodb::DynamoDb;
 use super::gcs::Gcs;
+use super::pubsub::PubSub;
 use super::s3::S3;
 use super::sqs::Sqs;
 use super::swift::Swift;
@@ -25,6 +26,7 @@ pub struct Client {
 
 impl Client {
     pub fn new(service: &Service, credential: Option<&Credential>) -> Result<Client, Fault> {
+        let protocol = protocol(service, credential)?;
         let tls = match service.url.tls {
             true => {
                 let host = match service.style {
@@ -32,12 +34,12 @@ impl Client {
                     super::target::Style::Host => format!("{}.{}", service.data_set, service.url.host),
                 };
                 let name = ServerName::try_from(host).or_fault("the endpoint has no name for TLS", "name its host")?;
-                Some((tls::config(service.ca.as_deref())?, name))
+                Some((tls::config(service.ca.as_deref(), protocol.http2())?, name))
             }
             false => None,
         };
         let secrets = credential.map_or(Vec::new(), secrets);
-        Ok(Client { protocol: protocol(service, credential)?, service: service.clone(), tls, secrets })
+        Ok(Client { protocol, service: service.clone(), tls, secrets })
     }
 
     /// Returns a reason without the trial's secrets.
@@ -53,10 +55,11 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
         Name::DynamoDb => Box::new(DynamoDb::new(service, credential)?),
         Name::Sqs => Box::new(Sqs::new(service, credential)?),
         Name::Gcs => Box::new(Gcs::new(service, credential)?),
+        Name::PubSub => Box::new(PubSub::new(service, credential)?),
         Name::Swift => Box::new(Swift::new(service, credential)?),
         other => {
             let what = format!("bad job: this agent does not speak {}", other.name());
-            return Err(Fault::bad_job(what, "use an endpoint that speaks s3, dynamodb, sqs, gcs or swift"));
+            return Err(Fault::bad_job(what, "use an endpoint that speaks s3, dynamodb, sqs, gcs, pubsub or swift"));
         }
     })
 }

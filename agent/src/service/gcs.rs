@@ -180,7 +180,10 @@ mod tests {
             format!(r#"{{"error": {{"code": 1, "message": "Why.", "errors": [{{"reason": "{reason}"}}]}}}}"#)
         };
         let of = |status, reason| judge(&list(1), status, &error(reason)).unwrap_err();
-        assert_eq!((of(403, "forbidden").kind, of(403, "forbidden").what.as_str()), (Kind::ClientError, "403 forbidden: Why."));
+        assert_eq!(
+            (of(403, "forbidden").kind, of(403, "forbidden").what.as_str()),
+            (Kind::ClientError, "403 forbidden: Why.")
+        );
         assert_eq!(of(403, "rateLimitExceeded").kind, Kind::Throttled);
         assert_eq!(of(429, "anything").kind, Kind::Throttled);
         assert_eq!(of(503, "backendError").kind, Kind::ServerError);

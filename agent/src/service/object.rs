@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use http::header::{CONTENT_RANGE, CONTENT_TYPE, HOST, RANGE};
+use http::request::Builder;
 use http::{HeaderValue, Method, Request, StatusCode};
 use serde::Deserialize;
 
@@ -55,10 +56,15 @@ impl Access {
             Call::Upload(_) => request.header(CONTENT_TYPE, "application/octet-stream"),
             _ => request,
         };
-        if let Some(token) = &self.token {
-            request = request.header(self.header, token);
+        self.carry(request).body(body).or_fault("cannot build a request", "report this")
+    }
+
+    /// Adds the token to a request.
+    pub fn carry(&self, request: Builder) -> Builder {
+        match &self.token {
+            Some(token) => request.header(self.header, token),
+            None => request,
         }
-        request.body(body).or_fault("cannot build a request", "report this")
     }
 }
 
@@ -123,7 +129,10 @@ pub mod tests {
         let service = service("swift", "http://127.0.0.1:8080/v1/AUTH_a");
         let access = Access::new(&service, Some(&token("x-auth-token")), "x-auth-token").unwrap();
         let request = access.request(&Call::Exists(BLOB), Method::GET, "/a", Body::empty()).unwrap();
-        assert_eq!((request.headers()["x-auth-token"].as_bytes(), &request.headers()[RANGE]), (b"Bearer 5ec3e7".as_slice(), "bytes=0-0"));
+        assert_eq!(
+            (request.headers()["x-auth-token"].as_bytes(), &request.headers()[RANGE]),
+            (b"Bearer 5ec3e7".as_slice(), "bytes=0-0")
+        );
         assert!(!format!("{:?}", request.headers()).contains("5ec3e7"));
         let fault = Access::new(&service, Some(&token("authorization")), "x-auth-token").err().unwrap();
         assert!(fault.to_string().contains("token with header x-auth-token"), "{fault}");

@@ -85,7 +85,7 @@ class StorageSdk(SdkClient):
                 from google.api_core import exceptions
 
                 raise exceptions.from_http_response(response)  # type: ignore[no-untyped-call]
-            if not response.content:
+            if method == "DELETE":  # nothing, or the word OK
                 return {}
             try:
                 content = response.json()
