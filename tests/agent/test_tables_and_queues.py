@@ -114,9 +114,7 @@ def test_messages_are_sent_received_and_deleted_like_the_sdks(agent: Path, accou
     assert counts["ApproximateNumberOfMessages"] == counts["ApproximateNumberOfMessagesNotVisible"] == "0"
 
 
-def test_consistency_of_rows_and_messages_is_measured(
-    agent: Path, account: Account, dynamodb: Any, sqs: Any
-) -> None:
+def test_consistency_of_rows_and_messages_is_measured(agent: Path, account: Account, dynamodb: Any, sqs: Any) -> None:
     for change in ("write", "update", "delete", "list"):
         ran = run(agent, table(account), "consistency", service="table", change=change, duration_s="0.3")
         assert (ran.outcome, ran.error, ran.values["stale_read_ratio"]) == ("ok", "", [0.0]), change

@@ -195,7 +195,9 @@ impl Lane {
         self.meter.reset(now);
         let result = self.exchange(call, request, reading, consent, patience).await;
         let last_ns = now_ns();
-        if result.is_err() {
+        // A complete answer leaves a usable connection, also where it is an error of the service.
+        let is_spoilt = |failure: &Failure| matches!(failure.kind, Kind::Timeout | Kind::WrongBody | Kind::Broken);
+        if result.as_ref().is_err_and(is_spoilt) {
             self.open = None;
         }
         let hide = |failure: Failure| Failure { what: self.client.redact(&failure.what), ..failure };
