@@ -101,12 +101,24 @@ _STORE_OF: dict[tuple[str, ServiceKind], str] = {
     ("aws", ServiceKind.BLOB): "aws-s3",
     ("aws", ServiceKind.TABLE): "aws-dynamodb",
     ("aws", ServiceKind.QUEUE): "aws-sqs",
+    ("azure", ServiceKind.BLOB): "azure-blob",
+    ("azure", ServiceKind.TABLE): "azure-table",
+    ("azure", ServiceKind.QUEUE): "azure-queue",
+    ("gcp", ServiceKind.BLOB): "gcp-storage",
+    ("openstack", ServiceKind.BLOB): "openstack-swift",
+    ("rackspace", ServiceKind.BLOB): "rackspace-swift",
 }
 _STORE_CLASSES = {
     "s3": ("aws.s3", "S3DataSets"),
     "aws-s3": ("aws.s3", "S3DataSets"),
     "aws-dynamodb": ("aws.dynamodb", "DynamoDbDataSets"),
     "aws-sqs": ("aws.sqs", "SqsDataSets"),
+    "azure-blob": ("azure.blob", "BlobDataSets"),
+    "azure-table": ("azure.table", "TableDataSets"),
+    "azure-queue": ("azure.queue", "QueueDataSets"),
+    "gcp-storage": ("gcp.storage", "StorageDataSets"),
+    "openstack-swift": ("openstack.swift", "SwiftDataSets"),
+    "rackspace-swift": ("openstack.swift", "SwiftDataSets"),
 }
 
 
