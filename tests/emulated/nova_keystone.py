@@ -18,7 +18,8 @@ from tests.emulated.wire import Answer
 
 SERVICES = {"compute": "compute", "network": "network", "volume": "block-storage", "image": "image"}
 """The services, and the types by which access rules and the catalogue name them."""
-_ROOTS = {"compute": "/v2.1", "network": "", "volume": f"/v3/{PROJECT}", "image": ""}
+_ROOTS = {"compute": "/v2.1", "network": "", "volume": f"/v3/{PROJECT}", "image": "", "objects": f"/v1/AUTH_{PROJECT}"}
+_TYPES = {**SERVICES, "volume": "volumev3", "objects": "object-store"}
 _NEVER = "The request you have made requires authentication."
 
 
@@ -45,6 +46,7 @@ class Keystone:
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     token_s: float = 3600.0
     volumes: bool = True
+    objects: bool = False
     tokens: dict[str, Token] = field(default_factory=dict)
 
     def environ(self) -> dict[str, str]:
@@ -106,13 +108,16 @@ class Keystone:
             "user": {"id": uuid.uuid5(uuid.NAMESPACE_DNS, self.user).hex, "name": self.user,
                      "domain": {"id": "default", "name": "Default"}},
             "roles": [{"id": uuid.uuid5(uuid.NAMESPACE_DNS, role).hex, "name": role} for role in self.roles],
-            "catalog": [self._service(name) for name in SERVICES if name != "volume" or self.volumes],
+            "catalog": [
+                *(self._service(name) for name in SERVICES if name != "volume" or self.volumes),
+                *([self._service("objects")] if self.objects else []),
+            ],
         }  # fmt: skip
 
     def _service(self, name: str) -> dict[str, Any]:
         return {
             "id": uuid.uuid5(uuid.NAMESPACE_DNS, name).hex,
-            "type": SERVICES[name] if name != "volume" else "volumev3",
+            "type": _TYPES[name],
             "name": name,
             "endpoints": [
                 {"id": uuid.uuid5(uuid.NAMESPACE_DNS, f"{name} {region}").hex, "interface": "public",

@@ -12,7 +12,7 @@ from tests.emulated.pointed import pointed
 from cloudcmp.errors import NotAllowed, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 from cloudcmp.provider.gcp import policy
-from cloudcmp.provider.gcp.policy import NEEDS, permissions
+from cloudcmp.provider.gcp.policy import NEEDS, STORAGE_PERMISSIONS, permissions
 
 
 @pytest.fixture
@@ -62,7 +62,9 @@ def test_the_role_names_what_the_calls_take():
     }  # fmt: skip
     assert set(permissions()) == taken | needed("instances.insert", body)
     assert not any("*" in one for one in permissions())
-    assert policy()["role"]["includedPermissions"] == list(permissions())
+    included = policy()["role"]["includedPermissions"]
+    assert included == sorted({*permissions(), *STORAGE_PERMISSIONS})
+    assert not any("*" in one for one in included)
 
 
 @pytest.mark.parametrize("kind", ["instance", "firewall", "volume"])

@@ -20,7 +20,7 @@ use crate::service::client::Client;
 use crate::service::delivery::{self, Way};
 use crate::service::load::runtime;
 use crate::service::outcome::{Failure, Kind as Failed};
-use crate::service::staleness::{Bench, Change, READERS, Round};
+use crate::service::staleness::{Bench, Change, READERS, Round, Watch};
 use crate::targets::Role;
 use crate::traffic_limiter::{Limiter, SENDER_DEPTH_S, Tolerance};
 
@@ -49,6 +49,9 @@ const MOST_ROUNDS: usize = 200;
 const EMPTY_SHARE: f64 = 0.5;
 /// Reads of one change go on for at most this share of the trial, s.
 const WAIT_SHARE: f64 = 0.5;
+/// Each change is watched for at least this time, s, or this share of the trial.
+const LEAST_S: f64 = 0.1;
+const LEAST_SHARE: f64 = 0.05;
 const SILENCE_S: (f64, f64) = (0.2, 30.0);
 
 fn run(context: &Context) -> Result<(), Fault> {
@@ -81,7 +84,9 @@ fn run(context: &Context) -> Result<(), Fault> {
 async fn measure(context: &Context<'_>, asker: Asker) -> Result<(), Fault> {
     let mut bench = Bench::new(asker);
     let (duration_s, kind) = (context.seconds("duration_s"), context.text("change").to_owned());
-    let (start_ns, bound_ns) = (now_ns(), (WAIT_SHARE * duration_s * 1e9) as u64);
+    let start_ns = now_ns();
+    let ns = |seconds: f64| (seconds * 1e9) as u64;
+    let watch = Watch { least_ns: ns(LEAST_S.min(LEAST_SHARE * duration_s)), most_ns: ns(WAIT_SHARE * duration_s) };
     // New in every trial, so that a write is never one of a blob that an earlier trial has left.
     let first = std::time::SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);
     let strong = context.text("read") == "strong";
@@ -92,13 +97,13 @@ async fn measure(context: &Context<'_>, asker: Asker) -> Result<(), Fault> {
         // What is deleted must have been there.
         if kind == "delete" {
             let write = Rc::new(change(of, "write", strong, first, n));
-            if bench.round(&write, bound_ns).await?.is_none_or(|round| round.censored) {
+            if bench.round(&write, watch).await?.is_none_or(|round| round.censored) {
                 failed += 1;
                 continue;
             }
         }
         let change = change(of, &kind, strong, first, n);
-        match bench.round(&Rc::new(change), bound_ns).await? {
+        match bench.round(&Rc::new(change), watch).await? {
             Some(round) => {
                 context.sample("consistency_time_s", seconds(now_ns() - start_ns), seconds(round.delay_ns))?;
                 rounds.push(round);

@@ -10,8 +10,11 @@ use super::azure_queue::AzureQueue;
 use super::azure_table::AzureTable;
 use super::credential::Credential;
 use super::dynamodb::DynamoDb;
+use super::gcs::Gcs;
+use super::pubsub::PubSub;
 use super::s3::S3;
 use super::sqs::Sqs;
+use super::swift::Swift;
 use super::target::{Protocol as Name, Service};
 use super::{Protocol, tls};
 use crate::fault::{Fault, OrFault};
@@ -26,6 +29,7 @@ pub struct Client {
 
 impl Client {
     pub fn new(service: &Service, credential: Option<&Credential>) -> Result<Client, Fault> {
+        let protocol = protocol(service, credential)?;
         let tls = match service.url.tls {
             true => {
                 let host = match service.style {
@@ -33,12 +37,12 @@ impl Client {
                     super::target::Style::Host => format!("{}.{}", service.data_set, service.url.host),
                 };
                 let name = ServerName::try_from(host).or_fault("the endpoint has no name for TLS", "name its host")?;
-                Some((tls::config(service.ca.as_deref())?, name))
+                Some((tls::config(service.ca.as_deref(), protocol.http2())?, name))
             }
             false => None,
         };
         let secrets = credential.map_or(Vec::new(), secrets);
-        Ok(Client { protocol: protocol(service, credential)?, service: service.clone(), tls, secrets })
+        Ok(Client { protocol, service: service.clone(), tls, secrets })
     }
 
     /// Returns a reason without the trial's secrets.
@@ -56,6 +60,9 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
         Name::AzureBlob => Box::new(AzureBlob::new(service, credential)?),
         Name::AzureTable => Box::new(AzureTable::new(service, credential)?),
         Name::AzureQueue => Box::new(AzureQueue::new(service, credential)?),
+        Name::Gcs => Box::new(Gcs::new(service, credential)?),
+        Name::PubSub => Box::new(PubSub::new(service, credential)?),
+        Name::Swift => Box::new(Swift::new(service, credential)?),
         other => {
             let what = format!("bad job: this agent does not speak {}", other.name());
             return Err(Fault::bad_job(what, "use an endpoint of another protocol"));

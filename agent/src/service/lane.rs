@@ -5,16 +5,17 @@
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::EXPECT;
-use http::{HeaderValue, Request};
+use http::{HeaderValue, Request, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{Connection, SendRequest, handshake};
+use hyper::client::conn::{http1, http2};
+use hyper::rt::Executor;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_rustls::TlsConnector;
@@ -50,13 +51,23 @@ pub struct Performed {
 }
 
 struct Open {
-    sender: SendRequest<Body>,
-    driver: Pin<Box<Connection<Stream, Body>>>,
+    sender: Sender,
+    driver: Pin<Box<dyn Future<Output = hyper::Result<()>>>>,
     /// Whether the driver still has something to do.
     alive: bool,
     /// Whether the service sent bytes that nobody asked for.
     babbled: bool,
 }
+
+/// The sending half of a connection.
+enum Sender {
+    One(http1::SendRequest<Body>),
+    Two(http2::SendRequest<Body>),
+}
+
+/// Runs what a connection of HTTP/2 wants to run beside its driver, on the lane's own thread.
+#[derive(Clone, Copy)]
+struct Beside;
 
 pub struct Lane {
     client: Arc<Client>,
@@ -66,6 +77,28 @@ pub struct Lane {
     timer: Pin<Box<Sleep>>,
     /// Connections made so far.
     pub connections: u64,
+}
+
+impl<F: Future<Output: 'static> + 'static> Executor<F> for Beside {
+    fn execute(&self, future: F) {
+        tokio::task::spawn_local(future);
+    }
+}
+
+impl Sender {
+    fn is_closed(&self) -> bool {
+        match self {
+            Sender::One(sender) => sender.is_closed(),
+            Sender::Two(sender) => sender.is_closed(),
+        }
+    }
+
+    fn send(&mut self, request: Request<Body>) -> Pin<Box<dyn Future<Output = hyper::Result<Response<Incoming>>>>> {
+        match self {
+            Sender::One(sender) => Box::pin(sender.send_request(request)),
+            Sender::Two(sender) => Box::pin(sender.send_request(request)),
+        }
+    }
 }
 
 impl Open {
@@ -131,9 +164,20 @@ impl Lane {
         });
         let wire = connected.await.map_err(|_| Failure::new(Kind::Timeout, "connecting took too long"))??;
         let stream = Stream { wire, meter: Arc::clone(&self.meter) };
-        let (sender, driver) = handshake(stream).await.map_err(|error| broken(format!("cannot connect: {error}")))?;
+        let failed = |error: hyper::Error| broken(format!("cannot connect: {error}"));
+        let (sender, driver): (Sender, Pin<Box<dyn Future<Output = hyper::Result<()>>>>) =
+            match self.client.protocol.http2() {
+                false => {
+                    let (sender, driver) = http1::handshake(stream).await.map_err(failed)?;
+                    (Sender::One(sender), Box::pin(driver))
+                }
+                true => {
+                    let (sender, driver) = http2::handshake(Beside, stream).await.map_err(failed)?;
+                    (Sender::Two(sender), Box::pin(driver))
+                }
+            };
         self.connections += 1;
-        self.open = Some(Open { sender, driver: Box::pin(driver), alive: true, babbled: false });
+        self.open = Some(Open { sender, driver, alive: true, babbled: false });
         Ok(())
     }
 
@@ -151,7 +195,9 @@ impl Lane {
         self.meter.reset(now);
         let result = self.exchange(call, request, reading, consent, patience).await;
         let last_ns = now_ns();
-        if result.is_err() {
+        // A complete answer leaves a usable connection, also where it is an error of the service.
+        let is_spoilt = |failure: &Failure| matches!(failure.kind, Kind::Timeout | Kind::WrongBody | Kind::Broken);
+        if result.as_ref().is_err_and(is_spoilt) {
             self.open = None;
         }
         let hide = |failure: Failure| Failure { what: self.client.redact(&failure.what), ..failure };
@@ -168,8 +214,7 @@ impl Lane {
     ) -> Result<Done, Failure> {
         let Some(open) = &mut self.open else { return Err(Failure::new(Kind::Broken, "there is no connection")) };
         let mut watch = Watch { timer: self.timer.as_mut(), meter: &self.meter, patience, consent };
-        let response = open.sender.send_request(request);
-        let mut response = pin!(response);
+        let mut response = open.sender.send(request);
         let response = poll_fn(|cx| {
             open.drive(cx);
             match response.as_mut().poll(cx) {
@@ -191,6 +236,9 @@ impl Lane {
                             && let Err(failure) = take(&mut answer, reading, data)
                         {
                             return Poll::Ready(Err(failure));
+                        }
+                        if let Some(trailers) = frame.trailers_ref() {
+                            answer.headers.extend(trailers.clone());
                         }
                     }
                     Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(cut(&answer, &error))),

@@ -1,11 +1,14 @@
 //! Time to consistency: a change through one connection, and reads through others until they all return it.
 //!
-//! Readers begin when the change has been answered and read without a pause. A round ends when each reader has seen
-//! only right answers for a while, as long again as wrong ones came and some reads at least, or at a bound: then its
-//! delay is censored at the bound.
+//! Readers begin when the change has been answered. They read without a pause at first, then with pauses that grow with
+//! the time since the change, so that a delay of any length is seen to a few percent with few reads. A round ends when
+//! each reader has seen only right answers for a while, as long again as wrong ones came and the least time to watch, or
+//! at a bound: then its delay is censored at the bound. The least time is there because a service may answer right and
+//! wrong in turn, as different replicas do.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::asker::Asker;
 use super::call::Call;
@@ -18,6 +21,8 @@ use crate::fault::Fault;
 pub const READERS: usize = 4;
 /// Right answers in a row after which a reader may stop.
 const RIGHT_READS: u32 = 3;
+/// Pauses between reads, as a share of the time since the change.
+const PAUSE_SHARE: u64 = 20;
 
 /// One change, and how a read of it looks that returns it.
 pub struct Change {
@@ -25,6 +30,13 @@ pub struct Change {
     pub read: Call,
     /// Whether a right read says that the blob is there.
     pub there: bool,
+}
+
+/// The times that readers watch a change, ns.
+#[derive(Clone, Copy)]
+pub struct Watch {
+    pub least_ns: u64,
+    pub most_ns: u64,
 }
 
 /// What one round saw.
@@ -67,7 +79,7 @@ struct Shared {
     asker: Rc<Asker>,
     counts: Rc<Counts>,
     start_ns: u64,
-    bound_ns: u64,
+    watch: Watch,
     /// The latest beginning of a read that was not right.
     stale_ns: Cell<u64>,
     /// Beginnings of right reads.
@@ -99,8 +111,8 @@ impl Bench {
         }
     }
 
-    /// Makes one change and reads until it is everywhere, at most for `bound_ns`; `None` if the change failed.
-    pub async fn round(&mut self, change: &Rc<Change>, bound_ns: u64) -> Result<Option<Round>, Fault> {
+    /// Makes one change and reads until it is everywhere, `None` if the change failed.
+    pub async fn round(&mut self, change: &Rc<Change>, watch: Watch) -> Result<Option<Round>, Fault> {
         if !self.write(&change.change).await? {
             return Ok(None);
         }
@@ -108,7 +120,7 @@ impl Bench {
             asker: Rc::clone(&self.asker),
             counts: Rc::clone(&self.counts),
             start_ns: now_ns(),
-            bound_ns,
+            watch,
             stale_ns: Cell::new(0),
             right_ns: RefCell::default(),
             round: RefCell::default(),
@@ -137,7 +149,7 @@ impl Shared {
         let (mut is_first, mut right) = (true, 0);
         loop {
             let begin_ns = now_ns();
-            if begin_ns - self.start_ns >= self.bound_ns {
+            if begin_ns - self.start_ns >= self.watch.most_ns {
                 return Ok(());
             }
             self.counts.operations.set(self.counts.operations.get() + 1);
@@ -146,28 +158,35 @@ impl Shared {
                 Err(failure) => {
                     // Neither right nor stale; a pause keeps a dead service from being flooded.
                     self.counts.failed(failure);
-                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                    tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 }
             };
-            let mut round = self.round.borrow_mut();
-            round.reads += 1;
-            round.first_reads += u64::from(is_first);
-            round.stale_first_reads += u64::from(is_first && !is_right);
+            self.record(begin_ns, is_first, is_right);
             is_first = false;
-            if is_right {
-                right += 1;
-                self.right_ns.borrow_mut().push(begin_ns);
-            } else {
-                right = 0;
-                self.stale_ns.set(self.stale_ns.get().max(begin_ns));
-            }
-            drop(round);
+            right = if is_right { right + 1 } else { 0 };
             let stale_for_ns = self.stale_ns.get().saturating_sub(self.start_ns);
-            let right_for_ns = now_ns() - self.stale_ns.get().max(self.start_ns);
-            if right >= RIGHT_READS && right_for_ns >= stale_for_ns {
+            let now = now_ns();
+            let (since_ns, right_for_ns) = (now - self.start_ns, now - self.stale_ns.get().max(self.start_ns));
+            if right >= RIGHT_READS && right_for_ns >= stale_for_ns && since_ns >= self.watch.least_ns {
                 return Ok(());
             }
+            // Shorter sleeps than the event loop's timers can count would only be late.
+            if since_ns / PAUSE_SHARE >= 1_000_000 {
+                tokio::time::sleep(Duration::from_nanos(since_ns / PAUSE_SHARE)).await;
+            }
+        }
+    }
+
+    fn record(&self, begin_ns: u64, is_first: bool, is_right: bool) {
+        let mut round = self.round.borrow_mut();
+        round.reads += 1;
+        round.first_reads += u64::from(is_first);
+        round.stale_first_reads += u64::from(is_first && !is_right);
+        if is_right {
+            self.right_ns.borrow_mut().push(begin_ns);
+        } else {
+            self.stale_ns.set(self.stale_ns.get().max(begin_ns));
         }
     }
 
@@ -177,7 +196,7 @@ impl Shared {
         if stale_ns > 0 {
             let after = self.right_ns.borrow().iter().copied().filter(|&ns| ns > stale_ns).min();
             round.censored = after.is_none();
-            round.delay_ns = after.map_or(self.bound_ns, |ns| ns - self.start_ns);
+            round.delay_ns = after.map_or(self.watch.most_ns, |ns| ns - self.start_ns);
         }
         round
     }

@@ -9,8 +9,8 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::fault::{Fault, OrFault};
 
-/// Creates the configuration of all TLS connections of a trial. `ca` is PEM text of more roots.
-pub fn config(ca: Option<&str>) -> Result<Arc<ClientConfig>, Fault> {
+/// Creates the configuration of all TLS connections of a trial, of HTTP/2 or of HTTP/1.1. `ca` is PEM text of more roots.
+pub fn config(ca: Option<&str>, http2: bool) -> Result<Arc<ClientConfig>, Fault> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for certificate in CertificateDer::pem_slice_iter(ca.unwrap_or("").as_bytes()) {
@@ -24,7 +24,7 @@ pub fn config(ca: Option<&str>) -> Result<Arc<ClientConfig>, Fault> {
     let config = ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into());
     let config = config.with_safe_default_protocol_versions().or_fault("cannot set up TLS", "report this")?;
     let mut config = config.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![if http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
     config.resumption = Resumption::disabled();
     Ok(Arc::new(config))
 }

@@ -92,6 +92,8 @@ fn failures_are_counted_apart_by_kind_and_never_as_latencies() {
         let metric = if key == "throttled" { "blob_throttled_ratio" } else { "blob_failed_ratio" };
         assert!((value(&stream, metric) - share).abs() < 1e-9, "{act:?}");
         assert_eq!(stream.note("limiter").unwrap() == "service throttle", key == "throttled");
+        let spoilt = if matches!(act, Act::Say(..)) { 0 } else { planted as u64 };
+        assert!(count(&stream, "connections") <= 1 + spoilt, "an error of the service ends no connection: {act:?}");
     }
 }
 

@@ -15,6 +15,7 @@ from cloudcmp.model.plan import Candidate, LaunchUsage, Traffic
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, Purchase, Unit
 
 Priced = tuple[Use, Rate]
+_OWN_MACHINE = "local"
 _HOUR = (Decimal(3600),)
 _ONE = LaunchUsage(0, 1, 1, 0.0, 0.0)
 _SHORT = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS
@@ -77,10 +78,14 @@ def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of
     """Returns all that a candidate's launches are billed for.
 
     An hourly price that comes with a machine is billed like the machine. A rate from a price list has its own clock.
+    The user's own machine without a price costs nothing where it only asks a service.
     """
     life, lease = _expected_periods(usage), _worst_periods(usage, billing)
-    expected = _machines(candidate, usage, life, billing)
-    worst = [_machine(candidate, _dearest(candidate, usage), usage, lease, billing)]
+    expected: list[Priced] = []
+    worst: list[Priced] = []
+    if not _asks_for_nothing(candidate):
+        expected += _machines(candidate, usage, life, billing)
+        worst.append(_machine(candidate, _dearest(candidate, usage), usage, lease, billing))
     for use, rate in (*_address(candidate, usage, billing), *_surplus(candidate, usage, billing)):
         expected.append((replace(use, periods_s=life), rate))
         worst.append((replace(use, periods_s=lease), rate))
@@ -103,6 +108,12 @@ def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of
         *uncounted,
     ]
     return Parts(tuple(expected), (*worst, *_worst_fee(candidate, usage, billing)), tuple(unknown))
+
+
+def _asks_for_nothing(candidate: Candidate) -> bool:
+    """True for a service with prices that the user's own machine asks, whose hours have no price."""
+    own = candidate.runner == _OWN_MACHINE and candidate.offering.price is None
+    return own and candidate.service is not None and bool(candidate.unit_prices)
 
 
 def worst_rate(rate: Rate, use: Use) -> Rate:

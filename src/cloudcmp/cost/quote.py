@@ -163,7 +163,7 @@ def _extra_notes(name: str, candidates: Sequence[Candidate], priced: _PricedUsag
 
 
 def _no_cost_reasons(candidates: Sequence[Candidate], worst: Bill) -> list[str]:
-    unknown = [one.id for one in candidates if one.offering.price is None]
+    unknown = [one.id for one in candidates if one.offering.price is None and not one.unit_prices]
     currencies = sorted({one.offering.price.currency for one in candidates if one.offering.price})
     if unknown:
         return [f"no cost is quoted: no price is known for {_short_list(unknown)}"]
@@ -244,7 +244,7 @@ def extra_of(usage: LaunchUsage, parts: Parts) -> Extra:
     """
     timed: list[tuple[Decimal, Billing]] = []
     fixed = Decimal(0)
-    machine = parts.worst[0][1].billing
+    machine = parts.worst[0][1].billing if parts.worst else Billing()
     for use, rate in parts.expected:
         if use.item in _DISKS and rate.source not in USER_SOURCES:
             hourly = _dearest_hour(use, rate)

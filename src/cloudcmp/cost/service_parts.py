@@ -69,12 +69,12 @@ def _part(candidate: Candidate, usage: LaunchUsage, units: ServiceUse, charge: C
     name = charge.name or service.kind.value
     use = Use(service.provider, service.region, units.item, name, times=usage.launches, about=candidate.id)
     use = replace(use, to="internet") if units.item is Item.EGRESS else use
-    named = (
-        [one for one in candidate.unit_prices if one.name]
-        if charge.name
-        else own_prices(candidate.unit_prices, units.op)
-    )
-    price = next((one for one in named if (one.item, one.name) == (units.item, charge.name)), None)
+    own = [one for one in candidate.unit_prices if not one.name and one.item is units.item]
+    if charge.name or not own:
+        price = next((one for one in candidate.unit_prices if (one.item, one.name) == (units.item, charge.name)), None)
+    else:  # requests of an operation without a price cost as much as the dearest one
+        dearest = max(own, key=lambda one: one.amount)
+        price = next((one for one in own_prices(own, units.op)), dearest)
     rate = NO_RATE if price is None else _rate(use, price)
     expected, most = (EXACT.multiply(Decimal(count), each) for count in (units.expected, units.most))
     return ServicePart(replace(use, size=expected), replace(use, size=most), rate)

@@ -263,7 +263,8 @@ async def run_trials(
     uploaded: set[str] = set()
     for place, trial in enumerate(todo):
         rest = todo[place + 1 :]
-        async with targets.caps(trial) if has_several_agents(trial) else nullcontext() as caps:
+        capped = candidate.service is not None or has_several_agents(trial)
+        async with targets.caps(trial) if capped else nullcontext() as caps:
             # An attempt that has begun by now is interrupted, as by the end of the process.
             refusal = None if begun else _refusal(context, targets, trial)
             if refusal or context.stop.is_set():

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from cloudcmp.execute.context import LaunchContext
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.trial import Attempt
-from cloudcmp.plan import caps_of, most_bytes
+from cloudcmp.plan import caps_of, is_billed, most_bytes, service_caps
 from cloudcmp.store import StudyStore
 
 _POLL_S = 0.1
@@ -16,12 +16,17 @@ _LOOPBACK = "loopback"
 
 
 @asynccontextmanager
-async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator[dict[str, float]]:
-    """The caps of a trial between two agents; reserves its share of the study's bytes until the context is left.
+async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator[dict[str, float] | None]:
+    """The caps of a trial; reserves its share of the study's bytes until the context is left.
+
+    Those on a billed service hold what was quoted at most; this machine's own services have none.
 
     Waits while running trials hold too many of the remaining bytes. Raises BudgetSpent if none are left.
     """
     run = launch.run
+    if launch.candidate.service is not None:
+        yield service_caps(trial) if is_billed(launch.candidate) else None
+        return
     caps = caps_of(run.plan.caps, launch.candidate.runner)
     if run.plan.caps.bytes is None or not _counts(launch.candidate, trial):
         yield caps

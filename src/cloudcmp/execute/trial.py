@@ -203,7 +203,7 @@ def _job(
         targets=targets,
         secret=secret,
         credentials=credentials,
-        caps=task.caps if others else None,
+        caps=task.caps if targets else None,
         lease_s=lease_s(context, task.trial),
     )
 

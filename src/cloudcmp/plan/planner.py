@@ -5,12 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import filterfalse
 
-from cloudcmp.catalog import METRICS, PROBES, metrics_with
+from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import ServiceKind
-from cloudcmp.model.metric import OVERALL, Metric, Reduce
-from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, ServiceUse, Traffic
-from cloudcmp.model.price import Item
+from cloudcmp.model.metric import OVERALL, Metric
+from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, Traffic
 from cloudcmp.model.study import FEWEST_LAUNCHES, CandidateSpec, Caps, Decide, Study
 from cloudcmp.plan import traffic
 from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
@@ -18,6 +16,7 @@ from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_kno
 from cloudcmp.plan.cast import LOOPBACK, kinds_of
 from cloudcmp.plan.resize_target import unknown_price_notes
 from cloudcmp.plan.schedule import rounds_of
+from cloudcmp.plan.service_use import service_use
 from cloudcmp.plan.tasks import Task, built_tasks, loopback_tasks, short_tasks, tasks_of, unbuilt_probes
 from cloudcmp.plan.traffic import caps_of, expected_bytes, machines, most_bytes
 from cloudcmp.plan.trials import RoundTasks, launches_of, trials_of
@@ -77,7 +76,7 @@ def make(
     notes += [
         f"{one.id}: its price an hour is that of the machine that asks, which no figure of the service counts"
         for one in candidates
-        if one.service
+        if one.service and one.offering.price
     ]
     for one in () if on else filterfalse(free, candidates):
         notes += unknown_price_notes(one, (task.becomes for task in round_tasks.of(one) if task.becomes))
@@ -285,12 +284,6 @@ def _pairs(count: int) -> int:
 
 TIMER_S = 60.0
 """The longest delay of a machine's own timer after its time to live."""
-MOST = 10
-"""The assumed ratio between a service's highest and its typical speed."""
-_OUT = frozenset({"download"})  # no cloud bills inbound bytes
-_LOAD = "load"
-_DEAREST = {ServiceKind.TABLE: "put", ServiceKind.BLOB: "upload", ServiceKind.QUEUE: "receive", ServiceKind.HTTP: ""}
-"""The operation as which all requests of a probe of several count, by service: none of them costs more."""
 
 
 def usage_of(round_tasks: RoundTasks, rounds: int, caps: Caps) -> tuple[LaunchUsage, ...]:
@@ -315,7 +308,7 @@ def _launch_usage(round_tasks: RoundTasks, candidate: Candidate, rounds: int, ca
         becomes=tuple(task.becomes for task in resized if task.becomes),
         after_s=sum(task.expected_s * task.runs for task in resized),
         traffic=_traffic(candidate, tasks, caps),
-        service=_service_use(candidate, tasks),
+        service=service_use(candidate, tasks),
     )
 
 
@@ -337,51 +330,3 @@ def _traffic(candidate: Candidate, tasks: Sequence[Task], caps: Caps) -> tuple[T
             expected, most = min(expected, caps.bytes), min(most, caps.bytes)
         by_path[path] = Traffic(path, had.expected_bytes + expected, had.most_bytes + most)
     return tuple(by_path.values())
-
-
-def _service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse, ...]:
-    """The use of one launch of a service candidate, as expected and at most; empty for a machine.
-
-    Expected: requests during a trial, one after another in each of its lanes, each with the metric's typical latency.
-    At most: `MOST` times as many, until the trial's deadline. Does not count the requests that fill a data set.
-    """
-    if candidate.service is None:
-        return ()
-    used: dict[tuple[Item, str, int, str], ServiceUse] = {}
-    for task in tasks:
-        params, count = dict(task.params), _requests(task)
-        op = params.get("op") or (_LOAD if task.probe == _LOAD else _DEAREST[candidate.service.kind])
-        how = (op, int(params.get("size_bytes", "0")), params.get("read", ""))
-        counts = [(Item.REQUEST, count)]
-        if op in _OUT:
-            counts.append((Item.EGRESS, count * how[1]))
-        for item, per_s in counts:
-            had = used.get((item, *how), ServiceUse(item, 0, 0, *how))
-            expected, most = had.expected + _whole(task, per_s), had.most + _most(task, per_s)
-            used[item, *how] = replace(had, expected=expected, most=most)
-    return tuple(one for one in used.values() if one.most)
-
-
-def _requests(task: Task) -> float:
-    """Requests a second of a trial: at its own rate, or at the typical latency of its metric; or the rows it writes."""
-    params = dict(task.params)
-    if params.get("rate_per_s", _CLOSED) != _CLOSED:
-        return float(params["rate_per_s"])
-    timed = [METRICS[name] for name in PROBES[task.probe].metrics if METRICS[name].reduce is not Reduce.TOTAL]
-    if not timed:
-        return int(params["entries"]) / task.expected_s
-    lanes = params.get("concurrency", "1")
-    return (_MOST_LANES if lanes == "max" else int(lanes)) / timed[0].typical
-
-
-_CLOSED = "closed"
-_MOST_LANES = 32
-"""The operations in flight that are assumed where a probe raises them until throughput stops growing."""
-
-
-def _whole(task: Task, per_s: float) -> int:
-    return math.ceil(per_s * task.expected_s * task.runs)
-
-
-def _most(task: Task, per_s: float) -> int:
-    return math.ceil(MOST * per_s * task.deadline_s * task.runs)

@@ -9,8 +9,8 @@ from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
+from cloudcmp.plan.service_use import is_billed
 from cloudcmp.plan.traffic import OWN_GUESTS, duty_excess, machine_limit, machines
-from cloudcmp.provider.common.hosts import is_loopback
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 
@@ -163,21 +163,13 @@ def _next(plan: Plan) -> list[Fault]:
     return [Fault(one.id, what, next_) for one in unknown]
 
 
-def _bills(candidate: Candidate) -> bool:
-    """True if the use of a candidate's service may cost money: that of all but this machine's own."""
-    service = candidate.service
-    if service is None or candidate.simulated:
-        return False
-    return not (service.endpoint and is_loopback(service.endpoint))
-
-
 def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
-    spenders = [one for one in plan.candidates if one.runner in billed or _bills(one)]
+    spenders = [one for one in plan.candidates if one.runner in billed or is_billed(one)]
     worst, budget = plan.quote.worst_cost, plan.budget
     if not spenders:
         return []
     if worst is None:
-        requests = [one.id for one in spenders if _bills(one) and not one.unit_prices]
+        requests = [one.id for one in spenders if is_billed(one) and not one.unit_prices]
         if requests:
             next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}"
             return [Fault("price", f"no price is known for the requests of {requests[0]}", next_)]

@@ -104,6 +104,9 @@ _STORE_OF: dict[tuple[str, ServiceKind], str] = {
     ("azure", ServiceKind.BLOB): "azure-blob",
     ("azure", ServiceKind.TABLE): "azure-table",
     ("azure", ServiceKind.QUEUE): "azure-queue",
+    ("gcp", ServiceKind.BLOB): "gcp-storage",
+    ("openstack", ServiceKind.BLOB): "openstack-swift",
+    ("rackspace", ServiceKind.BLOB): "rackspace-swift",
 }
 _STORE_CLASSES = {
     "s3": ("aws.s3", "S3DataSets"),
@@ -113,6 +116,9 @@ _STORE_CLASSES = {
     "azure-blob": ("azure.blob", "BlobDataSets"),
     "azure-table": ("azure.table", "TableDataSets"),
     "azure-queue": ("azure.queue", "QueueDataSets"),
+    "gcp-storage": ("gcp.storage", "StorageDataSets"),
+    "openstack-swift": ("openstack.swift", "SwiftDataSets"),
+    "rackspace-swift": ("openstack.swift", "SwiftDataSets"),
 }
 
 

@@ -44,17 +44,33 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "zoneOperations.list": ("compute.zoneOperations.list",),
 }
 """The permissions of each call of the driver; listing one's own permissions needs none."""
+STORAGE_PERMISSIONS = (
+    "storage.buckets.create",
+    "storage.buckets.delete",
+    "storage.buckets.get",
+    "storage.buckets.list",
+    "storage.objects.create",
+    "storage.objects.delete",
+    "storage.objects.get",
+    "storage.objects.list",
+)
+"""The permissions for buckets, and for what a trial's token may do: it never opens more than its account may.
+
+https://cloud.google.com/storage/docs/access-control/iam-json
+"""
 _PATHS = {
     "compute.googleapis.com/Instance": "/instances/",
     "compute.googleapis.com/Disk": "/disks/",
     "compute.googleapis.com/Firewall": "/firewalls/",
+    "storage.googleapis.com/Bucket": "/buckets/",
+    "storage.googleapis.com/Object": "/buckets/",
 }
 PREFIX = "cloudcmp-"
 """The prefix of all names in a study; no other resource should have it."""
 
 
 def permissions() -> tuple[str, ...]:
-    """Every permission that some call needs, sorted."""
+    """Every permission that some call for machines needs, sorted."""
     return tuple(sorted({one for needed in NEEDS.values() for one in needed}))
 
 
@@ -69,11 +85,11 @@ def policy() -> dict[str, Any]:
             "title": "cloudcmp",
             "description": "What cloudcmp calls, and nothing else",
             "stage": "GA",
-            "includedPermissions": list(permissions()),
+            "includedPermissions": [*permissions(), *STORAGE_PERMISSIONS],
         },
         "condition": {
             "title": "names that begin with cloudcmp-",
-            "description": "machines, disks and firewall rules of other names cannot be touched",
+            "description": "machines, disks, firewall rules and buckets of other names cannot be touched",
             "expression": " && ".join(
                 f'(resource.type != "{kind}" || resource.name.extract("{part}{{name}}").startsWith("{PREFIX}"))'
                 for kind, part in _PATHS.items()

@@ -127,6 +127,15 @@ class Sdk(SdkClient):
             self._open()
             return self._project
 
+    def session(self) -> Any:
+        """A session of HTTP that carries the credentials; raises what finding them raises."""
+        return self.call_library(self._open_session, fault_of)
+
+    def domain(self) -> str:
+        """The domain of the credentials' cloud."""
+        self.project()
+        return self._universe()
+
     def forget(self) -> None:
         """Drops the cached credentials; the next call reads them again."""
         with self._lock:

@@ -10,14 +10,17 @@ import json
 import re
 import uuid
 from collections.abc import Mapping
+from urllib.parse import unquote
 
 from cloudcmp.model.lease import CreateRequest
 
 ITEM = "cloudcmp-tags"
 """The key of the metadata item with a machine's tags and token."""
+_CHUNK, _MORE = 60, "_"
 SCHEMA_LABEL, STUDY_LABEL, TOKEN_LABEL = "cloudcmp-schema", "cloudcmp-study", "cloudcmp-token"
 _TAG_PREFIX = "cloudcmp:"
 _TEXT_PREFIX = "cloudcmp "
+_EXACT_KEY = re.compile(r"cloudcmp-([a-z]+)(?:_([0-9]{1,2}))?")
 _LABEL = re.compile(r"[a-z0-9_-]{0,63}")
 _NAMESPACE = uuid.UUID("b6a2f0c4-6a0f-5d6c-9a53-6a3c8f1d2e70")
 Tags = tuple[tuple[str, str], ...]
@@ -73,3 +76,31 @@ def request_id(token: str, place: str, failures: int = 0) -> str:
     """
     suffix = f"/{failures}" if failures else ""
     return str(uuid.uuid5(_NAMESPACE, f"{token}/{place}{suffix}"))
+
+
+def exact_labels(tags: Tags) -> dict[str, str]:
+    """Our tags as labels from which they can be read back, for resources that keep no text beside their labels.
+
+    Characters outside of the label alphabet are written as hexadecimal bytes, and a long value takes several labels.
+    """
+    labels: dict[str, str] = {}
+    for key, value in tags:
+        chunks = [""]
+        for letter in value:
+            unit = letter if re.fullmatch(r"[a-z0-9-]", letter) else "".join(f"_{byte:02x}" for byte in letter.encode())
+            if len(chunks[-1]) + len(unit) > _CHUNK:
+                chunks.append("")
+            chunks[-1] += unit
+        for number, chunk in enumerate(chunks):
+            labels[key.replace(":", "-") + (f"{_MORE}{number}" if number else "")] = chunk
+    return labels
+
+
+def exact_tags(labels: Mapping[str, str]) -> Tags:
+    """The tags that `exact_labels` wrote; labels of other forms are left out."""
+    chunks = ((match, value) for key, value in labels.items() if (match := _EXACT_KEY.fullmatch(key)))
+    values: dict[str, str] = {}
+    for match, value in sorted(chunks, key=lambda chunk: int(chunk[0][2] or 0)):
+        name = f"{_TAG_PREFIX}{match[1]}"
+        values[name] = values.get(name, "") + value
+    return tuple(sorted((name, unquote(value.replace(_MORE, "%"))) for name, value in values.items()))

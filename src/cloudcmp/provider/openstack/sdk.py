@@ -55,7 +55,7 @@ _PREFERRED = (2, 69)
 https://docs.openstack.org/nova/latest/reference/api-microversion-history.html
 """
 _VERSIONED = re.compile(r"/v\d")
-COMPUTE, NETWORK, BLOCKS, IMAGE = "compute", "network", "block-storage", "image"
+COMPUTE, NETWORK, BLOCKS, IMAGE, OBJECTS = "compute", "network", "block-storage", "image", "object-store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,14 @@ class Sdk(SdkClient):
             raise Refused.at(self.name, f"no region is named of {', '.join(regions)}", "set OS_REGION_NAME")
         return regions[0]
 
-    def regions(self) -> tuple[str, ...]:
-        """The regions in which the service catalogue has Nova."""
+    def regions(self, service: str = COMPUTE) -> tuple[str, ...]:
+        """The regions in which the service catalogue has a service."""
         catalog = self._access().service_catalog
-        kind = self._cloud("").get_interface(COMPUTE) or "public"
-        endpoints = catalog.get_endpoints_data(service_type=COMPUTE, interface=kind)
+        kind = self._cloud("").get_interface(service) or "public"
+        endpoints = catalog.get_endpoints_data(service_type=service, interface=kind)
         names = {str(one.region_name) for some in endpoints.values() for one in some if one.region_name}
         if not names:
-            raise Refused.at(self.name, f"the catalogue has no {kind} endpoint of compute", "see OS_INTERFACE")
+            raise Refused.at(self.name, f"the catalogue has no {kind} endpoint of {service}", "see OS_INTERFACE")
         return tuple(sorted(names))
 
     def endpoint(self) -> str:
@@ -157,6 +157,38 @@ class Sdk(SdkClient):
         most = tuple(data.max_microversion)
         spoken = min(most, _PREFERRED)
         return ServiceEndpoint(url, f"{spoken[0]}.{spoken[1]}", f"{most[0]}.{most[1]}")
+
+    def object_store(self, region: str, until: float, refused: str = "") -> tuple[str, str]:
+        """The URL of the project's account in Swift, and a token that is valid until a time (Unix s).
+
+        A token that equals `refused` is renewed. Raises Refused if the region has no Swift, or no token lives so long.
+        """
+        self._access()
+
+        def look() -> tuple[str, str]:
+            from keystoneauth1.exceptions import EndpointNotFound
+
+            cloud = self._cloud(region)
+            kind = cloud.get_interface(OBJECTS) or "public"
+            with self._lock:
+                session = cloud.get_session()
+                access = session.auth.get_access(session)
+                if access.auth_token == refused or access.expires.timestamp() < until:
+                    session.invalidate()
+                    access = session.auth.get_access(session)
+            if access.expires.timestamp() < until:
+                what = f"a token of its Keystone ends at {access.expires:%H:%M:%S} UTC, before the trial may end"
+                raise Refused.at(self.location(region), what, "choose shorter trials")
+            place = cloud.config.get("region_name") or None
+            try:
+                url = session.get_endpoint(service_type=OBJECTS, interface=kind, region_name=place)
+            except EndpointNotFound:
+                url = None
+            if not url:
+                raise Refused.at(self.location(region), "this cloud has no Swift there", "see 'openstack catalog list'")
+            return str(url).rstrip("/"), str(access.auth_token)
+
+        return self.call_library(look, fault_of, region)
 
     async def has(self, region: str, service: str) -> bool:
         """True if a region has a service."""

@@ -1,0 +1,129 @@
+"""Storage services from the study file to the report, and what is left of them."""
+
+import json
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from cloudcmp.provider.simulated.storage import StorageTruth
+from tests.app.storage import KEY, LOOK_ALIKES, STUDY, command, environ, kills, service
+from tests.emulated.simulated_storage import simulated_storage
+from tests.slices import examples
+
+pytestmark = pytest.mark.usefixtures("agent")
+
+
+def test_a_bucket_is_made_measured_and_removed_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    with service() as (storage, buckets):
+        (tmp_path / "s.yaml").write_text(STUDY.format(endpoint=storage.endpoint))
+        ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--json", env=environ(tmp_path))
+        assert ran.returncode == 0, ran.stderr
+        assert buckets.names() == set(LOOK_ALIKES)
+        assert buckets.touched() == []
+        counted = storage.of("blob_get")
+    data = json.loads(ran.stdout)["data"]
+    rate = next(one for one in data["estimates"] if one["cell"].startswith("blob_bytes_per_s"))
+    assert (rate["n_ok"], rate["n_started"]) == (6, 6)
+    # Each launch first looks whether its blobs are there; every other request was answered.
+    assert counted["outcomes"] == {"answered": counted["requests"] - 6, "refused": 6}
+    with closing(sqlite3.connect(tmp_path / "out" / "study.db")) as database:
+        rows = database.execute("SELECT slot, event, provider FROM lease WHERE kind = 'data-set'").fetchall()
+        facts = [json.loads(one) for (one,) in database.execute("SELECT facts FROM attempt").fetchall()]
+    assert {provider for _, _, provider in rows} == {"s3"}
+    assert {slot for slot, event, _ in rows if event == "CREATED"} == {
+        slot for slot, event, _ in rows if event == "GONE"
+    }
+    assert all(one["notes"]["retries"] == 0 and one["notes"]["wrong_bodies"] == 0 for one in facts)
+
+
+def test_p38_no_key_is_in_a_file_of_the_study_nor_in_what_it_prints(tmp_path: Path) -> None:
+    with service() as (storage, _):
+        (tmp_path / "s.yaml").write_text(STUDY.format(endpoint=storage.endpoint).replace("launches: 6", "launches: 1"))
+        ran = command(tmp_path, "run", "s.yaml", "--out", "out", env=environ(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    assert KEY.secret_key not in ran.stdout + ran.stderr
+    kept = [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(kept) > 3
+    assert [file for file in kept if KEY.secret_key.encode() in file.read_bytes()] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "secret", "says"),
+    [
+        (KEY.access_key, "wrong", "SignatureDoesNotMatch"),
+        ("AKIANOBODY", KEY.secret_key, "InvalidAccessKeyId"),
+    ],
+)
+def test_a_wrong_key_is_one_line_with_the_services_own_code(tmp_path: Path, key: str, secret: str, says: str) -> None:
+    with service() as (storage, buckets):
+        (tmp_path / "s.yaml").write_text(STUDY.format(endpoint=storage.endpoint))
+        env = environ(tmp_path) | {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
+        ran = command(tmp_path, "run", "s.yaml", "--out", "out", env=env)
+        assert buckets.names() == set(LOOK_ALIKES)
+    assert ran.returncode in {2, 3}
+    assert says in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_clock_that_is_an_hour_off_is_told(tmp_path: Path) -> None:
+    with simulated_storage(StorageTruth(clock_offset_s=3600.0)) as storage:
+        (tmp_path / "s.yaml").write_text(STUDY.format(endpoint=storage.endpoint))
+        ran = command(tmp_path, "run", "s.yaml", "--out", "out", env=environ(tmp_path))
+    assert ran.returncode in {2, 3}
+    assert "RequestTimeTooSkewed" in ran.stderr
+
+
+def test_p01_killed_studies_leave_no_bucket_once_they_are_cleaned_up(tmp_path: Path) -> None:
+    n = examples(3, 3)
+    toll = kills(tmp_path, n, 1, sweeps=False)
+    assert toll.wrong == []
+    assert toll.deaths == n
+
+
+def test_p11_a_sweep_from_an_empty_home_finds_the_buckets_of_a_study(tmp_path: Path) -> None:
+    toll = kills(tmp_path, 1, 2, sweeps=True)
+    assert toll.wrong == []
+    assert toll.deaths == 1
+
+
+SERVED = """\
+schema: 1
+question: How fast is it?
+candidates:
+  - {{provider: s3, name: own, service: blob, endpoint: "http://127.0.0.1:{port}", from: local, serve: "{command}"}}
+probes:
+  - {{probe: blob, params: {{op: download, objects: 2, duration_s: 0.1}}}}
+launches: 1
+runs: 1
+"""
+
+
+def test_a_server_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
+    (tmp_path / "s.yaml").write_text(SERVED.format(port=9, command="echo no disk; exit 7"))
+    ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--yes", env=environ(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    assert "exit 7: no disk" in " ".join(ran.stderr.split())
+
+
+def test_a_port_that_is_taken_is_told_and_the_other_server_is_not_measured(tmp_path: Path) -> None:
+    with service() as (storage, buckets):
+        (tmp_path / "s.yaml").write_text(SERVED.format(port=storage.port, command="sleep 60"))
+        ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--yes", env=environ(tmp_path))
+        assert buckets.names() == set(LOOK_ALIKES)
+    assert "listens at" in " ".join(ran.stderr.split())
+
+
+def test_a_served_service_ends_with_its_launch(tmp_path: Path) -> None:
+    (tmp_path / "serve.sh").write_text(
+        'RCLONE_AUTH_KEY="\\"$AWS_ACCESS_KEY_ID,$AWS_SECRET_ACCESS_KEY\\""'
+        " exec rclone serve s3 --addr 127.0.0.1:9017 .\n"
+    )
+    (tmp_path / "s.yaml").write_text(SERVED.format(port=9017, command=f"exec sh {tmp_path / 'serve.sh'}"))
+    ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--yes", "--json", env=environ(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    (rate,) = [one for one in json.loads(ran.stdout)["data"]["estimates"] if one["cell"].startswith("blob_bytes_per_s")]
+    assert rate["n_ok"] == 1, ran.stderr
+    assert subprocess.run(["pgrep", "-f", "127.0.0.1:9017"], capture_output=True, check=False).returncode == 1
