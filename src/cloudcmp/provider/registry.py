@@ -102,6 +102,7 @@ _STORE_OF: dict[tuple[str, ServiceKind], str] = {
     ("aws", ServiceKind.TABLE): "aws-dynamodb",
     ("aws", ServiceKind.QUEUE): "aws-sqs",
     ("gcp", ServiceKind.BLOB): "gcp-storage",
+    ("gcp", ServiceKind.QUEUE): "gcp-pubsub",
     ("openstack", ServiceKind.BLOB): "openstack-swift",
     ("rackspace", ServiceKind.BLOB): "rackspace-swift",
 }
@@ -110,6 +111,7 @@ _STORE_CLASSES = {
     "aws-s3": ("aws.s3", "S3DataSets"),
     "aws-dynamodb": ("aws.dynamodb", "DynamoDbDataSets"),
     "aws-sqs": ("aws.sqs", "SqsDataSets"),
+    "gcp-pubsub": ("gcp.pubsub", "PubSubDataSets"),
     "gcp-storage": ("gcp.storage", "StorageDataSets"),
     "openstack-swift": ("openstack.swift", "SwiftDataSets"),
     "rackspace-swift": ("openstack.swift", "SwiftDataSets"),
