@@ -15,12 +15,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.keyboard import fill_stdin, heed
+from tests.slices import examples
 
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 # No test fails for its time, and each run looks at the same examples: `--hypothesis-profile exploring` looks at others.
 settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("house", settings.get_profile("exploring"), derandomize=True)
+settings.register_profile("house", settings.get_profile("exploring"), derandomize=True, max_examples=examples(100, 2))
 settings.load_profile("house")
 
 _DATA = tempfile.mkdtemp(prefix="cloudcmp-data-")

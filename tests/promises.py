@@ -20,7 +20,7 @@ from tests.emulated.kinds import KINDS
 from tests.keyboard import heed
 from tests.numbered import numbered
 from tests.rows import LONG, SEED, Row, folder, pool, record, remember, show
-from tests.servers.whole import storage_servers
+from tests.servers.whole import storage_kills, storage_servers
 from tests.slices import wholes as played_whole
 
 __all__ = ["ROWS", "Row"]
@@ -349,7 +349,7 @@ ROWS = (
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,
     wrong_hosts, cloud_rows.wrong_hosts_everywhere, silent_lines, silent_clouds, capped, strangers, hostile_bytes,
     leases_end, strangers_folders,
-    poisoned_prices, mutated_prices, storage_servers,
+    poisoned_prices, mutated_prices, storage_servers, storage_kills,
 )  # fmt: skip
 
 

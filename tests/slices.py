@@ -1,6 +1,7 @@
 """How much of a dear test runs each day: a slice of its cases, and all of them in the promises' row `wholes`.
 
-A test that takes its cases from here is played whole by `CLOUDCMP_WHOLE=1 pytest`, as the row does.
+A test that takes its cases from here is played whole by `CLOUDCMP_WHOLE=1 pytest`, as the row does; so is one for
+which hypothesis draws as many examples as `conftest.py` says.
 """
 
 import os
@@ -34,9 +35,10 @@ def spread(cases: Sequence[_Case], n: int) -> Sequence[_Case]:
 
 
 def sliced() -> list[Path]:
-    """The files of tests that take their cases from here."""
+    """The files of tests that take their cases from here, or have them drawn."""
     here = Path(__file__).parent
-    return sorted(path for path in here.rglob("test_*.py") if "from tests.slices import" in path.read_text("utf-8"))
+    words = ("from tests.slices import", "@given(")
+    return sorted(path for path in here.rglob("test_*.py") if any(word in path.read_text("utf-8") for word in words))
 
 
 def wholes() -> Ran:

@@ -241,7 +241,8 @@ _LOOKS = 100
 
 def _watch(pid: int, home: Path, seen: Seen, over: threading.Event) -> None:
     parents: dict[int, int] = {}
-    looks: dict[int, int] = {}
+    # What was there before is none of its processes, and one look at it is enough.
+    looks = {int(name): _LOOKS - 1 for name in os.listdir("/proc") if name.isdigit() and int(name) < pid}  # noqa: PTH208
     while not over.wait(0.01):
         there = [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - a hundred times a second
         looks = {one: looks.get(one, 0) + 1 for one in there}

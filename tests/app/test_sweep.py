@@ -345,6 +345,7 @@ def test_where_no_sweep_can_see_it_is_said_and_nothing_is_asked() -> None:
     assert found.complete
     assert cloud.listings == 0
     assert not swept(cloud, named=True).complete
+    assert swept(cloud, named=True, along=("cloud",)).complete, "it only came with another one"
 
 
 def test_prices_are_told_where_they_are_known() -> None:

@@ -1,4 +1,4 @@
-"""Tables of DynamoDB and queues of SQS as data sets: made, found, told from look-alikes, and removed with all in them."""
+"""Tables of DynamoDB and queues of SQS as data sets: made, found, told from look-alikes, and removed."""
 
 import asyncio
 import time

@@ -10,7 +10,7 @@ from tests.emulated.pointed import pointed
 from cloudcmp.errors import NotAllowed
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 from cloudcmp.provider.azure import policy
-from cloudcmp.provider.azure.policy import IMPLICIT_ACTIONS, actions, allows
+from cloudcmp.provider.azure.policy import IMPLICIT_ACTIONS, STORAGE_ACTIONS, STORAGE_DATA_ACTIONS, actions, allows
 
 
 @pytest.fixture
@@ -53,9 +53,10 @@ def test_the_role_is_enough_and_nothing_in_it_is_idle(cloud):
 
 def test_the_role_names_what_it_allows_and_where():
     role = policy()
-    assert set(role["Actions"]) == set(actions())
-    assert not any("*" in action for action in role["Actions"])
-    assert role["NotActions"] == role["DataActions"] == role["NotDataActions"] == []
+    assert set(role["Actions"]) == {*actions(), *STORAGE_ACTIONS}
+    assert role["DataActions"] == sorted(STORAGE_DATA_ACTIONS)
+    assert not any("*" in action for action in role["Actions"] + role["DataActions"])
+    assert role["NotActions"] == role["NotDataActions"] == []
     assert all(scope.startswith("/subscriptions/") for scope in role["AssignableScopes"])
 
 

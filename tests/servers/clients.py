@@ -43,6 +43,12 @@ def azure(one: Served, service: str, key: str = "") -> Any:
     return {"blob": BlobServiceClient, "queue": QueueServiceClient}[service](url, credential=named, retry_total=0)
 
 
+def azure_connection(one: Served, key: str = "") -> str:
+    """The connection string of an account, as Azure's portal writes it."""
+    ends = "".join(f";{kind.title()}Endpoint={one.endpoints[f'azure-{kind}']}" for kind in ("blob", "queue", "table"))
+    return f"DefaultEndpointsProtocol=http;AccountName={one.access};AccountKey={key or one.secret}{ends};"
+
+
 def gcs(one: Served) -> Any:
     """Google's client of Cloud Storage."""
     from google.auth.credentials import AnonymousCredentials

@@ -1,9 +1,10 @@
-"""A row of the promises: the tests of this folder with every server, those that take minutes to fetch too."""
+"""Rows of the promises: every storage server, and studies of a service that are killed at random moments."""
 
 from pathlib import Path
 
+from tests.app.storage import kills
 from tests.numbered import counted
-from tests.rows import Row, show
+from tests.rows import LONG, SEED, Row, folder, show
 from tests.servers.fetch import Absent, fetched
 from tests.servers.kinds import KINDS
 
@@ -24,3 +25,15 @@ def storage_servers() -> Row:
         ran.passed + ran.failed,
         ran.broken,
     )
+
+
+def storage_kills() -> Row:
+    """Studies of an S3 service killed at random moments, then cleaned up, or swept from an empty home."""
+    n = 1000 if LONG else 100
+    with folder() as place:
+        cleaned = kills(place / "cleaned", n, SEED, sweeps=False)
+        swept = kills(place / "swept", n // 5, SEED + 1, sweeps=True)
+    wrong = [*cleaned.wrong, *swept.wrong]
+    show(wrong[:20])
+    return Row("P1 P11", "a killed study leaves no bucket after cleanup, nor after a sweep from an empty home; "
+               "look-alikes survive", cleaned.deaths + swept.deaths, len(wrong))  # fmt: skip

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
+use super::azure_blob::AzureBlob;
+use super::azure_queue::AzureQueue;
+use super::azure_table::AzureTable;
 use super::credential::Credential;
 use super::dynamodb::DynamoDb;
 use super::gcs::Gcs;
@@ -54,12 +57,15 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
         Name::S3 => Box::new(S3::new(service, credential)?),
         Name::DynamoDb => Box::new(DynamoDb::new(service, credential)?),
         Name::Sqs => Box::new(Sqs::new(service, credential)?),
+        Name::AzureBlob => Box::new(AzureBlob::new(service, credential)?),
+        Name::AzureTable => Box::new(AzureTable::new(service, credential)?),
+        Name::AzureQueue => Box::new(AzureQueue::new(service, credential)?),
         Name::Gcs => Box::new(Gcs::new(service, credential)?),
         Name::PubSub => Box::new(PubSub::new(service, credential)?),
         Name::Swift => Box::new(Swift::new(service, credential)?),
         other => {
             let what = format!("bad job: this agent does not speak {}", other.name());
-            return Err(Fault::bad_job(what, "use an endpoint that speaks s3, dynamodb, sqs, gcs, pubsub or swift"));
+            return Err(Fault::bad_job(what, "use an endpoint of another protocol"));
         }
     })
 }

@@ -20,6 +20,10 @@ use crate::fault::Fault;
 
 pub mod asker;
 mod aws_json;
+mod azure;
+mod azure_blob;
+mod azure_queue;
+mod azure_table;
 mod body;
 pub mod call;
 pub mod client;

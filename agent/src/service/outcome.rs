@@ -93,9 +93,10 @@ impl Failure {
 
 /// Whether a service means with this code that there were too many requests. S3 and Azure say so with status 503.
 fn is_throttle(code: &str) -> bool {
-    const CODES: [&str; 11] = [
+    const CODES: [&str; 12] = [
         "SlowDown",
         "ServerBusy",
+        "OperationTimedOut",
         "TooManyRequests",
         "TooManyRequestsException",
         "Throttling",

@@ -54,6 +54,7 @@ async def sweep(
     pace: Pace | None = None,
     unavailable: Sequence[UnavailableProvider] = (),
     named: bool = False,
+    along: Collection[str] = (),
     leave: Leave | None = None,
     within_s: float = LIST_S,
     say: Say | None = None,
@@ -61,7 +62,8 @@ async def sweep(
     """List everything with cloudcmp's tags at each provider, and destroy what is due if `delete` is set.
 
     With `study`, only that study's resources count, and they are due before they expire. `unavailable` are providers
-    that could not be created; `named` if the user named all of them. Deletions are paced by `pace`, by default as in
+    that could not be created; `named` if the user named all of them but those `along`, which make data sets in services
+    of the named ones: one of these without credentials is no fault. Deletions are paced by `pace`, by default as in
     studies. With `leave`, the first signal ends the sweep. Never raises for a provider that fails.
 
     A dry run asks all providers at once. A provider that does not answer within `within_s` seconds is reported as not
@@ -72,9 +74,12 @@ async def sweep(
         skipped=tuple(one.line for one in unavailable), faults=tuple(one.line for one in unavailable if named)
     )
     sweepers = [
-        _Sweeper(one, time, study, patience or patience_with(one), pace, within_s, delete=delete, named=named)
+        _Sweeper(
+            one, time, study, patience or patience_with(one), pace, within_s, delete=delete,
+            named=named and one.name not in along,
+        )
         for one in providers.values()
-    ]
+    ]  # fmt: skip
 
     work = _in_turn(sweepers) if delete else _at_once(sweepers, within_s + _EXTRAS_S, say)
     if leave is None:
@@ -100,10 +105,11 @@ def sweep_providers(
 
     async def run(providers: Mapping[str, Provider], unavailable: Sequence[UnavailableProvider]) -> None:
         results.append(await sweep(providers, WallTime(), study=study, delete=delete, unavailable=unavailable,
-                                   named=bool(named), leave=leave, say=say))  # fmt: skip
+                                   named=bool(named), along={*chosen} - {*named}, leave=leave, say=say))  # fmt: skip
 
+    chosen = provider_clients.select(named)
     try:
-        run_interruptible(run(*provider_clients.open_clients(provider_clients.select(named))))
+        run_interruptible(run(*provider_clients.open_clients(chosen)))
     except KeyboardInterrupt:
         leave(results[-1])
     return results[-1]

@@ -58,9 +58,40 @@ IMPLICIT_ACTIONS = (
 )
 """Operations that a call on a machine or a network performs implicitly."""
 
+_STORAGE = "Microsoft.Storage/storageAccounts/"
+STORAGE_ACTIONS = tuple(
+    f"{_STORAGE}{one}"
+    for one in (
+        "blobServices/containers/delete",
+        "blobServices/containers/read",
+        "blobServices/containers/write",
+        "blobServices/generateUserDelegationKey/action",
+        "queueServices/generateUserDelegationKey/action",
+        "queueServices/queues/delete",
+        "queueServices/queues/read",
+        "queueServices/queues/write",
+        "tableServices/tables/delete",
+        "tableServices/tables/read",
+        "tableServices/tables/write",
+    )
+)
+"""Operations on the data sets of a storage account, for a login; an account key needs no role."""
+STORAGE_DATA_ACTIONS = tuple(
+    f"{_STORAGE}{one}"
+    for one in (
+        "blobServices/containers/blobs/delete",
+        "blobServices/containers/blobs/read",
+        "blobServices/containers/blobs/write",
+        "queueServices/queues/messages/add/action",
+        "queueServices/queues/messages/delete",
+        "queueServices/queues/messages/process/action",
+    )
+)
+"""What a trial's signature may allow, never more than the login that it was made with; and to empty a queue."""
+
 
 def actions() -> tuple[str, ...]:
-    """Every action that the role allows, sorted."""
+    """Every action that machines need, sorted."""
     return tuple(sorted({*READ_ACTIONS, *CHANGE_ACTIONS, *IMPLICIT_ACTIONS}))
 
 
@@ -70,9 +101,9 @@ def policy() -> dict[str, Any]:
         "Name": "cloudcmp",
         "IsCustom": True,
         "Description": "The least that cloudcmp needs. It may end what others made: give it a subscription of its own.",
-        "Actions": list(actions()),
+        "Actions": sorted({*actions(), *STORAGE_ACTIONS}),
         "NotActions": [],
-        "DataActions": [],
+        "DataActions": list(STORAGE_DATA_ACTIONS),
         "NotDataActions": [],
         "AssignableScopes": ["/subscriptions/00000000-0000-0000-0000-000000000000"],
     }

@@ -22,7 +22,9 @@ from cloudcmp.model.safety import Finding, Safeguard
 
 SERVICE, ENDPOINT = "service", "endpoint"
 """Options of a request for a data set: the kind of service, and its URL if it is not the provider's own."""
-_NAME = re.compile(r"cloudcmp-([0-9a-f]{32})-([0-9a-f]{8})")
+PREFIX, PLAIN_PREFIX = "cloudcmp-", "cloudcmp"
+"""How the names of data sets begin, and how they do where only letters and digits are allowed."""
+_NAME = re.compile(r"cloudcmp(-?)([0-9a-f]{32})\1([0-9a-f]{8})")  # hyphens everywhere, or nowhere
 SAFEGUARDS = (
     Safeguard("teardown", True, "a launch's data set is emptied and deleted after its trials"),
     Safeguard("cleanup", True, "by the study's folder; names and tags prove whose a data set is"),
@@ -39,7 +41,12 @@ class DataSetName:
     expires_at: int
 
     def __str__(self) -> str:
-        return f"cloudcmp-{UUID(self.token).hex}-{self.expires_at:08x}"
+        return f"{PREFIX}{UUID(self.token).hex}-{self.expires_at:08x}"
+
+    @property
+    def plain(self) -> str:
+        """The same name of letters and digits only, for services that allow no others."""
+        return f"{PLAIN_PREFIX}{UUID(self.token).hex}{self.expires_at:08x}"
 
     @classmethod
     def of(cls, request: CreateRequest) -> "DataSetName":
@@ -50,7 +57,7 @@ class DataSetName:
     def read(cls, name: str) -> "DataSetName | None":
         """The parts of a name; None for a name that is not cloudcmp's."""
         match = _NAME.fullmatch(name)
-        return cls(str(UUID(match[1])), int(match[2], 16)) if match else None
+        return cls(str(UUID(match[2])), int(match[3], 16)) if match else None
 
     @property
     def tags(self) -> tuple[tuple[str, str], ...]:

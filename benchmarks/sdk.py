@@ -1,0 +1,100 @@
+"""The agent beside the official Python SDK on one simulated storage service over loopback: CPU time an operation.
+
+The service is the limit of the rate here, so the rates say little; the client's own CPU time is what a machine that
+measures has to spare. One operation in flight. Needs nothing but the development dependencies (boto3).
+
+usage: .venv/bin/python benchmarks/sdk.py [ROUNDS] [--record]        (5 rounds unless given)
+"""
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' clients of the agent and of the service
+
+from tests.agent.service_trials import REGION, Place, run
+from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
+
+from agent import AGENT, missing, rounds, show
+from cloudcmp.provider.simulated.storage import Key
+
+SECONDS = 1
+NAME = "cloudcmp-speed"
+
+
+def client(storage: SimulatedStorage, service: str) -> Any:
+    """The SDK's client of the service."""
+    import boto3
+    from botocore.config import Config
+
+    key = Key()
+    return boto3.client(
+        service, region_name=REGION, endpoint_url=storage.endpoint, aws_access_key_id=key.access_key,
+        aws_secret_access_key=key.secret_key, config=Config(s3={"addressing_style": "path"}),
+    )  # fmt: skip
+
+
+def ours(storage: SimulatedStorage, protocol: str, probe: str, params: dict[str, str]) -> float:
+    """The agent's CPU seconds an operation, its start and what fills the data set included."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    key = Key()
+    place = Place(protocol, storage.port, NAME, key.access_key, key.secret_key)
+    ran = run(AGENT, place, probe, duration_s=str(SECONDS), **params)
+    if ran.outcome != "ok":
+        raise RuntimeError(ran.error)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return used_s / float(ran.notes["operations"])
+
+
+def theirs(ask: Callable[[], object]) -> float:
+    """The SDK's CPU seconds an operation."""
+    until, count, began = time.monotonic() + SECONDS, 0, time.process_time()
+    while time.monotonic() < until:
+        ask()
+        count += 1
+    return (time.process_time() - began) / count
+
+
+def _read(s3: Any) -> bytes:
+    """The blob, to its last byte."""
+    body: bytes = s3.get_object(Bucket=NAME, Key="b/1024/000000")["Body"].read()
+    return body
+
+
+def main() -> int:
+    if why := missing():
+        print(why)
+        return 1
+    with simulated_storage() as storage:
+        s3, table = client(storage, "s3"), client(storage, "dynamodb")
+        s3.create_bucket(Bucket=NAME)
+        table.create_table(
+            TableName=NAME, BillingMode="PAY_PER_REQUEST",
+            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in "kg"],
+            KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
+            GlobalSecondaryIndexes=[
+                {"IndexName": "by_group", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+                 "Projection": {"ProjectionType": "ALL"}},
+            ],
+        )  # fmt: skip
+        blob = {"op": "download", "size_bytes": "1024", "objects": "1"}
+        rows = {"op": "get", "entries": "10"}
+        ours(storage, "s3", "blob", blob)  # writes what both read
+        ours(storage, "dynamodb", "table", rows)
+        ratios: dict[str, list[float]] = {"sdk-s3": [], "sdk-dynamodb": []}
+        for _ in range(rounds(5)):
+            peer = theirs(lambda: _read(s3))
+            ratios["sdk-s3"].append(peer / ours(storage, "s3", "blob", blob))
+            peer = theirs(lambda: table.get_item(TableName=NAME, Key={"k": {"S": "r00000000"}}))
+            ratios["sdk-dynamodb"].append(peer / ours(storage, "dynamodb", "table", rows))
+        for name, found in ratios.items():
+            show(name, found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
