@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from time import time
 from typing import Any
 from uuid import uuid4
@@ -12,7 +13,7 @@ from tests.servers.clients import google
 from tests.servers.fetch import Absent
 from tests.servers.serving import Served, serving
 
-from cloudcmp.errors import Refused
+from cloudcmp.errors import NoCredentials, Refused
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
 from cloudcmp.model.offering import Offering
@@ -155,6 +156,17 @@ def test_a_trials_token_opens_pubsub_alone_and_lives_long_enough(monkeypatch: py
     assert driver.billed
     with pytest.raises(Refused, match="before the trial may end; choose shorter trials"):
         asyncio.run(driver.data_set(service, handle("cloudcmp-x"), time() + 3600.0))
+
+
+def test_without_credentials_a_list_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("PUBSUB_EMULATOR_HOST", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    with pytest.raises(NoCredentials, match="there are no credentials"):
+        asyncio.run(store().leftovers())
+    (finding,) = asyncio.run(store().check([candidate()]))
+    assert (finding.ok, finding.text) == (False, "there are no credentials")
 
 
 async def _no_addresses(_: str) -> tuple[str, ...]:

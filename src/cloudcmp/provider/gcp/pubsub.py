@@ -50,11 +50,13 @@ class PubSubSdk(SdkClient):
 
     def url(self) -> str:
         """The URL of the service."""
-        return self.endpoint() or f"https://pubsub.{self.credentials.domain()}"
+        return self.endpoint() or f"https://pubsub.{self.call_library(self.credentials.domain, fault_of)}"
 
     def project(self) -> str:
         """The project of topics; an emulator takes any."""
-        return (os.environ.get(_PROJECT) or _EMULATED_PROJECT) if self.endpoint() else self.credentials.project()
+        if self.endpoint():
+            return os.environ.get(_PROJECT) or _EMULATED_PROJECT
+        return self.call_library(self.credentials.project, fault_of)
 
     def forget(self) -> None:
         """Drops the cached credentials; the next call reads them again."""

@@ -45,11 +45,13 @@ class StorageSdk(SdkClient):
 
     def url(self) -> str:
         """The URL of the service, without a slash at its end."""
-        return emulator() or f"https://storage.{self._sdk.domain()}"
+        return emulator() or f"https://storage.{self.call_library(self._sdk.domain, fault_of)}"
 
     def project(self) -> str:
         """The project of buckets; an emulator takes any."""
-        return os.environ.get(_PROJECT) or _EMULATED_PROJECT if emulator() else self._sdk.project()
+        if emulator():
+            return os.environ.get(_PROJECT) or _EMULATED_PROJECT
+        return self.call_library(self._sdk.project, fault_of)
 
     def forget(self) -> None:
         """Drops the cached credentials; the next call reads them again."""
