@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from cloudcmp.errors import IncompleteListing, ProviderFault
+from cloudcmp.errors import ACCOUNT_FAULTS, IncompleteListing, ProviderFault
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.lease import CreateRequest, Handle, Listing
 from cloudcmp.model.plan import Candidate
@@ -80,6 +80,8 @@ class AwsDataSets(DataSets):
         for place in places:
             try:
                 found += await self._list_in(place)
+            except ACCOUNT_FAULTS:
+                raise  # they hold for every place
             except ProviderFault as fault:
                 if region or len(places) == 1:
                     raise IncompleteListing(*fault.faults) from fault
