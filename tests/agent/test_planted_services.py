@@ -75,17 +75,17 @@ def test_planted_percentiles_are_recovered(
     place_ = place(storage, protocol)
     more = {"entries": "200"} if probe == "table" else {}
     assert run(agent, place_, probe, op=op, duration_s="0.1", **more).outcome == "ok"
-    latency = Distribution(0.03, 0.3)
-    plant(storage, **{operation: OperationTruth(latency)})
-    ran = run(agent, place_, probe, op=op, duration_s="2", concurrency="16", **more)
+    plant(storage, **{operation: OperationTruth(Distribution(0.05, 0.3))})
+    ran = run(agent, place_, probe, op=op, duration_s="3", concurrency="4", **more)
     assert (ran.outcome, ran.values[f"{probe}_failed_ratio"], ran.notes["wrong_bodies"]) == ("ok", [0.0], 0)
+    # What a perfect client would measure: the planted times, and how late their answers left.
+    sent = storage.of(operation)["sent_s"]
     for percentile in PERCENTILES:
-        planted_s = latency.quantile_s(percentile / 100)
-        seen_s = ran.percentile_s(f"{probe}_latency_s", percentile)
+        planted_s, seen_s = sent["percentiles"][f"{percentile:g}"], ran.percentile_s(f"{probe}_latency_s", percentile)
         assert seen_s == pytest.approx(planted_s, rel=0.05), (percentile, planted_s, seen_s)
-    # A closed loop of 16 does 16 operations in the mean time of one, whatever it has to delete between them.
+    # A closed loop of 4 does 4 operations in the mean time of one, whatever it has to delete between them.
     rates = ran.values[f"{probe}_op_per_s"]
-    assert sum(rates) / len(rates) == pytest.approx(16 / latency.mean_s, rel=0.1)
+    assert sum(rates) / len(rates) == pytest.approx(4 / sent["mean"], rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_planted_throttles_and_failures_are_counted_exactly(
 
 
 def test_batches_that_are_throttled_are_rows_that_are_not_written(storage: SimulatedStorage, agent: Path) -> None:
-    plant(storage, table_load=OperationTruth(throttled=Share(every=4), latency=Distribution(0.02)))
+    plant(storage, table_load=OperationTruth(throttled=Share(every=4), latency=Distribution(0.1)))
     ran = run(agent, place(storage, "dynamodb"), "load", entries="1000", concurrency="4")
     assert (ran.outcome, ran.notes["operations"], ran.notes["throttled"]) == ("ok", 40, 10)
     assert (ran.notes["rows_written"], ran.notes["rows_throttled"], ran.notes["rows_failed"]) == (750, 250, 0)
-    # Thirty batches of 20 ms each, four at a time, and refusals that take no time.
-    assert ran.values["table_load_row_per_s"][0] == pytest.approx(750 / (30 * 0.02 / 4), rel=0.15)
+    # Thirty batches of 0.1 s each, four at a time, and refusals that take no time.
+    assert ran.values["table_load_row_per_s"][0] == pytest.approx(750 / (30 * 0.1 / 4), rel=0.15)
 
 
 def test_a_wrong_row_is_a_wrong_body(storage: SimulatedStorage, agent: Path) -> None:

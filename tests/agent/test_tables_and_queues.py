@@ -104,14 +104,16 @@ def test_messages_are_sent_received_and_deleted_like_the_sdks(agent: Path, accou
     own, url = sqs
     ran = run(agent, queue(account), "propagation", duration_s="0.5")
     assert (ran.outcome, ran.notes["censored"], ran.notes["strangers"]) == ("ok", 0, 0)
-    own.send_message(QueueUrl=url, MessageBody="somebody's")
-    ran = run(agent, queue(account), "queue", op="receive", duration_s="0.5")
-    assert (ran.outcome, ran.notes["removed_before"], ran.notes["wrong_bodies"]) == ("ok", 1, 0), ran
-    assert ran.notes["follow_ups"] == 2 * ran.notes["operations"] - ran.notes["empty_receives"]
     ran = run(agent, queue(account), "queue", op="send", duration_s="0.3")
     assert (ran.outcome, ran.notes["purged"]) == ("ok", True)
     counts = own.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
     assert counts["ApproximateNumberOfMessages"] == counts["ApproximateNumberOfMessagesNotVisible"] == "0"
+    # SQS purges a queue once a minute: what is there is received and deleted instead.
+    own.send_message(QueueUrl=url, MessageBody="somebody's")
+    ran = run(agent, queue(account), "queue", op="receive", duration_s="0.5")
+    assert (ran.outcome, ran.notes["removed_before"], ran.notes["wrong_bodies"]) == ("ok", 1, 0), ran
+    assert ran.notes["follow_ups"] == 2 * ran.notes["operations"] - ran.notes["empty_receives"]
+    assert ran.notes["purged"] is False
 
 
 def test_consistency_of_rows_and_messages_is_measured(agent: Path, account: Account, dynamodb: Any, sqs: Any) -> None:
@@ -127,7 +129,7 @@ def test_a_wrong_key_ends_the_trial_in_one_line_with_the_services_code(
     probe: str, agent: Path, account: Account, dynamodb: Any, sqs: Any
 ) -> None:
     place = table(account) if probe in {"table", "load"} else queue(account)
-    ran = run(agent, replace(place, secret="wrong"), probe)
+    ran = run(agent, replace(place, secret="not-the-secret"), probe)
     assert (ran.outcome, ran.values, ran.histograms) == ("failed", {}, {})
     assert ": 403 " in ran.error, ran.error
     assert "\n" not in ran.error

@@ -177,7 +177,11 @@ async def _provider_findings(provider: Provider, candidates: Sequence[Candidate]
 async def _price_findings(
     provider: Provider, candidates: Sequence[Candidate], budget: Money | None, today: date
 ) -> list[Finding]:
-    """Check whether each candidate has a usable price, because nothing billed is created without one."""
+    """Check whether each candidate has a usable price, because nothing billed is created without one.
+
+    The price is of a machine: where only data sets are made, there is none to check.
+    """
+    candidates = [one for one in candidates if one.runner == provider.name]
     if not candidates:
         return []
     if not provider.billed:
