@@ -63,32 +63,38 @@ def measure(agent: Path, access: DataSet, probe: str = "queue", **params: str) -
     return frames[-1]["outcome"], notes, " ".join(errors)
 
 
-def pulled(server: Served, access: DataSet) -> list[str]:
-    """The texts of the messages that Google's own client receives and acknowledges."""
-    subscription, texts = access.name.replace("/topics/", "/subscriptions/"), []
-    with google(server, "pubsub") as pubsub:
-        client = pubsub.SubscriberClient()
-        while True:
-            request = {"subscription": subscription, "max_messages": 1000, "return_immediately": True}
-            some = client.pull(request=request, timeout=30).received_messages
-            if not some:
-                return texts
-            texts += [one.message.data.decode() for one in some]
-            client.acknowledge(subscription=subscription, ack_ids=[one.ack_id for one in some])
+def texts_of(client: Any, subscription: str, count: int) -> list[str]:
+    """The texts of so many messages that Google's own client receives and acknowledges."""
+    texts: list[str] = []
+    while len(texts) < count:
+        some = client.pull(subscription=subscription, max_messages=1000, timeout=30).received_messages
+        texts += [one.message.data.decode() for one in some]
+        client.acknowledge(subscription=subscription, ack_ids=[one.ack_id for one in some])
+    return texts
 
 
 def test_googles_client_receives_what_the_agent_sends(agent: Path, server: Served, topic: DataSet) -> None:
-    outcome, notes, error = measure(agent, topic, op="send", size_bytes="50")
-    assert (outcome, error) == ("ok", "")
-    assert notes["operations"] > 5
-    texts = pulled(server, topic)
-    assert len(texts) == len(set(texts)) == notes["operations"]
+    witness = "projects/cloudcmp/subscriptions/witness"
+    with google(server, "pubsub") as pubsub, pubsub.SubscriberClient() as client:
+        client.create_subscription(name=witness, topic=topic.name)
+        outcome, notes, error = measure(agent, topic, op="send", size_bytes="50")
+        assert (outcome, error, notes["purged"]) == ("ok", "", True)
+        assert notes["operations"] > 5
+        texts = texts_of(client, witness, notes["operations"])
+        client.delete_subscription(subscription=witness)
+    assert len(set(texts)) == len(texts) == notes["operations"]
     assert {len(text) for text in texts} == {50}
 
 
-def test_the_agent_receives_what_it_sent(agent: Path, server: Served, topic: DataSet) -> None:
+def test_the_agent_receives_what_it_sent_and_removes_what_somebody_else_did(
+    agent: Path, server: Served, topic: DataSet
+) -> None:
+    with google(server, "pubsub") as pubsub:
+        publisher = pubsub.PublisherClient()
+        publisher.publish(topic.name, b"somebody's").result(30)
+        publisher.stop()
     outcome, notes, error = measure(agent, topic, op="receive", size_bytes="50")
-    assert (outcome, error, notes["wrong_bodies"]) == ("ok", "", 0)
+    assert (outcome, error, notes["wrong_bodies"], notes["removed_before"]) == ("ok", "", 0, 1)
     assert notes["operations"] > 5
 
 

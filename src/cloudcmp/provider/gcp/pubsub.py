@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -80,8 +81,7 @@ class PubSubSdk(SdkClient):
     def _client(self, kind: str) -> Any:
         def make() -> Any:
             import_modules("google.cloud.pubsub_v1")
-            from google.cloud import pubsub_v1
-
+            pubsub_v1: Any = import_module("google.cloud.pubsub_v1")
             of = {TOPIC: pubsub_v1.PublisherClient, SUBSCRIPTION: pubsub_v1.SubscriberClient}[kind]
             return of() if self.endpoint() else of(credentials=self.credentials.session().credentials)
 

@@ -43,7 +43,7 @@ def _renewed(sdk: Sdk, credentials: Any, until: float) -> str:
     import_modules("google.auth.transport.requests")
     from google.auth.transport.requests import Request
 
-    credentials.refresh(Request())  # type: ignore[no-untyped-call]
+    credentials.refresh(Request())
     ends_at = float("inf") if credentials.expiry is None else credentials.expiry.replace(tzinfo=UTC).timestamp()
     if ends_at < until:
         what = f"a token of Google ends in {ends_at - time.time():.0f} s, before the trial may end"
