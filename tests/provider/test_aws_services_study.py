@@ -72,7 +72,9 @@ def test_a_controller_killed_leaves_nothing_after_cleanup(tmp_path: Path) -> Non
     }  # fmt: skip
     tables, queues = client(account, "dynamodb"), client(account, "sqs")
     queues.create_queue(QueueName="cloudcmp-mine")
-    ran = cloudcmp((), tmp_path, "run", "study.yaml", "--out", "out", CLOUDCMP_CRASH_AT="cloud.after_create:4", **environ)
+    ran = cloudcmp(
+        (), tmp_path, "run", "study.yaml", "--out", "out", CLOUDCMP_CRASH_AT="cloud.after_create:4", **environ
+    )
     assert ran.code == -9, ran.out + ran.err
     left = [*tables.list_tables()["TableNames"], *queues.list_queues()["QueueUrls"]]
     assert len(left) > 1, "the kill left something"
