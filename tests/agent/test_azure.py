@@ -70,7 +70,7 @@ def place(azurite: Served, request: pytest.FixtureRequest, monkeypatch: pytest.M
 def measure(agent: Path, access: DataSet, probe: str, **params: str) -> tuple[str, dict[str, Any], str]:
     """Runs a trial; gives its outcome, its notes and its error."""
     target, credentials = target_of(access)
-    given = tuple(sorted({"duration_s": "0.5", **params}.items()))
+    given = tuple(sorted({**({} if probe == "load" else {"duration_s": "0.5"}), **params}.items()))
     trial = PlannedTrial(0, 0, probe, given, (), 0, 0.0, 1.0, 15.0, 7)
     line = encode_job(trial, cpus=[0], folder=None, role="client", targets=[target], credentials=credentials)
     with subprocess.Popen([agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -137,7 +137,8 @@ def test_rows_that_the_agent_writes_azures_client_reads_and_the_reverse(agent: P
         outcome, notes, error = measure(agent, place.access(), "table", op="put", entries="20")
         assert (outcome, notes["client_errors"], error) == ("ok", 0, "")
         outcome, notes, error = measure(agent, place.access(), "load", entries="110")
-        assert (outcome, notes["rows_written"], notes["operations"], error) == ("ok", 110, 2, "")
+        assert (outcome, error) == ("ok", "")
+        assert (notes["rows_written"], notes["operations"]) == (110, 2)
         written = {str(one["RowKey"]) for one in table.query_entities("PartitionKey eq 'u0'")}
         assert written == {f"u{index:08d}" for index in range(110)}
 

@@ -9,7 +9,9 @@ from tests.servers.clients import azure, azure_connection
 from tests.servers.fetch import Absent
 from tests.servers.serving import Served, serving
 
+from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.azure.storage import CONNECTION
+from cloudcmp.provider.local import LocalProvider
 
 PROBES = {
     "blob": "{probe: blob, params: {op: [download, upload], size_bytes: 1 KiB, objects: 4, duration_s: 0.5 s}}",
@@ -35,8 +37,10 @@ def azurite() -> Iterator[Served]:
 
 
 def study(kind: str, prices: str = "requests: 0.05 USD/10000, moved: 0.01 USD/GB, stored: 0.02 USD/GB-month") -> str:
+    here = LocalProvider(OwnedPath(Path())).offerings()[0].name
+    seen_from = f"from: {{provider: local, offering: {here}, price: 0.01 USD/h}}"
     candidate = (
-        f"{{provider: azure, region: westeurope, service: {kind}, name: NAME, from: local, prices: {{{prices}}}}}"
+        f"{{provider: azure, region: westeurope, service: {kind}, name: NAME, {seen_from}, prices: {{{prices}}}}}"
     )
     candidates = "\n".join(f"  - {candidate.replace('NAME', name)}" for name in ("one", "two"))
     return (

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from time import time
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -20,7 +21,7 @@ from tests.servers.clients import gcs
 from tests.servers.fetch import Absent
 from tests.servers.serving import Served, serving
 
-from cloudcmp.errors import Refused
+from cloudcmp.errors import NoCredentials, Refused
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
 from cloudcmp.model.offering import Offering
@@ -256,6 +257,17 @@ def test_a_trials_token_opens_its_bucket_alone_and_lives_long_enough(monkeypatch
         "availableResource": "//storage.googleapis.com/projects/_/buckets/cloudcmp-x",
         "availablePermissions": ["inRole:roles/storage.objectUser"],
     }
+
+
+def test_without_credentials_a_list_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("STORAGE_EMULATOR_HOST", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    monkeypatch.setenv("NO_GCE_CHECK", "true")
+    with pytest.raises(NoCredentials, match="there are no credentials"):
+        asyncio.run(store().leftovers())
+    (finding,) = asyncio.run(store().check([candidate()]))
+    assert (finding.ok, finding.text) == (False, "there are no credentials")
 
 
 async def _no_addresses(_: str) -> tuple[str, ...]:

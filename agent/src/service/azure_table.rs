@@ -262,9 +262,10 @@ mod tests {
             text in r#"(HTTP/1.1 |204|503|\r\n|\{"value":\[|\{"RowKey":"r|"g":"g0"|[\[\]{}",:]|\PC{0,6}){0,9}"#
         ) {
             let (row, answer) = (Row::new(Set::Kept, 1), answer(200, None, &text));
-            prop_assert!(table().judge(&Call::Get { row, strong: false }, &answer).is_err());
             let group = Group::of(&row, 20);
-            prop_assert!(table().judge(&Call::Query { group, strong: false }, &answer).is_err());
+            for call in [Call::Get { row, strong: false }, Call::Query { group, strong: false }] {
+                prop_assert!(table().judge(&call, &answer).is_err());
+            }
             prop_assert!(loaded(&row, 50, &answer).is_err());
         }
     }

@@ -8,7 +8,7 @@ use super::Body;
 use super::call::Answer;
 use super::credential::Credential;
 use super::object::Access;
-use super::outcome::{Done, Failure, Kind};
+use super::outcome::{Failure, Kind};
 use super::proto::Message;
 use super::target::Service;
 use crate::fault::{Fault, OrFault};
@@ -34,7 +34,6 @@ const NAMES: [&str; 17] = [
     "DATA_LOSS",
     "UNAUTHENTICATED",
 ];
-pub const NOT_FOUND: usize = 5;
 
 /// One service that speaks gRPC.
 pub struct Grpc {
@@ -113,11 +112,6 @@ pub fn failure(code: usize, answer: &Answer) -> Failure {
     let words = answer.headers.get("grpc-message").map(|words| unescape(words.as_bytes())).unwrap_or_default();
     let what = if words.is_empty() { format!("{code} {name}") } else { format!("{code} {name}: {words}") };
     Failure::new(kind, super::outcome::plain(&what))
-}
-
-/// Returns what a call came to whose answer says nothing but that it is done.
-pub fn done(answer: &Answer, bytes: u64, there: bool) -> Result<Done, Failure> {
-    message(answer).map(|_| Done::new(bytes, there))
 }
 
 pub fn wrong(what: &str) -> Failure {

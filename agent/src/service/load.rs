@@ -139,7 +139,9 @@ fn work(common: &Arc<Common>, thread: usize, threads: usize) -> Option<Tally> {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     let runtime = ready.map_err(|fault| common.end(fault)).ok();
     let numbers: Vec<usize> = (thread..load.lanes).step_by(threads).collect();
-    let lanes = runtime.as_ref().map(|runtime| runtime.block_on(connect(load, &numbers)));
+    // The same for both: what a connection of HTTP/2 runs beside its lane lives there.
+    let local = LocalSet::new();
+    let lanes = runtime.as_ref().map(|runtime| local.block_on(runtime, connect(load, &numbers)));
     common.barrier.wait();
     let (runtime, lanes) = (runtime?, lanes?);
     let start_ns = *common.start_ns.get_or_init(|| now_ns() + 1_000_000);
@@ -156,9 +158,9 @@ fn work(common: &Arc<Common>, thread: usize, threads: usize) -> Option<Tally> {
         patience: Patience { silence_ns, until_ns: end_ns + silence_ns },
     });
     let cpu_before = thread_cpu_ns();
-    LocalSet::new().block_on(&runtime, run(&worker, lanes, &numbers, (thread, threads, start_ns)));
+    local.block_on(&runtime, run(&worker, lanes, &numbers, (thread, threads, start_ns)));
     let cpu_ns = thread_cpu_ns() - cpu_before;
-    drop(runtime);
+    drop((local, runtime));
     let worker = Rc::into_inner(worker)?;
     let mut tally = worker.tally.into_inner();
     (tally.cpu_ns, tally.spin_ns) = (cpu_ns, worker.spin_ns.get());

@@ -1,7 +1,7 @@
 """Signs of a cloud's credentials on this machine, found without loading the cloud's library."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 
@@ -14,19 +14,22 @@ class Signs:
     vendor: tuple[str, str] | None = None
 
 
+# https://cloud.google.com/docs/authentication/application-default-credentials;
+# https://cloud.google.com/compute/docs/instances/detect-compute-engine (R)
+_GOOGLE = Signs(("GOOGLE_APPLICATION_", "GOOGLE_CLOUD_", "GCE_METADATA_", "CLOUDSDK_AUTH_", "CLOUDSDK_CONFIG",
+                 "CLOUDCMP_GCP_"), (".config/gcloud/application_default_credentials.json",),
+                ("product_name", "Google"))  # fmt: skip
 SIGNS = {
-    # https://cloud.google.com/docs/authentication/application-default-credentials;
-    # https://cloud.google.com/compute/docs/instances/detect-compute-engine (R)
-    "gcp": Signs(("GOOGLE_APPLICATION_", "GOOGLE_CLOUD_", "GCE_METADATA_", "CLOUDSDK_AUTH_", "CLOUDSDK_CONFIG",
-                  "CLOUDCMP_GCP_"), (".config/gcloud/application_default_credentials.json",),
-                 ("product_name", "Google")),
+    "gcp": _GOOGLE,
+    "gcp-pubsub": replace(_GOOGLE, variables=(*_GOOGLE.variables, "PUBSUB_EMULATOR_HOST")),
+    "gcp-storage": replace(_GOOGLE, variables=(*_GOOGLE.variables, "STORAGE_EMULATOR_HOST")),
     # https://learn.microsoft.com/python/api/overview/azure/identity-readme; the tag of its machines (R)
     "azure": Signs(("AZURE_", "ARM_", "MSI_", "IDENTITY_", "CLOUDCMP_AZURE_"), (".azure",),
                    ("chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77")),
     # https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
-    **dict.fromkeys(("openstack", "rackspace"), Signs(("OS_", "XDG_CONFIG"), (".config/openstack", "/etc/openstack",
-                                                      "/etc/xdg/openstack", "./clouds.yaml", "./clouds.yml",
-                                                      "./clouds.json"))),
+    **dict.fromkeys(("openstack", "openstack-swift", "rackspace", "rackspace-swift"),
+                    Signs(("OS_", "XDG_CONFIG"), (".config/openstack", "/etc/openstack", "/etc/xdg/openstack",
+                                                  "./clouds.yaml", "./clouds.yml", "./clouds.json"))),
     "ec2": Signs(("AWS_ENDPOINT_URL",), ()),  # its endpoint must be in the environment
 }  # fmt: skip
 """Clouds whose libraries need many seconds to find out that there are no credentials."""

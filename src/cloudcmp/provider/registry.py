@@ -105,6 +105,7 @@ _STORE_OF: dict[tuple[str, ServiceKind], str] = {
     ("azure", ServiceKind.TABLE): "azure-table",
     ("azure", ServiceKind.QUEUE): "azure-queue",
     ("gcp", ServiceKind.BLOB): "gcp-storage",
+    ("gcp", ServiceKind.QUEUE): "gcp-pubsub",
     ("openstack", ServiceKind.BLOB): "openstack-swift",
     ("rackspace", ServiceKind.BLOB): "rackspace-swift",
 }
@@ -116,6 +117,7 @@ _STORE_CLASSES = {
     "azure-blob": ("azure.blob", "BlobDataSets"),
     "azure-table": ("azure.table", "TableDataSets"),
     "azure-queue": ("azure.queue", "QueueDataSets"),
+    "gcp-pubsub": ("gcp.pubsub", "PubSubDataSets"),
     "gcp-storage": ("gcp.storage", "StorageDataSets"),
     "openstack-swift": ("openstack.swift", "SwiftDataSets"),
     "rackspace-swift": ("openstack.swift", "SwiftDataSets"),

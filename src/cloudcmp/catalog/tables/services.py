@@ -7,6 +7,7 @@ from cloudcmp.model.cast import Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
 
 SEEN_FROM = (Role.CLIENT, Role.SERVICE)
+_NO_PEER = "its truth is planted: benchmarks/storage_truth.py, and tests/agent/test_planted_services.py"
 _CONCURRENCY = Param(
     "concurrency", ParamKind.COUNT, "1", "operations in flight; max: raised until throughput stops growing", ("max",)
 )
@@ -24,6 +25,13 @@ _HOW = ("client", "concurrency", "rate_per_s", "reuse")
 _TABLE = tuple(sorted((*_HOW, "entries", "op", "read")))
 _BLOB = tuple(sorted((*_HOW, "expect_continue", "objects", "op", "size_bytes")))
 _QUEUE = tuple(sorted((*_HOW, "op", "size_bytes")))
+
+
+def _load_refusal(params: Mapping[str, str]) -> tuple[str, str]:
+    """Operations at a rate of their own are as many in flight as they need."""
+    if params["concurrency"] == "max" and params["rate_per_s"] != "closed":
+        return "concurrency: max raises the rate, and rate_per_s fixes it", "write one of them"
+    return "", ""
 
 
 def _consistency_refusal(params: Mapping[str, str]) -> tuple[str, str]:
@@ -81,26 +89,29 @@ PROBES = (
     Probe("table", ("table_latency_s", "table_op_per_s", "table_throttled_ratio", "table_failed_ratio"),
           (choice("op", "get put query", "operation; a query selects about ten rows by a field that is no key"),
            Param("entries", ParamKind.COUNT, "1000", "rows in the table"), _READ, _CONCURRENCY, _RATE, _REUSE, _CLIENT, duration("10")),
-          "Operations on a table service.", "Connecting, where connections are kept.", 10.0, SEEN_FROM),
+          "Operations on a table service.", "Connecting, where connections are kept.", 10.0, SEEN_FROM, refusal=_load_refusal),
     Probe("load", ("table_load_row_per_s",),
           (Param("entries", ParamKind.COUNT, "1000", "rows to write"), Param("concurrency", ParamKind.COUNT, "8", "batches in flight"), _CLIENT),
-          "Writes rows to a table service in the service's own batches.", "Making the table.", 5.0, SEEN_FROM),
+          "Writes rows to a table service in the service's own batches.", "Making the table.", 5.0, SEEN_FROM,
+          no_peer=_NO_PEER),
     Probe("blob", ("blob_latency_s", "blob_first_byte_s", "blob_bytes_per_s", "blob_throttled_ratio", "blob_failed_ratio"),
           (choice("op", "download upload list", "operation; a list returns up to 1000 names"), size("1024"),
            Param("objects", ParamKind.COUNT, "16", "blobs of the working set, in turn at random"), _CONCURRENCY, _RATE, _REUSE,
            choice("expect_continue", "no yes", "whether an upload waits for the service's consent before its body"), _CLIENT, duration("10")),
           "Operations on a blob service; bodies are streamed and dropped.", "Connecting, where connections are kept.", 10.0,
-          SEEN_FROM),
+          SEEN_FROM, refusal=_load_refusal),
     Probe("queue", ("queue_latency_s", "queue_op_per_s", "queue_throttled_ratio", "queue_failed_ratio"),
           (choice("op", "send receive", "operation"), size("50"), _CONCURRENCY, _RATE, _REUSE, _CLIENT, duration("10")),
-          "Operations on a queue service.", "Deleting received messages, which is a request of its own.", 10.0, SEEN_FROM),
+          "Operations on a queue service.", "Deleting received messages, which is a request of its own.", 10.0, SEEN_FROM,
+          refusal=_load_refusal, no_peer=_NO_PEER),
     Probe("propagation", ("queue_propagation_s",), (size("50"), duration("10")),
-          "Sends to an empty queue and polls until the message is there.", "Queues that hold messages.", 10.0, SEEN_FROM),
+          "Sends to an empty queue and polls until the message is there.", "Queues that hold messages.", 10.0, SEEN_FROM,
+          no_peer=_NO_PEER),
     Probe("consistency", ("consistency_time_s", "stale_read_ratio"),
           (choice("service", "table blob queue", "which service"), choice("change", "write update delete list", "what is changed, and how "
            "it is looked for: list looks for a new entry in a list"), _READ, duration("10")),
           "Changes an entry, then reads through other connections until every read returns the change.", "Readers in other data centres.",
-          10.0, SEEN_FROM, refusal=_consistency_refusal),
+          10.0, SEEN_FROM, refusal=_consistency_refusal, no_peer=_NO_PEER),
 )  # fmt: skip
 
 SUITES = (

@@ -58,10 +58,29 @@ STORAGE_PERMISSIONS = (
 
 https://cloud.google.com/storage/docs/access-control/iam-json
 """
+PUBSUB_PERMISSIONS = (
+    "pubsub.subscriptions.consume",
+    "pubsub.subscriptions.create",
+    "pubsub.subscriptions.delete",
+    "pubsub.subscriptions.get",
+    "pubsub.subscriptions.list",
+    "pubsub.topics.attachSubscription",
+    "pubsub.topics.create",
+    "pubsub.topics.delete",
+    "pubsub.topics.get",
+    "pubsub.topics.list",
+    "pubsub.topics.publish",
+)
+"""The permissions for topics and subscriptions, and for what a trial's token may do.
+
+https://cloud.google.com/pubsub/docs/access-control
+"""
 _PATHS = {
     "compute.googleapis.com/Instance": "/instances/",
     "compute.googleapis.com/Disk": "/disks/",
     "compute.googleapis.com/Firewall": "/firewalls/",
+    "pubsub.googleapis.com/Subscription": "/subscriptions/",
+    "pubsub.googleapis.com/Topic": "/topics/",
     "storage.googleapis.com/Bucket": "/buckets/",
     "storage.googleapis.com/Object": "/buckets/",
 }
@@ -85,11 +104,11 @@ def policy() -> dict[str, Any]:
             "title": "cloudcmp",
             "description": "What cloudcmp calls, and nothing else",
             "stage": "GA",
-            "includedPermissions": [*permissions(), *STORAGE_PERMISSIONS],
+            "includedPermissions": [*permissions(), *PUBSUB_PERMISSIONS, *STORAGE_PERMISSIONS],
         },
         "condition": {
             "title": "names that begin with cloudcmp-",
-            "description": "machines, disks, firewall rules and buckets of other names cannot be touched",
+            "description": "machines, disks, firewall rules, buckets and topics of other names cannot be touched",
             "expression": " && ".join(
                 f'(resource.type != "{kind}" || resource.name.extract("{part}{{name}}").startsWith("{PREFIX}"))'
                 for kind, part in _PATHS.items()

@@ -1,10 +1,8 @@
-"""Calls of Cloud Storage's JSON interface, with deadlines and converted errors, and tokens for one bucket alone."""
+"""Calls of Cloud Storage's JSON interface, with deadlines and with its errors converted to ours."""
 
 import os
 import threading
-import time
 from dataclasses import dataclass, field
-from datetime import UTC
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, RefusalKind, Refused, Throttled
@@ -14,12 +12,11 @@ from cloudcmp.provider.common.sdk_client import SdkClient, retry
 from cloudcmp.provider.common.sdk_imports import import_modules
 from cloudcmp.provider.gcp.faults import fault_of
 from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.gcp.tokens import bucket_token
 
 _EMULATOR = "STORAGE_EMULATOR_HOST"
 _PROJECT = "GOOGLE_CLOUD_PROJECT"
 _EMULATED_PROJECT = "cloudcmp"
-_OBJECTS = "inRole:roles/storage.objectUser"
-"""What a trial's token allows: to write, read, list and delete objects."""
 
 
 def emulator() -> str | None:
@@ -48,11 +45,13 @@ class StorageSdk(SdkClient):
 
     def url(self) -> str:
         """The URL of the service, without a slash at its end."""
-        return emulator() or f"https://storage.{self._sdk.domain()}"
+        return emulator() or f"https://storage.{self.call_library(self._sdk.domain, fault_of)}"
 
     def project(self) -> str:
         """The project of buckets; an emulator takes any."""
-        return os.environ.get(_PROJECT) or _EMULATED_PROJECT if emulator() else self._sdk.project()
+        if emulator():
+            return os.environ.get(_PROJECT) or _EMULATED_PROJECT
+        return self.call_library(self._sdk.project, fault_of)
 
     def forget(self) -> None:
         """Drops the cached credentials; the next call reads them again."""
@@ -112,35 +111,14 @@ class StorageSdk(SdkClient):
         """A token that opens one bucket's objects and nothing else, valid until a time (Unix s); None: none is needed.
 
         Raises Refused if no token lives so long, and the kinds of fault.
-        https://cloud.google.com/iam/docs/downscoping-short-lived-credentials
         """
-        return None if emulator() else self.call_library(lambda: self._narrow(bucket, until), fault_of)
-
-    def _narrow(self, bucket: str, until: float) -> str:
-        import_modules("google.auth.downscoped", "google.auth.transport.requests")
-        from google.auth import downscoped
-        from google.auth.transport.requests import Request
-
-        where = f"//storage.{self._sdk.domain()}/projects/_/buckets/{bucket}"
-        rule = downscoped.AccessBoundaryRule(where, [_OBJECTS])  # type: ignore[no-untyped-call]
-        boundary = downscoped.CredentialAccessBoundary([rule])  # type: ignore[no-untyped-call]
-        source = self._sdk.session().credentials
-        narrow = downscoped.Credentials(source, boundary, universe_domain=self._sdk.domain())  # type: ignore[no-untyped-call]
-        with self._lock:
-            narrow.refresh(Request())  # type: ignore[no-untyped-call]
-        if _expiry(narrow) < until:
-            what = f"a token of Google ends in {_expiry(narrow) - time.time():.0f} s, before the trial may end"
-            raise Refused.at(self.name, what, "choose shorter trials")
-        return str(narrow.token)
+        if emulator():
+            return None
+        return self.call_library(lambda: bucket_token(self._sdk, bucket, until), fault_of)
 
     def time(self) -> float | None:
         """The time in the last response (Unix s), None if it had none."""
         return parse_http_date(self.date)
-
-
-def _expiry(credentials: Any) -> float:
-    """When a token expires (Unix s); the library keeps UTC without a zone."""
-    return float("inf") if credentials.expiry is None else float(credentials.expiry.replace(tzinfo=UTC).timestamp())
 
 
 def is_missing(fault: Refused) -> bool:
