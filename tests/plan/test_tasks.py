@@ -153,6 +153,11 @@ def test_a_plan_that_cannot_be_run_says_why() -> None:
     ]
 
 
+def test_a_probe_that_the_agent_does_not_have_is_named() -> None:
+    with pytest.raises(UserMistake, match="probe optimal: the agent does not have this probe yet; use --on simulated"):
+        check_runnable(planned(CLOUD, "[{probe: optimal}]", "budget: 9 USD"), {"aws"}, {"aws"})
+
+
 @pytest.mark.parametrize(
     ("candidate", "rest", "line"),
     [
