@@ -148,10 +148,14 @@ def test_a_plan_that_cannot_be_run_says_why() -> None:
         check_runnable(planned(CLOUD, MIXED, "caps: {duty: 20 %}"), {"local"})
     assert [fault.line() for fault in caught.value.faults] == [
         "aws: there is no driver for this provider yet; use --on simulated or --on local",
-        "aws/eu/small: it is a machine, and consistency measures a service; write service: blob and from: in a "
+        "aws/eu/small: it is a machine, and table measures a service; write service: blob and from: in a "
         "candidate, or leave the probe out",
-        "probe table: the agent does not have this probe yet; use --on simulated",
     ]
+
+
+def test_a_probe_that_the_agent_does_not_have_is_named() -> None:
+    with pytest.raises(UserMistake, match="probe optimal: the agent does not have this probe yet; use --on simulated"):
+        check_runnable(planned(CLOUD, "[{probe: optimal}]", "budget: 9 USD"), {"aws"}, {"aws"})
 
 
 @pytest.mark.parametrize(

@@ -130,12 +130,12 @@ pub mod tests {
         let access = Access::new(&service, Some(&token("x-auth-token")), "x-auth-token").unwrap();
         let request = access.request(&Call::Exists(BLOB), Method::GET, "/a", Body::empty()).unwrap();
         assert_eq!(
-            (request.headers()["x-auth-token"].as_bytes(), &request.headers()[RANGE]),
-            (b"Bearer 5ec3e7".as_slice(), "bytes=0-0")
+            (request.headers()["x-auth-token"].as_bytes(), request.headers()[RANGE].as_bytes()),
+            (b"Bearer 5ec3e7".as_slice(), b"bytes=0-0".as_slice())
         );
         assert!(!format!("{:?}", request.headers()).contains("5ec3e7"));
         let fault = Access::new(&service, Some(&token("authorization")), "x-auth-token").err().unwrap();
-        assert!(fault.to_string().contains("token with header x-auth-token"), "{fault}");
+        assert!(fault.what.contains("token with header x-auth-token"), "{}", fault.what);
         assert!(Access::new(&service, Some(&Credential::Sas { query: "sig=5ec3e7".into() }), "x-auth-token").is_err());
         assert!(Access::new(&service, None, "x-auth-token").unwrap().token.is_none());
     }
