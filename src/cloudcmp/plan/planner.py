@@ -118,8 +118,8 @@ def make(
 
 
 def _without_services(study: Study, notes: list[str]) -> tuple[CandidateSpec, ...]:
-    """The candidates that this machine can stand in for; raises UserMistake if there are none."""
-    machines = tuple(one for one in study.candidates if one.service is None)
+    """The candidates that this machine can stand in for, or asks already; raises UserMistake if there are none."""
+    machines = tuple(one for one in study.candidates if one.service is None or (one.from_place or "")[:1] == (LOCAL,))
     if not machines:
         raise UserMistake.at("--on local", "this machine cannot stand in for a service", "use --on simulated")
     left_out = len(study.candidates) - len(machines)
@@ -134,7 +134,8 @@ def _tasks(
     tasks = tasks_of(study.probes, study.runs)
     local = any(candidate.runner == LOCAL for candidate in candidates)
     if on == LOCAL:
-        if asked := dict.fromkeys(task.probe for task in tasks if kinds_of(task.probe, dict(task.params))):
+        had = {one.service.kind for one in candidates if one.service}
+        if asked := dict.fromkeys(task.probe for task in tasks if {*kinds_of(task.probe, dict(task.params))} - had):
             missing_services = f"this machine has no such service: {', '.join(asked)}"
             notes.append(f"left out: {missing_services}")
             tasks = tuple(task for task in tasks if task.probe not in asked)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from cloudcmp.errors import ACCOUNT_FAULTS, IncompleteListing, ProviderFault
+from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.lease import CreateRequest, Handle, Listing
 from cloudcmp.model.plan import Candidate
@@ -80,7 +80,7 @@ class AwsDataSets(DataSets):
         for place in places:
             try:
                 found += await self._list_in(place)
-            except ACCOUNT_FAULTS:
+            except NoCredentials:
                 raise  # they hold for every place
             except ProviderFault as fault:
                 if region or len(places) == 1:
