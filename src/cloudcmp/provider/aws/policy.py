@@ -43,6 +43,31 @@ CHANGE_ACTIONS = {
 }
 """Actions allowed only on resources with our tag."""
 
+DATA_SET_LISTS = ("dynamodb:ListTables", "s3:ListAllMyBuckets", "sqs:ListQueues")
+"""Actions on storage services that no name limits."""
+DATA_SET_ACTIONS = {
+    "s3": (
+        ("CreateBucket", "DeleteBucket", "GetBucketTagging", "ListBucket", "ListBucketMultipartUploads",
+         "ListBucketVersions", "PutBucketTagging"),
+        ("arn:aws:s3:::cloudcmp-*",),
+    ),
+    "s3 objects": (
+        ("AbortMultipartUpload", "DeleteObject", "DeleteObjectVersion", "GetObject", "PutObject"),
+        ("arn:aws:s3:::cloudcmp-*/*",),
+    ),
+    "dynamodb": (
+        ("BatchWriteItem", "CreateTable", "DeleteItem", "DeleteTable", "DescribeTable", "GetItem",
+         "ListTagsOfResource", "PutItem", "Query", "TagResource"),
+        ("arn:aws:dynamodb:*:*:table/cloudcmp-*", "arn:aws:dynamodb:*:*:table/cloudcmp-*/index/*"),
+    ),
+    "sqs": (
+        ("CreateQueue", "DeleteMessage", "DeleteQueue", "GetQueueUrl", "ListQueueTags", "PurgeQueue", "ReceiveMessage",
+         "SendMessage", "TagQueue"),
+        ("arn:aws:sqs:*:*:cloudcmp-*",),
+    ),
+}  # fmt: skip
+"""Actions on data sets, those of the agents included, and the resources: only those with a name of ours."""
+
 
 def policy() -> dict[str, Any]:
     """An IAM policy document for `aws` users; cloudcmp calls nothing else.
@@ -51,13 +76,20 @@ def policy() -> dict[str, Any]:
     must create once. A placement group of the user's own needs no further right. In the partitions of China and of the
     US government, replace `arn:aws`.
     """
-    read = _allow("Look", list(READ_ACTIONS), "*")
-    return {"Version": "2012-10-17", "Statement": [read, *_create(), *_refer(), _tag(), *_change(), *_dry_run()]}
+    read = _allow("Look", [*READ_ACTIONS, *DATA_SET_LISTS], "*")
+    machines = [*_create(), *_refer(), _tag(), *_change(), *_dry_run()]
+    return {"Version": "2012-10-17", "Statement": [read, *machines, *_data_sets()]}
 
 
 def actions() -> frozenset[str]:
-    """Every action that the policy allows."""
+    """Every action on machines that the policy allows."""
     return frozenset({*READ_ACTIONS, *CREATE_ACTIONS, *CHANGE_ACTIONS, "ec2:CreateTags"})
+
+
+def data_actions() -> frozenset[str]:
+    """Every action on storage services that the policy allows."""
+    named = (f"{name.partition(' ')[0]}:{one}" for name, (some, _) in DATA_SET_ACTIONS.items() for one in some)
+    return frozenset({*DATA_SET_LISTS, *named})
 
 
 def _arn(kind: str, id: str = "*") -> str:
@@ -98,6 +130,15 @@ def _change() -> list[dict[str, Any]]:
             StringEquals=ours,
         )
         for kind in kinds
+    ]
+
+
+def _data_sets() -> list[dict[str, Any]]:
+    return [
+        _allow(
+            f"Data{name.title().replace(' ', '')}", [f"{name.partition(' ')[0]}:{one}" for one in some], list(resources)
+        )
+        for name, (some, resources) in DATA_SET_ACTIONS.items()
     ]
 
 

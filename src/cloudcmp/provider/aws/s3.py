@@ -92,7 +92,7 @@ class S3DataSets(AwsDataSets):
     async def gone(self, handle: Handle) -> str | None:
         """Evidence that a bucket is gone: the service does not know it."""
         try:
-            await self._read(handle.region, "head_bucket", Bucket=handle.cloud_id)
+            await self._read(handle.region, "list_objects_v2", Bucket=handle.cloud_id, MaxKeys=1)
         except Refused as fault:
             if fault.is_refusal(RefusalKind.MISSING):
                 return f"there is no bucket {handle.cloud_id}"

@@ -1,4 +1,4 @@
-"""Tables of DynamoDB and queues of SQS as data sets: made, found, told from look-alikes, and removed."""
+"""Tables of DynamoDB, buckets of S3 and queues of SQS as data sets: made, found, told from look-alikes, and removed."""
 
 import asyncio
 import time
@@ -16,13 +16,15 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.provider.aws.data_sets import AwsDataSets
 from cloudcmp.provider.aws.dynamodb import DynamoDbDataSets
+from cloudcmp.provider.aws.policy import policy
+from cloudcmp.provider.aws.s3 import S3DataSets
 from cloudcmp.provider.aws.sqs import SqsDataSets
 from cloudcmp.provider.simulated.storage import Key
 
 REGION = "us-east-1"
 STUDY = "5b0c8c52-6f0e-4c40-9d6c-2a4b8f7f0a11"
-CLASSES = {"dynamodb": DynamoDbDataSets, "sqs": SqsDataSets}
-KINDS = {"dynamodb": ServiceKind.TABLE, "sqs": ServiceKind.QUEUE}
+CLASSES = {"dynamodb": DynamoDbDataSets, "s3": S3DataSets, "sqs": SqsDataSets}
+KINDS = {"dynamodb": ServiceKind.TABLE, "s3": ServiceKind.BLOB, "sqs": ServiceKind.QUEUE}
 
 
 @pytest.fixture(params=["simulated", "moto"])
@@ -38,7 +40,7 @@ def keys(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         return access_key, secret
 
     if request.param == "moto":
-        account = Account()
+        account = Account(policy())  # the rights of the documented policy, and no others
         yield name(f"http://127.0.0.1:{account.port}", account.key_id, account.secret)
         return
     with simulated_storage() as storage:
