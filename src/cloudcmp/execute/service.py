@@ -5,16 +5,19 @@ import secrets
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from cloudcmp.errors import ProviderFault, Refused
+from cloudcmp.errors import ProviderFault, Refused, Unreached
 from cloudcmp.execute.cast import DataSetOf, no_data_set
 from cloudcmp.execute.context import LaunchContext
 from cloudcmp.model.cast import DataSet, Service
 from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import HoldsData, Served, Serves
+from cloudcmp.model.remote import Shell
 from cloudcmp.provider.aws.s3 import S3DataSets
+from cloudcmp.provider.common.hosts import is_address
 from cloudcmp.provision import make_data_set
 
 SERVE_S = 60.0
@@ -48,12 +51,31 @@ async def _leased(context: LaunchContext, service: Service) -> DataSetOf:
     handle = lease.handle()
     if not isinstance(store, HoldsData) or handle is None:
         return no_data_set  # simulated: its agents need no access
-    time = run.provisioning.ledger.time
+    time, shell = run.provisioning.ledger.time, context.machines[0].shell
 
     async def access(trial: PlannedTrial) -> DataSet | None:
-        return await store.data_set(service, handle, time.now() + trial.deadline_s)
+        data_set = await store.data_set(service, handle, time.now() + trial.deadline_s)
+        return data_set if shell is None else await resolved_at(shell, data_set)
 
     return access
+
+
+async def resolved_at(shell: Shell, data_set: DataSet) -> DataSet:
+    """A data set whose endpoint's addresses are those that the machine itself finds; raises Unreached if none.
+
+    A provider's name may lead to another front end from there than from here.
+    """
+    if not data_set.addresses:
+        return data_set  # its host is an address
+    host = urlsplit(data_set.endpoint).hostname or ""
+    found = await shell.run(["getent", "ahosts", host])
+    words = (line.split()[0] for line in found.out.decode("ascii", "replace").splitlines() if line.strip())
+    addresses = tuple(dict.fromkeys(word for word in words if is_address(word)))
+    if not addresses:
+        raise Unreached.at(
+            host, "the machine finds no address for it", "check the endpoint, and the machine's resolver"
+        )
+    return replace(data_set, addresses=addresses)
 
 
 @asynccontextmanager

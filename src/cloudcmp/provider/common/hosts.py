@@ -19,13 +19,18 @@ def is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
+def is_address(text: str) -> bool:
+    """True for an IPv4 or IPv6 address."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 async def addresses_of(host: str) -> tuple[str, ...]:
     """The addresses of a host as this machine resolves it, none for an address; raises Unreached."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        pass
-    else:
+    if is_address(host):
         return ()
     try:
         async with asyncio.timeout(_RESOLVE_S):
