@@ -101,7 +101,8 @@ mod tests {
             bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
             let changed = String::from_utf8(bytes).unwrap();
             prop_assert!(Message::of_text(&changed, size) != Some(message));
-            prop_assert!(size <= 16 || Message::of_text(&changed, size).is_none());
+            // A changed number has other text behind it; a few letters of it may be the same by chance.
+            prop_assert!(size < 48 || Message::of_text(&changed, size).is_none());
         }
     }
 }

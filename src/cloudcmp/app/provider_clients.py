@@ -25,15 +25,17 @@ class UnavailableProvider:
 
 
 def select(named: Iterable[str]) -> tuple[str, ...]:
-    """The named providers, or all if none is named, each with those that make data sets in its services.
-
-    Raises UserMistake for an unknown one, naming the nearest.
-    """
+    """The named providers, or all if none is named; raises UserMistake for an unknown one, naming the nearest."""
     chosen = tuple(dict.fromkeys(named))
     for one in chosen:
         if not has_driver(one):
             raise UserMistake.at(one, "there is no such provider", hint(one, names(), "cloudcmp list providers"))
-    return tuple(dict.fromkeys(name for one in chosen or names() for name in (one, *stores_of(one))))
+    return chosen or names()
+
+
+def with_stores(chosen: Iterable[str]) -> tuple[str, ...]:
+    """The providers, each with those that make data sets in its services."""
+    return tuple(dict.fromkeys(name for one in chosen for name in (one, *stores_of(one))))
 
 
 def open_clients(

@@ -63,8 +63,9 @@ async def sweep(
 
     With `study`, only that study's resources count, and they are due before they expire. `unavailable` are providers
     that could not be created; `named` if the user named all of them but those `along`, which make data sets in services
-    of the named ones: one of these without credentials is no fault. Deletions are paced by `pace`, by default as in
-    studies. With `leave`, the first signal ends the sweep. Never raises for a provider that fails.
+    of the others: what cannot be listed there is skipped, because most users only rent machines. Deletions are paced by
+    `pace`, by default as in studies. With `leave`, the first signal ends the sweep. Never raises for a provider that
+    fails.
 
     A dry run asks all providers at once. A provider that does not answer within `within_s` seconds is reported as not
     listed; `say` reports which ones are still awaited.
@@ -90,8 +91,13 @@ async def sweep(
         stopping = StopSignals(stop, lambda _: None)
         with stopping.handled():
             if not await stopping.run_unless_hurried(work):
-                leave(_together(unmade, sweepers))
-    return _together(unmade, sweepers)
+                leave(_together(unmade, sweepers, along))
+    return _together(unmade, sweepers, along)
+
+
+def _skipping(result: SweepResult) -> SweepResult:
+    """The result of a provider that was not asked for by name: what it did not list is skipped."""
+    return replace(result, unlisted=(), skipped=(*result.skipped, *result.unlisted))
 
 
 def sweep_providers(
@@ -105,11 +111,12 @@ def sweep_providers(
 
     async def run(providers: Mapping[str, Provider], unavailable: Sequence[UnavailableProvider]) -> None:
         results.append(await sweep(providers, WallTime(), study=study, delete=delete, unavailable=unavailable,
-                                   named=bool(named), along={*chosen} - {*named}, leave=leave, say=say))  # fmt: skip
+                                   named=bool(named), along={*swept} - {*chosen}, leave=leave, say=say))  # fmt: skip
 
     chosen = provider_clients.select(named)
+    swept = provider_clients.with_stores(chosen)
     try:
-        run_interruptible(run(*provider_clients.open_clients(chosen)))
+        run_interruptible(run(*provider_clients.open_clients(swept)))
     except KeyboardInterrupt:
         leave(results[-1])
     return results[-1]
@@ -124,8 +131,9 @@ async def _at_once(sweepers: Iterable["_Sweeper"], within_s: float, say: Say | N
     await run_concurrently({one.name: one.run() for one in sweepers}, within_s, say)
 
 
-def _together(total: SweepResult, sweepers: Iterable["_Sweeper"]) -> SweepResult:
-    for one in (each.so_far() for each in sweepers):
+def _together(total: SweepResult, sweepers: Iterable["_Sweeper"], along: Collection[str]) -> SweepResult:
+    for each in sweepers:
+        one = _skipping(each.so_far()) if each.name in along else each.so_far()
         total = SweepResult(
             (*total.leftovers, *one.leftovers),
             (*total.unlisted, *one.unlisted),
