@@ -31,7 +31,7 @@ def _place(storage: SimulatedStorage) -> Place:
 
 def _asked(storage: SimulatedStorage, seconds: int, **params: str) -> Ran:
     fixed = {"op": "download", "size_bytes": "1024", "objects": "4", "duration_s": str(seconds)}
-    ran = run(AGENT, _place(storage), "blob", **{**fixed, **params})
+    ran = run(AGENT, _place(storage), "blob", deadline_s=seconds + 30.0, **{**fixed, **params})
     if ran.outcome != "ok":
         raise RuntimeError(ran.error)
     return ran

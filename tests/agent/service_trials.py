@@ -49,14 +49,22 @@ class Ran:
         return histogram.percentile_s(self.histograms[metric], percentile)
 
 
-def run(agent: Path, place: Place, probe: str, caps: Mapping[str, int] | None = None, **params: str) -> Ran:
+def run(
+    agent: Path,
+    place: Place,
+    probe: str,
+    caps: Mapping[str, int] | None = None,
+    *,
+    deadline_s: float = 15.0,
+    **params: str,
+) -> Ran:
     """Runs one trial; fails if a secret is in what the agent says."""
     credential = place.credential()
     target = JobTarget(
         "service", endpoint=f"http://{HOST}:{place.port}", credential_ref="mine", protocol=place.protocol,
         data_set=place.name, region=REGION, addresses=(HOST,),
     )  # fmt: skip
-    trial = PlannedTrial(0, 0, probe, tuple(sorted(params.items())), (), 0, 0.0, 1.0, 15.0, 7)
+    trial = PlannedTrial(0, 0, probe, tuple(sorted(params.items())), (), 0, 0.0, 1.0, deadline_s, 7)
     line = encode_job(
         trial, cpus=[0], folder=None, role="client", targets=[target], credentials={"mine": credential}, caps=caps
     )

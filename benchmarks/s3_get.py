@@ -4,7 +4,7 @@ nginx serves small files as an S3 service without signatures would; the agent si
 with what was written, and keeps a histogram of every latency. wrk does none of that. Both run on the first processor
 that this process may use, nginx on the last. Needs wrk and nginx (Debian: apt-get install wrk nginx-light).
 
-usage: .venv/bin/python benchmarks/http.py [ROUNDS] [--record]        (5 rounds unless given)
+usage: .venv/bin/python benchmarks/s3_get.py [ROUNDS] [--record]        (5 rounds unless given)
 """
 
 import contextlib
