@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.agent.service_trials import REGION, Place, run
 from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
+from tests.slices import WHOLE
 
 from cloudcmp.provider.simulated.storage import Distribution, Key, OperationTruth, Share, StorageTruth
 
@@ -82,10 +83,14 @@ def test_planted_percentiles_are_recovered(
     sent = storage.of(operation)["sent_s"]
     for percentile in PERCENTILES:
         planted_s, seen_s = sent["percentiles"][f"{percentile:g}"], ran.percentile_s(f"{probe}_latency_s", percentile)
-        assert seen_s == pytest.approx(planted_s, rel=0.05), (percentile, planted_s, seen_s)
+        # No answer is quicker than planted. How much later one is seen tells of a busy machine too, so that is for the
+        # row `wholes`, which runs alone.
+        assert seen_s >= 0.95 * planted_s, (percentile, planted_s, seen_s)
+        assert not WHOLE or seen_s == pytest.approx(planted_s, rel=0.05), (percentile, planted_s, seen_s)
     # A closed loop of 4 does 4 operations in the mean time of one, whatever it has to delete between them.
     rates = ran.values[f"{probe}_op_per_s"]
-    assert sum(rates) / len(rates) == pytest.approx(4 / sent["mean"], rel=0.1)
+    assert sum(rates) / len(rates) <= 1.1 * 4 / sent["mean"]
+    assert not WHOLE or sum(rates) / len(rates) == pytest.approx(4 / sent["mean"], rel=0.1)
 
 
 @pytest.mark.parametrize(
