@@ -1,37 +1,8 @@
 //! The propagation of messages in a queue service that answers badly.
 
-use serde_json::{Value, json};
-
-use crate::common::store::{Act, Store};
-use crate::common::{Agent, job};
-
-const THROTTLED: &str = r#"{"__type":"com.amazonaws.sqs#RequestThrottled","message":"too much"}"#;
-
-fn job_of(store: &Store) -> Value {
-    let mut job = job("propagation", &[("duration_s", "0.2")]);
-    job["role"] = "client".into();
-    job["targets"] =
-        json!([{"role": "service", "endpoint": store.url(), "protocol": "sqs", "data_set": "000000000000/mine"}]);
-    job["credentials"] = Value::Null;
-    job
-}
+use crate::common::bad_service::{QUEUE, is_told};
 
 #[test]
-fn a_service_that_refuses_everything_gives_no_figure_and_its_own_code() {
-    let (code, stream) = Agent::run(&job_of(&Store::start(|_| Act::Say(400, THROTTLED)))).end();
-    assert_eq!((code, stream.outcome.as_str(), stream.of("hist").count()), (0, "failed", 0), "{:#?}", stream.frames);
-    assert!(stream.error().contains("RequestThrottled"), "{}", stream.error());
-}
-
-#[test]
-fn a_connection_that_is_closed_at_once_is_a_failure_and_no_hang() {
-    let (_, stream) = Agent::run(&job_of(&Store::start(|_| Act::Cut(0)))).end();
-    assert_eq!((stream.outcome.as_str(), stream.of("hist").count()), ("failed", 0), "{:#?}", stream.frames);
-}
-
-#[test]
-fn a_trial_without_a_service_is_refused() {
-    let (code, stream) = Agent::run(&job("propagation", &[])).end();
-    assert_eq!((code, stream.count()), (2, 0));
-    assert!(stream.error().starts_with("bad job: "), "{}", stream.error());
+fn a_service_that_answers_badly_gives_no_figure_and_its_own_code() {
+    is_told("propagation", &[("duration_s", "0.2")], "sqs", QUEUE, "RequestThrottled");
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+pub mod bad_service;
 pub mod store;
 
 pub const SECRET: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
