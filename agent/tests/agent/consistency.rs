@@ -73,10 +73,13 @@ fn a_change_that_is_never_seen_is_censored_at_the_wait() {
 }
 
 #[test]
-fn services_without_a_client_here_are_refused() {
+fn what_a_service_cannot_answer_is_refused_before_a_request() {
     let store = Store::start(|_| Act::Right);
-    let mut job = job_of(&store, "write");
-    job["params"]["service"] = "queue".into();
-    let (code, stream) = Agent::run(&job).end();
-    assert!(code == 2 && stream.error().contains("no consistency of a queue"), "{}", stream.error());
+    for (change, words) in [("write", "s3 has no such operation"), ("update", "a message in a queue has no update")] {
+        let mut job = job_of(&store, change);
+        job["params"]["service"] = "queue".into();
+        let (code, stream) = Agent::run(&job).end();
+        assert!(code == 2 && stream.error().contains(words), "{}", stream.error());
+    }
+    assert_eq!(store.count(), 0);
 }
