@@ -81,6 +81,7 @@ class Killer:
 
     def whole(self) -> list[str]:
         """Runs a study of every service to its end, and takes the time of its leases; returns what is wrong."""
+        self._command(self._home, "--version")  # what forks has imported everything now
         folder, began = self._work / "whole", time.monotonic()
         job = self._started(folder, self._there.services)
         _until_leased(folder, job)

@@ -17,6 +17,9 @@ ANOTHER = (("cloudcmp:schema", "1"), ("cloudcmp:study", "another-study"))
 _NAMES = ("cloudcmp-backup", *(f"cloudcmp-{uuid.UUID(int=k, version=4).hex}-7fffffff" for k in (1, 2)), "other")
 
 
+_RETRIES = 3  # a server may close a connection that waits for minutes just when it is used again
+
+
 class HeldService(ABC):
     """A service at a server, which holds data sets of a study and look-alikes of other people.
 
@@ -75,7 +78,7 @@ class _Aws(HeldService):
 
     def __init__(self, served: Served, store: str) -> None:
         super().__init__(served, store)
-        self.client: Any = aws(served, self.protocol)
+        self.client: Any = aws(served, self.protocol, retries=_RETRIES)
 
     @property
     def candidate(self) -> str:
@@ -170,7 +173,7 @@ class SqsQueues(_Aws):
 class _Azure(HeldService):
     def __init__(self, served: Served, store: str) -> None:
         super().__init__(served, store)
-        self.client: Any = azure(served, self.kind)
+        self.client: Any = azure(served, self.kind, retries=_RETRIES)
 
     @property
     def candidate(self) -> str:
@@ -292,7 +295,7 @@ class Containers(HeldService):
 
     def __init__(self, served: Served, store: str) -> None:
         super().__init__(served, store)
-        self.client: Any = swift(served)
+        self.client: Any = swift(served, retries=_RETRIES)
 
     @property
     def environ(self) -> Mapping[str, str]:
