@@ -33,7 +33,7 @@ def tag(resource: TaggedResource, key: str) -> str | None:
 
 
 def study_digest(study: str) -> str:
-    """The first hexadecimal digits of each token of a study's leases, which follow from its tag."""
+    """The last hexadecimal digits of each token of a study's leases, which follow from its tag."""
     return hashlib.sha256(study.encode()).hexdigest()[:DIGEST_DIGITS]
 
 

@@ -139,7 +139,7 @@ def is_untagged(provider: Provider, resource: TaggedResource) -> bool:
 def token_of(study: str, slot: str, attempt: int) -> str:
     """Returns the idempotency token of (study, slot, attempt): a UUID, because some clouds accept nothing else.
 
-    It begins with the study's digest: a name that holds it tells a sweep whose a resource without tags is.
+    It ends with the study's digest: a name that holds it tells a sweep whose a resource without tags is.
     """
     digest = hashlib.sha256(f"{study}\n{slot}\n{attempt}".encode()).hexdigest()
-    return str(uuid.UUID(hex=study_digest(study) + digest[:20], version=4))
+    return str(uuid.UUID(hex=digest[:20] + study_digest(study), version=4))

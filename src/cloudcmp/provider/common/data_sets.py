@@ -68,7 +68,7 @@ class DataSetName:
         if token.version != _UUID_VERSION:
             return ()
         expires = datetime.fromtimestamp(self.expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return (("cloudcmp:expires", expires), ("cloudcmp:schema", "1"), (STUDY_DIGEST, token.hex[:DIGEST_DIGITS]))
+        return (("cloudcmp:expires", expires), ("cloudcmp:schema", "1"), (STUDY_DIGEST, token.hex[-DIGEST_DIGITS:]))
 
 
 @dataclass(frozen=True, slots=True)
