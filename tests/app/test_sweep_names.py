@@ -11,7 +11,7 @@ import pytest
 from cloudcmp.app.sweep import sweep
 from cloudcmp.model.cast import DataSet, Service
 from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle, Listing
-from cloudcmp.model.leftover import Fate, SweepResult
+from cloudcmp.model.leftover import Fate, SweepResult, study_digest
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.common.data_sets import DataSets, Found, resources
@@ -107,3 +107,11 @@ def test_tags_count_before_the_name() -> None:
         name = made(tables, STUDY, ttl_s=-1.0)
         assert swept(tables, STUDY).of(Fate.DELETED) == ()
         assert tables.names == [name]
+
+
+def test_tokens_of_a_study_differ_from_their_first_digits_on_and_end_alike() -> None:
+    tokens = [token_of(STUDY, f"launch-{slot}", attempt) for slot in range(40) for attempt in range(1, 4)]
+    assert len({token[:8] for token in tokens}) == len(tokens), "names of Azure's groups have no more of a token"
+    assert {token.rpartition("-")[2] for token in tokens} == {study_digest(STUDY)}
+    assert {UUID(token).version for token in tokens} == {4}
+    assert token_of("another", "launch-0", 1)[-12:] != tokens[0][-12:]
