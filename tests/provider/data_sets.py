@@ -35,7 +35,7 @@ def empty_server(name: str) -> Iterator[Served]:
 
 def candidate(service: Service) -> Candidate:
     """A service seen from this machine."""
-    store = store_of(service.provider, service.kind)
+    store = store_of(service.provider, service.kind) or ""
     return Candidate(0, "a", Offering("local", "here", "all"), "local", service=service, store=store)
 
 

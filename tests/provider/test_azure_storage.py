@@ -20,12 +20,15 @@ from cloudcmp.errors import BadCredentials, NoCredentials, NotAllowed
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.provider.azure import policy
+from cloudcmp.provider.azure.blob import BlobDataSets
 from cloudcmp.provider.azure.data_sets import AzureDataSets
+from cloudcmp.provider.azure.queue import QueueDataSets
 from cloudcmp.provider.azure.storage import ACCOUNT, CONNECTION, KEY, StorageAccount
+from cloudcmp.provider.azure.table import TableDataSets
 from cloudcmp.provider.common.data_sets import DataSetName
 
 REGION = "westeurope"
-KINDS = ("blob", "table", "queue")
+KINDS: dict[str, type[AzureDataSets]] = {"blob": BlobDataSets, "table": TableDataSets, "queue": QueueDataSets}
 WRONG = base64.b64encode(b"another key").decode()
 
 
@@ -45,7 +48,7 @@ def account(azurite: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
 
 def store(kind: str, *regions: str) -> AzureDataSets:
     """The provider of data sets in one service, as a study has it made."""
-    return data_sets.made(AzureDataSets, *(_service(kind, region) for region in regions or (REGION,)))
+    return data_sets.made(KINDS[kind], *(_service(kind, region) for region in regions or (REGION,)))
 
 
 def _service(kind: str, region: str = REGION) -> Service:
