@@ -25,8 +25,8 @@ PROBES = {
     "table": "{probe: table, params: {op: get, entries: 100, duration_s: 0.1}}",
     "queue": "{probe: queue, params: {op: send, duration_s: 0.1}}",
 }
-TOGETHER = 4
-"""How many services a killed study measures, one after another: each is then measured by many studies."""
+TOGETHER = 3
+"""How many services a killed study measures, one after another."""
 
 
 @dataclass
@@ -75,19 +75,20 @@ class Killer:
         kept = {name: text for name, text in os.environ.items() if not name.startswith(_OTHERS)}
         self._environ = {**kept, **there.environ, "COLUMNS": "80", "CLOUDCMP_AGENT": str(locate())}
         self._order = self._chance.sample(there.services, len(there.services))
-        self._lead_s = self._window_s = 0.0
+        self._lead_s = 0.0
+        self._leased_s: dict[str, float] = {}
         self._number = 0
         self._told: set[tuple[str, str]] = set()
 
     def whole(self) -> list[str]:
-        """Runs a study of every service to its end, and takes the time of its leases; returns what is wrong."""
+        """Runs a study of every service to its end, and takes the times of its leases; returns what is wrong."""
         self._command(self._home, "--version")  # what forks has imported everything now
         folder, began = self._work / "whole", time.monotonic()
         job = self._started(folder, self._there.services)
         _until_leased(folder, job)
-        self._lead_s, began = time.monotonic() - began, time.monotonic()
+        self._lead_s = time.monotonic() - began
         code = job.wait()
-        self._window_s = (time.monotonic() - began) / len(self._there.services)
+        self._leased_s = {store: last - first for store, (first, last) in _leases(folder).items()}
         wrong = [f"the study that nobody killed: {store} kept {name}" for store, name in sorted(self._left())]
         if code or "all ok" not in job.said():
             wrong.append(f"the study that nobody killed: exit code {code}: {job.said()[-600:]}")
@@ -96,31 +97,31 @@ class Killer:
     def kills(self, n: int, *, sweeps: bool) -> Toll:
         """Kills so many studies at random moments, each mended by `cleanup`, or by `sweep` from an empty home.
 
-        Each measures a few of the services, and all services are measured equally often, to one or so. A study that
+        Each measures a few of the services and is killed in the launch of one of them: each has its turn. A study that
         ended before its moment came does not count.
         """
         toll, together = Toll({one.store: Count() for one in self._there.services}), min(TOGETHER, len(self._order))
         for _ in range(2 * n + 2):
             if toll.deaths == n:
                 break
-            first = toll.deaths * together
-            self._kill([self._order[(first + k) % len(self._order)] for k in range(together)], toll, sweeps=sweeps)
+            some = [self._order[(toll.deaths + k) % len(self._order)] for k in range(together)]
+            self._kill(some, toll, sweeps=sweeps)
         return toll
 
     def _kill(self, some: Sequence[HeldService], toll: Toll, *, sweeps: bool) -> None:
-        """Kills one study of some services, ends what it left, and notes what is wrong then.
+        """Kills one study of some services in the launch of the first, ends what it left, and notes what is wrong then.
 
         One in ten is killed before it leases anything.
         """
         self._number += 1
-        folder, window_s = self._work / f"killed-{self._number}", self._window_s * len(some)
-        moment_s = self._chance.uniform(-window_s / 9, window_s)
+        folder = self._work / f"killed-{self._number}"
+        early, share = self._chance.random() < 0.1, self._chance.random()
         job = self._started(folder, some)
-        if moment_s > 0.0:
-            _until_leased(folder, job)
-            time.sleep(moment_s)
+        if early:
+            time.sleep(share * self._lead_s)
         else:
-            time.sleep(max(0.0, self._lead_s + moment_s))
+            _until_leased(folder, job, some[0].store)
+            time.sleep(share * self._leased_s[some[0].store])
         job.kill()
         died = job.wait() == -signal.SIGKILL
         toll.deaths += died
@@ -173,23 +174,27 @@ class Killer:
         return left
 
 
-def _until_leased(folder: Path, job: Job, within_s: float = 120.0) -> None:
-    """Waits until a study has written down its first lease, or has ended."""
+def _until_leased(folder: Path, job: Job, store: str = "", within_s: float = 120.0) -> None:
+    """Waits until a study has written down a lease of a provider, or any, or has ended."""
     until = time.monotonic() + within_s
-    while job.code() is None and not _leases(folder):
+    while job.code() is None and not any(store in {"", provider} for provider in _leases(folder)):
         if time.monotonic() > until:
             raise TimeoutError(f"no lease after {within_s:g} s: {job.said()}")
         time.sleep(0.02)
 
 
-def _leases(folder: Path) -> int:
+def _leases(folder: Path) -> dict[str, tuple[float, float]]:
+    """When the ledger tells of the data sets of each provider first, and last (Unix s)."""
     if not (folder / "study.db").is_file():
-        return 0
+        return {}
     with closing(sqlite3.connect(f"file:{folder}/study.db?mode=ro", uri=True)) as database:
         try:
-            return int(database.execute("SELECT count(*) FROM lease WHERE kind = 'data-set'").fetchone()[0])
+            rows = database.execute(
+                "SELECT provider, min(at), max(at) FROM lease WHERE kind = 'data-set' GROUP BY provider"
+            ).fetchall()
+            return {store: (float(first), float(last)) for store, first, last in rows}
         except sqlite3.OperationalError:  # being laid out
-            return 0
+            return {}
 
 
 def _tag(folder: Path) -> str:
