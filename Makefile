@@ -41,7 +41,7 @@ test: python
 	$(MAKE) --no-print-directory --jobs=2 test-agent test-python
 
 # Servers of other projects that tests ask: one that cannot be had says why, here and where its tests are skipped.
-servers: python
+servers:
 	$(BIN)/python -m tests.servers fetch light
 
 test-agent:
