@@ -10,6 +10,7 @@ use super::azure_queue::AzureQueue;
 use super::azure_table::AzureTable;
 use super::credential::Credential;
 use super::dynamodb::DynamoDb;
+use super::firestore::Firestore;
 use super::gcs::Gcs;
 use super::pubsub::PubSub;
 use super::s3::S3;
@@ -61,6 +62,7 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
         Name::AzureTable => Box::new(AzureTable::new(service, credential)?),
         Name::AzureQueue => Box::new(AzureQueue::new(service, credential)?),
         Name::Gcs => Box::new(Gcs::new(service, credential)?),
+        Name::Firestore => Box::new(Firestore::new(service, credential)?),
         Name::PubSub => Box::new(PubSub::new(service, credential)?),
         Name::Swift => Box::new(Swift::new(service, credential)?),
         other => {

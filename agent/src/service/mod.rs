@@ -33,6 +33,7 @@ pub mod credential;
 pub mod delivery;
 mod dynamodb;
 pub mod fill;
+mod firestore;
 mod gcs;
 mod grpc;
 #[cfg(test)]

@@ -106,6 +106,7 @@ _STORE_OF: dict[tuple[str, ServiceKind, str], str] = {
     ("azure", ServiceKind.QUEUE, ""): "azure-queue",
     ("gcp", ServiceKind.BLOB, ""): "gcp-storage",
     ("gcp", ServiceKind.QUEUE, ""): "gcp-pubsub",
+    ("gcp", ServiceKind.TABLE, "firestore"): "gcp-firestore",
     ("openstack", ServiceKind.BLOB, ""): "openstack-swift",
     ("rackspace", ServiceKind.BLOB, ""): "rackspace-swift",
 }
@@ -117,6 +118,7 @@ _STORE_CLASSES = {
     "azure-blob": ("azure.blob", "BlobDataSets"),
     "azure-table": ("azure.table", "TableDataSets"),
     "azure-queue": ("azure.queue", "QueueDataSets"),
+    "gcp-firestore": ("gcp.firestore", "FirestoreDataSets"),
     "gcp-pubsub": ("gcp.pubsub", "PubSubDataSets"),
     "gcp-storage": ("gcp.storage", "StorageDataSets"),
     "openstack-swift": ("openstack.swift", "SwiftDataSets"),

@@ -58,6 +58,18 @@ STORAGE_PERMISSIONS = (
 
 https://cloud.google.com/storage/docs/access-control/iam-json
 """
+FIRESTORE_PERMISSIONS = (
+    "datastore.databases.getMetadata",
+    "datastore.entities.create",
+    "datastore.entities.delete",
+    "datastore.entities.get",
+    "datastore.entities.list",
+    "datastore.entities.update",
+)
+"""The permissions for documents, and for what a trial's token may do. No condition limits them to a collection.
+
+https://cloud.google.com/firestore/docs/security/iam
+"""
 PUBSUB_PERMISSIONS = (
     "pubsub.subscriptions.consume",
     "pubsub.subscriptions.create",
@@ -104,7 +116,12 @@ def policy() -> dict[str, Any]:
             "title": "cloudcmp",
             "description": "What cloudcmp calls, and nothing else",
             "stage": "GA",
-            "includedPermissions": [*permissions(), *PUBSUB_PERMISSIONS, *STORAGE_PERMISSIONS],
+            "includedPermissions": [
+                *permissions(),
+                *FIRESTORE_PERMISSIONS,
+                *PUBSUB_PERMISSIONS,
+                *STORAGE_PERMISSIONS,
+            ],
         },
         "condition": {
             "title": "names that begin with cloudcmp-",
