@@ -10,7 +10,7 @@
 //!   counted; `asker` single operations, `fill` the data set before a load; `staleness` reads after a change; `climb` more lanes until throughput stops growing
 //! - `sigv4` signatures, `xml` answers, `aws_json` what DynamoDB and SQS share, `object` what
 //!   Swift and Cloud Storage share, `grpc` and
-//!   `proto` what Google's tables and queues do; then one file per protocol
+//!   `proto` what Google's tables and queues do; then one file per protocol, and `firestore_answer` beside its own
 //!
 //! A new protocol is one file with an implementation of [`Protocol`], and one line in `client::protocol`.
 
@@ -34,6 +34,7 @@ pub mod delivery;
 mod dynamodb;
 pub mod fill;
 mod firestore;
+mod firestore_answer;
 mod gcs;
 mod grpc;
 #[cfg(test)]
