@@ -3,6 +3,8 @@
 from collections.abc import Collection
 
 from cloudcmp.catalog import PROBES
+from cloudcmp.cost.lookup import FETCHED
+from cloudcmp.cost.service_prices import fetch_command
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.cast import Role
 from cloudcmp.model.lease import ZONE
@@ -164,15 +166,19 @@ def _next(plan: Plan) -> list[Fault]:
 
 
 def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
-    spenders = [one for one in plan.candidates if one.runner in billed or is_billed(one)]
+    services = [one for one in plan.candidates if is_billed(one) and (not one.store or one.store in billed)]
+    spenders = [one for one in plan.candidates if one.runner in billed or one in services]
     worst, budget = plan.quote.worst_cost, plan.budget
     if not spenders:
         return []
     if worst is None:
-        requests = [one.id for one in spenders if is_billed(one) and not one.unit_prices]
+        requests = [one for one in services if not one.unit_prices]
         if requests:
-            next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}"
-            return [Fault("price", f"no price is known for the requests of {requests[0]}", next_)]
+            written = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}"
+            listed = [one.service for one in requests if one.service and one.service.provider in FETCHED]
+            fetched = dict.fromkeys(fetch_command(one) for one in listed)
+            next_ = f"{'; '.join(fetched)}; or {written}" if fetched else written
+            return [Fault("price", f"no price is known for the requests of {requests[0].id}", next_)]
         unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
         targets = [] if unknown else _unpriced_targets(plan, spenders)
         if targets:
