@@ -123,7 +123,9 @@ def test_an_errors_kind_is_told_where_nothing_came_back():
 
         http_status = 401
 
-    assert "OS_CACERT" in str(fault_of(SSLFailure("x"), "here", changes=True))
+    untrusted = SSLFailure("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate")
+    assert "--ca FILE" in str(fault_of(untrusted, "here", changes=True))
+    assert "no TLS connection" in str(fault_of(SSLFailure("EOF occurred"), "here", changes=True))
     assert type(fault_of(Unauthorized("x"), "here", changes=True)) is BadCredentials
     assert type(fault_of(ValueError("x"), "here", changes=True)) is LostAnswer
     assert type(fault_of(ValueError("x"), "here", changes=False)) is IncompleteListing

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
-from cloudcmp.cli.options import Json, Quiet, option
+from cloudcmp.cli.options import Ca, Json, Quiet, option, trust_also
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, EXIT_NO, console, emit, ignore, say, warn, warn_left
 from cloudcmp.errors import UserMistake
 
@@ -26,6 +26,7 @@ def check(
     offering: Annotated[str | None, option("--offering", "Offering of the machines of --live.")] = None,
     price: Annotated[str | None, option("--price", "Price of the offering, if none is known.", "'0.01 USD/h'")] = None,
     allow: Annotated[str | None, option("--allow", "Address from which you log in to its machines.", "CIDR")] = None,
+    ca: Ca = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -38,6 +39,7 @@ def check(
 
     Example: cloudcmp check aws
     """
+    trust_also(ca)
     named = what or []
     if live is not None:
         if named:

@@ -55,7 +55,20 @@ IncludeIds = Annotated[
     typer.Option("--include-ids", help="Show real public addresses, account and instance ids instead of pseudonyms."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Also show the cells that get no verdict.")]
+Ca = Annotated[
+    Path | None,
+    typer.Option("--ca", metavar="FILE", envvar="CLOUDCMP_CA", show_envvar=False, show_default=False,
+                 help="Also trust the certificate authorities in this PEM file ($CLOUDCMP_CA)."),
+]  # fmt: skip
 Seed = Annotated[int | None, option("--seed", "Seed of the random order and of simulated numbers.")]
+
+
+def trust_also(ca: Path | None) -> None:
+    """Trust the authorities of --ca, if any; raises UserMistake."""
+    if ca is not None:
+        from cloudcmp.provider.common.authorities import trust
+
+        trust(ca)
 
 
 def purchase_of(purchase: Buying | None) -> "price.Purchase | None":

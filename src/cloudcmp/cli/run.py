@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, leaving
-from cloudcmp.cli.options import Adopt, All, Figures, Json, On, Out, Quiet, Seed, Short, Terms, option
+from cloudcmp.cli.options import Adopt, All, Ca, Figures, Json, On, Out, Quiet, Seed, Short, Terms, option, trust_also
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, console, emit, say, warn, warn_left
 from cloudcmp.errors import UserMistake
 
@@ -40,6 +40,7 @@ def run(
     terms: Terms = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
     adopt: Adopt = False,
+    ca: Ca = None,
     figures: Figures = None,
     every: All = False,
     yes: Yes = False,
@@ -57,6 +58,7 @@ def run(
     from cloudcmp.app.plan import plan_file
     from cloudcmp.app.study_folder import new_folder
 
+    trust_also(ca)
     confirm = confirmation(yes=yes, json=json)
     if resume is not None:
         if study is not None or on or short or seed is not None or out is not None or terms is not None:

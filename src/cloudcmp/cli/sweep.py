@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloudcmp.cli.interruption import leaving
-from cloudcmp.cli.options import Json, Quiet, option
+from cloudcmp.cli.options import Ca, Json, Quiet, option, trust_also
 from cloudcmp.cli.output import EXIT_DONE, EXIT_FAULT, emit, say, warn
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def sweep(
     delete: Annotated[
         bool, typer.Option("--delete", help="Destroy leftovers that are due; default: only list them.")
     ] = False,
+    ca: Ca = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> int:
@@ -42,6 +43,7 @@ def sweep(
             next_ = "; run the same command again" if delete else ": nothing was destroyed"
             say(f"interrupted{next_}")
 
+    trust_also(ca)
     swept = sweep_providers(
         providers or [],
         study=study,

@@ -17,6 +17,7 @@ from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import HoldsData, Served, Serves
 from cloudcmp.model.remote import Shell
 from cloudcmp.provider.aws.s3 import S3DataSets
+from cloudcmp.provider.common.authorities import trusted
 from cloudcmp.provider.common.hosts import is_address
 from cloudcmp.provision import make_data_set
 
@@ -54,7 +55,7 @@ async def _leased(context: LaunchContext, service: Service) -> DataSetOf:
     time, shell = run.provisioning.ledger.time, context.machines[0].shell
 
     async def access(trial: PlannedTrial) -> DataSet | None:
-        data_set = await store.data_set(service, handle, time.now() + trial.deadline_s)
+        data_set = replace(await store.data_set(service, handle, time.now() + trial.deadline_s), ca=trusted())
         return data_set if shell is None else await resolved_at(shell, data_set)
 
     return access

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, tls_fault, unclear_response
 
 _CAPACITY = {
     "InsufficientAddressCapacity",
@@ -154,15 +154,20 @@ def _transport_fault(error: BaseException, where: str, *, changes: bool) -> erro
     if "Token" in kind or "SSO" in kind or kind in _CREDENTIAL_ERRORS:
         return errors.BadCredentials.at(where, f"the credentials cannot be had ({kind})", RENEW)
     # A proxy that drops the connection after the request raises the same error as an unreachable one.
-    unsent = kind in _UNREACHED or (kind == _PROXY_ERROR and not changes)
-    if unsent or kind == "SSLError":
-        silent = errors.Unreached if unsent else errors.ProviderFault
-        host = urlsplit(str(getattr(error, "kwargs", {}).get("endpoint_url") or "")).hostname
-        what = f"{host or 'it'} cannot be reached ({kind})"
-        return silent.at(where, what, "check the network and the region's name")
+    if kind == "SSLError" or kind in _UNREACHED or (kind == _PROXY_ERROR and not changes):
+        return _unsent(error, kind, where)
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
         return errors.Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost_response(kind, where, changes=changes)
+
+
+def _unsent(error: BaseException, kind: str, where: str) -> errors.CloudcmpError:
+    """The fault if there was no connection over which a request could go."""
+    if kind == "SSLError":
+        return tls_fault(error, where)
+    host = urlsplit(str(getattr(error, "kwargs", {}).get("endpoint_url") or "")).hostname
+    what = f"{host or 'it'} cannot be reached ({kind})"
+    return errors.Unreached.at(where, what, "check the network and the region's name")
 
 
 def _unreadable_settings(error: BaseException) -> str:

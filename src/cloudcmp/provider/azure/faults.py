@@ -9,7 +9,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, tls_fault, unclear_response
 
 _CAPACITY = {
     "AllocationFailed",
@@ -131,14 +131,9 @@ def _login_fault(error: BaseException, name: str, where: str) -> errors.Provider
     if "authority configuration" in why:
         return errors.BadCredentials.at(where, "the credentials are not accepted (there is no such tenant)", RENEW)
     if "CERTIFICATE_VERIFY_FAILED" in why:
-        return _untrusted_certificate(where)
+        return tls_fault(error, where)
     what = f"no token can be had, the login cannot be reached ({one_line(why)[:80]})"
     return errors.Unreached.at(where, what, "check the network, and AZURE_AUTHORITY_HOST")
-
-
-def _untrusted_certificate(where: str) -> errors.ProviderFault:
-    what = "it cannot be reached (its certificate is not trusted)"
-    return errors.ProviderFault.at(where, what, "REQUESTS_CA_BUNDLE names a file of authorities")
 
 
 def _body(error: BaseException) -> Any:
@@ -174,7 +169,7 @@ def _transport_fault(error: BaseException, names: list[str], where: str, *, chan
     if _UNSENT_TEXT in str(error):
         return errors.Refused.at(where, "the endpoint is not https", "write https:// in CLOUDCMP_AZURE_ENDPOINT")
     if "SSLError" in kinds or "SSLCertVerificationError" in kinds:
-        return _untrusted_certificate(where)
+        return tls_fault(error, where)
     if kinds & _UNREACHED and "ServiceResponseError" not in names:
         return errors.Unreached.at(where, f"it cannot be reached ({names[0]})", "check the network and the endpoint")
     return lost_response(names[0], where, changes=changes)

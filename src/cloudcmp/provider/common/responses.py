@@ -12,6 +12,15 @@ SEARCH_NOTICE = "cloudcmp looks for it by token, tag and name"
 """The next step for a resource that may exist: cloudcmp looks for it, and the user need not act."""
 
 
+def tls_fault(error: BaseException, where: str) -> ProviderFault:
+    """The fault for a TLS connection that could not be made; nothing was sent."""
+    if "certificate_verify_failed" in str(error).lower().replace(" ", "_"):
+        what, next_ = "its certificate is not trusted", "check the endpoint, or name its authority: --ca FILE"
+    else:
+        what, next_ = f"no TLS connection can be made ({type(error).__name__})", "check the endpoint and the proxy"
+    return ProviderFault.at(where, what, next_)
+
+
 @dataclass(frozen=True, slots=True)
 class CloudError:
     """A cloud's error: code, text (untrusted, one line, shortened) and HTTP status, 0 if there is none."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, tls_fault, unclear_response
 
 _CAPACITY = {
     "RESOURCE_POOL_EXHAUSTED",
@@ -125,9 +125,12 @@ def _transport_fault(error: BaseException, where: str, *, changes: bool) -> erro
         return errors.BadCredentials.at(where, f"the credentials give no token: {_token_error(error)}", RENEW)
     # Without a token or a connection nothing was sent.
     unsent = "GoogleAuthError" in kinds or _is_unsent(error, kinds)
-    if unsent or "SSLError" in kinds:
-        fault_kind = errors.Unreached if unsent else errors.ProviderFault
-        return fault_kind.at(where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT")
+    if "SSLError" in kinds:
+        return tls_fault(error, where)
+    if unsent:
+        return errors.Unreached.at(
+            where, f"it cannot be reached ({kind})", "check the network and CLOUDCMP_GCP_ENDPOINT"
+        )
     if kind in {"TypeError", "ValueError"}:
         return errors.Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost_response(kind, where, changes=changes)

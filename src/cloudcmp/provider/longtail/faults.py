@@ -9,7 +9,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, unclear_response
+from cloudcmp.provider.common.responses import SEARCH_NOTICE, CloudError, lost_response, tls_fault, unclear_response
 
 RENEW = "make a new token, then run again"
 _UNSENT = {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ConnectTimeout", "gaierror"}
@@ -103,9 +103,7 @@ def _transport_fault(error: BaseException, where: str, *, changes: bool) -> erro
     if kinds & _UNSENT and not (changes and "ProxyError" in kinds):
         return errors.Unreached.at(where, f"it cannot be reached ({name})", "check the network and the endpoint")
     if "SSLError" in kinds:
-        return errors.ProviderFault.at(
-            where, f"no trusted connection ({name})", "check the endpoint and the certificates"
-        )
+        return tls_fault(error, where)
     if kinds & _UNSENDABLE:
         return errors.Refused.at(
             where, f"the request cannot be made ({name})", "check the token and the names in the study"

@@ -11,7 +11,7 @@ from typing import Any
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.provider.common.responses import lost_response, unclear_response
+from cloudcmp.provider.common.responses import lost_response, tls_fault, unclear_response
 
 POLICY = "give the user the role member, or access rules as in docs/reference/openstack-policy.json"
 RENEW = "renew them, then run again"
@@ -111,7 +111,7 @@ def fault_of(error: BaseException, where: str, *, changes: bool) -> errors.Cloud
     elif 429 in statuses:
         fault = errors.Throttled.at(where, "HTTP 429 from Keystone", "wait, and ask less often")
     elif kind in {"SSLFailure", "SSLError"}:
-        fault = errors.ProviderFault.at(where, "its certificate cannot be checked", "set OS_CACERT")
+        fault = tls_fault(error, where)
     elif {type(one).__name__ for one in chain} & _UNSENT:
         fault = errors.Unreached.at(where, "it cannot be reached", "check the network and OS_AUTH_URL")
     elif kind in _NO_SERVICE and not changes and max(statuses) < 500:
