@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from cloudcmp.cost import cost_per_request
+from cloudcmp.cost import break_even_per_hour, cost_per_request
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.price import Item, UnitPrice
@@ -59,10 +59,9 @@ def _line(one: Candidate, cell: Cell) -> Row | None:
         return row(one.id, Field("no price", kind="unsure"), UNKNOWN, _machine(one, machine), UNKNOWN)
     source = "; ".join(dict.fromkeys(_source(price) for price in one.unit_prices if price.item is not Item.STORAGE))
     price = one.offering.price
-    even = UNKNOWN
-    if machine is not None and price is not None and price.currency == cost.currency:
-        even = f"{int((machine / cost.amount).to_integral_value()):,}/h"
-    return row(one.id, Field(_milli(cost), kind="strong"), source, _machine(one, machine), even)
+    even = break_even_per_hour(Money(machine, price.currency), cost) if machine is not None and price else None
+    shown = UNKNOWN if even is None else f"{int(even.to_integral_value()):,}/h"
+    return row(one.id, Field(_milli(cost), kind="strong"), source, _machine(one, machine), shown)
 
 
 def _milli(cost: Money) -> str:
