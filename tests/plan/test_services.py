@@ -15,12 +15,14 @@ from tests.plan.clouds import planned as planned_on
 
 from cloudcmp import study
 from cloudcmp.catalog import fill
+from cloudcmp.cost.service_operations import protocol_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cast import Machine, Role, Service, ServiceKind, Vantage, machines_of
 from cloudcmp.model.codec import from_json, to_json
-from cloudcmp.model.plan import Plan, PlannedTrial
+from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.price import Item, Unit
 from cloudcmp.plan import cast_of, check_runnable
+from cloudcmp.provider.registry import store_of
 from cloudcmp.provider.simulated.cloud import offerings
 from cloudcmp.study.quantities import unit_prices
 
@@ -36,7 +38,7 @@ def planned(candidates: str, **how: Any) -> Plan:
 
 def read(candidate: str, probes: str = DOWNLOADS) -> object:
     text = f"schema: 1\nquestion: which?\ncandidates: [{candidate}]\nprobes: {probes}\n"
-    return study.read_text(text, "s.yaml", providers=("simulated", "aws"))
+    return study.read_text(text, "s.yaml", providers=("simulated", "aws", "gcp"))
 
 
 def test_a_service_is_asked_by_a_client_on_the_machine_that_it_is_seen_from() -> None:
@@ -122,6 +124,45 @@ def test_a_probe_of_services_needs_a_service() -> None:
         check_runnable(plan, ("aws",))
 
 
+TABLE = "{provider: gcp, region: eu, service: table, from: {offering: wide}, prices: {requests: 1 USD/1000000}}"
+"""A table of Google's, which has two services of that kind."""
+
+
+def tables(*apis: str) -> tuple[Candidate, ...]:
+    """The candidates for tables of these APIs; an empty one is not written."""
+    written = ", ".join(TABLE.replace("table,", f"table, api: {api}," if api else "table,") for api in apis)
+    return planned_on(f"[{written}]", probes="[{probe: table}]").candidates
+
+
+def test_tables_of_one_provider_that_differ_in_their_api_alone_are_told_apart() -> None:
+    own, named, other = tables("", "firestore", "bigtable")
+    assert [one.service.api for one in (own, named, other) if one.service] == ["firestore", "firestore", "bigtable"]
+    assert own.id == "gcp/eu/firestore table from wide"
+    assert (named.id, other.id) == (f"{own.id} #2", "gcp/eu/bigtable table from wide")
+    assert str(own.service) == "firestore table of gcp/eu"
+    assert [protocol_of(one.service) for one in (own, other) if one.service] == ["firestore", "bigtable"]
+
+
+def test_the_service_of_a_plan_that_was_written_before_there_were_apis_is_still_read() -> None:
+    old = json.loads(to_json(tables("")[0]))
+    del old["service"]["api"]
+    read_back = from_json(Candidate, json.dumps(old))
+    assert read_back.service == Service(ServiceKind.TABLE, "gcp", "eu")
+    assert store_of("gcp", ServiceKind.TABLE) == store_of("gcp", ServiceKind.TABLE, "firestore")
+
+
+@pytest.mark.parametrize("api", ["firestore", "bigtable"])
+def test_each_api_has_a_driver_of_its_own_or_is_refused_in_one_line(api: str) -> None:
+    plan = planned_on(f"[{TABLE.replace('table,', f'table, api: {api},')}]", probes="[{probe: table}]")
+    store = store_of("gcp", ServiceKind.TABLE, api)
+    assert plan.candidates[0].store == (store or "")
+    with pytest.raises(UserMistake) as refused:  # at least because there is no driver of gcp's machines
+        check_runnable(plan, ())
+    lines = [fault.line() for fault in refused.value.faults if "data sets" in fault.what]
+    says = f"gcp/eu/{api} table from wide: no driver makes data sets in this service yet; use --on simulated"
+    assert lines == ([] if store else [says])
+
+
 @pytest.mark.parametrize(
     ("candidate", "says"),
     [
@@ -132,6 +173,10 @@ def test_a_probe_of_services_needs_a_service() -> None:
         (BLOB.replace("0.005 USD/1000", "0 USD/1000"), "zero"),
         (BLOB.replace("0.09 USD/GB", "0.09 EUR/GB"), "several currencies"),
         (BLOB.replace("0.09 USD/GB", "0.09 USD/h"), "is not for GB"),
+        (BLOB.replace("service: blob", "service: table, api: firestore"), "only tables of gcp are several"),
+        (TABLE.replace("service: table", "service: queue, api: bigtable"), "only tables of gcp are several"),
+        (TABLE.replace("service: table", "service: table, api: datastore"), "api: firestore or api: bigtable"),
+        ("{provider: gcp, offering: wide, api: bigtable}", "api is for a service"),
     ],
 )
 def test_what_does_not_go_with_a_service_is_told_with_its_place(candidate: str, says: str) -> None:

@@ -185,7 +185,7 @@ _DOMAINS = {
 
 def protocol_of(service: Service) -> str:
     """Returns the protocol by which a service is billed, empty for an endpoint that is not the provider's own."""
-    protocol = _PROTOCOLS.get((service.provider, service.kind), "")
+    protocol = service.api or _PROTOCOLS.get((service.provider, service.kind), "")
     if not service.endpoint or protocol == "swift":
         return protocol
     host = f".{urlsplit(service.endpoint).hostname or ''}"

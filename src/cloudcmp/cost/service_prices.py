@@ -30,7 +30,8 @@ def service_prices(service: Service, today: date | None = None) -> tuple[tuple[U
 
     If none of its requests is listed there is one line, which names the command that fetches them.
     """
-    protocol, place = protocol_of(service), f"{service.provider}/{service.region} {service.kind.value}"
+    kind = f"{service.api} {service.kind.value}".lstrip()
+    protocol, place = protocol_of(service), f"{service.provider}/{service.region} {kind}"
     wanted = tuple(charged_names(protocol))
     if not wanted:  # nobody can fetch what another endpoint costs: the quote says that its requests have no price
         return (), () if service.endpoint else (f"{place}: its requests have no price list: {fetch_command(service)}",)

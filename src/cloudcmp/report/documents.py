@@ -83,6 +83,7 @@ def _candidate(candidate: Candidate) -> Data:
         if candidate.truth
         else None,
         "service": candidate.service.kind.value if candidate.service else None,
+        "api": candidate.service.api or None if candidate.service else None,
         "unit_prices": candidate.unit_prices,
     }
 
