@@ -1,6 +1,6 @@
 """Checks that a plan that can be quoted can also be run."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
@@ -9,7 +9,7 @@ from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
-from cloudcmp.plan.service_use import is_billed
+from cloudcmp.plan.service_use import is_billed, lacks_node_price
 from cloudcmp.plan.traffic import OWN_GUESTS, duty_excess, machine_limit, machines
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
@@ -169,17 +169,26 @@ def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
     if not spenders:
         return []
     if worst is None:
-        requests = [one.id for one in spenders if is_billed(one) and not one.unit_prices]
-        if requests:
-            next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}"
-            return [Fault("price", f"no price is known for the requests of {requests[0]}", next_)]
-        unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
-        targets = [] if unknown else _unpriced_targets(plan, spenders)
-        if targets:
-            return targets
-        what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
-        return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]
+        return _unknown_money(plan, spenders)
     if budget is None or worst.currency != budget.currency or worst.amount > budget.amount:
         what = f"the worst case of {worst.amount} {worst.currency} is not within it"
         return [Fault("budget", what, "raise the budget, or plan fewer launches")]
     return []
+
+
+def _unknown_money(plan: Plan, spenders: Sequence[Candidate]) -> list[Fault]:
+    """Faults for what keeps the worst case unknown."""
+    nodes = [one.id for one in spenders if lacks_node_price(one)]
+    if nodes:
+        next_ = "write prices: {nodes: 0.65 USD/h}"
+        return [Fault("price", f"no price is known for the nodes of {nodes[0]}", next_)]
+    requests = [one.id for one in spenders if is_billed(one) and not one.unit_prices]
+    if requests:
+        next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}"
+        return [Fault("price", f"no price is known for the requests of {requests[0]}", next_)]
+    unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
+    targets = [] if unknown else _unpriced_targets(plan, spenders)
+    if targets:
+        return targets
+    what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
+    return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]

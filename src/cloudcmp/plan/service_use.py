@@ -18,6 +18,7 @@ _OUT = frozenset({"download"})  # no cloud bills inbound bytes
 _LOAD = "load"
 _DEAREST = {ServiceKind.TABLE: "put", ServiceKind.BLOB: "upload", ServiceKind.QUEUE: "receive", ServiceKind.HTTP: ""}
 """The operation as which all requests of a probe of several count, by service: none of them costs more."""
+_BY_NODE = frozenset({"bigtable"})
 _CLOSED = "closed"
 _MOST_LANES = 32
 """The operations in flight that are assumed where a probe raises them until throughput stops growing."""
@@ -29,6 +30,12 @@ def is_billed(candidate: Candidate) -> bool:
     if service is None or candidate.simulated:
         return False
     return not (service.endpoint and is_loopback(service.endpoint))
+
+
+def lacks_node_price(candidate: Candidate) -> bool:
+    """True if a candidate's service bills the nodes of its data sets by the hour, at a price that is not known."""
+    by_node = is_billed(candidate) and candidate.service is not None and candidate.service.api in _BY_NODE
+    return by_node and not any(one.item is Item.CAPACITY for one in candidate.unit_prices)
 
 
 def service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse, ...]:
