@@ -8,6 +8,7 @@ use rustls::pki_types::ServerName;
 use super::azure_blob::AzureBlob;
 use super::azure_queue::AzureQueue;
 use super::azure_table::AzureTable;
+use super::bigtable::Bigtable;
 use super::credential::Credential;
 use super::dynamodb::DynamoDb;
 use super::gcs::Gcs;
@@ -61,6 +62,7 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
         Name::AzureTable => Box::new(AzureTable::new(service, credential)?),
         Name::AzureQueue => Box::new(AzureQueue::new(service, credential)?),
         Name::Gcs => Box::new(Gcs::new(service, credential)?),
+        Name::Bigtable => Box::new(Bigtable::new(service, credential)?),
         Name::PubSub => Box::new(PubSub::new(service, credential)?),
         Name::Swift => Box::new(Swift::new(service, credential)?),
         other => {
