@@ -18,8 +18,8 @@ _WITHOUT_CENTS = frozenset({"JPY", "KRW", "VND", "CLP", "ISK", "UGX"})
 _APART = frozenset({Item.STORAGE, Item.CAPACITY})  # no part of an operation's cost
 _NOTE = (
     "As table 4 of CloudCmp: requests with the bytes they move out, at the prices of the study, in thousandths of a "
-    "cent. Not counted: what storing costs, nodes that are billed by the hour, and the machine that asks. As much as the "
-    "machine: the operations an hour whose cost is an hour of that machine."
+    "cent. Not counted: what storing costs, nodes that are billed by the hour, and the machine that asks. As much as "
+    "the machine: the operations an hour whose cost is an hour of that machine."
 )
 
 
