@@ -180,6 +180,27 @@ def test_nodes_without_a_price_are_told() -> None:
     assert says in [fault.line() for fault in refused.value.faults]
 
 
+@pytest.mark.parametrize(
+    ("candidate", "dearest"),
+    [
+        (TABLE, "put"),
+        (TABLE.replace(", prices: {requests: 1 USD/1000000}", ""), "query"),
+        (TABLE.replace("table,", "table, api: bigtable,").replace(", prices: {requests: 1 USD/1000000}", ""), "put"),
+    ],
+)
+def test_requests_of_several_kinds_are_quoted_as_the_dearest_of_the_service(candidate: str, dearest: str) -> None:
+    plan = planned_on(f"[{candidate}]", probes="[{probe: consistency, params: {service: table}}, {probe: load}]")
+    assert {one.op for one in plan.usage[0].service} - {"delete", "get"} == {dearest, "load"}
+
+
+def test_where_each_deletion_is_billed_the_removal_of_all_rows_is_in_the_quote() -> None:
+    probes = "[{probe: table, params: {op: [get, put], entries: [100, 3000]}}, {probe: load, params: {entries: 5000}}]"
+    usage = {one.op: one for one in planned_on(f"[{TABLE}]", probes=probes).usage[0].service if one.read == ""}
+    assert (usage["delete"].expected, usage["delete"].most, usage["get"].most) == (8000, 8000, 8000)
+    other = planned_on(f"[{TABLE.replace('table,', 'table, api: bigtable,')}]", probes=probes).usage[0].service
+    assert "delete" not in {one.op for one in other}
+
+
 @pytest.mark.parametrize("api", ["firestore", "bigtable"])
 def test_each_api_has_a_driver_of_its_own_or_is_refused_in_one_line(api: str) -> None:
     plan = planned_on(f"[{TABLE.replace('table,', f'table, api: {api},')}]", probes="[{probe: table}]")

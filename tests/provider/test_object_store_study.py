@@ -1,4 +1,4 @@
-"""Whole studies of Swift, Cloud Storage and Pub/Sub, seen from this machine: measured, answered, and nothing left."""
+"""Whole studies of Swift and of Google's services, seen from this machine: measured, answered, and nothing left."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -12,10 +12,20 @@ from tests.servers.serving import Served, serving
 
 PROBES = {
     "blob": "{probe: blob, params: {op: [download, upload], size_bytes: 1 KiB, objects: 4, duration_s: 0.5 s}}",
+    "table": "{probe: table, params: {op: [get, put, query], entries: 100, duration_s: 0.5 s}}",
     "queue": "{probe: queue, params: {op: [send, receive], duration_s: 0.5 s}}",
 }
-DECIDES = {"blob": "blob_latency_s percentile=50;op=download", "queue": "queue_latency_s percentile=50;op=send"}
-CASES = [("openstack", "blob", "swift"), ("gcp", "blob", "fake-gcs"), ("gcp", "queue", "pubsub")]
+DECIDES = {
+    "blob": "blob_latency_s percentile=50;op=download",
+    "table": "table_latency_s percentile=50;op=query",
+    "queue": "queue_latency_s percentile=50;op=send",
+}
+CASES = [
+    ("openstack", "blob", "swift"),
+    ("gcp", "blob", "fake-gcs"),
+    ("gcp", "queue", "pubsub"),
+    ("gcp", "table", "firestore"),
+]
 
 
 def study(provider: str, kind: str) -> str:
@@ -34,8 +44,8 @@ def environ(one: Served) -> Mapping[str, str]:
     """The variables by which the provider's own clients find a server."""
     if one.name == "swift":
         return {"OS_AUTH_URL": one.endpoints["swift"], "OS_USERNAME": one.access, "OS_PASSWORD": one.secret}
-    if one.name == "pubsub":
-        return {"PUBSUB_EMULATOR_HOST": one.host("pubsub")}
+    if one.name in {"pubsub", "firestore"}:
+        return {f"{one.name.upper()}_EMULATOR_HOST": one.host(one.name)}
     return {"STORAGE_EMULATOR_HOST": one.endpoints["gcs"]}
 
 
@@ -49,6 +59,9 @@ def left(one: Served) -> list[str]:
             topics = pubsub.PublisherClient().list_topics(project="projects/cloudcmp")
             subscriptions = pubsub.SubscriberClient().list_subscriptions(project="projects/cloudcmp")
             return [each.name for some in (topics, subscriptions) for each in some]
+    if one.name == "firestore":
+        with google(one, "firestore") as firestore:
+            return [str(each.id) for each in firestore.Client(project="cloudcmp").collections()]
     with closing(gcs(one)) as client:
         return [str(each.name) for each in client.list_buckets()]
 

@@ -37,6 +37,7 @@ pub mod credential;
 pub mod delivery;
 mod dynamodb;
 pub mod fill;
+mod firestore;
 mod gcs;
 mod grpc;
 #[cfg(test)]

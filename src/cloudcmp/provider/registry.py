@@ -107,6 +107,7 @@ _STORE_OF: dict[tuple[str, ServiceKind, str], str] = {
     ("gcp", ServiceKind.BLOB, ""): "gcp-storage",
     ("gcp", ServiceKind.TABLE, "bigtable"): "gcp-bigtable",
     ("gcp", ServiceKind.QUEUE, ""): "gcp-pubsub",
+    ("gcp", ServiceKind.TABLE, "firestore"): "gcp-firestore",
     ("openstack", ServiceKind.BLOB, ""): "openstack-swift",
     ("rackspace", ServiceKind.BLOB, ""): "rackspace-swift",
 }
@@ -119,6 +120,7 @@ _STORE_CLASSES = {
     "azure-table": ("azure.table", "TableDataSets"),
     "azure-queue": ("azure.queue", "QueueDataSets"),
     "gcp-bigtable": ("gcp.bigtable", "BigtableDataSets"),
+    "gcp-firestore": ("gcp.firestore", "FirestoreDataSets"),
     "gcp-pubsub": ("gcp.pubsub", "PubSubDataSets"),
     "gcp-storage": ("gcp.storage", "StorageDataSets"),
     "openstack-swift": ("openstack.swift", "SwiftDataSets"),

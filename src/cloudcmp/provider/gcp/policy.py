@@ -58,6 +58,18 @@ STORAGE_PERMISSIONS = (
 
 https://cloud.google.com/storage/docs/access-control/iam-json
 """
+FIRESTORE_PERMISSIONS = (
+    "datastore.databases.getMetadata",
+    "datastore.entities.create",
+    "datastore.entities.delete",
+    "datastore.entities.get",
+    "datastore.entities.list",
+    "datastore.entities.update",
+)
+"""The permissions for documents, and for what a trial's token may do. No condition limits them to a collection.
+
+https://cloud.google.com/firestore/docs/security/iam
+"""
 PUBSUB_PERMISSIONS = (
     "pubsub.subscriptions.consume",
     "pubsub.subscriptions.create",
@@ -124,13 +136,14 @@ def policy() -> dict[str, Any]:
             "includedPermissions": [
                 *BIGTABLE_PERMISSIONS,
                 *permissions(),
+                *FIRESTORE_PERMISSIONS,
                 *PUBSUB_PERMISSIONS,
                 *STORAGE_PERMISSIONS,
             ],
         },
         "condition": {
             "title": "names that begin with cloudcmp-",
-            "description": "machines, disks, firewalls, buckets, topics and tables of other names cannot be touched",
+            "description": "machines, disks, firewalls, buckets, topics and Bigtables of other names cannot be touched",
             "expression": " && ".join(
                 f'(resource.type != "{kind}" || resource.name.extract("{part}{{name}}").startsWith("{PREFIX}"))'
                 for kind, part in _PATHS.items()
