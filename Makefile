@@ -9,7 +9,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 
-.PHONY: run demo test tests-built servers test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
+.PHONY: run demo test servers test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,13 +35,10 @@ run: build
 demo: build
 	$(BIN)/cloudcmp demo
 
-# Side by side once the agent's are built: many of either wait for seconds to pass, the agent's for its probes'.
-test: build
-	$(MAKE) --no-print-directory --jobs=2 tests-built servers
+# Side by side whatever waits: one compiler's last step and a download, then either side's tests, half of which wait.
+test: python
+	$(MAKE) --no-print-directory --jobs=2 build servers
 	$(MAKE) --no-print-directory --jobs=2 test-agent test-python
-
-tests-built:
-	cd agent && cargo test --release --quiet --locked --no-run
 
 # Servers of other projects that tests ask: one that cannot be had says why, here and where its tests are skipped.
 servers:

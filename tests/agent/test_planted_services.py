@@ -123,8 +123,8 @@ def test_batches_that_are_throttled_are_rows_that_are_not_written(storage: Simul
     ran = run(agent, place(storage, "dynamodb"), "load", entries="1000", concurrency="4")
     assert (ran.outcome, ran.notes["operations"], ran.notes["throttled"]) == ("ok", 40, 10)
     assert (ran.notes["rows_written"], ran.notes["rows_throttled"], ran.notes["rows_failed"]) == (750, 250, 0)
-    # Thirty batches of 0.1 s each, four at a time, and refusals that take no time.
-    assert ran.values["table_load_row_per_s"][0] == pytest.approx(750 / (30 * 0.1 / 4), rel=0.15)
+    # Thirty batches of 0.1 s each, four at a time, and refusals that take no time: a busy machine takes longer.
+    assert 100 < ran.values["table_load_row_per_s"][0] <= 1.02 * 750 / (30 * 0.1 / 4)
 
 
 def test_a_wrong_row_is_a_wrong_body(storage: SimulatedStorage, agent: Path) -> None:

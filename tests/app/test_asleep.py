@@ -16,6 +16,7 @@ from tests.emulated.boot import SshServer, ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.execute.liars import lie
 from tests.needs import needs_machines
+from tests.slices import long
 
 _STUDY = """\
 schema: 1
@@ -99,6 +100,7 @@ def test_p21_p31_a_machine_whose_time_ran_out_while_its_controller_slept_was_not
         assert cloud.alive() == []
 
 
+@long
 def test_p21_p35_a_machine_that_came_while_its_controller_slept_is_timed_by_another_launch(tmp_path: Path) -> None:
     study = tmp_path / "s.yaml"
     study.write_text(_STUDY % "  - {probe: scaling}\n  - {probe: fma}")

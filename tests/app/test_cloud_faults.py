@@ -22,6 +22,7 @@ from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.ssh_server import Lies
 from tests.execute.liars import lie
 from tests.needs import needs_machines
+from tests.slices import some, spread
 
 _STUDY = """\
 schema: 1
@@ -95,7 +96,7 @@ REFUSALS = {
 _OURS = {"quota", "rights"}
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("name", spread(list(REFUSALS), 2))
 def test_p31_what_is_refused_is_told_with_the_clouds_own_code_and_asked_once(name: str, tmp_path: Path) -> None:
     what, code = REFUSALS[name]
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
@@ -150,7 +151,7 @@ def _slow_machines(work: Path, flag: Path):
     return boot
 
 
-@pytest.mark.parametrize("how", ["reclaimed", "dies"])
+@pytest.mark.parametrize("how", some(["reclaimed", "dies"], 1, 0))
 def test_p36_a_machine_that_goes_during_a_trial_was_preempted(how: str, tmp_path: Path) -> None:
     flag = tmp_path / "begun"
     with ec2(boot=_slow_machines(tmp_path, flag)) as cloud:

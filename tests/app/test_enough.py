@@ -16,6 +16,7 @@ from cloudcmp.plan import shortened
 from cloudcmp.plan.planner import checks_of
 from cloudcmp.store import StudyStore
 from tests.cli.command import cloudcmp
+from tests.slices import long
 
 STUDY = """\
 schema: 1
@@ -71,6 +72,7 @@ def test_rounds_can_be_added_to_a_study_that_stopped(tmp_path: Path) -> None:
     assert compare([str(tmp_path / "out")]).plan.rounds == 18
 
 
+@long
 def test_the_error_is_shared_among_the_moments_at_which_it_may_stop(tmp_path: Path) -> None:
     """The verdict of a study that may stop at three moments is decided at a third of the level of one that may not."""
     views = {}

@@ -13,6 +13,7 @@ from tests.app.test_put_off import refuse_in
 from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.needs import needs_machines
+from tests.slices import long
 
 _STUDY = """\
 schema: 1
@@ -70,6 +71,7 @@ def test_p36_what_a_taken_machine_cannot_be_asked_any_more_is_preempted_too(tmp_
         }  # fmt: skip
 
 
+@long
 def test_p02_p31_an_answer_that_is_lost_leaves_the_coming_to_be_timed_by_another_launch(tmp_path: Path) -> None:
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:
         cloud.inject("RunInstances", "lost", first=2)  # the first is a dry run
@@ -85,6 +87,7 @@ def test_p02_p31_an_answer_that_is_lost_leaves_the_coming_to_be_timed_by_another
         assert cloud.alive() == []
 
 
+@long
 def test_p31_a_coming_that_nobody_could_see_is_timed_by_another_launch(tmp_path: Path) -> None:
     with ec2(Faults(pending_s=4.0), boot=ssh_boot(tmp_path / "m")) as cloud:
 

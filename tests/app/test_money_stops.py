@@ -10,6 +10,7 @@ from tests.app.test_put_off import refuse_in
 from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, ec2
 from tests.needs import needs_machines
+from tests.slices import long
 
 pytestmark = needs_machines
 
@@ -64,6 +65,7 @@ def test_p12_a_launch_that_the_budget_does_not_bear_is_not_asked_for_until_there
         assert cloud.alive() == []
 
 
+@long
 def test_p12_a_study_held_to_one_machine_takes_one_after_another(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(STUDY % "caps: {machines: 1}\n")
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:

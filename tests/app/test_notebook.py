@@ -14,6 +14,7 @@ from cloudcmp.store import StudyStore
 from tests.cli.command import cloudcmp as command
 from tests.docs.pages import DOCS, blocks
 from tests.late import Late
+from tests.slices import long
 
 pa = Late("pyarrow")
 pd = Late("pandas")
@@ -145,6 +146,7 @@ def test_what_is_no_study_is_one_line(tmp_path: Path) -> None:
         cloudcmp.open(tmp_path)
 
 
+@long
 def test_a_real_kernel_shows_the_answer_and_a_frame(demo: Path) -> None:
     manager, client = jupyter_client.manager.start_new_kernel(kernel_name="python3", startup_timeout=60)
     try:

@@ -120,6 +120,7 @@ def test_p29_p31_liars_beside_honest_machines_change_nothing_for_them(tmp_path: 
     assert f"0/{LAUNCHES}" in said.out
 
 
+@long
 def test_p36_a_line_that_breaks_and_a_machine_that_restarts_are_told_apart(tmp_path: Path) -> None:
     names = ("steady", "flaky", "restarts")
     stop = threading.Event()

@@ -93,7 +93,7 @@ def test_every_named_moment_of_a_resize_is_died_at() -> None:
     assert {point for point, _ in DEATHS} == set(RESIZE_CRASH_POINTS)
 
 
-@pytest.mark.parametrize(("point", "mend"), some(DEATHS, 2, 1))
+@pytest.mark.parametrize(("point", "mend"), some(DEATHS, 1, 1))
 def test_p01_a_controller_that_dies_while_a_machine_is_resized_leaves_nothing(sky: Sky, point: str, mend: str) -> None:
     file, out = sky.folder / f"{point}-{mend}.yaml", sky.folder / f"out-{point}-{mend}"
     file.write_text(PRICED)

@@ -26,6 +26,7 @@ from tests.emulated.boot import ssh_boot, told, why_not
 from tests.emulated.ec2 import Ec2
 from tests.emulated.ssh_server import machine_in_thread
 from tests.emulated.wire import Answer, Request
+from tests.slices import long
 
 SEED = 20260105
 CHANNELS = 30
@@ -296,6 +297,7 @@ CHECKS = (
 )
 
 
+@long
 def test_p38_no_secret_leaves(evidence: Evidence, subtests: pytest.Subtests) -> None:
     # One test, so that the day is lived once however the tests are spread over processes.
     for check in CHECKS:

@@ -24,7 +24,7 @@ from tests.app.cloud_walk import OWNED, RENTED, Stand, Toll
 from tests.app.clouds import Sky, unable
 from tests.app.kills import acknowledged
 from tests.app.warm import ROOT, SHORT, Job
-from tests.slices import examples
+from tests.slices import examples, long
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
@@ -273,6 +273,7 @@ def test_p08_a_study_under_nohup_outlives_its_terminal(stand: Stand) -> None:
     assert stand.sky.left() == []
 
 
+@long
 def test_p08_a_terminal_that_is_closed_twice_over_ends_a_study_in_order(stand: Stand) -> None:
     # A shell passes on what the system sends to all of its jobs as well: both within a millisecond.
     out, screen = stand.folder(), Terminal()
@@ -289,6 +290,7 @@ def test_p08_a_terminal_that_is_closed_twice_over_ends_a_study_in_order(stand: S
     assert {event for _, event in leases(out).values()} == {"GONE"}
 
 
+@long
 def test_p08_a_closed_terminal_does_not_stop_a_cleanup(stand: Stand) -> None:
     out = stand.folder()
     killed = _running(stand, out)
@@ -319,6 +321,7 @@ def test_p08_a_terminal_that_goes_away_is_no_fault_of_what_prints_on_it(stand: S
     assert (out / "report.html").is_file()
 
 
+@long
 def test_p08_a_cleanup_that_is_left_says_what_is_left(stand: Stand) -> None:
     out = stand.folder()
     killed = _running(stand, out)
@@ -354,6 +357,7 @@ def _unread(stand: Stand, *words: str | Path, give_up_s: float) -> subprocess.Po
         os.close(writer)
 
 
+@long
 def test_p08_a_cleanup_that_nobody_listens_to_comes_to_its_end(stand: Stand) -> None:
     out = stand.folder()
     killed = _running(stand, out)

@@ -15,6 +15,7 @@ from tests.app.cloud_walk import RENTED, Stand
 from tests.app.clouds import unable
 from tests.cli.command import COMMAND, Said, forked
 from tests.emulated.ec2 import Ec2, ec2
+from tests.slices import long
 
 REGION = "us-east-1"
 OURS = {"cloudcmp:schema": "1", "cloudcmp:study": "old-1", "cloudcmp:expires": "2020-01-01T00:00:00Z"}
@@ -95,6 +96,7 @@ def test_p04_an_interrupted_sweep_says_what_was_destroyed_and_what_is_left(
     assert "DependencyViolation" in err
 
 
+@long
 def test_p04_a_dry_sweep_that_is_interrupted_says_that_nothing_was_destroyed(tmp_path: Path) -> None:
     with ec2() as cloud:
         cloud.inject("DescribeVolumes", "late", times=10_000, seconds=20.0)

@@ -9,7 +9,7 @@ from tests.app.clouds import unable
 from tests.app.impostors import impostors
 from tests.app.lost_walk import lost
 from tests.emulated.kinds import LARGE
-from tests.slices import some
+from tests.slices import long, some
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 OTHERS = tuple(name for name in LARGE if name != "aws")  # its crash points are walked in test_clouds.py
@@ -29,6 +29,7 @@ def test_p23_no_machine_with_another_host_key_is_let_in(cloud: str, tmp_path: Pa
     assert toll.deaths == 2
 
 
+@long
 @pytest.mark.parametrize("cloud", some(OTHERS, 1, 0))
 def test_p01_a_controller_that_dies_at_a_cloud_leaves_nothing_after_cleanup(cloud: str, tmp_path: Path) -> None:
     toll = walk(tmp_path / "run", ("cloud.after_create",), most=2, cloud=cloud)

@@ -240,6 +240,9 @@ def _answer(asked: dict[str, Any], line: _Line, lines: selectors.BaseSelector, l
         return {"code": line.look(asked["look"])}
     if not loaded:
         import_all(IMPORTS.split())
+        from cloudcmp.report.html import template
+
+        template()
     _load(asked["environ"], loaded)
     line.pids.append(_fork(asked, [key.fileobj for key in lines.get_map().values()]))
     return {"pid": line.pids[-1], "number": len(line.pids) - 1}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.slices import some
+from tests.slices import long, some
 
 from .command import COMMAND, Said, installed
 
@@ -40,6 +40,7 @@ def unlimited(measured: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@long
 @pytest.mark.parametrize("limit", some([f"-v {100 * 2**20}", f"-S -v {20 * 2**20}"], 1, 1))
 def test_with_enough_of_them_the_report_is_the_same(
     limit: str, measured: Path, unlimited: Path, tmp_path: Path

@@ -47,6 +47,7 @@ def test_a_list_that_nobody_reads_on_ends_quietly(words: tuple[str | Path, ...],
     assert unread(*words, cwd=tmp_path) == (0, "")
 
 
+@long
 def test_a_table_that_nobody_reads_on_ends_quietly(measured: Path, tmp_path: Path) -> None:
     assert unread("export", measured, cwd=tmp_path, errors=False) == (0, "")
     assert unread("export", measured, "--out", "/dev/stdout", "--format", "csv", cwd=tmp_path, errors=False) == (0, "")
@@ -87,6 +88,7 @@ def test_an_answer_that_a_full_disk_cannot_take_is_a_fault(verb: str, tmp_path: 
     assert "Exception ignored" not in err
 
 
+@long
 def test_words_that_a_full_disk_cannot_take_change_nothing(tmp_path: Path) -> None:
     assert _shell('"$0" check --live simulated 2>/dev/full', tmp_path) == (0, "")
     assert _shell('"$0" list nonsense 2>/dev/full', tmp_path)[0] == 2
@@ -104,6 +106,7 @@ def test_a_study_with_closed_streams_is_measured(tmp_path: Path) -> None:
     assert (tmp_path / "small" / "report.html").is_file()
 
 
+@long
 def test_a_closed_standard_input_is_an_empty_one(tmp_path: Path) -> None:
     code, err = _shell('"$0" start <&-', tmp_path)
     assert code == 2, err

@@ -21,7 +21,8 @@ from cloudcmp.model.cast import Machine, Role, Service, ServiceKind, Vantage, ma
 from cloudcmp.model.codec import from_json, to_json
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.price import Item, Unit
-from cloudcmp.plan import cast_of, check_runnable
+from cloudcmp.plan import cast_of, check_runnable, service_caps
+from cloudcmp.plan.service_use import FASTEST_S, LOOKS, MOST_BYTES_PER_S
 from cloudcmp.provider.registry import store_of
 from cloudcmp.provider.simulated.cloud import offerings
 from cloudcmp.study.quantities import unit_prices
@@ -90,6 +91,27 @@ def test_a_load_uses_a_request_for_each_row_and_a_rate_is_what_it_says() -> None
     assert 700 <= gets.expected < 710
     raised = planned(f"[{table}]", probes="[{probe: table, params: {concurrency: [1, max]}}]", rest="runs: 1\n")
     assert raised.usage[0].service[0].most > 0
+
+
+@given(
+    size=st.integers(1, 10**9),
+    lanes=st.sampled_from(["1", "7", "32", "max"]),
+    rate=st.sampled_from(["closed", "1", "250"]),
+    op=st.sampled_from(["download", "upload"]),
+)
+def test_the_caps_of_its_trials_hold_what_was_quoted_at_most(size: int, lanes: str, rate: str, op: str) -> None:
+    params = f"op: {op}, size_bytes: {size}, concurrency: {lanes if rate == 'closed' else 8}, rate_per_s: {rate}"
+    plan = planned(f"[{BLOB}]", probes=f"[{{probe: blob, params: {{{params}}}}}]", rest="launches: 1\nruns: 2\n")
+    uses, caps = plan.usage[0].service, [service_caps(one) for one in plan.trials]
+    requests = [one for one in uses if one.item is Item.REQUEST]
+    assert sum(one.most for one in requests) <= sum(one["operations"] for one in caps) + len(requests)
+    moved = sum(one.most for one in uses if one.item is Item.EGRESS)
+    assert moved <= sum(one["bytes"] for one in caps)
+    assert all(0 <= one.expected <= one.most for one in uses)
+    for trial, held in zip(plan.trials, caps, strict=True):
+        least = (16 + LOOKS) * size
+        assert held["bytes"] <= least + max(MOST_BYTES_PER_S, 250 * size) * trial.expected_s + size
+        assert held["operations"] <= 16 + LOOKS + max(32 / FASTEST_S, 250) * trial.expected_s + 1
 
 
 def test_a_service_without_prices_has_an_unknown_cost_and_is_not_free() -> None:
@@ -173,9 +195,10 @@ def test_nodes_without_a_price_are_told() -> None:
     plan = nodes("{requests: 1 USD/1000000}")
     assert plan.quote.worst_cost is None
     with pytest.raises(UserMistake) as refused:
-        check_runnable(plan, ("gcp",))
+        check_runnable(plan, ("gcp",), ("gcp", "gcp-bigtable"))
     says = (
-        "price: no price is known for the nodes of gcp/eu/bigtable table from wide; write prices: {nodes: 0.65 USD/h}"
+        "price: no price is known for the nodes of gcp/eu/bigtable table from wide; "
+        "cloudcmp fetch gcp --region eu; or write prices: {nodes: 0.65 USD/h}"
     )
     assert says in [fault.line() for fault in refused.value.faults]
 

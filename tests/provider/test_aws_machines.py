@@ -12,6 +12,7 @@ from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_requests import REGION, instance, provider, request
 from tests.emulated.pointed import pointed
 from tests.needs import needs_machines
+from tests.slices import long
 
 from cloudcmp.agent.cloud_config import cloud_config
 from cloudcmp.agent.host import new_key
@@ -47,6 +48,7 @@ def test_p23_the_address_leads_to_the_machine_whose_key_was_given(tmp_path):
         assert cloud.alive() == []
 
 
+@long
 def test_it_runs_in_the_foreground_for_other_processes(tmp_path):
     """What a human or a crash walk starts; it ends by Ctrl-C and says what is left."""
     command = [sys.executable, "-m", "tests.emulated.ec2", "--machines", str(tmp_path)]

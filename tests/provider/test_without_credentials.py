@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.needs import CLOUD_SETTINGS
+from tests.slices import long
 
 from cloudcmp.provider.openstack.sdk import may_have_settings
 
@@ -85,6 +86,7 @@ def test_without_credentials_googles_large_client_is_not_loaded(tmp_path: Path) 
     assert told["loaded"] == []
 
 
+@long
 def test_a_machine_of_googles_is_still_asked_for_its_own_credentials(tmp_path: Path) -> None:
     with metadata() as (address, paths):
         # Nobody listens where the cloud itself would be: how far it came is what counts.
@@ -111,6 +113,7 @@ import importlib, json, os, sys
 import openstack.config.loader as loader
 import platformdirs
 from tests.needs import CLOUD_SETTINGS
+from tests.slices import long
 
 from cloudcmp.provider.openstack.sdk import may_have_settings
 for line in sys.stdin:

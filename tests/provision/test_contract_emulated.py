@@ -37,6 +37,7 @@ def test_the_contract_holds_against_the_emulator_as_it_is_said(name: str, faults
         is_as_said(name, held(provider(name), of(name, candidate())), cloud)
 
 
+@long
 @needs_machines
 def test_the_contract_is_told_alike_by_a_user_who_may_do_no_more_than_the_policy_says(tmp_path: Path) -> None:
     with pointed(ec2(boot=ssh_boot(tmp_path), policy=policy())) as cloud:

@@ -17,7 +17,7 @@ from cloudcmp.model.protocol import PlanSafeguards, Provider
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.model.study import Study
 from cloudcmp.model.terms import Terms
-from cloudcmp.provider.registry import has_driver, make, names, names_in_study
+from cloudcmp.provider.registry import billed_names, has_driver, make, names, names_in_study
 from cloudcmp.store import StudyStore
 
 # A Monday at midnight, UTC: the start of virtual time in every simulated study.
@@ -39,7 +39,7 @@ def plan_file(
         offerings = make("local").offerings()
         return _planned(studies.default_study(offerings), on, short, seed), studies.default_text(offerings)
     # Nothing is billed if another provider stands in for every candidate.
-    billed = _billed() if on is None else frozenset()
+    billed = billed_names() if on is None else frozenset()
     read = studies.read(path, providers=known_providers(), billed=billed)
     if terms is not None:
         read = replace(read, terms=read_terms(terms))
@@ -60,7 +60,7 @@ def plan_demo(*, seed: int | None) -> tuple[Plan, str]:
 
 def plan_text(text: str, name: str) -> Plan:
     """The plan of a study's text under a file `name`; raises UserMistake with all its faults."""
-    read = studies.read_text(text, name, providers=known_providers(), billed=_billed())
+    read = studies.read_text(text, name, providers=known_providers(), billed=billed_names())
     return _planned(read, None, False, None)
 
 
@@ -79,10 +79,6 @@ def plan_stored(folder: Path) -> Plan:
 def known_providers() -> frozenset[str]:
     """Providers that a candidate may name: those with a driver, and those with published offerings."""
     return frozenset(names_in_study()) | planner.published_providers()
-
-
-def _billed() -> frozenset[str]:
-    return frozenset(name for name in names() if make(name).billed)
 
 
 def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan:

@@ -25,7 +25,8 @@ async def allowance(launch: LaunchContext, trial: PlannedTrial) -> AsyncIterator
     """
     run = launch.run
     if launch.candidate.service is not None:
-        yield service_caps(trial) if is_billed(launch.candidate) else None
+        store = run.providers.get(launch.candidate.store)
+        yield service_caps(trial) if is_billed(launch.candidate) and (store is None or store.billed) else None
         return
     caps = caps_of(run.plan.caps, launch.candidate.runner)
     if run.plan.caps.bytes is None or not _counts(launch.candidate, trial):

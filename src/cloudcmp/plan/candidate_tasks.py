@@ -38,7 +38,9 @@ def tasks_by_candidate(
     for task in tasks:
         if task.cells not in had:
             raise UserMistake.at(
-                f"probe {task.probe}", f"no candidate can have {task.cells[0]}", _advice(candidates, task)
+                f"probe {task.probe}",
+                f"no candidate can have {task.cells[0]}",
+                _service_missing(candidates, task) or _advice(candidates, task),
             )
     for candidate, some in zip(candidates, selected, strict=True):
         if not some:
@@ -109,6 +111,13 @@ def _resized(
     if target.name == NEXT and known:
         return None
     return replace(task, params=tuple(sorted({**params, "to": target.name}.items())), becomes=target)
+
+
+def _service_missing(candidates: Sequence[Candidate], task: Task) -> str:
+    """The advice for a task that measures a kind of service that no candidate is; empty for any other."""
+    kinds = kinds_of(task.probe, dict(task.params))
+    had = {one.service.kind for one in candidates if one.service}
+    return f"add a candidate of service: {' or '.join(kinds)}" if kinds and had and had.isdisjoint(kinds) else ""
 
 
 def _advice(candidates: Sequence[Candidate], task: Task) -> str:

@@ -155,8 +155,8 @@ def _tasks(
     if any(candidate.runner != candidate.offering.provider for candidate in candidates):
         notes.append(f"{on} stands in for every candidate: the numbers are not those of the clouds that are named")
     if on is None:
-        unknown = filter(only_name_known, candidates)
-        notes += [f"{one.id}: nothing is known of this offering but its name" for one in unknown]
+        unknown = (f"{one.offering.provider} {one.offering.name}" for one in candidates if only_name_known(one))
+        notes += [f"{name}: nothing is known of this offering but its name" for name in dict.fromkeys(unknown)]
     return short_tasks(tasks) if short else tasks
 
 

@@ -8,6 +8,7 @@ from cloudcmp.model.cast import Role
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
+from cloudcmp.model.price_lists import FETCHED, fetch_command
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
 from cloudcmp.plan.service_use import is_billed, lacks_node_price
 from cloudcmp.plan.traffic import OWN_GUESTS, duty_excess, machine_limit, machines
@@ -164,31 +165,36 @@ def _next(plan: Plan) -> list[Fault]:
 
 
 def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
-    spenders = [one for one in plan.candidates if one.runner in billed or is_billed(one)]
+    services = [one for one in plan.candidates if is_billed(one) and (not one.store or one.store in billed)]
+    spenders = [one for one in plan.candidates if one.runner in billed or one in services]
     worst, budget = plan.quote.worst_cost, plan.budget
     if not spenders:
         return []
     if worst is None:
-        return _unknown_money(plan, spenders)
+        return _unknown_money(plan, spenders, services)
     if budget is None or worst.currency != budget.currency or worst.amount > budget.amount:
         what = f"the worst case of {worst.amount} {worst.currency} is not within it"
         return [Fault("budget", what, "raise the budget, or plan fewer launches")]
     return []
 
 
-def _unknown_money(plan: Plan, spenders: Sequence[Candidate]) -> list[Fault]:
+def _unknown_money(plan: Plan, spenders: Sequence[Candidate], services: Sequence[Candidate]) -> list[Fault]:
     """Faults for what keeps the worst case unknown."""
-    nodes = [one.id for one in spenders if lacks_node_price(one)]
-    if nodes:
-        next_ = "write prices: {nodes: 0.65 USD/h}"
-        return [Fault("price", f"no price is known for the nodes of {nodes[0]}", next_)]
-    requests = [one.id for one in spenders if is_billed(one) and not one.unit_prices]
-    if requests:
-        next_ = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}"
-        return [Fault("price", f"no price is known for the requests of {requests[0]}", next_)]
+    if nodes := [one for one in services if lacks_node_price(one)]:
+        return [_unpriced("nodes", nodes, "write prices: {nodes: 0.65 USD/h}")]
+    if requests := [one for one in services if not one.unit_prices]:
+        return [_unpriced("requests", requests, "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}")]
     unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
     targets = [] if unknown else _unpriced_targets(plan, spenders)
     if targets:
         return targets
     what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
     return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]
+
+
+def _unpriced(what: str, services: Sequence[Candidate], written: str) -> Fault:
+    """The fault for services of which something has no price; `written` is what the study may say."""
+    listed = [one.service for one in services if one.service and one.service.provider in FETCHED]
+    fetched = dict.fromkeys(fetch_command(one) for one in listed)
+    next_ = f"{'; '.join(fetched)}; or {written}" if fetched else written
+    return Fault("price", f"no price is known for the {what} of {services[0].id}", next_)

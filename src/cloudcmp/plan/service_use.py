@@ -12,8 +12,14 @@ from cloudcmp.model.price import Item, UnitPrice
 from cloudcmp.plan.tasks import Task
 from cloudcmp.provider.common.hosts import is_loopback
 
-MOST = 10
-"""The assumed ratio between a service's highest and its typical speed."""
+FASTEST_S = 0.0005
+"""The shortest response time that is assumed of a service, s: less than the way there and back in a data centre."""
+LOOKS = 16
+"""Requests of a trial, at most, that look at a data set or empty it."""
+LANE_BYTES_PER_S, MOST_LANE_BYTES_PER_S = 100e6, 1.25e9
+"""What one connection moves as expected, and at most: a connection at a cloud is limited to 10 Gbit/s or less."""
+BYTES_PER_S, MOST_BYTES_PER_S = 0.625e9, 3.125e9
+"""What the machine that asks moves as expected, and at most: 5 and 25 Gbit/s."""
 _OUT = frozenset({"download"})  # no cloud bills inbound bytes
 _LOAD = "load"
 _DEAREST = {ServiceKind.TABLE: "put", ServiceKind.BLOB: "upload", ServiceKind.QUEUE: "receive", ServiceKind.HTTP: ""}
@@ -26,7 +32,7 @@ _CHANGED_ROWS = 200
 """The rows, at most, that a trial of `consistency` writes."""
 _CLOSED = "closed"
 _MOST_LANES = 32
-"""The operations in flight that are assumed where a probe raises them until throughput stops growing."""
+"""The operations in flight that are assumed, at most, where a probe does not say how many."""
 
 
 def is_billed(candidate: Candidate) -> bool:
@@ -47,25 +53,37 @@ def service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse
     """The use of one launch of a service candidate, as expected and at most; empty for a machine.
 
     Expected: what fills the data set, and requests during a trial, one after another in each of its lanes, each with
-    the metric's typical latency. At most: `MOST` times as many, until the trial's deadline.
+    the metric's typical latency and the time that its bytes take. At most: the same with `FASTEST_S` and the highest
+    speeds; the trial's caps hold it.
     """
     if candidate.service is None:
         return ()
     used: dict[tuple[Item, str, int, str], ServiceUse] = {}
+    contents: set[tuple[str, ...]] = set()
     for task in tasks:
-        params, per_s = dict(task.params), _requests_per_s(task.probe, dict(task.params), task.expected_s)
+        params = dict(task.params)
+        count, most_count = _requests(task.probe, params, task.expected_s)
         op = params.get("op") or (_LOAD if task.probe == _LOAD else _dearest(candidate.service, candidate.unit_prices))
         size = int(params.get("size_bytes", "0"))
-        filled = _filled(task.probe, params, per_s * task.expected_s)
-        counts = [(Item.REQUEST, op, 1, 0), (Item.REQUEST, _DEAREST[candidate.service.kind], 0, filled)]
+        filled, most_filled = _filled(task.probe, params, count), _filled(task.probe, params, most_count)
+        content = tuple(params.get(key, "") for key in ("entries", "objects", "size_bytes"))
+        if content in contents and task.probe != "queue":
+            filled = 0.0  # an earlier trial of the launch has left it there; messages are gone once they are received
+        contents.add(content)
+        uses = [
+            (Item.REQUEST, op, count, most_count),
+            (Item.REQUEST, _DEAREST[candidate.service.kind], filled, most_filled),
+        ]
         if op in _OUT:
-            counts.append((Item.EGRESS, op, size, 0))
-        for item, kind, each, once in counts:
+            uses.append((Item.EGRESS, op, size * count, size * most_count))
+        for item, kind, expected, most in uses:
             key = (item, kind, size, params.get("read", ""))
             had = used.get(key, ServiceUse(item, 0, 0, *key[1:]))
-            expected = math.ceil((per_s * task.expected_s * each + once) * task.runs)
-            most = math.ceil((MOST * per_s * task.deadline_s * each + once) * task.runs)
-            used[key] = replace(had, expected=had.expected + expected, most=had.most + most)
+            used[key] = replace(
+                had,
+                expected=had.expected + math.ceil(expected * task.runs),
+                most=had.most + math.ceil(most * task.runs),
+            )
     rows = _rows(tasks) if candidate.service.api in _BY_ROW else 0
     removed = (ServiceUse(Item.REQUEST, rows, rows, op) for op in ("delete", "get"))
     return tuple(one for one in (*used.values(), *removed) if one.most)
@@ -94,24 +112,30 @@ def _dearest(service: Service, prices: Iterable[UnitPrice]) -> str:
 def service_caps(trial: PlannedTrial) -> dict[str, float]:
     """The caps of a trial that hold the most requests and bytes that `service_use` counts."""
     params = dict(trial.params)
-    per_s = _requests_per_s(trial.probe, params, trial.expected_s)
-    filled = _filled(trial.probe, params, per_s * trial.expected_s)
-    operations = math.ceil(MOST * per_s * trial.deadline_s + filled)
-    caps: dict[str, float] = {"operations": operations}
+    _, most = _requests(trial.probe, params, trial.expected_s)
+    filled = _filled(trial.probe, params, most)
+    caps: dict[str, float] = {"operations": math.ceil(most + filled)}
     if trial.probe == ServiceKind.BLOB.value:
-        caps["bytes"] = operations * max(1, int(params["size_bytes"]))
+        caps["bytes"] = math.ceil(most + filled) * max(1, int(params["size_bytes"]))
     return caps
 
 
-def _requests_per_s(probe: str, params: Mapping[str, str], expected_s: float) -> float:
-    """Requests a second of a trial: at its own rate, or at the typical latency of its metric; or the rows it writes."""
-    if params.get("rate_per_s", _CLOSED) != _CLOSED:
-        return float(params["rate_per_s"])
+def _requests(probe: str, params: Mapping[str, str], duration_s: float) -> tuple[float, float]:
+    """The requests of a trial's measured phase, as expected and at most: at its own rate, or as fast as they go.
+
+    Those at most count what looks at the data set before.
+    """
     timed = [METRICS[name] for name in PROBES[probe].metrics if METRICS[name].reduce is not Reduce.TOTAL]
     if not timed:
-        return int(params["entries"]) / expected_s
-    lanes = params.get("concurrency", "1")
-    return (_MOST_LANES if lanes == "max" else int(lanes)) / timed[0].typical
+        return float(params["entries"]), LOOKS + float(params["entries"])
+    if params.get("rate_per_s", _CLOSED) != _CLOSED:
+        started = float(params["rate_per_s"]) * duration_s
+        return started, LOOKS + started
+    asked, size = params.get("concurrency"), max(1, int(params.get("size_bytes", "1")))
+    lanes, most_lanes = (_MOST_LANES,) * 2 if asked == "max" else (int(asked or 1), int(asked or _MOST_LANES))
+    per_s = min(lanes / (timed[0].typical + size / LANE_BYTES_PER_S), BYTES_PER_S / size)
+    most_per_s = min(most_lanes / (FASTEST_S + size / MOST_LANE_BYTES_PER_S), MOST_BYTES_PER_S / size)
+    return per_s * duration_s, LOOKS + most_per_s * duration_s
 
 
 def _filled(probe: str, params: Mapping[str, str], count: float) -> float:

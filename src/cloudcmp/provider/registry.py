@@ -1,6 +1,6 @@
 """The table of providers; each is imported on first use, because some load large libraries."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -182,6 +182,11 @@ def names() -> tuple[str, ...]:
 def names_in_study() -> tuple[str, ...]:
     """The names that a candidate of a study can have as its provider, sorted."""
     return tuple(sorted({*names(), *(provider for provider, *_ in _STORE_OF)}))
+
+
+def billed_names(stores: Iterable[str] = ()) -> frozenset[str]:
+    """The names of the providers whose resources cost money: of all that have machines, and of these `stores`."""
+    return frozenset(name for name in (*names(), *stores) if name and make(name).billed)
 
 
 def make(name: str, options: ProviderOptions | None = None) -> Provider:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 
 import jinja2
@@ -55,6 +56,17 @@ def is_report(head: bytes) -> bool:
     return head.startswith(b"<!doctype html>") and b": cloudcmp report" in head
 
 
+@cache
+def template() -> jinja2.Template:
+    """The page without its values; compiling it takes as long as half of a small report."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown,
+        loader=jinja2.FunctionLoader(_read),
+    )  # fmt: skip
+    environment.filters["breakable"] = _breakable
+    return environment.get_template("report.html.j2")
+
+
 def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
     """Return the report of a study as one HTML document; equal views give equal bytes.
 
@@ -65,13 +77,8 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
     study = StudyView.of(view)
     style = _read("report.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown,
-        loader=jinja2.FunctionLoader(_read),
-    )  # fmt: skip
-    environment.filters["breakable"] = _breakable
     pictures = [_Picture.of(figure) for figure in (figures(view) if drawn is None else drawn)]
-    return environment.get_template("report.html.j2").render(
+    return template().render(
         style=Markup(style),  # noqa: S704 - our own file, unescaped, so that its digest is valid
         digest=digest,
         version=__version__,

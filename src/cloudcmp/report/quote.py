@@ -1,6 +1,7 @@
 """Prints what a plan takes, and its safeguards against leftovers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -58,17 +59,34 @@ def _own(plan: Plan) -> str:
 
 
 def show_lines(console: Console, lines: Sequence[BillLine]) -> None:
-    """Print the lines of an expected cost."""
+    """Print the lines of an expected cost; those of the same item at the same price are one."""
     if not lines:
         return
     rows = [
         (one.item.partition(", ")[0], f"{one.quantity:.6g} {one.unit}" if one.quantity is not None else "",
          f"{one.price.normalize():f}" if one.price is not None else "",
          format_money(one.amount) if one.amount else f"unknown: {one.why}", one.about)
-        for one in lines
+        for one in _added(lines)
     ]  # fmt: skip
     console.print()
-    table(console, ("expected cost of", Head("quantity"), Head("price of one"), Head("amount"), "for"), rows)
+    table(console, ("expected cost of", Head("quantity"), Head("price"), Head("amount"), "for"), rows)
+
+
+def _added(lines: Sequence[BillLine]) -> list[BillLine]:
+    """Lines with a quantity and an amount, added where all else is equal, in the order of the first of them."""
+    added: dict[tuple[object, ...], BillLine] = {}
+    for one in lines:
+        if one.quantity is None or one.amount is None:
+            added[(len(added), one)] = one
+            continue
+        key = (one.item, one.unit, one.price, one.why, one.about, one.amount.currency)
+        had = added.get(key)
+        if had is None or had.quantity is None or had.amount is None:
+            added[key] = one
+        else:
+            amount = replace(had.amount, amount=had.amount.amount + one.amount.amount)
+            added[key] = replace(had, quantity=had.quantity + one.quantity, amount=amount)
+    return list(added.values())
 
 
 def _detectable(found: Sequence[tuple[str, float]], cov: float) -> str:
@@ -80,13 +98,17 @@ def _detectable(found: Sequence[tuple[str, float]], cov: float) -> str:
 
 
 def show_safeguards(console: Console, safeguards: Mapping[str, Sequence[Safeguard]]) -> None:
-    """Print each provider's safeguards in order: whether each holds, how, and what stays billed."""
+    """Print the safeguards of each provider, once for those that have the same, in the order in which they act."""
     if not safeguards:
         return
+    alike: dict[tuple[Safeguard, ...], list[str]] = {}
+    for provider, some in safeguards.items():
+        alike.setdefault(tuple(in_order(some)), []).append(provider)
     console.print()
-    say(console, "Against leftovers", "bold")
-    rows = [(provider, one.name, one.holds, one.how) for provider, some in safeguards.items() for one in in_order(some)]
-    table(console, ("provider", "barrier", "holds", "how, and what stays billed when only this one holds"), rows)
+    say(console, "Against leftovers: what ends a resource, and what stays billed when only this is left", "bold")
+    for some, providers in alike.items():
+        rows = [(one.name, one.holds, one.how) for one in some]
+        table(console, ("barrier", "holds", "how"), rows, title=", ".join(providers))
 
 
 def in_order(safeguards: Sequence[Safeguard]) -> list[Safeguard]:

@@ -20,7 +20,7 @@ from cloudcmp.model.protocol import NeedsPreparation, Provider
 from cloudcmp.model.safety import Finding
 from cloudcmp.plan import check_runnable
 from cloudcmp.provider.common.blocking_calls import run_in_thread
-from cloudcmp.provider.registry import ProviderOptions, has_driver, make, names
+from cloudcmp.provider.registry import ProviderOptions, billed_names, has_driver, make, names
 from cloudcmp.provision import price_to_create
 from cloudcmp.units import Money
 
@@ -149,7 +149,7 @@ async def check_plan(plan: Plan, say: Say | None = None) -> tuple[ProviderFindin
 
 def _runnable(plan: Plan) -> list[ProviderFinding]:
     try:
-        check_runnable(plan, names(), [name for name in names() if make(name).billed])
+        check_runnable(plan, names(), billed_names(one.store for one in plan.candidates))
     except UserMistake as mistake:
         return [
             ProviderFinding("study", Finding("plan", False, f"{one.where}: {one.what}", one.next))

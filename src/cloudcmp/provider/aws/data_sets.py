@@ -1,6 +1,7 @@
 """The data sets of AWS's storage services: what those of S3, DynamoDB and SQS have in common."""
 
 import asyncio
+import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -50,7 +51,7 @@ class AwsDataSets(DataSets):
         self._make_sdk = sdk or (lambda url: Sdk(name, url=url, own_keys=keys))
         self._sdks: dict[str | None, Sdk] = {}
         # Nothing that stays on this machine costs money, and nothing there is listed late.
-        self.billed = not self._places or not all("://" in one and is_loopback(one) for one in self._places)
+        self.billed = not self._places or not all(map(self._stays_here, self._places))
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Whether the credentials may list data sets at each place."""
@@ -65,6 +66,12 @@ class AwsDataSets(DataSets):
         except ProviderFault as fault:
             return Finding(what, False, fault.faults[0].what, fault.faults[0].next)
         return Finding(what, True, "its data sets can be listed")
+
+    def _stays_here(self, place: str) -> bool:
+        """True if a place is on this machine: an endpoint, or a region that the environment leads to one."""
+        named = f"AWS_ENDPOINT_URL_{self.library_name.upper()}"
+        led = os.environ.get(named) or os.environ.get("AWS_ENDPOINT_URL") or ""
+        return is_loopback(place if "://" in place else led)
 
     async def _create(self, request: CreateRequest, name: str) -> str:
         return await self.make(request.region, name, dict(request.tags))

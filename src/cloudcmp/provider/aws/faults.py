@@ -5,6 +5,7 @@ Codes: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.ht
 
 from collections.abc import Mapping, Set
 from typing import Any
+from urllib.parse import urlsplit
 
 from cloudcmp import errors
 from cloudcmp.model.untrusted_text import one_line
@@ -156,7 +157,9 @@ def _transport_fault(error: BaseException, where: str, *, changes: bool) -> erro
     unsent = kind in _UNREACHED or (kind == _PROXY_ERROR and not changes)
     if unsent or kind == "SSLError":
         silent = errors.Unreached if unsent else errors.ProviderFault
-        return silent.at(where, f"it cannot be reached ({kind})", "check the network and the region's name")
+        host = urlsplit(str(getattr(error, "kwargs", {}).get("endpoint_url") or "")).hostname
+        what = f"{host or 'it'} cannot be reached ({kind})"
+        return silent.at(where, what, "check the network and the region's name")
     if kind in {"ParamValidationError", "InvalidRegionError", "UnknownEndpointError", "NoRegionError"}:
         return errors.Refused.at(where, f"the request cannot be made ({kind})", "check the names in the study")
     return lost_response(kind, where, changes=changes)
