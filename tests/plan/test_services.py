@@ -173,6 +173,36 @@ def test_the_service_of_a_plan_that_was_written_before_there_were_apis_is_still_
     assert store_of("gcp", ServiceKind.TABLE) == store_of("gcp", ServiceKind.TABLE, "firestore")
 
 
+def nodes(prices: str) -> Plan:
+    """The plan of three launches of Bigtable, whose data sets are nodes."""
+    table = TABLE.replace("table,", "table, api: bigtable,").replace("{requests: 1 USD/1000000}", prices)
+    table = table.replace("offering: wide", "offering: wide, price: 0.1 USD/h")
+    return planned_on(f"[{table}]", probes="[{probe: table}]", rest="launches: 3\nbudget: 900 USD\n")
+
+
+def test_a_service_of_nodes_costs_each_hour_that_a_launch_begins_and_no_request() -> None:
+    plan, machine = nodes("{nodes: 0.65 USD/h}"), nodes("{requests: 1 USD/1000000, nodes: 0.65 USD/h}")
+    (line,) = [one for one in plan.quote.lines if one.item.startswith("capacity")]
+    assert (line.item, line.quantity, line.price) == ("capacity Bigtable Node, gcp/eu", Decimal(3), Decimal("0.65"))
+    assert not [one for one in plan.quote.lines if one.item.startswith("request")]
+    assert plan.quote.worst_cost is not None
+    assert plan.usage[0].worst_s < 7200
+    assert plan.quote.worst_cost.amount >= 3 * Decimal("0.65")
+    assert [one.item for one in machine.quote.lines if one.item.startswith("request")], "a price of the study's own"
+
+
+def test_nodes_without_a_price_are_told() -> None:
+    plan = nodes("{requests: 1 USD/1000000}")
+    assert plan.quote.worst_cost is None
+    with pytest.raises(UserMistake) as refused:
+        check_runnable(plan, ("gcp",), ("gcp", "gcp-bigtable"))
+    says = (
+        "price: no price is known for the nodes of gcp/eu/bigtable table from wide; "
+        "cloudcmp fetch gcp --region eu; or write prices: {nodes: 0.65 USD/h}"
+    )
+    assert says in [fault.line() for fault in refused.value.faults]
+
+
 @pytest.mark.parametrize(
     ("candidate", "dearest"),
     [
@@ -216,6 +246,7 @@ def test_each_api_has_a_driver_of_its_own_or_is_refused_in_one_line(api: str) ->
         (BLOB.replace("0.005 USD/1000", "0 USD/1000"), "zero"),
         (BLOB.replace("0.09 USD/GB", "0.09 EUR/GB"), "several currencies"),
         (BLOB.replace("0.09 USD/GB", "0.09 USD/h"), "is not for GB"),
+        (BLOB.replace("moved: 0.09 USD/GB", "nodes: 0.09 USD/GB"), "is not for h"),
         (BLOB.replace("service: blob", "service: table, api: firestore"), "only tables of gcp are several"),
         (TABLE.replace("service: table", "service: queue, api: bigtable"), "only tables of gcp are several"),
         (TABLE.replace("service: table", "service: table, api: datastore"), "api: firestore or api: bigtable"),

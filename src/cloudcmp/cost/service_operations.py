@@ -159,6 +159,7 @@ STORED = {
     "azure-queue": "Queues LRS Data Stored",
     "gcs": "Cloud Storage Standard",
     "firestore": "Firestore Storage",
+    "bigtable": "Bigtable SSD Storage",
 }
 """What a month of storage is billed as, by protocol."""
 MOVED = {"s3": "egress", "azure-blob": "egress", "gcs": "Cloud Storage Download Worldwide"}

@@ -26,6 +26,8 @@ _DEAREST = {ServiceKind.TABLE: "put", ServiceKind.BLOB: "upload", ServiceKind.QU
 """The dearest operation of a service."""
 _BY_ROW = frozenset({"firestore"})
 """The APIs that bill a query as a read of each row that it returns, which is dearer than a put, and each deletion."""
+_BY_NODE = frozenset({"bigtable"})
+"""The APIs that bill nodes by the hour."""
 _CHANGED_ROWS = 200
 """The rows, at most, that a trial of `consistency` writes."""
 _CLOSED = "closed"
@@ -39,6 +41,12 @@ def is_billed(candidate: Candidate) -> bool:
     if service is None or candidate.simulated:
         return False
     return not (service.endpoint and is_loopback(service.endpoint))
+
+
+def lacks_node_price(candidate: Candidate) -> bool:
+    """True if a candidate's service bills the nodes of its data sets by the hour, at a price that is not known."""
+    by_node = is_billed(candidate) and candidate.service is not None and candidate.service.api in _BY_NODE
+    return by_node and not any(one.item is Item.CAPACITY for one in candidate.unit_prices)
 
 
 def service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse, ...]:
