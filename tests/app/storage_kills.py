@@ -16,10 +16,23 @@ from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.local import LocalProvider
 from tests.app.warm import Job, warmth
 from tests.cli.command import forked
-from tests.servers.services import HeldService, Standing
+from tests.servers.held import HeldService
+from tests.servers.services import Standing
 
-_OTHERS = ("AWS_", "AZURE_", "CLOUDCMP_", "CLOUDSDK_", "GOOGLE_", "HTTP", "OS_", "PUBSUB_", "STORAGE_", "XDG_")
-_PRICES = "prices: {requests: 0.05 USD/10000, moved: 0.01 USD/GB, stored: 0.02 USD/GB-month}"
+_OTHERS = (
+    "AWS_",
+    "AZURE_",
+    "CLOUDCMP_",
+    "CLOUDSDK_",
+    "GOOGLE_",
+    "HTTP",
+    "OS_",
+    "BIGTABLE_",
+    "FIRESTORE_",
+    "PUBSUB_",
+    "STORAGE_",
+    "XDG_",
+)
 PROBES = {
     "blob": "{probe: blob, params: {op: download, size_bytes: 1 KiB, objects: 2, duration_s: 0.1}}",
     "table": "{probe: table, params: {op: get, entries: 100, duration_s: 0.1}}",
@@ -56,8 +69,8 @@ def study(services: Iterable[HeldService], seed: int) -> str:
     """A study of one short launch of each service, seen from this machine."""
     some = list(services)
     here = LocalProvider(OwnedPath(Path())).offerings()[0].name
-    seen = f"{_PRICES}, from: {{provider: local, offering: {here}, price: 0.01 USD/h}}"
-    candidates = "\n".join(f"  - {{{one.candidate}, {seen}}}" for one in some)
+    seen = f"from: {{provider: local, offering: {here}, price: 0.01 USD/h}}"
+    candidates = "\n".join(f"  - {{{one.candidate}, prices: {{{one.prices}}}, {seen}}}" for one in some)
     probes = "\n".join(f"  - {PROBES[kind]}" for kind in dict.fromkeys(one.kind for one in some))
     return (
         f"schema: 1\nquestion: What does a killed study leave?\ncandidates:\n{candidates}\nprobes:\n{probes}\n"

@@ -44,6 +44,8 @@ CLIENTS = {
     "AZURE_STORAGE_": "azure.storage.blob azure.storage.queue azure.data.tables",
     "AZURE_SUBSCRIPTION_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
     "GOOGLE_": "google.auth google.cloud.compute_v1",
+    "BIGTABLE_": "google.cloud.bigtable_admin_v2.services.bigtable_table_admin",
+    "FIRESTORE_": "google.cloud.firestore",
     "PUBSUB_": "google.cloud.pubsub_v1",
     "STORAGE_": "google.api_core.exceptions requests",
     "OS_": "openstack.config keystoneauth1.session",

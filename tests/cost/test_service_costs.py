@@ -276,6 +276,24 @@ def test_a_quote_bills_each_operation_as_its_provider_does(book: None) -> None:
     assert with_cost(plan, (), {}) == ()
 
 
+def test_a_quote_bills_the_nodes_of_a_list(book: None) -> None:
+    def priced(candidate: Candidate) -> tuple[Candidate, tuple[str, ...]]:
+        machine = Price(Decimal("0.1"), USD, "study file")
+        return with_service_prices(replace(candidate, offering=replace(candidate.offering, price=machine)), TODAY)
+
+    text = "[{provider: gcp, region: europe-west3, service: table, api: bigtable, from: {offering: m}}]"
+    plan = planned_on(text, probes="[{probe: table}]", priced=priced, rest="launches: 2\nbudget: 9 USD\n")
+    assert {one.name for one in plan.candidates[0].unit_prices} == {"Bigtable Node", "Bigtable SSD Storage"}
+    (line,) = [one for one in plan.quote.lines if one.item.startswith("capacity")]
+    assert (line.quantity, line.price) == (Decimal(2), Decimal("0.78"))
+    assert plan.quote.worst_cost is not None
+    (figure,) = operation_figures(plan)
+    assert figure.cost.why == "it is billed by the hour of its nodes, not by the operation"
+    own = (UnitPrice(Item.CAPACITY, Decimal("0.7"), USD, Unit.HOUR, "study file"),)
+    assert plan.candidates[0].service is not None
+    assert operation_cost(plan.candidates[0].service, "get", 150, own).why == figure.cost.why
+
+
 # -- table 4 of CloudCmp (IMC 2010)
 
 

@@ -107,6 +107,7 @@ def test_google_has_operations_documents_nodes_and_messages() -> None:
         price(Item.REQUEST, "Firestore Entity Writes", frankfurt, "1.15", Unit.MILLION),
         price(Item.REQUEST, "Firestore Entity Deletes", frankfurt, "0.13", Unit.MILLION),
         price(Item.CAPACITY, "Bigtable Node", frankfurt, "0.78", Unit.HOUR),
+        price(Item.STORAGE, "Bigtable SSD Storage", frankfurt, "0.2", Unit.GIB_MONTH),
         price(Item.REQUEST, "Pub/Sub Message Delivery Basic", "", "0.0390625", Unit.GIB),
     }
     assert [one.line() for one in doubts] == [

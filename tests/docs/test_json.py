@@ -89,6 +89,36 @@ def test_every_key_of_a_study_is_named(typist: Typist) -> None:
         assert _unnamed(typist.types(*words)) == set()
 
 
+SERVICES = """\
+schema: 1
+question: Which of two simulated services?
+candidates:
+  - {provider: simulated, region: nimbus, service: blob, from: {offering: small},
+     prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}}
+  - {provider: simulated, region: stratus, service: blob, from: {offering: small}}
+probes:
+  - {probe: blob, params: {op: download, client: [native, sdk-python]}}
+  - {probe: consistency, params: {service: blob}}
+launches: 3
+budget: 50 USD
+"""
+
+
+def test_every_key_of_services_is_named_and_an_operation_has_its_cost(typist: Typist) -> None:
+    (typist.folder / "blobs.yaml").write_text(SERVICES, encoding="utf-8")
+    ran = typist.types("run", "blobs.yaml", "--out", "blobs")
+    assert _unnamed(ran) == set()
+    found = ran["data"]["services"]
+    assert {key for key, some in found.items() if some} == {
+        "clients", "counts", "delays", "limits", "operation_costs"
+    }  # fmt: skip
+    priced, unpriced = found["operation_costs"]
+    assert (priced["candidate"], priced["op"], priced["cost"]["amount"]) == (0, "download", "0.00000509216")
+    machine = float(ran["data"]["candidates"][0]["offering"]["price"]["amount_per_hour"])
+    assert float(priced["break_even_per_hour"]) == pytest.approx(machine / (5e-6 + 1024 * 0.09e-9))
+    assert (unpriced["cost"], unpriced["break_even_per_hour"]) == (None, None)
+
+
 def test_every_key_of_money_is_named() -> None:
     # What costs nothing has no such part, so that no command that can be typed here shows it.
     assert {field.name for field in fields(Spend)} <= NAMED

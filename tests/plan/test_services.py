@@ -16,13 +16,15 @@ from tests.plan.clouds import planned as planned_on
 
 from cloudcmp import study
 from cloudcmp.catalog import fill
+from cloudcmp.cost.service_operations import protocol_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cast import Machine, Role, Service, ServiceKind, Vantage, machines_of
 from cloudcmp.model.codec import from_json, to_json
-from cloudcmp.model.plan import Plan, PlannedTrial
+from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.price import Item, Unit
 from cloudcmp.plan import cast_of, check_runnable, service_caps
 from cloudcmp.plan.service_use import FASTEST_S, LOOKS, MOST_BYTES_PER_S
+from cloudcmp.provider.registry import store_of
 from cloudcmp.provider.simulated.cloud import offerings
 from cloudcmp.study.quantities import unit_prices
 
@@ -38,7 +40,7 @@ def planned(candidates: str, **how: Any) -> Plan:
 
 def read(candidate: str, probes: str = DOWNLOADS) -> object:
     text = f"schema: 1\nquestion: which?\ncandidates: [{candidate}]\nprobes: {probes}\n"
-    return study.read_text(text, "s.yaml", providers=("simulated", "aws"))
+    return study.read_text(text, "s.yaml", providers=("simulated", "aws", "gcp"))
 
 
 def test_a_service_is_asked_by_a_client_on_the_machine_that_it_is_seen_from() -> None:
@@ -145,6 +147,96 @@ def test_a_probe_of_services_needs_a_service() -> None:
         check_runnable(plan, ("aws",))
 
 
+TABLE = "{provider: gcp, region: eu, service: table, from: {offering: wide}, prices: {requests: 1 USD/1000000}}"
+"""A table of Google's, which has two services of that kind."""
+
+
+def tables(*apis: str) -> tuple[Candidate, ...]:
+    """The candidates for tables of these APIs; an empty one is not written."""
+    written = ", ".join(TABLE.replace("table,", f"table, api: {api}," if api else "table,") for api in apis)
+    return planned_on(f"[{written}]", probes="[{probe: table}]").candidates
+
+
+def test_tables_of_one_provider_that_differ_in_their_api_alone_are_told_apart() -> None:
+    own, named, other = tables("", "firestore", "bigtable")
+    assert [one.service.api for one in (own, named, other) if one.service] == ["firestore", "firestore", "bigtable"]
+    assert own.id == "gcp/eu/firestore table from wide"
+    assert (named.id, other.id) == (f"{own.id} #2", "gcp/eu/bigtable table from wide")
+    assert str(own.service) == "firestore table of gcp/eu"
+    assert [protocol_of(one.service) for one in (own, other) if one.service] == ["firestore", "bigtable"]
+
+
+def test_the_service_of_a_plan_that_was_written_before_there_were_apis_is_still_read() -> None:
+    old = json.loads(to_json(tables("")[0]))
+    del old["service"]["api"]
+    read_back = from_json(Candidate, json.dumps(old))
+    assert read_back.service == Service(ServiceKind.TABLE, "gcp", "eu")
+    assert store_of("gcp", ServiceKind.TABLE) == store_of("gcp", ServiceKind.TABLE, "firestore")
+
+
+def nodes(prices: str) -> Plan:
+    """The plan of three launches of Bigtable, whose data sets are nodes."""
+    table = TABLE.replace("table,", "table, api: bigtable,").replace("{requests: 1 USD/1000000}", prices)
+    table = table.replace("offering: wide", "offering: wide, price: 0.1 USD/h")
+    return planned_on(f"[{table}]", probes="[{probe: table}]", rest="launches: 3\nbudget: 900 USD\n")
+
+
+def test_a_service_of_nodes_costs_each_hour_that_a_launch_begins_and_no_request() -> None:
+    plan, machine = nodes("{nodes: 0.65 USD/h}"), nodes("{requests: 1 USD/1000000, nodes: 0.65 USD/h}")
+    (line,) = [one for one in plan.quote.lines if one.item.startswith("capacity")]
+    assert (line.item, line.quantity, line.price) == ("capacity Bigtable Node, gcp/eu", Decimal(3), Decimal("0.65"))
+    assert not [one for one in plan.quote.lines if one.item.startswith("request")]
+    assert plan.quote.worst_cost is not None
+    assert plan.usage[0].worst_s < 7200
+    assert plan.quote.worst_cost.amount >= 3 * Decimal("0.65")
+    assert [one.item for one in machine.quote.lines if one.item.startswith("request")], "a price of the study's own"
+
+
+def test_nodes_without_a_price_are_told() -> None:
+    plan = nodes("{requests: 1 USD/1000000}")
+    assert plan.quote.worst_cost is None
+    with pytest.raises(UserMistake) as refused:
+        check_runnable(plan, ("gcp",), ("gcp", "gcp-bigtable"))
+    says = (
+        "price: no price is known for the nodes of gcp/eu/bigtable table from wide; "
+        "cloudcmp fetch gcp --region eu; or write prices: {nodes: 0.65 USD/h}"
+    )
+    assert says in [fault.line() for fault in refused.value.faults]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "dearest"),
+    [
+        (TABLE, "put"),
+        (TABLE.replace(", prices: {requests: 1 USD/1000000}", ""), "query"),
+        (TABLE.replace("table,", "table, api: bigtable,").replace(", prices: {requests: 1 USD/1000000}", ""), "put"),
+    ],
+)
+def test_requests_of_several_kinds_are_quoted_as_the_dearest_of_the_service(candidate: str, dearest: str) -> None:
+    plan = planned_on(f"[{candidate}]", probes="[{probe: consistency, params: {service: table}}, {probe: load}]")
+    assert {one.op for one in plan.usage[0].service} - {"delete", "get"} == {dearest, "load"}
+
+
+def test_where_each_deletion_is_billed_the_removal_of_all_rows_is_in_the_quote() -> None:
+    probes = "[{probe: table, params: {op: [get, put], entries: [100, 3000]}}, {probe: load, params: {entries: 5000}}]"
+    usage = {one.op: one for one in planned_on(f"[{TABLE}]", probes=probes).usage[0].service if one.read == ""}
+    assert (usage["delete"].expected, usage["delete"].most, usage["get"].most) == (8000, 8000, 8000)
+    other = planned_on(f"[{TABLE.replace('table,', 'table, api: bigtable,')}]", probes=probes).usage[0].service
+    assert "delete" not in {one.op for one in other}
+
+
+@pytest.mark.parametrize("api", ["firestore", "bigtable"])
+def test_each_api_has_a_driver_of_its_own_or_is_refused_in_one_line(api: str) -> None:
+    plan = planned_on(f"[{TABLE.replace('table,', f'table, api: {api},')}]", probes="[{probe: table}]")
+    store = store_of("gcp", ServiceKind.TABLE, api)
+    assert plan.candidates[0].store == (store or "")
+    with pytest.raises(UserMistake) as refused:  # at least because there is no driver of gcp's machines
+        check_runnable(plan, ())
+    lines = [fault.line() for fault in refused.value.faults if "data sets" in fault.what]
+    says = f"gcp/eu/{api} table from wide: no driver makes data sets in this service yet; use --on simulated"
+    assert lines == ([] if store else [says])
+
+
 @pytest.mark.parametrize(
     ("candidate", "says"),
     [
@@ -155,6 +247,11 @@ def test_a_probe_of_services_needs_a_service() -> None:
         (BLOB.replace("0.005 USD/1000", "0 USD/1000"), "zero"),
         (BLOB.replace("0.09 USD/GB", "0.09 EUR/GB"), "several currencies"),
         (BLOB.replace("0.09 USD/GB", "0.09 USD/h"), "is not for GB"),
+        (BLOB.replace("moved: 0.09 USD/GB", "nodes: 0.09 USD/GB"), "is not for h"),
+        (BLOB.replace("service: blob", "service: table, api: firestore"), "only tables of gcp are several"),
+        (TABLE.replace("service: table", "service: queue, api: bigtable"), "only tables of gcp are several"),
+        (TABLE.replace("service: table", "service: table, api: datastore"), "api: firestore or api: bigtable"),
+        ("{provider: gcp, offering: wide, api: bigtable}", "api is for a service"),
     ],
 )
 def test_what_does_not_go_with_a_service_is_told_with_its_place(candidate: str, says: str) -> None:

@@ -12,7 +12,14 @@ from tests.emulated.pointed import pointed
 from cloudcmp.errors import NotAllowed, Refused
 from cloudcmp.model.lease import FIREWALL, VOLUME, Handle
 from cloudcmp.provider.gcp import policy
-from cloudcmp.provider.gcp.policy import NEEDS, PUBSUB_PERMISSIONS, STORAGE_PERMISSIONS, permissions
+from cloudcmp.provider.gcp.policy import (
+    BIGTABLE_PERMISSIONS,
+    FIRESTORE_PERMISSIONS,
+    NEEDS,
+    PUBSUB_PERMISSIONS,
+    STORAGE_PERMISSIONS,
+    permissions,
+)
 
 
 @pytest.fixture
@@ -63,7 +70,8 @@ def test_the_role_names_what_the_calls_take():
     assert set(permissions()) == taken | needed("instances.insert", body)
     assert not any("*" in one for one in permissions())
     included = policy()["role"]["includedPermissions"]
-    assert included == sorted({*permissions(), *PUBSUB_PERMISSIONS, *STORAGE_PERMISSIONS})
+    services = {*BIGTABLE_PERMISSIONS, *FIRESTORE_PERMISSIONS, *PUBSUB_PERMISSIONS, *STORAGE_PERMISSIONS}
+    assert included == sorted({*permissions(), *services})
     assert not any("*" in one for one in included)
 
 

@@ -1,23 +1,28 @@
-"""Whole studies of Swift, Cloud Storage and Pub/Sub, seen from this machine: measured, answered, and nothing left."""
+"""Whole studies of Swift and of Google's services, seen from this machine: measured, answered, and nothing left."""
 
 from pathlib import Path
 
 import pytest
 from tests.cli.command import cloudcmp
-from tests.servers.services import HeldService, standing
+from tests.servers.held import HeldService
+from tests.servers.services import standing
 
 PROBES = {
     "blob": "{probe: blob, params: {op: [download, upload], size_bytes: 1 KiB, objects: 4, duration_s: 0.5 s}}",
+    "table": "{probe: table, params: {op: [get, put, query], entries: 100, duration_s: 0.5 s}}",
     "queue": "{probe: queue, params: {op: [send, receive], duration_s: 0.5 s}}",
 }
-DECIDES = {"blob": "blob_latency_s percentile=50;op=download", "queue": "queue_latency_s percentile=50;op=send"}
+DECIDES = {
+    "blob": "blob_latency_s percentile=50;op=download",
+    "table": "table_latency_s percentile=50;op=query",
+    "queue": "queue_latency_s percentile=50;op=send",
+}
 
 
 def study(service: HeldService) -> str:
-    prices = "requests: 0.05 USD/10000, moved: 0.01 USD/GB, stored: 0.02 USD/GB-month"
     kind, names = service.kind, ("one", "two")
     candidates = "\n".join(
-        f"  - {{{service.candidate}, name: {name}, from: local, prices: {{{prices}}}}}" for name in names
+        f"  - {{{service.candidate}, name: {name}, from: local, prices: {{{service.prices}}}}}" for name in names
     )
     return (
         f"schema: 1\nquestion: Which of two equal services answers sooner?\ncandidates:\n{candidates}\n"
@@ -25,7 +30,7 @@ def study(service: HeldService) -> str:
     )
 
 
-@pytest.mark.parametrize("store", ["openstack-swift", "gcp-storage", "gcp-pubsub"])
+@pytest.mark.parametrize("store", ["openstack-swift", "gcp-storage", "gcp-pubsub", "gcp-firestore"])
 def test_a_study_runs_is_answered_and_leaves_nothing(agent: Path, store: str, tmp_path: Path) -> None:
     file = tmp_path / "study.yaml"
     with standing((store,)) as there:

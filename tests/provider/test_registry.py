@@ -7,7 +7,9 @@ import pytest
 from cloudcmp.errors import UserMistake
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider import ProviderOptions, VirtualTime, WallTime, make, names
+from cloudcmp.provider.credential_signs import signs_of
 from cloudcmp.provider.longtail import CLOUDS
+from cloudcmp.provider.registry import stores_of
 
 
 def test_each_name_makes_a_provider_of_that_name():
@@ -41,6 +43,13 @@ def test_simulated_state_and_local_launches_stay_in_the_given_folder(tmp_path, p
         asyncio.run(make(name, means).create(plans.request()))
         assert asyncio.run(make(name, means).find("study-a"))
     assert {path.name for path in tmp_path.iterdir()} == {"launches", "simulated-clouds.ndjson"}
+
+
+@pytest.mark.parametrize("store", stores_of("gcp"))
+def test_where_no_google_credentials_are_no_store_of_google_looks_for_them(store, tmp_path):
+    assert signs_of(store, {"PATH": "/bin"}, tmp_path, tmp_path) is False
+    variables = ("STORAGE_EMULATOR_HOST", "FIRESTORE_EMULATOR_HOST", "PUBSUB_EMULATOR_HOST", "BIGTABLE_EMULATOR_HOST")
+    assert sum(signs_of(store, {name: "127.0.0.1:1"}, tmp_path, tmp_path) for name in variables) == 1
 
 
 def test_the_table_of_names_loads_no_library():

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from tests.servers.fetch import ROOT, program
+from tests.servers.fetch import ROOT, Absent, program
 
 ACCESS, SECRET = "AKIATESTSERVERSTESTS", "secret-of-the-tests-alone"
 AZURE_ACCOUNT, AZURE_KEY = "testservers", base64.b64encode(b"key of the tests alone, 32 bytes").decode()
@@ -88,6 +88,18 @@ def _dynalite(place: Path, folder: Path, ports: list[int]) -> Launch:
 
 def _firestore(place: Path, folder: Path, ports: list[int]) -> Launch:
     return Launch(_node(place, "firestore.mjs", str(ports[0])), {"firestore": f"grpc://127.0.0.1:{ports[0]}"})
+
+
+def _firestore_of_google(place: Path, folder: Path, ports: list[int]) -> Launch:
+    """The emulator of Google's SDK, where both are installed: no registry has it."""
+    sdk = Path(program("gcloud")).resolve().parents[1]
+    jar = sdk / "platform" / "cloud-firestore-emulator" / "cloud-firestore-emulator.jar"
+    if not jar.is_file():
+        raise Absent("Google's SDK has no Firestore emulator; `gcloud components install cloud-firestore-emulator`")
+    words = ("-Duser.language=en", f"-Djava.io.tmpdir={folder}", "-Xmx512m", "-XX:-UsePerfData", "-cp", str(jar),
+             "com.google.cloud.datastore.emulator.firestore.CloudFirestore", "start", "--host=127.0.0.1",
+             f"--port={ports[0]}")  # fmt: skip
+    return Launch([program("java"), *words], {"firestore": f"grpc://127.0.0.1:{ports[0]}"})
 
 
 def _moto(place: Path, folder: Path, ports: list[int]) -> Launch:
@@ -173,6 +185,8 @@ KINDS: Mapping[str, Kind] = {
         Kind("bigtable", "1.58.0", *_of("go", "bigtable", "cloud.google.com/go/bigtable/cmd/emulator"),
              ("bigtable",), "none", _bigtable, heavy=True),
         Kind("elasticmq", "1.7.1", *_of("maven", "elasticmq"), ("sqs",), "none", _elasticmq, heavy=True),
+        Kind("firestore-google", "of `gcloud`", "", "", "", ("firestore",), "none", _firestore_of_google, heavy=True,
+             memory_mib=2048),
         Kind("fake-gcs", "1.56.1", *_of("go", "fake-gcs", "github.com/fsouza/fake-gcs-server"),
              ("gcs",), "none", _fake_gcs, heavy=True),
         Kind("pubsub", "1.50.2", *_of("go", "pubsub", "."), ("pubsub",), "none", _pubsub, heavy=True),

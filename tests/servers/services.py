@@ -1,76 +1,17 @@
 """Storage services at the servers: how a study names each, and what it holds as its provider's own client sees it."""
 
 import contextlib
-import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.provider.simulated.storage import Key, StorageTruth
 from tests.emulated.simulated_storage import simulated_storage
-from tests.servers.clients import REGION, aws, azure, azure_connection, gcs, google, swift
+from tests.servers.clients import REGION, aws, azure, azure_connection, swift
 from tests.servers.fetch import Absent
+from tests.servers.google_services import BigTables, Collections, GoogleBuckets, Topics
+from tests.servers.held import NAMES, RETRIES, HeldService
 from tests.servers.serving import Served, serving
-
-ANOTHER = (("cloudcmp:schema", "1"), ("cloudcmp:study", "another-study"))
-_NAMES = ("cloudcmp-backup", *(f"cloudcmp-{uuid.UUID(int=k, version=4).hex}-7fffffff" for k in (1, 2)), "other")
-
-
-_RETRIES = 3  # a server may close a connection that waits for minutes just when it is used again
-
-
-class HeldService(ABC):
-    """A service at a server, which holds data sets of a study and look-alikes of other people.
-
-    The look-alikes are one whose name begins like cloudcmp's, two of another study, of which one has its tags, and one
-    that has nothing of cloudcmp's. Each has something in it.
-    """
-
-    kind: str
-    look_alikes: tuple[str, ...] = _NAMES
-
-    def __init__(self, served: Served, store: str) -> None:
-        self.served, self.store = served, store
-
-    @property
-    @abstractmethod
-    def candidate(self) -> str:
-        """The service as a study names it."""
-
-    @property
-    @abstractmethod
-    def environ(self) -> Mapping[str, str]:
-        """The variables by which a command finds it."""
-
-    sweep_environ: Mapping[str, str] = {}
-    """More variables that a sweep needs, in a command of its own."""
-
-    @abstractmethod
-    def names(self) -> set[str]:
-        """All data sets."""
-
-    @abstractmethod
-    def make(self, name: str, tags: Mapping[str, str]) -> None:
-        """Makes a data set with something in it."""
-
-    @abstractmethod
-    def holds(self, name: str) -> bool:
-        """True if what was put into a data set is still there."""
-
-    def plant(self) -> None:
-        """Makes the look-alikes."""
-        for name in self.look_alikes:
-            self.make(name, dict(ANOTHER) if name == self.look_alikes[1] else {})
-
-    def touched(self) -> list[str]:
-        """The look-alikes that are no longer whole."""
-        there = self.names()
-        return [name for name in self.look_alikes if name not in there or not self.holds(name)]
-
-    def left(self) -> set[str]:
-        """All data sets but the look-alikes."""
-        return self.names() - set(self.look_alikes)
 
 
 class _Aws(HeldService):
@@ -78,7 +19,7 @@ class _Aws(HeldService):
 
     def __init__(self, served: Served, store: str) -> None:
         super().__init__(served, store)
-        self.client: Any = aws(served, self.protocol, retries=_RETRIES)
+        self.client: Any = aws(served, self.protocol, retries=RETRIES)
 
     @property
     def candidate(self) -> str:
@@ -173,7 +114,7 @@ class SqsQueues(_Aws):
 class _Azure(HeldService):
     def __init__(self, served: Served, store: str) -> None:
         super().__init__(served, store)
-        self.client: Any = azure(served, self.kind, retries=_RETRIES)
+        self.client: Any = azure(served, self.kind, retries=RETRIES)
 
     @property
     def candidate(self) -> str:
@@ -207,7 +148,7 @@ class AzureTables(_Azure):
     """Tables of Azure's table storage, which have no tags and whose names have no hyphens."""
 
     kind = "table"
-    look_alikes = tuple(name.replace("-", "") for name in _NAMES)
+    look_alikes = tuple(name.replace("-", "") for name in NAMES)
 
     def names(self) -> set[str]:
         return {one.name for one in self.client.list_tables()}
@@ -234,60 +175,6 @@ class AzureQueues(_Azure):
         return [one.content for one in self.client.get_queue_client(name).peek_messages()] == ["precious"]
 
 
-class GoogleBuckets(HeldService):
-    """Buckets of Cloud Storage."""
-
-    kind, candidate = "blob", "provider: gcp, region: europe-west1, service: blob"
-
-    def __init__(self, served: Served, store: str) -> None:
-        super().__init__(served, store)
-        self.client: Any = gcs(served)
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        return {"STORAGE_EMULATOR_HOST": self.served.endpoints["gcs"]}
-
-    def names(self) -> set[str]:
-        return {one.name for one in self.client.list_buckets()}
-
-    def make(self, name: str, tags: Mapping[str, str]) -> None:
-        self.client.create_bucket(name).blob("precious").upload_from_string(b"x")
-
-    def holds(self, name: str) -> bool:
-        return [one.name for one in self.client.list_blobs(name)] == ["precious"]
-
-
-class Topics(HeldService):
-    """Topics and subscriptions of Pub/Sub, by the names that both have; a subscription is what is in a topic."""
-
-    kind, candidate = "queue", "provider: gcp, region: europe-west1, service: queue"
-
-    def __init__(self, served: Served, store: str) -> None:
-        super().__init__(served, store)
-        with google(served, "pubsub") as pubsub:
-            self.topics, self.subscriptions = pubsub.PublisherClient(), pubsub.SubscriberClient()
-
-    @property
-    def environ(self) -> Mapping[str, str]:
-        return {"PUBSUB_EMULATOR_HOST": self.served.host("pubsub")}
-
-    def _read(self) -> set[str]:
-        found = self.subscriptions.list_subscriptions(project="projects/cloudcmp")
-        return {one.name.rpartition("/")[2] for one in found}
-
-    def names(self) -> set[str]:
-        topics = self.topics.list_topics(project="projects/cloudcmp")
-        return {one.name.rpartition("/")[2] for one in topics} | self._read()
-
-    def make(self, name: str, tags: Mapping[str, str]) -> None:
-        topic, read = f"projects/cloudcmp/topics/{name}", f"projects/cloudcmp/subscriptions/{name}"
-        self.topics.create_topic(name=topic)
-        self.subscriptions.create_subscription(name=read, topic=topic)
-
-    def holds(self, name: str) -> bool:
-        return name in self._read()
-
-
 class Containers(HeldService):
     """Containers of Swift."""
 
@@ -295,7 +182,7 @@ class Containers(HeldService):
 
     def __init__(self, served: Served, store: str) -> None:
         super().__init__(served, store)
-        self.client: Any = swift(served, retries=_RETRIES)
+        self.client: Any = swift(served, retries=RETRIES)
 
     @property
     def environ(self) -> Mapping[str, str]:
@@ -324,6 +211,8 @@ _SERVICES: Mapping[str, tuple[Callable[[Served, str], HeldService], str]] = {
     "azure-queue": (AzureQueues, "azurite"),
     "gcp-storage": (GoogleBuckets, "fake-gcs"),
     "gcp-pubsub": (Topics, "pubsub"),
+    "gcp-firestore": (Collections, "firestore"),
+    "gcp-bigtable": (BigTables, "bigtable"),
     "openstack-swift": (Containers, "swift"),
 }
 STORES = tuple(_SERVICES)

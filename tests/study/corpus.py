@@ -249,8 +249,9 @@ candidates:
     volume: {type: gp3, size: 100 GiB, iops: 6000, root: false, price: 0.021 USD/h}
   - {provider: gcp, match: {vcpus: 2, memory_gib: 8, category: general}}
   - {provider: simulated, service: blob, from: {offering: small, price: 0.1 USD/h},
-     prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB, stored: 0.023 USD/GB-month}}
+     prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB, stored: 0.023 USD/GB-month, nodes: 0.65 USD/h}}
   - {provider: s3, name: mine, service: blob, endpoint: http://127.0.0.1:9000, from: local, serve: ./server --port 9000}
+  - {provider: gcp, region: us-central1, service: table, api: bigtable, from: local}
   - {provider: s3, region: eu-1, service: blob, endpoint: "https://s3.example.org",
      from: {provider: aws, region: eu-north-1, offering: m7i.large}}
   - provider: simulated

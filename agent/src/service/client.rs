@@ -8,8 +8,10 @@ use rustls::pki_types::ServerName;
 use super::azure_blob::AzureBlob;
 use super::azure_queue::AzureQueue;
 use super::azure_table::AzureTable;
+use super::bigtable::Bigtable;
 use super::credential::Credential;
 use super::dynamodb::DynamoDb;
+use super::firestore::Firestore;
 use super::gcs::Gcs;
 use super::pubsub::PubSub;
 use super::s3::S3;
@@ -61,12 +63,10 @@ fn protocol(service: &Service, credential: Option<&Credential>) -> Result<Box<dy
         Name::AzureTable => Box::new(AzureTable::new(service, credential)?),
         Name::AzureQueue => Box::new(AzureQueue::new(service, credential)?),
         Name::Gcs => Box::new(Gcs::new(service, credential)?),
+        Name::Bigtable => Box::new(Bigtable::new(service, credential)?),
+        Name::Firestore => Box::new(Firestore::new(service, credential)?),
         Name::PubSub => Box::new(PubSub::new(service, credential)?),
         Name::Swift => Box::new(Swift::new(service, credential)?),
-        other => {
-            let what = format!("bad job: this agent does not speak {}", other.name());
-            return Err(Fault::bad_job(what, "use an endpoint of another protocol"));
-        }
     })
 }
 

@@ -103,13 +103,18 @@ pub fn code(answer: &Answer) -> Result<usize, Failure> {
 
 /// Returns the failure that an answer with this code reports.
 pub fn failure(code: usize, answer: &Answer) -> Failure {
+    let words = answer.headers.get("grpc-message").map(|words| unescape(words.as_bytes())).unwrap_or_default();
+    status(code, &words)
+}
+
+/// Returns the failure that a code and its words mean, of an answer or of a part of it.
+pub fn status(code: usize, words: &str) -> Failure {
     let name = NAMES.get(code).copied().unwrap_or("UNKNOWN");
     let kind = match name {
         "RESOURCE_EXHAUSTED" => Kind::Throttled,
         "UNKNOWN" | "DEADLINE_EXCEEDED" | "INTERNAL" | "UNAVAILABLE" | "DATA_LOSS" => Kind::ServerError,
         _ => Kind::ClientError,
     };
-    let words = answer.headers.get("grpc-message").map(|words| unescape(words.as_bytes())).unwrap_or_default();
     let what = if words.is_empty() { format!("{code} {name}") } else { format!("{code} {name}: {words}") };
     Failure::new(kind, super::outcome::plain(&what))
 }

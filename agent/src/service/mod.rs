@@ -10,7 +10,8 @@
 //!   counted; `asker` single operations, `fill` the data set before a load; `staleness` reads after a change; `climb` more lanes until throughput stops growing
 //! - `sigv4` signatures, `xml` answers, `aws_json` what DynamoDB and SQS share, `object` what
 //!   Swift and Cloud Storage share, `grpc` and
-//!   `proto` what Google's tables and queues do; then one file per protocol
+//!   `proto` what Google's tables and queues do; then one file per protocol, and beside its own `firestore_answer`,
+//!   and `bigtable_rows` and `bigtable_batch`
 //!
 //! A new protocol is one file with an implementation of [`Protocol`], and one line in `client::protocol`.
 
@@ -24,6 +25,9 @@ mod azure;
 mod azure_blob;
 mod azure_queue;
 mod azure_table;
+mod bigtable;
+mod bigtable_batch;
+mod bigtable_rows;
 mod body;
 pub mod call;
 pub mod client;
@@ -33,6 +37,8 @@ pub mod credential;
 pub mod delivery;
 mod dynamodb;
 pub mod fill;
+mod firestore;
+mod firestore_answer;
 mod gcs;
 mod grpc;
 #[cfg(test)]

@@ -46,6 +46,12 @@ impl Message {
         self.0
     }
 
+    /// Returns a message that was written before.
+    #[cfg(test)]
+    pub fn of_bytes(bytes: Vec<u8>) -> Message {
+        Message(bytes)
+    }
+
     fn key(&mut self, field: u32, kind: u64) {
         self.varint(u64::from(field) << 3 | kind);
     }

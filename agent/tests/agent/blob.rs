@@ -158,7 +158,6 @@ fn what_the_agent_does_not_do_is_refused_before_a_request() {
     for (change, params, words) in [
         (json!({}), &[("client", "sdk-python")][..], "client is not native"),
         (json!({}), &[("rate_per_s", "5"), ("concurrency", "max")][..], "exclude each other"),
-        (json!({"protocol": "bigtable"}), &[][..], "does not speak bigtable"),
         (json!({"ca": "-----BEGIN CERTIFICATE-----\nnone"}), &[][..], "ca"),
     ] {
         let mut job = job_of(&store, params);

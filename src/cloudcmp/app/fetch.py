@@ -13,7 +13,6 @@ from typing import BinaryIO
 
 from cloudcmp.catalog import hint
 from cloudcmp.catalog.parameters import nearest
-from cloudcmp.cost.lookup import FETCHED
 from cloudcmp.cost.sources.fetchers import FetchedList, address_of
 from cloudcmp.cost.sources.fetchers import fetch as fetch_from
 from cloudcmp.cost.sources.fields import Unreadable
@@ -21,6 +20,7 @@ from cloudcmp.cost.sources.libcloud import bundled_file
 from cloudcmp.cost.sources.web import ReportProgress, Web, no_report
 from cloudcmp.errors import CloudcmpError, Fault, ProviderFault, UserMistake
 from cloudcmp.model.price import How, PriceEntry, PriceList, PriceListImport
+from cloudcmp.model.price_lists import FETCHED
 from cloudcmp.store.faults import storage
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import format_seconds

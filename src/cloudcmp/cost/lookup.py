@@ -20,11 +20,10 @@ from cloudcmp.cost.price_query import (
 from cloudcmp.cost.shapes import Shape, shape_of
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Doubt, How, Item, PriceListEntry, PriceRow, Purchase, Unit
+from cloudcmp.model.price_lists import FETCHED
 from cloudcmp.store.prices import PriceBook
 
 FRESH_DAYS = 30
-FETCHED = ("aws", "azure", "gcp")
-"""Providers whose price lists can be fetched; lists of others are given as files."""
 _RATE_ITEMS = frozenset({Item.IOPS, Item.THROUGHPUT, Item.IO})
 """What a volume is billed by, apart from its size."""
 _STEP = Decimal("1e-12")

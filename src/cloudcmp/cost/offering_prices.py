@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from cloudcmp.cost.account_terms import effective_per_hour
-from cloudcmp.cost.lookup import FETCHED, FRESH_DAYS, Lookup
+from cloudcmp.cost.lookup import FRESH_DAYS, Lookup
 from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.rates import rates
 from cloudcmp.cost.rules import USER_SOURCES
@@ -14,6 +14,7 @@ from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase
+from cloudcmp.model.price_lists import FETCHED
 from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money

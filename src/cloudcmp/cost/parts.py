@@ -98,14 +98,12 @@ def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of
     for _, pair in sent:
         expected += pair[:1]
         worst += pair[1:]
-    services, uncounted = service_parts(candidate, usage)
-    for part in services:
+    for part in service_parts(candidate, usage):
         expected.append((part.expected, part.rate))
         worst.append((part.worst, part.rate))
     unknown = [
         *_unpriced_extras(candidate, billing, rate_of),
         *(f"traffic over path {one.path}" for one, pair in sent if not pair),
-        *uncounted,
     ]
     return Parts(tuple(expected), (*worst, *_worst_fee(candidate, usage, billing)), tuple(unknown))
 

@@ -70,7 +70,11 @@ def operation_cost(
 
 def own_prices(prices: Sequence[UnitPrice], op: str) -> list[UnitPrice]:
     """Returns the study's own prices that hold for an operation: its own before those for all."""
-    some = [price for price in prices if not price.name and price.operation in {op, ""}]
+    some = [
+        price
+        for price in prices
+        if not price.name and price.operation in {op, ""} and price.item not in {Item.STORAGE, Item.CAPACITY}
+    ]
     return sorted(some, key=lambda price: price.operation, reverse=True)
 
 

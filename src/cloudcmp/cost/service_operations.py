@@ -159,6 +159,7 @@ STORED = {
     "azure-queue": "Queues LRS Data Stored",
     "gcs": "Cloud Storage Standard",
     "firestore": "Firestore Storage",
+    "bigtable": "Bigtable SSD Storage",
 }
 """What a month of storage is billed as, by protocol."""
 MOVED = {"s3": "egress", "azure-blob": "egress", "gcs": "Cloud Storage Download Worldwide"}
@@ -185,7 +186,7 @@ _DOMAINS = {
 
 def protocol_of(service: Service) -> str:
     """Returns the protocol by which a service is billed, empty for an endpoint that is not the provider's own."""
-    protocol = _PROTOCOLS.get((service.provider, service.kind), "")
+    protocol = service.api or _PROTOCOLS.get((service.provider, service.kind), "")
     if not service.endpoint or protocol == "swift":
         return protocol
     host = f".{urlsplit(service.endpoint).hostname or ''}"

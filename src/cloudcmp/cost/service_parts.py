@@ -1,4 +1,4 @@
-"""What a candidate's launches are billed for by the service that they ask: requests and downloads, with their rates."""
+"""What a candidate's launches are billed for by their service: requests, downloads and nodes, with their rates."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -6,7 +6,7 @@ from decimal import Decimal
 from cloudcmp.cost.metering import EXACT
 from cloudcmp.cost.rules import clock_of
 from cloudcmp.cost.service_costs import own_prices
-from cloudcmp.cost.service_operations import BY_NODE, MOVED, ROW_BYTES, Charge, billing_of, protocol_of
+from cloudcmp.cost.service_operations import CAPACITY, MOVED, ROW_BYTES, Charge, billing_of, protocol_of
 from cloudcmp.model.bill import NO_RATE, Rate, Use
 from cloudcmp.model.cast import ServiceKind
 from cloudcmp.model.plan import Candidate, LaunchUsage, ServiceUse
@@ -22,43 +22,52 @@ class ServicePart:
     rate: Rate
 
 
-def service_parts(candidate: Candidate, usage: LaunchUsage) -> tuple[tuple[ServicePart, ...], tuple[str, ...]]:
-    """Returns the uses of a candidate's service, and describes what is billed besides and not counted.
+def service_parts(candidate: Candidate, usage: LaunchUsage) -> tuple[ServicePart, ...]:
+    """Returns the uses of a candidate's service.
 
     At the study's own prices each request costs the same, and so does each byte moved. At those of a list each
-    operation is billed as its provider documents it; downloads within a region are free then.
+    operation is billed as its provider documents it; downloads within a region are free then. A service that bills its
+    nodes is billed for the life of a launch, and for no request unless the study has a price of one.
     """
     service = candidate.service
     if service is None:
-        return (), ()
+        return ()
     parts: list[ServicePart] = []
-    uncounted: list[str] = []
-    own = any(not price.name for price in candidate.unit_prices)
-    protocol = "" if own else protocol_of(service)
+    own = {price.item for price in candidate.unit_prices if not price.name}
+    billed_as = protocol_of(service)
+    protocol = "" if own else billed_as
+    if billed_as in CAPACITY:
+        parts.append(_nodes(candidate, usage, CAPACITY[billed_as]))
     for units in usage.service:
+        if billed_as in CAPACITY and units.item not in own:
+            continue
         if not protocol or not units.op:
             parts.append(_part(candidate, usage, units, Charge("", item=units.item)))
         elif units.item is Item.EGRESS:
             if (candidate.offering.provider, candidate.offering.region) != (service.provider, service.region):
                 parts.append(_part(candidate, usage, units, Charge(MOVED[protocol], item=Item.EGRESS)))
         else:
-            more, left = _requests(candidate, usage, units, protocol)
-            parts += more
-            uncounted += left
-    return tuple(parts), tuple(dict.fromkeys(uncounted))
+            parts += _requests(candidate, usage, units, protocol)
+    return tuple(parts)
 
 
-def _requests(
-    candidate: Candidate, usage: LaunchUsage, units: ServiceUse, protocol: str
-) -> tuple[list[ServicePart], list[str]]:
+def _requests(candidate: Candidate, usage: LaunchUsage, units: ServiceUse, protocol: str) -> list[ServicePart]:
     billing = billing_of(protocol, units.op, units.read)
-    if billing is not None and billing.why == BY_NODE:
-        return [], [f"nodes of {candidate.id}, which are billed by the hour"]
     if billing is None or billing.why:
         why = billing.why if billing else f"how {units.op} is billed is not known"
         part = _part(candidate, usage, units, Charge(units.op))
-        return [replace(part, rate=Rate(why=why))], []
-    return [_part(candidate, usage, units, charge) for charge in billing.charges], []
+        return [replace(part, rate=Rate(why=why))]
+    return [_part(candidate, usage, units, charge) for charge in billing.charges]
+
+
+def _nodes(candidate: Candidate, usage: LaunchUsage, name: str) -> ServicePart:
+    """Returns the one node of a launch's data set, which is there as long as the machine that asks, or shorter."""
+    service = candidate.service
+    assert service is not None
+    use = Use(service.provider, service.region, Item.CAPACITY, name, times=usage.launches, about=candidate.id)
+    price = next((one for one in candidate.unit_prices if one.item is Item.CAPACITY and one.name in {name, ""}), None)
+    expected, worst = (replace(use, periods_s=(Decimal(repr(one)),)) for one in (usage.expected_s, usage.worst_s))
+    return ServicePart(expected, worst, NO_RATE if price is None else _rate(use, price))
 
 
 def _part(candidate: Candidate, usage: LaunchUsage, units: ServiceUse, charge: Charge) -> ServicePart:

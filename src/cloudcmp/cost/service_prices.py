@@ -3,13 +3,13 @@
 from dataclasses import replace
 from datetime import date
 
-from cloudcmp.cost.lookup import FETCHED
 from cloudcmp.cost.offering_prices import OWN_PRICES, rate_of
 from cloudcmp.cost.service_operations import charged_names, protocol_of
 from cloudcmp.model.bill import Rate, Use
 from cloudcmp.model.cast import Service
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.price import Item, UnitPrice
+from cloudcmp.model.price_lists import fetch_command
 
 
 def with_service_prices(candidate: Candidate, today: date | None = None) -> tuple[Candidate, tuple[str, ...]]:
@@ -30,7 +30,8 @@ def service_prices(service: Service, today: date | None = None) -> tuple[tuple[U
 
     If none of its requests is listed there is one line, which names the command that fetches them.
     """
-    protocol, place = protocol_of(service), f"{service.provider}/{service.region} {service.kind.value}"
+    kind = f"{service.api} {service.kind.value}".lstrip()
+    protocol, place = protocol_of(service), f"{service.provider}/{service.region} {kind}"
     wanted = tuple(charged_names(protocol))
     if not wanted:  # nobody can fetch what another endpoint costs: the quote says that its requests have no price
         return (), () if service.endpoint else (f"{place}: its requests have no price list: {fetch_command(service)}",)
@@ -40,13 +41,6 @@ def service_prices(service: Service, today: date | None = None) -> tuple[tuple[U
     if all(rate.unlisted for rate in billed.values()):
         return prices, (f"{place}: no price list at hand has its requests: {fetch_command(service)}",)
     return prices, tuple(f"{place}, {name}: {rate.why}" for (_, name), rate in billed.items() if not rate.rows)
-
-
-def fetch_command(service: Service) -> str:
-    """Returns the command that fetches a service's prices."""
-    if service.provider in FETCHED:
-        return f"cloudcmp fetch {service.provider} --region {service.region}"
-    return "write prices: into the study, or name a list: cloudcmp fetch --from FILE --as csv"
 
 
 def _rate(service: Service, item: Item, name: str, today: date | None) -> Rate:

@@ -38,6 +38,15 @@ class ServiceKind(StrEnum):
     HTTP = "http"
 
 
+APIS: Mapping[tuple[str, ServiceKind], tuple[str, ...]] = {("gcp", ServiceKind.TABLE): ("firestore", "bigtable")}
+"""The providers that have several services of one kind, each with the names of its APIs; the default is first."""
+
+
+def api_of(provider: str, kind: ServiceKind, api: str = "") -> str:
+    """The API of a provider's service of a kind, by default the first of `APIS`; empty where there is only one."""
+    return api or next(iter(APIS.get((provider, kind), ())), "")
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """A machine of the launch, leased or owned, by its number from 1."""
@@ -53,7 +62,8 @@ class Service:
     """A blob store, table or queue of a provider in a region, or an HTTP endpoint.
 
     `endpoint` is its URL if the provider's own is not meant. `serve` is the shell command that serves it on the
-    measuring machine, empty if it is there already. `name` is the study's own name for it.
+    measuring machine, empty if it is there already. `name` is the study's own name for it. `api` says which of several
+    services of its kind the provider's is; empty where there is one, or for the first of `APIS`.
     """
 
     kind: ServiceKind
@@ -62,9 +72,11 @@ class Service:
     endpoint: str = ""
     serve: str = ""
     name: str = ""
+    api: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind.value} of {self.provider}/{self.name or self.region}"
+        kind = f"{self.api} {self.kind.value}".lstrip()
+        return f"{kind} of {self.provider}/{self.name or self.region}"
 
 
 @dataclass(frozen=True, slots=True)

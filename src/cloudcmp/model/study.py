@@ -19,7 +19,8 @@ class CandidateSpec:
     """One candidate as the user wrote it; exactly one of `offering` and `match` is set. `where` is file:line:col.
 
     With a `service`, `offering` is the machine that measures it, None for all processors of this machine; `from_place`
-    is that machine's provider and region if they are not the service's. `endpoint`, `serve` and `name` are a service's.
+    is that machine's provider and region if they are not the service's. `endpoint`, `serve`, `name` and `api` are a
+    service's.
     """
 
     where: str
@@ -39,6 +40,7 @@ class CandidateSpec:
     endpoint: str = ""
     serve: str = ""
     name: str = ""
+    api: str = ""
 
 
 @dataclass(frozen=True, slots=True)

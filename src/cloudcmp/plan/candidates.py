@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
-from cloudcmp.model.cast import Service
+from cloudcmp.model.cast import Service, api_of
 from cloudcmp.model.offering import Match, Offering, custom_type
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.study import CandidateSpec
@@ -81,14 +81,15 @@ def _service(spec: CandidateSpec, sold: Offering) -> Service | None:
     if spec.service is None:
         return None
     own = sold.region if sold.provider == spec.provider else _S3_REGION if spec.endpoint else "unknown"
-    return Service(spec.service, spec.provider, spec.region or own, spec.endpoint, spec.serve, spec.name)
+    api = api_of(spec.provider, spec.service, spec.api)
+    return Service(spec.service, spec.provider, spec.region or own, spec.endpoint, spec.serve, spec.name, api)
 
 
 def _store(spec: CandidateSpec, runner: str) -> str:
     """The provider that makes the data sets of a candidate's service, empty if there is none."""
     if spec.service is None or spec.serve:
         return ""
-    return SIMULATED if runner == SIMULATED else store_of(spec.provider, spec.service) or ""
+    return SIMULATED if runner == SIMULATED else store_of(spec.provider, spec.service, spec.api) or ""
 
 
 def _machine_of(spec: CandidateSpec) -> CandidateSpec:
@@ -188,7 +189,8 @@ def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
     if spec.service:
         place = spec.name or urlsplit(spec.endpoint).netloc or spec.region or sold.region
         seen_from = sold.name if sold.provider == spec.provider else f"{sold.provider} {sold.name}"
-        text = f"{spec.provider}/{place}/{spec.service.value} from {seen_from}"
+        kind = f"{api_of(spec.provider, spec.service, spec.api)} {spec.service.value}".lstrip()
+        text = f"{spec.provider}/{place}/{kind} from {seen_from}"
     text += f"+{spec.volume}" if spec.volume else ""
     text += "".join(f" {value}" for key, value in spec.options if key in _SHOWN and value not in _USUAL)
     text += f" x{spec.count}" if spec.count > 1 else ""

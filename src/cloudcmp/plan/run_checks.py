@@ -1,17 +1,16 @@
 """Checks that a plan that can be quoted can also be run."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from cloudcmp.catalog import PROBES
-from cloudcmp.cost.lookup import FETCHED
-from cloudcmp.cost.service_prices import fetch_command
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.cast import Role
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
+from cloudcmp.model.price_lists import FETCHED, fetch_command
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
-from cloudcmp.plan.service_use import is_billed
+from cloudcmp.plan.service_use import is_billed, lacks_node_price
 from cloudcmp.plan.traffic import OWN_GUESTS, duty_excess, machine_limit, machines
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
@@ -172,20 +171,30 @@ def _money(plan: Plan, billed: Collection[str]) -> list[Fault]:
     if not spenders:
         return []
     if worst is None:
-        requests = [one for one in services if not one.unit_prices]
-        if requests:
-            written = "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}"
-            listed = [one.service for one in requests if one.service and one.service.provider in FETCHED]
-            fetched = dict.fromkeys(fetch_command(one) for one in listed)
-            next_ = f"{'; '.join(fetched)}; or {written}" if fetched else written
-            return [Fault("price", f"no price is known for the requests of {requests[0].id}", next_)]
-        unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
-        targets = [] if unknown else _unpriced_targets(plan, spenders)
-        if targets:
-            return targets
-        what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
-        return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]
+        return _unknown_money(plan, spenders, services)
     if budget is None or worst.currency != budget.currency or worst.amount > budget.amount:
         what = f"the worst case of {worst.amount} {worst.currency} is not within it"
         return [Fault("budget", what, "raise the budget, or plan fewer launches")]
     return []
+
+
+def _unknown_money(plan: Plan, spenders: Sequence[Candidate], services: Sequence[Candidate]) -> list[Fault]:
+    """Faults for what keeps the worst case unknown."""
+    if nodes := [one for one in services if lacks_node_price(one)]:
+        return [_unpriced("nodes", nodes, "write prices: {nodes: 0.65 USD/h}")]
+    if requests := [one for one in services if not one.unit_prices]:
+        return [_unpriced("requests", requests, "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}")]
+    unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
+    targets = [] if unknown else _unpriced_targets(plan, spenders)
+    if targets:
+        return targets
+    what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
+    return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]
+
+
+def _unpriced(what: str, services: Sequence[Candidate], written: str) -> Fault:
+    """The fault for services of which something has no price; `written` is what the study may say."""
+    listed = [one.service for one in services if one.service and one.service.provider in FETCHED]
+    fetched = dict.fromkeys(fetch_command(one) for one in listed)
+    next_ = f"{'; '.join(fetched)}; or {written}" if fetched else written
+    return Fault("price", f"no price is known for the {what} of {services[0].id}", next_)

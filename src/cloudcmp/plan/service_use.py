@@ -1,14 +1,14 @@
 """How many requests the trials of a service send, as expected and at most, and the caps that hold the most."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cloudcmp.catalog import METRICS, PROBES
-from cloudcmp.model.cast import ServiceKind
+from cloudcmp.model.cast import Service, ServiceKind
 from cloudcmp.model.metric import Reduce
 from cloudcmp.model.plan import Candidate, PlannedTrial, ServiceUse
-from cloudcmp.model.price import Item
+from cloudcmp.model.price import Item, UnitPrice
 from cloudcmp.plan.tasks import Task
 from cloudcmp.provider.common.hosts import is_loopback
 
@@ -23,7 +23,13 @@ BYTES_PER_S, MOST_BYTES_PER_S = 0.625e9, 3.125e9
 _OUT = frozenset({"download"})  # no cloud bills inbound bytes
 _LOAD = "load"
 _DEAREST = {ServiceKind.TABLE: "put", ServiceKind.BLOB: "upload", ServiceKind.QUEUE: "receive", ServiceKind.HTTP: ""}
-"""The operation as which all requests of a probe of several count, by service: none of them costs more."""
+"""The dearest operation of a service."""
+_BY_ROW = frozenset({"firestore"})
+"""The APIs that bill a query as a read of each row that it returns, which is dearer than a put, and each deletion."""
+_BY_NODE = frozenset({"bigtable"})
+"""The APIs that bill nodes by the hour."""
+_CHANGED_ROWS = 200
+"""The rows, at most, that a trial of `consistency` writes."""
 _CLOSED = "closed"
 _MOST_LANES = 32
 """The operations in flight that are assumed, at most, where a probe does not say how many."""
@@ -35,6 +41,12 @@ def is_billed(candidate: Candidate) -> bool:
     if service is None or candidate.simulated:
         return False
     return not (service.endpoint and is_loopback(service.endpoint))
+
+
+def lacks_node_price(candidate: Candidate) -> bool:
+    """True if a candidate's service bills the nodes of its data sets by the hour, at a price that is not known."""
+    by_node = is_billed(candidate) and candidate.service is not None and candidate.service.api in _BY_NODE
+    return by_node and not any(one.item is Item.CAPACITY for one in candidate.unit_prices)
 
 
 def service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse, ...]:
@@ -51,7 +63,7 @@ def service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse
     for task in tasks:
         params = dict(task.params)
         count, most_count = _requests(task.probe, params, task.expected_s)
-        op = params.get("op") or (_LOAD if task.probe == _LOAD else _DEAREST[candidate.service.kind])
+        op = params.get("op") or (_LOAD if task.probe == _LOAD else _dearest(candidate.service, candidate.unit_prices))
         size = int(params.get("size_bytes", "0"))
         filled, most_filled = _filled(task.probe, params, count), _filled(task.probe, params, most_count)
         content = tuple(params.get(key, "") for key in ("entries", "objects", "size_bytes"))
@@ -72,7 +84,29 @@ def service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse
                 expected=had.expected + math.ceil(expected * task.runs),
                 most=had.most + math.ceil(most * task.runs),
             )
-    return tuple(one for one in used.values() if one.most)
+    rows = _rows(tasks) if candidate.service.api in _BY_ROW else 0
+    removed = (ServiceUse(Item.REQUEST, rows, rows, op) for op in ("delete", "get"))
+    return tuple(one for one in (*used.values(), *removed) if one.most)
+
+
+def _rows(tasks: Iterable[Task]) -> int:
+    """The rows of a launch's table, at most, all of which are listed and deleted in the end."""
+    entries = {"kept": 0, "written": 0, "changed": 0}
+    for task in tasks:
+        params = dict(task.params)
+        if task.probe == "table":
+            entries["kept"] = max(entries["kept"], int(params["entries"]))
+        if task.probe == _LOAD or params.get("op") == "put":
+            entries["written"] = max(entries["written"], int(params["entries"]))
+        if task.probe == "consistency":
+            entries["changed"] = _CHANGED_ROWS
+    return sum(entries.values())
+
+
+def _dearest(service: Service, prices: Iterable[UnitPrice]) -> str:
+    """The operation as which all requests of a probe of several count: none of them costs more."""
+    listed = all(price.name for price in prices)
+    return "query" if listed and service.api in _BY_ROW else _DEAREST[service.kind]
 
 
 def service_caps(trial: PlannedTrial) -> dict[str, float]:

@@ -21,6 +21,8 @@ _GOOGLE = Signs(("GOOGLE_APPLICATION_", "GOOGLE_CLOUD_", "GCE_METADATA_", "CLOUD
                 ("product_name", "Google"))  # fmt: skip
 SIGNS = {
     "gcp": _GOOGLE,
+    "gcp-bigtable": replace(_GOOGLE, variables=(*_GOOGLE.variables, "BIGTABLE_EMULATOR_HOST")),
+    "gcp-firestore": replace(_GOOGLE, variables=(*_GOOGLE.variables, "FIRESTORE_EMULATOR_HOST")),
     "gcp-pubsub": replace(_GOOGLE, variables=(*_GOOGLE.variables, "PUBSUB_EMULATOR_HOST")),
     "gcp-storage": replace(_GOOGLE, variables=(*_GOOGLE.variables, "STORAGE_EMULATOR_HOST")),
     # https://learn.microsoft.com/python/api/overview/azure/identity-readme; the tag of its machines (R)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import ServiceKind
+from cloudcmp.model.cast import ServiceKind, api_of
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import Provider
@@ -96,18 +96,20 @@ _FACTORIES: dict[str, Callable[[ProviderOptions], Provider]] = {
 }
 
 
-_STORE_OF: dict[tuple[str, ServiceKind], str] = {
-    ("s3", ServiceKind.BLOB): "s3",
-    ("aws", ServiceKind.BLOB): "aws-s3",
-    ("aws", ServiceKind.TABLE): "aws-dynamodb",
-    ("aws", ServiceKind.QUEUE): "aws-sqs",
-    ("azure", ServiceKind.BLOB): "azure-blob",
-    ("azure", ServiceKind.TABLE): "azure-table",
-    ("azure", ServiceKind.QUEUE): "azure-queue",
-    ("gcp", ServiceKind.BLOB): "gcp-storage",
-    ("gcp", ServiceKind.QUEUE): "gcp-pubsub",
-    ("openstack", ServiceKind.BLOB): "openstack-swift",
-    ("rackspace", ServiceKind.BLOB): "rackspace-swift",
+_STORE_OF: dict[tuple[str, ServiceKind, str], str] = {
+    ("s3", ServiceKind.BLOB, ""): "s3",
+    ("aws", ServiceKind.BLOB, ""): "aws-s3",
+    ("aws", ServiceKind.TABLE, ""): "aws-dynamodb",
+    ("aws", ServiceKind.QUEUE, ""): "aws-sqs",
+    ("azure", ServiceKind.BLOB, ""): "azure-blob",
+    ("azure", ServiceKind.TABLE, ""): "azure-table",
+    ("azure", ServiceKind.QUEUE, ""): "azure-queue",
+    ("gcp", ServiceKind.BLOB, ""): "gcp-storage",
+    ("gcp", ServiceKind.TABLE, "bigtable"): "gcp-bigtable",
+    ("gcp", ServiceKind.QUEUE, ""): "gcp-pubsub",
+    ("gcp", ServiceKind.TABLE, "firestore"): "gcp-firestore",
+    ("openstack", ServiceKind.BLOB, ""): "openstack-swift",
+    ("rackspace", ServiceKind.BLOB, ""): "rackspace-swift",
 }
 _STORE_CLASSES = {
     "s3": ("aws.s3", "S3DataSets"),
@@ -117,6 +119,8 @@ _STORE_CLASSES = {
     "azure-blob": ("azure.blob", "BlobDataSets"),
     "azure-table": ("azure.table", "TableDataSets"),
     "azure-queue": ("azure.queue", "QueueDataSets"),
+    "gcp-bigtable": ("gcp.bigtable", "BigtableDataSets"),
+    "gcp-firestore": ("gcp.firestore", "FirestoreDataSets"),
     "gcp-pubsub": ("gcp.pubsub", "PubSubDataSets"),
     "gcp-storage": ("gcp.storage", "StorageDataSets"),
     "openstack-swift": ("openstack.swift", "SwiftDataSets"),
@@ -131,7 +135,7 @@ def _store(name: str) -> Callable[[ProviderOptions], Provider]:
 
     def make_store(options: ProviderOptions) -> Provider:
         services = [one.service for one in options.candidates if one.service and not one.service.serve]
-        some = [one for one in services if (one.provider, one.kind) in own]
+        some = [one for one in services if _key(one.provider, one.kind, one.api) in own]
         provider: Provider = getattr(import_module(f"cloudcmp.provider.{package}"), class_name)(name, some)
         return provider
 
@@ -147,14 +151,19 @@ def has_driver(name: str) -> bool:
     return name in _FACTORIES or name in _STORES or name in _long_tail()
 
 
-def store_of(provider: str, kind: ServiceKind) -> str | None:
+def store_of(provider: str, kind: ServiceKind, api: str = "") -> str | None:
     """The name of the provider that makes data sets in a service; None if there is none yet."""
-    return _STORE_OF.get((provider, kind))
+    return _STORE_OF.get(_key(provider, kind, api))
+
+
+def _key(provider: str, kind: ServiceKind, api: str) -> tuple[str, ServiceKind, str]:
+    """The key of a service in the table of stores, with the API that is meant if none is named."""
+    return provider, kind, api_of(provider, kind, api)
 
 
 def stores_of(provider: str) -> tuple[str, ...]:
     """The names of the providers that make data sets in a provider's services."""
-    return tuple(dict.fromkeys(store for (name, _), store in _STORE_OF.items() if name == provider))
+    return tuple(dict.fromkeys(store for (name, _, _), store in _STORE_OF.items() if name == provider))
 
 
 def _long_tail() -> tuple[str, ...]:
@@ -172,7 +181,7 @@ def names() -> tuple[str, ...]:
 
 def names_in_study() -> tuple[str, ...]:
     """The names that a candidate of a study can have as its provider, sorted."""
-    return tuple(sorted({*names(), *(provider for provider, _ in _STORE_OF)}))
+    return tuple(sorted({*names(), *(provider for provider, *_ in _STORE_OF)}))
 
 
 def billed_names(stores: Iterable[str] = ()) -> frozenset[str]:

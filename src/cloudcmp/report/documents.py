@@ -68,9 +68,27 @@ def comparison(shown: View) -> Data:
         "candidates": [_candidate(candidate) for candidate in found.candidates],
         **_picked(shown.analysis, "estimates", "comparisons", "winners", "money", "money_winners", "outlooks"),
         **_picked(shown, "scaling", "spend", "under"),
+        "services": _services(shown),
         "answer": shown.analysis.answer,
         "interruptions": shown.interruptions,
         "commands": _commands(shown.commands),
+    }
+
+
+def _services(shown: View) -> Data | None:
+    """What a study found of storage services beyond the estimates of their cells; None without such a candidate."""
+    from cloudcmp.cost import operation_figures
+
+    if not any(one.service for one in shown.plan.candidates):
+        return None
+    found = shown.services
+    return {
+        "delays": [_picked(one, "candidate", "cell", "n", "unseen", "wait_s") for one in found.delays],
+        **_picked(found, "counts", "limits", "clients"),
+        "operation_costs": [
+            {**_picked(one, "candidate", "op", "size_bytes", "read", "break_even_per_hour"), "cost": one.cost.money}
+            for one in operation_figures(shown.plan)
+        ],
     }
 
 
@@ -83,6 +101,7 @@ def _candidate(candidate: Candidate) -> Data:
         if candidate.truth
         else None,
         "service": candidate.service.kind.value if candidate.service else None,
+        "api": candidate.service.api or None if candidate.service else None,
         "unit_prices": candidate.unit_prices,
     }
 

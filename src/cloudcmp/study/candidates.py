@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.catalog import hint
-from cloudcmp.model.cast import ServiceKind
+from cloudcmp.model.cast import APIS, ServiceKind
 from cloudcmp.model.offering import CellTruth, Match, Truth
 from cloudcmp.model.offering import Faults as PlantedFaults
 from cloudcmp.model.study import CandidateSpec
@@ -59,7 +59,7 @@ def check(number: int, item: Any, scope: Scope) -> None:
 S3 = "s3"
 """The provider of S3-compatible services at any endpoint."""
 LOOPBACK_URL = r"^https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::|/|$)"
-OF_SERVICES = ("from", "prices", "endpoint", "serve", "name")
+OF_SERVICES = ("api", "from", "prices", "endpoint", "serve", "name")
 OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price")
 
 
@@ -73,6 +73,9 @@ def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
         scope.faults.add(scope.tree.place(path), what, "write provider: s3, endpoint: http://127.0.0.1:9000")
     elif item.get("provider") == S3 and item.get("service") != "blob":
         scope.faults.add(scope.tree.place((*path, "service")), "provider: s3 has blobs only", "write service: blob")
+    if item.get("api") is not None and (item.get("provider"), item.get("service")) not in APIS:
+        what = "api chooses between services of one kind, and only tables of gcp are several"
+        scope.faults.add(scope.tree.key((*path, "api")), what, "leave it out")
     if item.get("serve") is not None and not (item.get("from") == LOCAL and _is_loopback(item.get("endpoint"))):
         what = "a service is served on this machine only"
         next_ = "write from: local, and an endpoint at 127.0.0.1 with the port of the command"
@@ -109,6 +112,7 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
         endpoint=shape.endpoint or "",
         serve=shape.serve or "",
         name=shape.name or "",
+        api=shape.api or "",
         truth=_truth(shape.truth, (*path, "truth"), book, scope) if shape.truth else None,
     )
 

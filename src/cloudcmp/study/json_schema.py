@@ -7,6 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind, models_json_schema
 
 from cloudcmp.catalog import COMMAND, METRICS, PROBES, SUITES, TOOL, TOOLS
+from cloudcmp.model.cast import APIS
 from cloudcmp.model.metric import Param
 from cloudcmp.study.build import NAME
 from cloudcmp.study.candidates import LOOPBACK_URL, OF_MACHINES, OF_SERVICES, S3, SIMULATED
@@ -170,6 +171,11 @@ def _candidate_rules() -> Iterator[Schema]:
         "if": {"required": ["provider"], "properties": {"provider": {"const": S3}}},
         "then": _has("endpoint", "service"),
     }
+    several = [
+        {"required": ["service"], "properties": {"provider": {"const": provider}, "service": {"const": kind.value}}}
+        for provider, kind in APIS
+    ]
+    yield {"if": _has("api"), "then": {"anyOf": several}}
     served = {
         "properties": {"from": {"const": LOCAL}, "endpoint": {"pattern": LOOPBACK_URL}},
         "required": ["from", "endpoint"],

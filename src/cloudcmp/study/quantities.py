@@ -138,10 +138,10 @@ def endpoint(value: object) -> str:
     return value.rstrip("/")
 
 
-_UNIT_PRICES = {"requests": Item.REQUEST, "moved": Item.EGRESS, "stored": Item.STORAGE,
+_UNIT_PRICES = {"requests": Item.REQUEST, "moved": Item.EGRESS, "stored": Item.STORAGE, "nodes": Item.CAPACITY,
                 **dict.fromkeys(OPERATIONS, Item.REQUEST)}  # fmt: skip
 _UNIT_PRICE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Z]{3})\s*/\s*(\S+)\s*")
-_UNIT_OF = {Item.EGRESS: ("GB", Unit.GB), Item.STORAGE: ("GB-month", Unit.GB_MONTH)}
+_UNIT_OF = {Item.EGRESS: ("GB", Unit.GB), Item.STORAGE: ("GB-month", Unit.GB_MONTH), Item.CAPACITY: ("h", Unit.HOUR)}
 
 
 def unit_prices(value: object) -> tuple[UnitPrice, ...]:

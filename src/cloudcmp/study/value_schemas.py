@@ -105,6 +105,7 @@ UNIT_PRICE_KEYS: dict[str, Schema] = {
     "requests": _unit_price(r"\d+", "0.005 USD/1000"),
     "moved": _unit_price("GB", "0.09 USD/GB"),
     "stored": _unit_price("GB-month", "0.023 USD/GB-month"),
+    "nodes": _unit_price("h", "0.65 USD/h"),
     **dict.fromkeys(OPERATIONS, _unit_price(r"\d+", "0.005 USD/1000")),
 }
 UNIT_PRICES: Schema = {**closed(UNIT_PRICE_KEYS), "minProperties": 1}

@@ -2,9 +2,9 @@
 
 https://cloud.google.com/storage/pricing, https://cloud.google.com/firestore/pricing,
 https://cloud.google.com/bigtable/pricing, https://cloud.google.com/pubsub/pricing. Read are buckets of one region in
-the standard class, Firestore in native mode, nodes of Bigtable and the basic delivery of messages. Left out are other
-classes, buckets in several regions, Datastore mode, exports and backups. Where a SKU's region is `global` and its
-description ends with a place, the place tells the region.
+the standard class, Firestore in native mode, nodes and SSD storage of Bigtable, and the basic delivery of messages.
+Left out are other classes, buckets in several regions, Datastore mode, exports and backups. Where a SKU's region is
+`global` and its description ends with a place, the place tells the region.
 """
 
 import re
@@ -70,6 +70,8 @@ _KINDS = (
     # The words of these descriptions (R): what is billed by the hour is the node.
     _Kind("Cloud Bigtable", re.compile(r"(?:.* )?Nodes?(?: (?P<place>.+))?"), Item.CAPACITY, "Bigtable Node",
           {"h": Measure(Unit.HOUR)}),
+    _Kind("Cloud Bigtable", re.compile(r"(?:.* )?SSD Storage(?: (?P<place>.+))?"), Item.STORAGE,
+          "Bigtable SSD Storage", _STORED),
     _Kind("Cloud Pub/Sub", re.compile("Message Delivery Basic"), Item.REQUEST, "Pub/Sub Message Delivery Basic",
           {"TiBy": TIB}),
 )  # fmt: skip

@@ -58,6 +58,18 @@ STORAGE_PERMISSIONS = (
 
 https://cloud.google.com/storage/docs/access-control/iam-json
 """
+FIRESTORE_PERMISSIONS = (
+    "datastore.databases.getMetadata",
+    "datastore.entities.create",
+    "datastore.entities.delete",
+    "datastore.entities.get",
+    "datastore.entities.list",
+    "datastore.entities.update",
+)
+"""The permissions for documents, and for what a trial's token may do. No condition limits them to a collection.
+
+https://cloud.google.com/firestore/docs/security/iam
+"""
 PUBSUB_PERMISSIONS = (
     "pubsub.subscriptions.consume",
     "pubsub.subscriptions.create",
@@ -75,7 +87,24 @@ PUBSUB_PERMISSIONS = (
 
 https://cloud.google.com/pubsub/docs/access-control
 """
+BIGTABLE_PERMISSIONS = (
+    "bigtable.clusters.create",
+    "bigtable.instances.create",
+    "bigtable.instances.delete",
+    "bigtable.instances.get",
+    "bigtable.instances.list",
+    "bigtable.tables.create",
+    "bigtable.tables.mutateRows",
+    "bigtable.tables.readRows",
+)
+"""The permissions for instances and their tables, and for what a trial's token may do.
+
+https://cloud.google.com/bigtable/docs/access-control
+"""
 _PATHS = {
+    "bigtableadmin.googleapis.com/Cluster": "/instances/",
+    "bigtableadmin.googleapis.com/Instance": "/instances/",
+    "bigtableadmin.googleapis.com/Table": "/instances/",
     "compute.googleapis.com/Instance": "/instances/",
     "compute.googleapis.com/Disk": "/disks/",
     "compute.googleapis.com/Firewall": "/firewalls/",
@@ -104,11 +133,17 @@ def policy() -> dict[str, Any]:
             "title": "cloudcmp",
             "description": "What cloudcmp calls, and nothing else",
             "stage": "GA",
-            "includedPermissions": [*permissions(), *PUBSUB_PERMISSIONS, *STORAGE_PERMISSIONS],
+            "includedPermissions": [
+                *BIGTABLE_PERMISSIONS,
+                *permissions(),
+                *FIRESTORE_PERMISSIONS,
+                *PUBSUB_PERMISSIONS,
+                *STORAGE_PERMISSIONS,
+            ],
         },
         "condition": {
             "title": "names that begin with cloudcmp-",
-            "description": "machines, disks, firewall rules, buckets and topics of other names cannot be touched",
+            "description": "machines, disks, firewalls, buckets, topics and Bigtables of other names cannot be touched",
             "expression": " && ".join(
                 f'(resource.type != "{kind}" || resource.name.extract("{part}{{name}}").startsWith("{PREFIX}"))'
                 for kind, part in _PATHS.items()

@@ -1,10 +1,8 @@
 """Topics and subscriptions of Google Pub/Sub."""
 
-import os
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import IncompleteListing, NoCredentials, ProviderFault, Refused
@@ -14,18 +12,11 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.common.data_sets import DataSetName, DataSets, Found, resources
 from cloudcmp.provider.common.hosts import addresses_of, is_loopback
-from cloudcmp.provider.common.sdk_client import SdkClient
 from cloudcmp.provider.common.sdk_imports import import_modules
-from cloudcmp.provider.gcp.faults import fault_of
-from cloudcmp.provider.gcp.sdk import Sdk
+from cloudcmp.provider.gcp.grpc_sdk import GrpcSdk
 from cloudcmp.provider.gcp.storage_sdk import is_missing, is_taken
 from cloudcmp.provider.gcp.tags import exact_labels, exact_tags
-from cloudcmp.provider.gcp.tokens import scoped_token
 
-_T = TypeVar("_T")
-_EMULATOR, _PROJECT = "PUBSUB_EMULATOR_HOST", "GOOGLE_CLOUD_PROJECT"
-_EMULATED_PROJECT = "cloudcmp"
-_SCOPE = "https://www.googleapis.com/auth/pubsub"
 _CLOCKS_S = 60.0  # a token outlives its trial by as much as clocks may differ
 _NOWHERE = ("", "unknown")
 _HIDDEN_S = 60  # as long as a receive of the agent wants a message hidden
@@ -33,68 +24,22 @@ _KEPT_S, _EXPIRY_S = 600, 86_400  # the least that the service allows
 TOPIC, SUBSCRIPTION = "topics", "subscriptions"
 
 
-class PubSubSdk(SdkClient):
-    """The clients of Pub/Sub's topics and subscriptions. `deadline_s` bounds every call."""
+class PubSubSdk(GrpcSdk):
+    """The clients of Pub/Sub's topics and subscriptions."""
 
-    library, extra = "google-cloud-pubsub", "gcp"
-
-    def __init__(self, name: str, deadline_s: float = 60.0) -> None:
-        self.name, self.deadline_s = name, deadline_s
-        self.credentials = Sdk(name)
-        self._lock = threading.RLock()
-        self._clients: dict[str, Any] = {}
-
-    def endpoint(self) -> str | None:
-        """The emulator's URL, instead of Google's own; found as Google's client finds it."""
-        host = os.environ.get(_EMULATOR)
-        return f"http://{host}" if host else None
-
-    def url(self) -> str:
-        """The URL of the service."""
-        return self.endpoint() or f"https://pubsub.{self.call_library(self.credentials.domain, fault_of)}"
-
-    def project(self) -> str:
-        """The project of topics; an emulator takes any."""
-        if self.endpoint():
-            return os.environ.get(_PROJECT) or _EMULATED_PROJECT
-        return self.call_library(self.credentials.project, fault_of)
-
-    def forget(self) -> None:
-        """Drops the cached credentials; the next call reads them again."""
-        with self._lock:
-            self._clients.clear()
-        self.credentials.forget()
+    library = "google-cloud-pubsub"
+    emulator, host, scope = "PUBSUB_EMULATOR_HOST", "pubsub", "https://www.googleapis.com/auth/pubsub"
 
     def path(self, kind: str, name: str) -> str:
         """The full name of a topic or a subscription."""
         return f"projects/{self.project()}/{kind}/{name}"
 
-    async def call(self, kind: str, work: Callable[[Any, dict[str, Any]], _T], *, changes: bool = False) -> _T:
-        """Runs a call of the client of topics or of subscriptions, with the arguments that every call takes."""
-
-        def blocking() -> _T:
-            client, how = self._client(kind), {"retry": None, "timeout": self.deadline_s}
-            return self.call_library(lambda: work(client, how), fault_of, changes=changes)
-
-        return await self.run_in_thread(blocking, changes=changes)
-
-    def _client(self, kind: str) -> Any:
-        def make() -> Any:
-            import_modules("google.cloud.pubsub_v1")
-            pubsub_v1: Any = import_module("google.cloud.pubsub_v1")
-            of = {TOPIC: pubsub_v1.PublisherClient, SUBSCRIPTION: pubsub_v1.SubscriberClient}[kind]
-            return of() if self.endpoint() else of(credentials=self.credentials.session().credentials)
-
-        with self._lock:
-            if kind not in self._clients:
-                self._clients[kind] = self.call_library(make, fault_of)
-            return self._clients[kind]
-
-    def token(self, until: float) -> str | None:
-        """A token that opens the project's Pub/Sub until a time (Unix s); None: none is needed."""
-        if self.endpoint():
-            return None
-        return self.call_library(lambda: scoped_token(self.credentials, _SCOPE, until), fault_of)
+    def make_client(self, kind: str) -> Any:
+        """The client of topics or of subscriptions."""
+        import_modules("google.cloud.pubsub_v1")
+        pubsub_v1: Any = import_module("google.cloud.pubsub_v1")
+        of = {TOPIC: pubsub_v1.PublisherClient, SUBSCRIPTION: pubsub_v1.SubscriberClient}[kind]
+        return of() if self.endpoint() else of(credentials=self.credentials.session().credentials)
 
 
 class PubSubDataSets(DataSets):

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from cloudcmp.cost import cost_per_request
+from cloudcmp.cost import break_even_per_hour, cost_per_request
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.price import Item, UnitPrice
@@ -15,10 +15,11 @@ from cloudcmp.units import Money
 _LATENCIES = frozenset({"table_latency_s", "blob_latency_s", "queue_latency_s"})
 _CENT = Decimal("0.00001")  # a thousandth of a cent
 _WITHOUT_CENTS = frozenset({"JPY", "KRW", "VND", "CLP", "ISK", "UGX"})
+_APART = frozenset({Item.STORAGE, Item.CAPACITY})  # no part of an operation's cost
 _NOTE = (
     "As table 4 of CloudCmp: requests with the bytes they move out, at the prices of the study, in thousandths of a "
-    "cent. Not counted: what storing costs, and the machine that asks. As much as the machine: the operations an hour "
-    "whose cost is an hour of that machine."
+    "cent. Not counted: what storing costs, nodes that are billed by the hour, and the machine that asks. As much as "
+    "the machine: the operations an hour whose cost is an hour of that machine."
 )
 
 
@@ -29,7 +30,8 @@ def sheet(study: StudyView) -> Sheet | None:
     for (service, words), cells in work.items():
         lines = [line for at, cell in cells.items() if (line := _line(study.candidates[at], cell)) is not None]
         rows += [heading(f"{service} {words}"), *lines] if lines else []
-    rows += _stored(study)
+    rows += _units(study, Item.STORAGE, "a GB stored for a month")
+    rows += _units(study, Item.CAPACITY, "a node for an hour")
     if not any(one.unit_prices for one in study.candidates):
         return None
     titles = (Column("candidate"), Column("milli-cents", True), Column("price from"), Column("machine an hour", True),
@@ -57,12 +59,11 @@ def _line(one: Candidate, cell: Cell) -> Row | None:
     cost, machine = cost_per_request(one, cell), hourly_cost(one)
     if cost is None:
         return row(one.id, Field("no price", kind="unsure"), UNKNOWN, _machine(one, machine), UNKNOWN)
-    source = "; ".join(dict.fromkeys(_source(price) for price in one.unit_prices if price.item is not Item.STORAGE))
+    source = "; ".join(dict.fromkeys(_source(price) for price in one.unit_prices if price.item not in _APART))
     price = one.offering.price
-    even = UNKNOWN
-    if machine is not None and price is not None and price.currency == cost.currency:
-        even = f"{int((machine / cost.amount).to_integral_value()):,}/h"
-    return row(one.id, Field(_milli(cost), kind="strong"), source, _machine(one, machine), even)
+    even = break_even_per_hour(Money(machine, price.currency), cost) if machine is not None and price else None
+    shown = UNKNOWN if even is None else f"{int(even.to_integral_value()):,}/h"
+    return row(one.id, Field(_milli(cost), kind="strong"), source, _machine(one, machine), shown)
 
 
 def _milli(cost: Money) -> str:
@@ -83,12 +84,12 @@ def _source(price: UnitPrice) -> str:
     return f"{price.source}, {price.as_of.isoformat() if price.as_of else 'undated'}"
 
 
-def _stored(study: StudyView) -> list[Row]:
-    """What a GB stored for a month costs, where a price is known."""
+def _units(study: StudyView, item: Item, title: str) -> list[Row]:
+    """What a unit of use costs that no operation is billed for, where a price is known."""
     lines = [
         row(one.id, f"{price.amount.normalize():f} {price.currency}", _source(price), UNKNOWN, UNKNOWN)
         for one in study.candidates
         for price in one.unit_prices
-        if price.item is Item.STORAGE
+        if price.item is item
     ]
-    return [heading("a GB stored for a month"), *lines] if lines else []
+    return [heading(title), *lines] if lines else []
