@@ -35,7 +35,7 @@ def empty_server(name: str) -> Iterator[Served]:
 
 def candidate(service: Service) -> Candidate:
     """A service seen from this machine."""
-    store = store_of(service.provider, service.kind) or ""
+    store = store_of(service.provider, service.kind, service.api) or ""
     return Candidate(0, "a", Offering("local", "here", "all"), "local", service=service, store=store)
 
 
@@ -43,7 +43,7 @@ def made(kind: type[Driver], *services: Service) -> Driver:
     """The driver of the services' data sets, as a study has it made."""
     first = services[0]
     options = ProviderOptions(candidates=tuple(map(candidate, services)))
-    one = make(store_of(first.provider, first.kind) or "", options)
+    one = make(store_of(first.provider, first.kind, first.api) or "", options)
     assert isinstance(one, kind)
     return one
 

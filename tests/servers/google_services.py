@@ -98,12 +98,15 @@ class BigTables(HeldService):
 
     def __init__(self, served: Served, store: str) -> None:
         import grpc
-        from google.cloud.bigtable_admin_v2.services import bigtable_table_admin as admin
+        from google.cloud.bigtable_admin_v2.services.bigtable_table_admin import (
+            BaseBigtableTableAdminClient,
+            transports,
+        )
 
         super().__init__(served, store)
         channel = grpc.insecure_channel(served.host("bigtable"))
-        transport = admin.transports.BigtableTableAdminGrpcTransport(channel=channel)
-        self.client: Any = admin.BaseBigtableTableAdminClient(transport=transport)
+        transport = transports.BigtableTableAdminGrpcTransport(channel=channel)
+        self.client: Any = BaseBigtableTableAdminClient(transport=transport)
 
     @property
     def environ(self) -> Mapping[str, str]:
