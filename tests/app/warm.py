@@ -41,8 +41,13 @@ IMPORTS = "asyncssh duckdb pyarrow.parquet rich.console rich.progress rich.table
 """What the product imports late; all of the product itself is imported too."""
 CLIENTS = {
     "AWS_": "botocore.session",
-    "AZURE_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
+    "AZURE_STORAGE_": "azure.storage.blob azure.storage.queue azure.data.tables",
+    "AZURE_SUBSCRIPTION_": "azure.identity azure.mgmt.compute azure.mgmt.network azure.mgmt.resource.resources",
     "GOOGLE_": "google.auth google.cloud.compute_v1",
+    "BIGTABLE_": "google.cloud.bigtable_admin_v2.services.bigtable_table_admin",
+    "FIRESTORE_": "google.cloud.firestore",
+    "PUBSUB_": "google.cloud.pubsub_v1",
+    "STORAGE_": "google.api_core.exceptions requests",
     "OS_": "openstack.config keystoneauth1.session",
     **{token: "libcloud.http libcloud.common.base" for cloud in CLOUDS.values() for token in cloud.tokens},
 }

@@ -1,6 +1,7 @@
 """Services as candidates: who plays which role, what is leased and quoted, and what is refused."""
 
 import json
+import re
 import sqlite3
 from dataclasses import replace
 from decimal import Decimal
@@ -323,3 +324,23 @@ def test_a_blob_store_seen_from_a_machine_runs_from_the_study_file_to_the_report
     page = (tmp_path / "out" / "report.html").read_text()
     assert "blob from small" in page
     assert "SIMULATED" in page
+
+
+def test_requests_that_are_sent_from_here_are_counted_beside_a_rented_machine_and_those_to_here_are_not(
+    tmp_path: Path,
+) -> None:
+    billed = "{provider: aws, region: us-east-1, service: blob, from: local, prices: {requests: 5 USD/1000000}}"
+    here = "{provider: s3, service: blob, endpoint: 'http://127.0.0.1:9', from: local}"
+    rented = "{provider: aws, region: us-east-1, offering: c7i.large, price: 0.10 USD/h}"
+    probes = "[{probe: blob, params: {op: list, duration_s: 0.1}}, {probe: int}]"
+    lines = {}
+    for name, some in {"with": (billed, here, rented), "without": (here, rented)}.items():
+        file = tmp_path / f"{name}.yaml"
+        file.write_text(
+            f"schema: 1\nquestion: which?\ncandidates: [{', '.join(some)}]\nprobes: {probes}\nbudget: 9 USD\n"
+        )
+        data = cloudcmp("plan", file, "--json").json["data"]
+        lines[name] = (Decimal(data["quote"]["worst_cost"]["amount"]), " ".join(data["quote"]["notes"]))
+    assert lines["with"][0] > lines["without"][0]
+    for _, notes in lines.values():
+        assert re.search(r"leaves out s3/127\.0\.0\.1:9/blob from local \w+: they have no price", notes)

@@ -12,34 +12,31 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.provider import data_sets
 from tests.servers.clients import azure, azure_connection
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.errors import BadCredentials, NoCredentials, NotAllowed
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
-from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate
+from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.provider.azure import policy
+from cloudcmp.provider.azure.blob import BlobDataSets
 from cloudcmp.provider.azure.data_sets import AzureDataSets
+from cloudcmp.provider.azure.queue import QueueDataSets
 from cloudcmp.provider.azure.storage import ACCOUNT, CONNECTION, KEY, StorageAccount
+from cloudcmp.provider.azure.table import TableDataSets
 from cloudcmp.provider.common.data_sets import DataSetName
-from cloudcmp.provider.registry import ProviderOptions, make, store_of
 
 REGION = "westeurope"
-KINDS = ("blob", "table", "queue")
+KINDS: dict[str, type[AzureDataSets]] = {"blob": BlobDataSets, "table": TableDataSets, "queue": QueueDataSets}
 WRONG = base64.b64encode(b"another key").decode()
 
 
 @pytest.fixture(scope="module")
 def azurite() -> Iterator[Served]:
     """An empty Azurite."""
-    try:
-        with serving("azurite") as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with data_sets.empty_server("azurite") as one:
+        yield one
 
 
 @pytest.fixture
@@ -51,21 +48,11 @@ def account(azurite: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
 
 def store(kind: str, *regions: str) -> AzureDataSets:
     """The provider of data sets in one service, as a study has it made."""
-    some = tuple(_candidate(kind, region) for region in regions or (REGION,))
-    one = make(store_of("azure", ServiceKind(kind)) or "", ProviderOptions(candidates=some))
-    assert isinstance(one, AzureDataSets)
-    return one
+    return data_sets.made(KINDS[kind], *(_service(kind, region) for region in regions or (REGION,)))
 
 
-def _candidate(kind: str, region: str) -> Candidate:
-    service = Service(ServiceKind(kind), "azure", region)
-    return Candidate(0, "a", Offering("local", "here", "all"), "local", service=service, store=f"azure-{kind}")
-
-
-def request(study: str = "study-a") -> CreateRequest:
-    token = str(uuid4())
-    tags = (("cloudcmp:expires", "2026-11-26T05:00:00Z"), ("cloudcmp:schema", "1"), ("cloudcmp:study", study))
-    return CreateRequest("slot", 0, DATA_SET, "name", token, REGION, "all", 3600.0, tags, 0, 0, 0, time())
+def _service(kind: str, region: str = REGION) -> Service:
+    return Service(ServiceKind(kind), "azure", region)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -74,7 +61,7 @@ def test_a_data_set_is_made_found_and_gone(account: Served, kind: str) -> None:
 
 
 async def _life(kind: str) -> None:
-    driver, one, other = store(kind), request(), request("study-b")
+    driver, one, other = store(kind), data_sets.request(REGION), data_sets.request(REGION, "study-b")
     assert not driver.billed
     name = await driver.create(one)
     assert await driver.create(one) == name, "idempotent"
@@ -85,7 +72,7 @@ async def _life(kind: str) -> None:
     ]
     tags = {each.cloud_id: each.tags for each in await driver.find("study-a")}
     assert tags[name] == (() if kind == "table" else tuple(sorted(one.tags)))
-    assert (theirs in tags) is (kind == "table"), "a table's name tells no study"
+    assert (theirs in tags) is (kind == "table"), "a table's tags tell no study"
     left = {each.cloud_id: dict(each.tags) for each in (await driver.leftovers()).found}
     assert {"cloudcmp:expires", "cloudcmp:schema"} <= left[name].keys() & left[theirs].keys()
     for gone in (name, theirs):
@@ -130,13 +117,13 @@ def test_a_name_is_read_in_both_spellings_and_in_no_other(token: Any, expires: i
 
 def signed(kind: str, cloud_id: str, until: float) -> DataSet:
     handle = Handle(DATA_SET, REGION, cloud_id)
-    return asyncio.run(store(kind).data_set(Service(ServiceKind(kind), "azure", REGION), handle, until))
+    return asyncio.run(store(kind).data_set(_service(kind), handle, until))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_trial_gets_a_signature_of_its_data_set_and_its_time_alone(account: Served, kind: str) -> None:
     driver = store(kind)
-    own, other = asyncio.run(driver.create(request())), asyncio.run(driver.create(request()))
+    own, other = (asyncio.run(driver.create(data_sets.request(REGION))) for _ in range(2))
     access = signed(kind, own, time() + 60.0)
     assert (access.protocol, access.name, access.endpoint) == (f"azure-{kind}", own, account.endpoints[f"azure-{kind}"])
     assert (access.addresses, access.region) == ((), REGION)
@@ -192,7 +179,7 @@ def test_the_account_is_checked_and_a_mistake_is_one_line(
     azurite: Served, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def finding(*regions: str) -> tuple[bool | None, str, str]:
-        some = [_candidate(kind, region) for region in regions or (REGION,)]
+        some = [data_sets.candidate(_service(kind, region)) for region in regions or (REGION,)]
         (one,) = asyncio.run(store(kind).check(some))
         return one.ok, one.text, one.next
 

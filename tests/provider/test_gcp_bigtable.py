@@ -5,35 +5,29 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import time
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from google.cloud.bigtable_admin_v2 import types
 from google.oauth2 import service_account
 from tests.emulated.bigtable_instances import BigtableInstances, bigtable_instances
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.provider import data_sets
+from tests.servers.serving import Served
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, NoCredentials, Refused
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
-from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate
+from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.provider.gcp.bigtable import BigtableDataSets, instance_id
 from cloudcmp.provider.gcp.bigtable_sdk import INSTANCE, TABLE, BigtableSdk
-from cloudcmp.provider.registry import ProviderOptions, make, store_of
 
 REGION = "europe-west1"
+TABLE_SERVICE = Service(ServiceKind.TABLE, "gcp", REGION, api="bigtable")
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
     """An empty emulator of tables."""
-    try:
-        with serving("bigtable") as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with data_sets.empty_server("bigtable") as one:
+        yield one
 
 
 @pytest.fixture
@@ -63,27 +57,9 @@ def _name(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GOOGLE_CLOUD_PROJECT", raising=False)
 
 
-def service() -> Service:
-    return Service(ServiceKind.TABLE, "gcp", REGION, api="bigtable")
-
-
-def candidate() -> Candidate:
-    here = Offering("local", "here", "all")
-    return Candidate(0, "a", here, "local", service=service(), store="gcp-bigtable")
-
-
 def store() -> BigtableDataSets:
     """The provider of data sets, as a study has it made."""
-    name = store_of("gcp", ServiceKind.TABLE, "bigtable") or ""
-    one = make(name, ProviderOptions(candidates=(candidate(),)))
-    assert isinstance(one, BigtableDataSets)
-    return one
-
-
-def request(study: str = "study-a", region: str = REGION) -> CreateRequest:
-    token = str(uuid4())
-    tags = (("cloudcmp:expires", "2026-11-26T05:00:00Z"), ("cloudcmp:schema", "1"), ("cloudcmp:study", study))
-    return CreateRequest("slot", 0, DATA_SET, "name", token, region, "all", 3600.0, tags, 0, 0, 0, time())
+    return data_sets.made(BigtableDataSets, TABLE_SERVICE)
 
 
 def handle(name: str) -> Handle:
@@ -95,7 +71,7 @@ def test_a_data_set_is_made_found_and_gone(either: str) -> None:
 
 
 async def _life(*, tagged: bool) -> None:
-    driver, one, other = store(), request("Größer & <b>"), request("study-b")
+    driver, one, other = store(), data_sets.request(REGION, "Größer & <b>"), data_sets.request(REGION, "study-b")
     assert not driver.billed
     name = await driver.create(one)
     assert await driver.create(one) == name, "idempotent"
@@ -113,7 +89,7 @@ async def _life(*, tagged: bool) -> None:
 
 
 def test_what_a_study_finds_is_its_own_where_there_are_tags(instances: BigtableInstances) -> None:
-    one, other = request(), request("study-b")
+    one, other = data_sets.request(REGION), data_sets.request(REGION, "study-b")
     name = asyncio.run(store().create(one))
     asyncio.run(store().create(other))
     assert [each.cloud_id for each in asyncio.run(store().find("study-a"))] == [name]
@@ -121,7 +97,7 @@ def test_what_a_study_finds_is_its_own_where_there_are_tags(instances: BigtableI
 
 
 def test_an_instance_is_the_cheapest_one_with_a_table_that_keeps_one_version(instances: BigtableInstances) -> None:
-    name = asyncio.run(store().create(request()))
+    name = asyncio.run(store().create(data_sets.request(REGION)))
     ((full, made),) = instances.instances.items()
     assert full == f"projects/cloudcmp/instances/{instance_id(name)}"
     assert len(instance_id(name)) == 33
@@ -135,7 +111,7 @@ def test_an_instance_is_the_cheapest_one_with_a_table_that_keeps_one_version(ins
 
 
 def test_what_only_looks_like_ours_is_never_listed_or_deleted(instances: BigtableInstances) -> None:
-    client, own = BigtableSdk("gcp").make_client(INSTANCE), asyncio.run(store().create(request()))
+    client, own = BigtableSdk("gcp").make_client(INSTANCE), asyncio.run(store().create(data_sets.request(REGION)))
     labels = dict(instances.instances[f"projects/cloudcmp/instances/{instance_id(own)}"].labels)
     others = {
         "cloudcmp-mine": {},
@@ -168,7 +144,7 @@ def test_tables_of_other_names_are_never_listed(tables: Served) -> None:
 
 
 def test_a_slow_instance_is_waited_for_also_if_an_earlier_call_made_it(instances: BigtableInstances) -> None:
-    one = request()
+    one = data_sets.request(REGION)
     instances.looks = 1
     name = asyncio.run(store().create(one))
     instances.looks = 2
@@ -184,7 +160,7 @@ def test_a_slow_instance_is_waited_for_also_if_an_earlier_call_made_it(instances
 
 def test_an_instance_needs_a_region(instances: BigtableInstances) -> None:
     with pytest.raises(Refused, match="Bigtable needs a region; write region: europe-west1"):
-        asyncio.run(store().create(request(region="unknown")))
+        asyncio.run(store().create(data_sets.request("unknown")))
     assert instances.instances == {}
 
 
@@ -195,18 +171,18 @@ def test_a_place_that_cannot_be_listed_is_told_and_a_refused_list_is_none(instan
     instances.denied = True
     with pytest.raises(IncompleteListing, match=r"bigtable\.instances\.list is lacking"):
         asyncio.run(store().leftovers())
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(TABLE_SERVICE)]))
     assert (finding.ok, "gcp-policy.json" in (finding.next or "")) == (False, True)
 
 
 def test_a_trial_needs_no_token_there_and_the_project_is_checked(server: Served, either: str) -> None:
     name = f"cloudcmp-{'ab' * 16}-7fffffff"
-    given = asyncio.run(store().data_set(service(), handle(name), time() + 60.0))
+    given = asyncio.run(store().data_set(TABLE_SERVICE, handle(name), time() + 60.0))
     instance = f"cloudcmp-{'ab' * 12}" if either == "instances" else "cloudcmp"
     assert given.name == f"projects/cloudcmp/instances/{instance}/tables/{name}"
     assert given == DataSet("bigtable", given.endpoint, given.name, REGION)
     assert given.endpoint.startswith("http://127.0.0.1:")
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(TABLE_SERVICE)]))
     assert finding.ok
     assert finding.text == f"instances of project cloudcmp can be listed at {given.endpoint}"
     assert asyncio.run(store().account()) == f"cloudcmp at {given.endpoint}"
@@ -227,16 +203,16 @@ def test_a_trials_token_opens_rows_alone_and_lives_long_enough(monkeypatch: pyte
     sdk = BigtableSdk("gcp")
     sdk.credentials._credentials = Broad(None, "me@example.org", "https://example.org", scopes=["all"])  # type: ignore[no-untyped-call]
     sdk.credentials._project = "mine"
-    monkeypatch.setattr("cloudcmp.provider.gcp.bigtable.addresses_of", _no_addresses)
+    monkeypatch.setattr("cloudcmp.provider.gcp.bigtable.addresses_of", data_sets.no_addresses)
     driver, name = BigtableDataSets("gcp-bigtable", sdk=sdk), f"cloudcmp-{'ab' * 16}-7fffffff"
-    access = asyncio.run(driver.data_set(service(), handle(name), time() + 600.0))
+    access = asyncio.run(driver.data_set(TABLE_SERVICE, handle(name), time() + 600.0))
     table = f"projects/mine/instances/cloudcmp-{'ab' * 12}/tables/{name}"
     assert (access.endpoint, access.name) == ("https://bigtable.googleapis.com", table)
     value = "Bearer token of https://www.googleapis.com/auth/bigtable.data"
     assert access.credential == {"kind": "token", "header": "authorization", "value": value}
     assert driver.billed
     with pytest.raises(Refused, match="before the trial may end; choose shorter trials"):
-        asyncio.run(driver.data_set(service(), handle(name), time() + 3600.0))
+        asyncio.run(driver.data_set(TABLE_SERVICE, handle(name), time() + 3600.0))
 
 
 def test_without_credentials_a_list_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -246,9 +222,5 @@ def test_without_credentials_a_list_is_refused_in_one_line(monkeypatch: pytest.M
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     with pytest.raises(NoCredentials, match="there are no credentials"):
         asyncio.run(store().leftovers())
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(TABLE_SERVICE)]))
     assert (finding.ok, finding.text) == (False, "there are no credentials")
-
-
-async def _no_addresses(_: str) -> tuple[str, ...]:
-    return ()

@@ -6,35 +6,30 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import time
 from typing import Any
-from uuid import uuid4
 
 import grpc
 import pytest
 from google.auth.credentials import AnonymousCredentials
 from google.oauth2 import service_account
+from tests.provider import data_sets
 from tests.servers.clients import google
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.errors import IncompleteListing, NoCredentials, Refused
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
-from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate
+from cloudcmp.model.lease import DATA_SET, Handle
+from cloudcmp.model.leftover import STUDY_DIGEST
 from cloudcmp.provider.gcp.firestore import DATABASES, MARKER, FirestoreDataSets, FirestoreSdk
-from cloudcmp.provider.registry import ProviderOptions, make, store_of
 
 REGION = "europe-west1"
+TABLE = Service(ServiceKind.TABLE, "gcp", REGION, api="firestore")
 
 
 @pytest.fixture(scope="module", params=["firestore", "firestore-google"])
 def server(request: pytest.FixtureRequest) -> Iterator[Served]:
     """An empty Firestore: an independent one, and Google's own where its SDK is installed."""
-    try:
-        with serving(request.param) as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with data_sets.empty_server(request.param) as one:
+        yield one
 
 
 @pytest.fixture
@@ -45,22 +40,9 @@ def account(server: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     return server
 
 
-def candidate() -> Candidate:
-    service = Service(ServiceKind.TABLE, "gcp", REGION, api="firestore")
-    return Candidate(0, "a", Offering("local", "here", "all"), "local", service=service, store="gcp-firestore")
-
-
 def store() -> FirestoreDataSets:
     """The provider of collections, as a study has it made."""
-    one = make(store_of("gcp", ServiceKind.TABLE) or "", ProviderOptions(candidates=(candidate(),)))
-    assert isinstance(one, FirestoreDataSets)
-    return one
-
-
-def request(study: str = "study-a") -> CreateRequest:
-    token = str(uuid4())
-    tags = (("cloudcmp:expires", "2026-11-26T05:00:00Z"), ("cloudcmp:schema", "1"), ("cloudcmp:study", study))
-    return CreateRequest("slot", 0, DATA_SET, "name", token, REGION, "all", 3600.0, tags, 0, 0, 0, time())
+    return data_sets.made(FirestoreDataSets, TABLE)
 
 
 def handle(name: str) -> Handle:
@@ -80,29 +62,11 @@ def fill(server: Served, name: str, count: int) -> None:
 
 
 def test_a_collection_is_made_with_its_tags_found_and_gone(account: Served) -> None:
-    asyncio.run(_life())
-
-
-async def _life() -> None:
-    driver, one, other = store(), request("Größer & <b>"), request("study-b")
-    assert not driver.billed
-    name = await driver.create(one)
-    assert await driver.create(one) == name, "idempotent"
-    theirs = await driver.create(other)
-    (found,) = await driver.find("Größer & <b>", one.token, region=REGION)
-    assert (found.cloud_id, found.token, found.kind, found.region) == (name, one.token, DATA_SET, REGION)
-    assert found.tags == tuple(sorted(one.tags))
-    assert {each.cloud_id for each in (await driver.leftovers()).found} == {name, theirs}
-    for gone in (name, theirs):
-        assert await driver.gone(handle(gone)) is None
-        await driver.destroy(handle(gone))
-        assert await driver.gone(handle(gone)) == f"there is no document of a collection {gone}"
-        await driver.destroy(handle(gone))
-    assert (await driver.leftovers()).found == ()
+    data_sets.live(store(), REGION, "document of a collection", study="Größer & <b>")
 
 
 def test_a_collection_with_more_rows_than_a_batch_is_emptied(account: Served) -> None:
-    name = asyncio.run(store().create(request()))
+    name = asyncio.run(store().create(data_sets.request(REGION)))
     fill(account, name, 1203)
     asyncio.run(store().destroy(handle(name)))
     assert asyncio.run(store().gone(handle(name))) is not None
@@ -113,20 +77,20 @@ def test_a_collection_with_more_rows_than_a_batch_is_emptied(account: Served) ->
 
 
 def test_rows_whose_marker_is_gone_are_found_by_their_collections_name_and_removed(account: Served) -> None:
-    one = request()
+    one = data_sets.request(REGION)
     name = asyncio.run(store().create(one))
     fill(account, name, 3)
     with google(account, "firestore") as firestore:
         firestore.Client(project="cloudcmp").collection(name).document(MARKER).delete()
     (found,) = asyncio.run(store().leftovers()).found
     assert (found.cloud_id, found.token) == (name, one.token)
-    assert dict(found.tags).keys() == {"cloudcmp:expires", "cloudcmp:schema"}, "from the name alone"
+    assert dict(found.tags).keys() == {"cloudcmp:expires", "cloudcmp:schema", STUDY_DIGEST}, "from the name alone"
     asyncio.run(store().destroy(handle(name)))
     assert asyncio.run(store().leftovers()).found == ()
 
 
 def test_what_only_looks_like_ours_is_never_listed_and_survives(account: Served) -> None:
-    ours = asyncio.run(store().create(request()))
+    ours = asyncio.run(store().create(data_sets.request(REGION)))
     names = ("cloudcmp-mine", f"cloudcmp-{'g' * 32}-00000000", f"cloudcmp-{'0' * 32}00000000", f"{ours}x", "other")
     with google(account, "firestore") as firestore:
         client = firestore.Client(project="cloudcmp")
@@ -142,7 +106,7 @@ def test_what_only_looks_like_ours_is_never_listed_and_survives(account: Served)
 
 
 def test_a_document_that_is_no_marker_has_no_tags(account: Served) -> None:
-    one = request()
+    one = data_sets.request(REGION)
     name = asyncio.run(store().create(one))
     with google(account, "firestore") as firestore:
         marker = firestore.Client(project="cloudcmp").collection(name).document(MARKER)
@@ -159,14 +123,14 @@ def test_a_trial_needs_no_token_there_and_the_project_is_checked(
     given = asyncio.run(store().data_set(service, handle("cloudcmp-x"), time() + 60.0))
     path = "projects/cloudcmp/databases/(default)/documents/cloudcmp-x"
     assert given == DataSet("firestore", url, path, REGION, addresses=given.addresses)
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(TABLE)]))
     assert (finding.ok, finding.text) == (True, f"collections of project cloudcmp can be listed at {url}")
     assert asyncio.run(store().account()) == f"cloudcmp at {url}"
     monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", "127.0.0.1:9")
     sdk = FirestoreSdk("gcp")
     sdk.deadline_s = 2.0
     nobody = FirestoreDataSets("gcp-firestore", sdk=sdk)
-    (finding,) = asyncio.run(nobody.check([candidate()]))
+    (finding,) = asyncio.run(nobody.check([data_sets.candidate(TABLE)]))
     assert finding.ok is False
     assert "\n" not in finding.text
     with pytest.raises(IncompleteListing):
@@ -222,7 +186,7 @@ def test_a_database_in_another_place_or_mode_is_told_before_anything_is_made(
     monkeypatch.setitem(sdk._clients, DATABASES, admin.client())
     driver = FirestoreDataSets("gcp-firestore", sdk=sdk)
     monkeypatch.setattr(driver, "_named", _nothing)
-    findings = asyncio.run(driver.check([candidate()]))
+    findings = asyncio.run(driver.check([data_sets.candidate(TABLE)]))
     admin.server.stop(None)
     assert [one.name for one in admin.asked] == ["projects/mine/databases/(default)"]
     assert [one.text for one in findings if not one.ok] == ([says] if says else [])
@@ -248,7 +212,7 @@ def test_a_trials_token_opens_firestore_alone_and_lives_long_enough(monkeypatch:
     sdk = FirestoreSdk("gcp")
     sdk.credentials._credentials = Broad(None, "me@example.org", "https://example.org", scopes=["all"])  # type: ignore[no-untyped-call]
     sdk.credentials._project = "mine"
-    monkeypatch.setattr("cloudcmp.provider.gcp.firestore.addresses_of", _no_addresses)
+    monkeypatch.setattr("cloudcmp.provider.gcp.firestore.addresses_of", data_sets.no_addresses)
     driver, service = FirestoreDataSets("gcp-firestore", sdk=sdk), Service(ServiceKind.TABLE, "gcp", REGION)
     access = asyncio.run(driver.data_set(service, handle("cloudcmp-x"), time() + 600.0))
     path = "projects/mine/databases/(default)/documents/cloudcmp-x"
@@ -267,9 +231,5 @@ def test_without_credentials_a_list_is_refused_in_one_line(monkeypatch: pytest.M
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     with pytest.raises(NoCredentials, match="there are no credentials"):
         asyncio.run(store().leftovers())
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(TABLE)]))
     assert (finding.ok, finding.text) == (False, "there are no credentials")
-
-
-async def _no_addresses(_: str) -> tuple[str, ...]:
-    return ()

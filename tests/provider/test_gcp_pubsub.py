@@ -5,33 +5,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import time
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from google.oauth2 import service_account
+from tests.provider import data_sets
 from tests.servers.clients import google
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.errors import NoCredentials, Refused
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
-from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate
+from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.provider.gcp.pubsub import SUBSCRIPTION, TOPIC, PubSubDataSets, PubSubSdk
-from cloudcmp.provider.registry import ProviderOptions, make, store_of
 
 REGION = "europe-west1"
+QUEUE = Service(ServiceKind.QUEUE, "gcp", REGION)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
     """An empty server of Pub/Sub."""
-    try:
-        with serving("pubsub") as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with data_sets.empty_server("pubsub") as one:
+        yield one
 
 
 @pytest.fixture
@@ -42,22 +36,9 @@ def account(server: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     return server
 
 
-def candidate() -> Candidate:
-    service = Service(ServiceKind.QUEUE, "gcp", REGION)
-    return Candidate(0, "a", Offering("local", "here", "all"), "local", service=service, store="gcp-pubsub")
-
-
 def store() -> PubSubDataSets:
     """The provider of topics, as a study has it made."""
-    one = make(store_of("gcp", ServiceKind.QUEUE) or "", ProviderOptions(candidates=(candidate(),)))
-    assert isinstance(one, PubSubDataSets)
-    return one
-
-
-def request(study: str = "study-a") -> CreateRequest:
-    token = str(uuid4())
-    tags = (("cloudcmp:expires", "2026-11-26T05:00:00Z"), ("cloudcmp:schema", "1"), ("cloudcmp:study", study))
-    return CreateRequest("slot", 0, DATA_SET, "name", token, REGION, "all", 3600.0, tags, 0, 0, 0, time())
+    return data_sets.made(PubSubDataSets, QUEUE)
 
 
 def handle(name: str) -> Handle:
@@ -65,30 +46,12 @@ def handle(name: str) -> Handle:
 
 
 def test_a_topic_is_made_with_its_subscription_found_and_gone(account: Served) -> None:
-    asyncio.run(_life())
-
-
-async def _life() -> None:
-    driver, one, other = store(), request("Größer & <b>"), request("study-b")
-    assert not driver.billed
-    name = await driver.create(one)
-    assert await driver.create(one) == name, "idempotent"
-    theirs = await driver.create(other)
-    (found,) = await driver.find("Größer & <b>", one.token, region=REGION)
-    assert (found.cloud_id, found.token, found.kind, found.region) == (name, one.token, DATA_SET, REGION)
-    assert found.tags == tuple(sorted(one.tags))
-    assert {each.cloud_id for each in (await driver.leftovers()).found} == {name, theirs}
-    for gone in (name, theirs):
-        assert await driver.gone(handle(gone)) is None
-        await driver.destroy(handle(gone))
-        assert await driver.gone(handle(gone)) == f"there is no topic and no subscription {gone}"
-        await driver.destroy(handle(gone))
-    assert (await driver.leftovers()).found == ()
+    data_sets.live(store(), REGION, "topic and no subscription", study="Größer & <b>")
 
 
 @pytest.mark.parametrize("left", [TOPIC, SUBSCRIPTION])
 def test_half_of_a_data_set_is_found_and_removed(account: Served, left: str) -> None:
-    name = asyncio.run(store().create(request()))
+    name = asyncio.run(store().create(data_sets.request(REGION)))
     with google(account, "pubsub") as pubsub:
         if left == TOPIC:
             pubsub.SubscriberClient().delete_subscription(subscription=f"projects/cloudcmp/subscriptions/{name}")
@@ -102,19 +65,17 @@ def test_half_of_a_data_set_is_found_and_removed(account: Served, left: str) -> 
 
 
 def test_what_only_looks_like_ours_is_never_listed(account: Served) -> None:
-    names = ("cloudcmp-mine", f"cloudcmp-{'g' * 32}-00000000", f"cloudcmp-{'0' * 32}00000000", "other")
     with google(account, "pubsub") as pubsub:
         client = pubsub.PublisherClient()
-        for name in names:
+        for name in data_sets.LOOK_ALIKES:
             client.create_topic(name=f"projects/cloudcmp/topics/{name}")
-        assert asyncio.run(store().leftovers()).found == ()
-        assert asyncio.run(store().find("study-a")) == ()
-        for name in names:
+        data_sets.lists_nothing(store())
+        for name in data_sets.LOOK_ALIKES:
             client.delete_topic(topic=f"projects/cloudcmp/topics/{name}")
 
 
 def test_an_unused_subscription_expires_and_hides_what_was_received(account: Served) -> None:
-    name = asyncio.run(store().create(request()))
+    name = asyncio.run(store().create(data_sets.request(REGION)))
     with google(account, "pubsub") as pubsub:
         made = pubsub.SubscriberClient().get_subscription(subscription=f"projects/cloudcmp/subscriptions/{name}")
         assert made.expiration_policy.ttl.total_seconds() == 86_400
@@ -124,10 +85,10 @@ def test_an_unused_subscription_expires_and_hides_what_was_received(account: Ser
 
 
 def test_a_trial_needs_no_token_there_and_the_project_is_checked(account: Served) -> None:
-    service, url = Service(ServiceKind.QUEUE, "gcp", REGION), f"http://{account.host('pubsub')}"
-    given = asyncio.run(store().data_set(service, handle("cloudcmp-x"), time() + 60.0))
+    url = f"http://{account.host('pubsub')}"
+    given = asyncio.run(store().data_set(QUEUE, handle("cloudcmp-x"), time() + 60.0))
     assert given == DataSet("pubsub", url, "projects/cloudcmp/topics/cloudcmp-x", REGION)
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(QUEUE)]))
     assert (finding.ok, finding.text) == (True, f"topics of project cloudcmp can be listed at {url}")
     assert asyncio.run(store().account()) == f"cloudcmp at {url}"
 
@@ -147,15 +108,15 @@ def test_a_trials_token_opens_pubsub_alone_and_lives_long_enough(monkeypatch: py
     sdk = PubSubSdk("gcp")
     sdk.credentials._credentials = Broad(None, "me@example.org", "https://example.org", scopes=["all"])  # type: ignore[no-untyped-call]
     sdk.credentials._project = "mine"
-    monkeypatch.setattr("cloudcmp.provider.gcp.pubsub.addresses_of", _no_addresses)
-    driver, service = PubSubDataSets("gcp-pubsub", sdk=sdk), Service(ServiceKind.QUEUE, "gcp", REGION)
-    access = asyncio.run(driver.data_set(service, handle("cloudcmp-x"), time() + 600.0))
+    monkeypatch.setattr("cloudcmp.provider.gcp.pubsub.addresses_of", data_sets.no_addresses)
+    driver = PubSubDataSets("gcp-pubsub", sdk=sdk)
+    access = asyncio.run(driver.data_set(QUEUE, handle("cloudcmp-x"), time() + 600.0))
     assert (access.endpoint, access.name) == ("https://pubsub.googleapis.com", "projects/mine/topics/cloudcmp-x")
     value = "Bearer token of https://www.googleapis.com/auth/pubsub"
     assert access.credential == {"kind": "token", "header": "authorization", "value": value}
     assert driver.billed
     with pytest.raises(Refused, match="before the trial may end; choose shorter trials"):
-        asyncio.run(driver.data_set(service, handle("cloudcmp-x"), time() + 3600.0))
+        asyncio.run(driver.data_set(QUEUE, handle("cloudcmp-x"), time() + 3600.0))
 
 
 def test_without_credentials_a_list_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -165,9 +126,5 @@ def test_without_credentials_a_list_is_refused_in_one_line(monkeypatch: pytest.M
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     with pytest.raises(NoCredentials, match="there are no credentials"):
         asyncio.run(store().leftovers())
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(QUEUE)]))
     assert (finding.ok, finding.text) == (False, "there are no credentials")
-
-
-async def _no_addresses(_: str) -> tuple[str, ...]:
-    return ()

@@ -11,38 +11,32 @@ from pathlib import Path
 from time import time
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
-from uuid import uuid4
 
 import pytest
 from google.oauth2.credentials import Credentials
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.provider import data_sets
 from tests.servers.clients import gcs
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.errors import NoCredentials, Refused
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
-from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate
+from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.provider.common.data_sets import DataSetName
 from cloudcmp.provider.gcp.storage import StorageDataSets
 from cloudcmp.provider.gcp.storage_sdk import StorageSdk
 from cloudcmp.provider.gcp.tags import exact_labels, exact_tags
-from cloudcmp.provider.registry import ProviderOptions, make, store_of
 
 REGION = "europe-west1"
+BLOB = Service(ServiceKind.BLOB, "gcp", REGION)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
     """An empty fake-gcs-server."""
-    try:
-        with serving("fake-gcs") as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with data_sets.empty_server("fake-gcs") as one:
+        yield one
 
 
 @pytest.fixture
@@ -53,22 +47,9 @@ def account(server: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     return server
 
 
-def candidate() -> Candidate:
-    service = Service(ServiceKind.BLOB, "gcp", REGION)
-    return Candidate(0, "a", Offering("local", "here", "all"), "local", service=service, store="gcp-storage")
-
-
 def store() -> StorageDataSets:
     """The provider of buckets, as a study has it made."""
-    one = make(store_of("gcp", ServiceKind.BLOB) or "", ProviderOptions(candidates=(candidate(),)))
-    assert isinstance(one, StorageDataSets)
-    return one
-
-
-def request(study: str = "study-a") -> CreateRequest:
-    token = str(uuid4())
-    tags = (("cloudcmp:expires", "2026-11-26T05:00:00Z"), ("cloudcmp:schema", "1"), ("cloudcmp:study", study))
-    return CreateRequest("slot", 0, DATA_SET, "name", token, REGION, "all", 3600.0, tags, 0, 0, 0, time())
+    return data_sets.made(StorageDataSets, BLOB)
 
 
 def handle(name: str) -> Handle:
@@ -76,29 +57,11 @@ def handle(name: str) -> Handle:
 
 
 def test_a_bucket_is_made_found_by_its_name_and_gone(account: Served) -> None:
-    asyncio.run(_life())
-
-
-async def _life() -> None:
-    driver, one, other = store(), request(), request("study-b")
-    assert not driver.billed
-    name = await driver.create(one)
-    assert await driver.create(one) == name, "idempotent"
-    theirs = await driver.create(other)
-    (found,) = await driver.find("study-a", one.token, region=REGION)
-    assert (found.cloud_id, found.token, found.kind, found.region) == (name, one.token, DATA_SET, REGION)
-    assert found.tags == (), "this server keeps no labels"
-    assert {each.cloud_id for each in (await driver.leftovers()).found} == {name, theirs}
-    for gone in (name, theirs):
-        assert await driver.gone(handle(gone)) is None
-        await driver.destroy(handle(gone))
-        assert await driver.gone(handle(gone)) == f"there is no bucket {gone}"
-        await driver.destroy(handle(gone))
-    assert (await driver.leftovers()).found == ()
+    data_sets.live(store(), REGION, "bucket", tagged=False)
 
 
 def test_a_full_bucket_is_emptied_first(account: Served) -> None:
-    name = asyncio.run(store().create(request()))
+    name = asyncio.run(store().create(data_sets.request(REGION)))
     with closing(gcs(account)) as client:
         for key in (*(f"b/10/{index:06d}" for index in range(12)), "ä ö?&#%2F"):
             client.bucket(name).blob(key).upload_from_string(b"x")
@@ -107,13 +70,11 @@ def test_a_full_bucket_is_emptied_first(account: Served) -> None:
 
 
 def test_what_only_looks_like_ours_is_never_listed(account: Served) -> None:
-    names = ("cloudcmp-mine", f"cloudcmp-{'g' * 32}-00000000", f"cloudcmp-{'0' * 32}00000000", "other")
     with closing(gcs(account)) as client:
-        for name in names:
+        for name in data_sets.LOOK_ALIKES:
             client.create_bucket(name)
-        assert asyncio.run(store().leftovers()).found == ()
-        assert asyncio.run(store().find("study-a")) == ()
-        for name in names:
+        data_sets.lists_nothing(store())
+        for name in data_sets.LOOK_ALIKES:
             client.bucket(name).delete()
 
 
@@ -153,7 +114,7 @@ class Buckets(BaseHTTPRequestHandler):
 def test_tags_are_labels_in_the_creating_call_and_a_name_of_somebody_else_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ours, more, theirs = request("Größer & <b>"), request("study-b"), request()
+    ours, more, theirs = (data_sets.request(REGION, study) for study in ("Größer & <b>", "study-b", "study-a"))
     with ThreadingHTTPServer(("127.0.0.1", 0), Buckets) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_port}")
@@ -179,16 +140,15 @@ def test_tags_are_labels_in_the_creating_call_and_a_name_of_somebody_else_is_ref
 def test_a_trial_needs_no_token_there_and_the_project_is_checked(
     account: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service = Service(ServiceKind.BLOB, "gcp", REGION)
-    given = asyncio.run(store().data_set(service, handle("cloudcmp-x"), time() + 60.0))
+    given = asyncio.run(store().data_set(BLOB, handle("cloudcmp-x"), time() + 60.0))
     assert given == DataSet("gcs", account.endpoints["gcs"], "cloudcmp-x", REGION)
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(BLOB)]))
     text = f"buckets of project cloudcmp can be listed at {account.endpoints['gcs']}"
     assert (finding.ok, finding.text) == (True, text)
     assert asyncio.run(store().account()) == f"cloudcmp at {account.endpoints['gcs']}"
     assert abs((asyncio.run(store().date()) or 0.0) - time()) < 60
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "127.0.0.1:9")
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(BLOB)]))
     assert finding.ok is False
     assert "\n" not in finding.text
 
@@ -243,12 +203,12 @@ def test_a_trials_token_opens_its_bucket_alone_and_lives_long_enough(monkeypatch
     sdk._sdk._project = "mine"
     with token_server(3000) as (url, forms):
         monkeypatch.setattr("google.auth.downscoped._STS_TOKEN_URL_PATTERN", url + "?{}")
-        driver, service = StorageDataSets("gcp-storage", sdk=sdk), Service(ServiceKind.BLOB, "gcp", REGION)
-        monkeypatch.setattr("cloudcmp.provider.gcp.storage.addresses_of", _no_addresses)
-        access = asyncio.run(driver.data_set(service, handle("cloudcmp-x"), time() + 600.0))
+        driver = StorageDataSets("gcp-storage", sdk=sdk)
+        monkeypatch.setattr("cloudcmp.provider.gcp.storage.addresses_of", data_sets.no_addresses)
+        access = asyncio.run(driver.data_set(BLOB, handle("cloudcmp-x"), time() + 600.0))
         assert driver.billed
         with pytest.raises(Refused, match="before the trial may end; choose shorter trials"):
-            asyncio.run(driver.data_set(service, handle("cloudcmp-x"), time() + 3000.0))
+            asyncio.run(driver.data_set(BLOB, handle("cloudcmp-x"), time() + 3000.0))
     assert (access.endpoint, access.protocol) == ("https://storage.googleapis.com", "gcs")
     assert access.credential == {"kind": "token", "header": "authorization", "value": "Bearer narrow"}
     assert forms[0]["subject_token"] == ["broad"]
@@ -266,9 +226,5 @@ def test_without_credentials_a_list_is_refused_in_one_line(monkeypatch: pytest.M
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     with pytest.raises(NoCredentials, match="there are no credentials"):
         asyncio.run(store().leftovers())
-    (finding,) = asyncio.run(store().check([candidate()]))
+    (finding,) = asyncio.run(store().check([data_sets.candidate(BLOB)]))
     assert (finding.ok, finding.text) == (False, "there are no credentials")
-
-
-async def _no_addresses(_: str) -> tuple[str, ...]:
-    return ()

@@ -1,14 +1,11 @@
 """Whole studies of Swift and of Google's services, seen from this machine: measured, answered, and nothing left."""
 
-from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.cli.command import cloudcmp
-from tests.servers.clients import gcs, google, swift
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.held import HeldService
+from tests.servers.services import standing
 
 PROBES = {
     "blob": "{probe: blob, params: {op: [download, upload], size_bytes: 1 KiB, objects: 4, duration_s: 0.5 s}}",
@@ -20,19 +17,12 @@ DECIDES = {
     "table": "table_latency_s percentile=50;op=query",
     "queue": "queue_latency_s percentile=50;op=send",
 }
-CASES = [
-    ("openstack", "blob", "swift"),
-    ("gcp", "blob", "fake-gcs"),
-    ("gcp", "queue", "pubsub"),
-    ("gcp", "table", "firestore"),
-]
 
 
-def study(provider: str, kind: str) -> str:
-    prices = "requests: 0.05 USD/10000, moved: 0.01 USD/GB, stored: 0.02 USD/GB-month"
+def study(service: HeldService) -> str:
+    kind, names = service.kind, ("one", "two")
     candidates = "\n".join(
-        f"  - {{provider: {provider}, region: here, service: {kind}, name: {name}, from: local, prices: {{{prices}}}}}"
-        for name in ("one", "two")
+        f"  - {{{service.candidate}, name: {name}, from: local, prices: {{{service.prices}}}}}" for name in names
     )
     return (
         f"schema: 1\nquestion: Which of two equal services answers sooner?\ncandidates:\n{candidates}\n"
@@ -40,48 +30,19 @@ def study(provider: str, kind: str) -> str:
     )
 
 
-def environ(one: Served) -> Mapping[str, str]:
-    """The variables by which the provider's own clients find a server."""
-    if one.name == "swift":
-        return {"OS_AUTH_URL": one.endpoints["swift"], "OS_USERNAME": one.access, "OS_PASSWORD": one.secret}
-    if one.name in {"pubsub", "firestore"}:
-        return {f"{one.name.upper()}_EMULATOR_HOST": one.host(one.name)}
-    return {"STORAGE_EMULATOR_HOST": one.endpoints["gcs"]}
-
-
-def left(one: Served) -> list[str]:
-    """The names of all data sets that a server still has, by the provider's own client."""
-    if one.name == "swift":
-        with closing(swift(one)) as client:
-            return [str(each["name"]) for each in client.get_account()[1]]
-    if one.name == "pubsub":
-        with google(one, "pubsub") as pubsub:
-            topics = pubsub.PublisherClient().list_topics(project="projects/cloudcmp")
-            subscriptions = pubsub.SubscriberClient().list_subscriptions(project="projects/cloudcmp")
-            return [each.name for some in (topics, subscriptions) for each in some]
-    if one.name == "firestore":
-        with google(one, "firestore") as firestore:
-            return [str(each.id) for each in firestore.Client(project="cloudcmp").collections()]
-    with closing(gcs(one)) as client:
-        return [str(each.name) for each in client.list_buckets()]
-
-
-@pytest.mark.parametrize(("provider", "kind", "server"), CASES)
-def test_a_study_runs_is_answered_and_leaves_nothing(
-    agent: Path, provider: str, kind: str, server: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("store", ["openstack-swift", "gcp-storage", "gcp-pubsub", "gcp-firestore"])
+def test_a_study_runs_is_answered_and_leaves_nothing(agent: Path, store: str, tmp_path: Path) -> None:
     file = tmp_path / "study.yaml"
-    file.write_text(study(provider, kind))
-    try:
-        with serving(server) as one:
-            own = {**environ(one), "CLOUDCMP_AGENT": str(agent)}
-            ran = cloudcmp("run", file, "--out", tmp_path / "out", **own)
-            assert ran.code == 0, ran.out + ran.err
-            assert ", all ok" in ran.out
-            assert left(one) == []
-            secrets = [one.secret, "AUTH_tk"] if one.secret else []
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with standing((store,)) as there:
+        if there.absent:
+            pytest.skip(there.absent[0])
+        (service,) = there.services
+        file.write_text(study(service))
+        ran = cloudcmp("run", file, "--out", tmp_path / "out", **there.environ, CLOUDCMP_AGENT=str(agent))
+        assert ran.code == 0, ran.out + ran.err
+        assert ", all ok" in ran.out
+        assert (service.left(), service.touched()) == (set(), [])
+        secrets = [service.served.secret, "AUTH_tk"] if service.served.secret else []
     for path in (tmp_path / "out").rglob("*"):
         if path.is_file():
             content = path.read_bytes()

@@ -4,34 +4,28 @@ import asyncio
 from collections.abc import Iterator
 from time import time
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from tests.provider import openstacks
+from tests.provider import data_sets, openstacks
 from tests.servers.clients import swift
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.errors import BadCredentials, NoCredentials, Refused
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
-from cloudcmp.model.offering import Offering
-from cloudcmp.model.plan import Candidate
+from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.provider.openstack.swift import SwiftDataSets
 from cloudcmp.provider.openstack.swift_sdk import SwiftSdk
-from cloudcmp.provider.registry import ProviderOptions, make, store_of, stores_of
+from cloudcmp.provider.registry import stores_of
 
 REGION = "lon"
+BLOB = Service(ServiceKind.BLOB, "openstack", REGION)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
     """An empty Swift."""
-    try:
-        with serving("swift") as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with data_sets.empty_server("swift") as one:
+        yield one
 
 
 @pytest.fixture
@@ -43,22 +37,9 @@ def account(server: Served, monkeypatch: pytest.MonkeyPatch) -> Served:
     return server
 
 
-def candidate() -> Candidate:
-    service = Service(ServiceKind.BLOB, "openstack", REGION)
-    return Candidate(0, "a", Offering("local", "here", "all"), "local", service=service, store="openstack-swift")
-
-
 def store() -> SwiftDataSets:
     """The provider of containers, as a study has it made."""
-    one = make(store_of("openstack", ServiceKind.BLOB) or "", ProviderOptions(candidates=(candidate(),)))
-    assert isinstance(one, SwiftDataSets)
-    return one
-
-
-def request(study: str = "study-a") -> CreateRequest:
-    token = str(uuid4())
-    tags = (("cloudcmp:expires", "2026-11-26T05:00:00Z"), ("cloudcmp:schema", "1"), ("cloudcmp:study", study))
-    return CreateRequest("slot", 0, DATA_SET, "name", token, REGION, "all", 3600.0, tags, 0, 0, 0, time())
+    return data_sets.made(SwiftDataSets, BLOB)
 
 
 def handle(name: str) -> Handle:
@@ -66,30 +47,12 @@ def handle(name: str) -> Handle:
 
 
 def test_a_container_is_made_found_and_gone_with_all_its_tags(account: Served) -> None:
-    asyncio.run(_life())
-
-
-async def _life() -> None:
-    driver, one, other = store(), request("größer & <b>"), request("study-b")
-    assert not driver.billed
-    name = await driver.create(one)
-    assert await driver.create(one) == name, "idempotent"
-    theirs = await driver.create(other)
-    (found,) = await driver.find("größer & <b>", one.token, region=REGION)
-    assert (found.cloud_id, found.token, found.kind, found.region) == (name, one.token, DATA_SET, REGION)
-    assert found.tags == tuple(sorted(one.tags))
-    assert {each.cloud_id for each in (await driver.leftovers()).found} == {name, theirs}
-    for gone in (name, theirs):
-        assert await driver.gone(handle(gone)) is None
-        await driver.destroy(handle(gone))
-        assert await driver.gone(handle(gone)) == f"there is no container {gone}"
-        await driver.destroy(handle(gone))
-    assert (await driver.leftovers()).found == ()
+    data_sets.live(store(), REGION, "container", study="größer & <b>")
 
 
 def test_a_full_container_is_emptied_first_page_by_page(account: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cloudcmp.provider.openstack.swift._BATCH", 5)
-    name = asyncio.run(store().create(request()))
+    name = asyncio.run(store().create(data_sets.request(REGION)))
     client = swift(account)
     for key in (*(f"b/10/{index:06d}" for index in range(12)), "ä ö?&#%2F", "folder/"):
         client.put_object(name, key, b"x")
@@ -101,14 +64,12 @@ def test_a_full_container_is_emptied_first_page_by_page(account: Served, monkeyp
 
 def test_what_only_looks_like_ours_is_never_listed(account: Served) -> None:
     client = swift(account)
-    names = ("cloudcmp-mine", f"cloudcmp-{'g' * 32}-00000000", f"cloudcmp-{'0' * 32}00000000", "other")
-    for name in names:
+    for name in data_sets.LOOK_ALIKES:
         client.put_container(name)
     try:
-        assert asyncio.run(store().leftovers()).found == ()
-        assert asyncio.run(store().find("study-a")) == ()
+        data_sets.lists_nothing(store())
     finally:
-        for name in names:
+        for name in data_sets.LOOK_ALIKES:
             client.delete_container(name)
         client.close()
 
@@ -116,8 +77,8 @@ def test_what_only_looks_like_ours_is_never_listed(account: Served) -> None:
 def test_a_trial_gets_a_token_and_never_the_password(account: Served) -> None:
     async def access() -> tuple[str, DataSet]:
         driver = store()
-        name = await driver.create(request())
-        return name, await driver.data_set(Service(ServiceKind.BLOB, "openstack", REGION), handle(name), time() + 600.0)
+        name = await driver.create(data_sets.request(REGION))
+        return name, await driver.data_set(BLOB, handle(name), time() + 600.0)
 
     name, given = asyncio.run(access())
     url, token = swift(account).get_auth()
@@ -126,15 +87,13 @@ def test_a_trial_gets_a_token_and_never_the_password(account: Served) -> None:
     assert account.secret not in repr(given)
     assert token not in repr(given)
     with pytest.raises(Refused, match="before the trial may end; choose shorter trials"):
-        asyncio.run(
-            store().data_set(Service(ServiceKind.BLOB, "openstack", REGION), handle(name), time() + 10 * 86_400.0)
-        )
+        asyncio.run(store().data_set(BLOB, handle(name), time() + 10 * 86_400.0))
     asyncio.run(store().destroy(handle(name)))
 
 
 def test_a_mistake_is_one_line(account: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     def finding() -> tuple[bool | None, str]:
-        (one,) = asyncio.run(store().check([candidate()]))
+        (one,) = asyncio.run(store().check([data_sets.candidate(BLOB)]))
         return one.ok, one.text
 
     assert finding() == (True, "its containers can be listed")
@@ -143,7 +102,7 @@ def test_a_mistake_is_one_line(account: Served, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("OS_PASSWORD", "wrong")
     assert finding() == (False, "Swift's login does not accept the credentials")
     with pytest.raises(BadCredentials):
-        asyncio.run(store().create(request()))
+        asyncio.run(store().create(data_sets.request(REGION)))
     monkeypatch.delenv("OS_PASSWORD")
     with pytest.raises(NoCredentials, match="set OS_USERNAME and OS_PASSWORD"):
         asyncio.run(store().leftovers())

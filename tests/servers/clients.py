@@ -1,4 +1,4 @@
-"""The providers' own clients, each pointed at a server that the tests started, with no retries of their own."""
+"""The providers' own clients, each pointed at a server that the tests started; they retry only as often as asked."""
 
 import os
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from tests.servers.serving import Served
 REGION, PROJECT = "us-east-1", "tests"
 
 
-def aws(one: Served, service: str, secret: str = "", access: str = "") -> Any:
+def aws(one: Served, service: str, secret: str = "", access: str = "", retries: int = 0) -> Any:
     """boto3's client of s3, dynamodb or sqs; another key or secret may be named."""
     import boto3
     from botocore.config import Config
@@ -23,14 +23,14 @@ def aws(one: Served, service: str, secret: str = "", access: str = "") -> Any:
         aws_secret_access_key=secret or one.secret,
         # rclone sends the checksum of the whole object with a part of it, and boto3 would refuse the part.
         config=Config(
-            retries={"total_max_attempts": 1},
+            retries={"total_max_attempts": 1 + retries},
             s3={"addressing_style": "path"},
             response_checksum_validation="when_required",
         ),
     )
 
 
-def azure(one: Served, service: str, key: str = "") -> Any:
+def azure(one: Served, service: str, key: str = "", retries: int = 0) -> Any:
     """Azure's client of blob, queue or table."""
     from azure.core.credentials import AzureNamedKeyCredential
     from azure.data.tables import TableServiceClient
@@ -39,8 +39,8 @@ def azure(one: Served, service: str, key: str = "") -> Any:
 
     url, named = one.endpoints[f"azure-{service}"], AzureNamedKeyCredential(one.access, key or one.secret)
     if service == "table":
-        return TableServiceClient(url, credential=named, retry_total=0)
-    return {"blob": BlobServiceClient, "queue": QueueServiceClient}[service](url, credential=named, retry_total=0)
+        return TableServiceClient(url, credential=named, retry_total=retries)
+    return {"blob": BlobServiceClient, "queue": QueueServiceClient}[service](url, credential=named, retry_total=retries)
 
 
 def azure_connection(one: Served, key: str = "") -> str:
@@ -74,8 +74,8 @@ def google(one: Served, protocol: str) -> Iterator[Any]:
             os.environ[name] = before
 
 
-def swift(one: Served, key: str = "") -> Any:
+def swift(one: Served, key: str = "", retries: int = 0) -> Any:
     """OpenStack's client of Swift, with the first version of its login."""
     from swiftclient.client import Connection
 
-    return Connection(authurl=one.endpoints["swift"], user=one.access, key=key or one.secret, retries=0)
+    return Connection(authurl=one.endpoints["swift"], user=one.access, key=key or one.secret, retries=retries)

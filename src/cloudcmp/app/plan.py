@@ -107,7 +107,7 @@ def _priced(candidate: Candidate) -> tuple[Candidate, tuple[str, ...]]:
 
 def quoted(plan: Plan) -> Plan:
     """The plan with a quote by the current price book."""
-    return cost.with_quote(plan, cost.Market(billing_of, catalogue.rate_of, _free))
+    return cost.with_quote(plan, cost.Market(billing_of, catalogue.rate_of, _costs_nothing))
 
 
 def offerings_of(provider: str, region: str | None) -> tuple[Offering, ...]:
@@ -130,8 +130,13 @@ def _offerings_without_account(provider: str, region: str | None) -> tuple[Offer
 
 
 def _free(candidate: Candidate) -> bool:
-    """True if nothing is billed for a candidate; a provider without a driver counts as billed."""
+    """True if nothing is billed for a candidate's machine; a provider without a driver counts as billed."""
     return candidate.runner in names() and not make(candidate.runner).billed
+
+
+def _costs_nothing(candidate: Candidate) -> bool:
+    """True if nothing is billed for a candidate: neither its machine nor the requests to its service."""
+    return _free(candidate) and not planner.is_billed(candidate)
 
 
 def billing_of(provider: str) -> Billing:

@@ -18,7 +18,7 @@ from cloudcmp.cost.offering_prices import with_prices
 from cloudcmp.errors import BadCredentials, CloudcmpError, IncompleteListing, NoCredentials, UserMistake
 from cloudcmp.execute.interruption import StopSignals, run_interruptible
 from cloudcmp.model.lease import FIREWALL, INSTANCE, VOLUME, Listing, TaggedResource
-from cloudcmp.model.leftover import Fate, Leftover, SweepResult, judge
+from cloudcmp.model.leftover import Fate, Leftover, SweepResult, judge, named_by
 from cloudcmp.model.offering import Price
 from cloudcmp.model.protocol import HasServerTime, Provider
 from cloudcmp.provider.common.blocking_calls import run_in_thread
@@ -239,6 +239,7 @@ class _Sweeper:
         return f"this machine's clock is {how} the provider's: {refused}; set the clock"
 
     def _leftover(self, found: TaggedResource, listing: Listing, prices: Mapping[tuple[str, str], Price]) -> Leftover:
+        found = named_by(found, self._study)
         fate, why = judge(found, self._study, self._moment)
         if fate is Fate.DUE and self._clock:
             fate, why = Fate.KEPT, "unknown whether it has expired: no clock can be trusted"

@@ -1,14 +1,18 @@
 """Resources with cloudcmp's tags, whether they are due, and the result of a sweep for them."""
 
+import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from cloudcmp.model.lease import TaggedResource
 from cloudcmp.model.offering import Price
 
-_SCHEMA = "1"
+STUDY_DIGEST = "cloudcmp:study-digest"
+"""The tag of a resource without tags whose name says of which study it is; no service stores it."""
+DIGEST_DIGITS = 12
+_SCHEMA, _STUDY = "1", "cloudcmp:study"
 # The only format in which cloudcmp writes an expiry; any other text is not ours.
 _EXPIRES = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 
@@ -28,6 +32,18 @@ def tag(resource: TaggedResource, key: str) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
+def study_digest(study: str) -> str:
+    """The last hexadecimal digits of each token of a study's leases, which follow from its tag."""
+    return hashlib.sha256(study.encode()).hexdigest()[:DIGEST_DIGITS]
+
+
+def named_by(resource: TaggedResource, study: str | None) -> TaggedResource:
+    """The resource, with the tag of a study if its name says that it is that study's."""
+    if study is None or tag(resource, STUDY_DIGEST) != study_digest(study):
+        return resource
+    return replace(resource, tags=(*resource.tags, (_STUDY, study)))
+
+
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """A resource with cloudcmp's tags, what happens to it, and why."""
@@ -41,7 +57,7 @@ class Leftover:
     @property
     def study(self) -> str:
         """The study in its tag; empty if none."""
-        return tag(self.found, "cloudcmp:study") or ""
+        return tag(self.found, _STUDY) or ""
 
     @property
     def expires(self) -> str:
@@ -82,7 +98,7 @@ def judge(resource: TaggedResource, study: str | None, now: float) -> tuple[Fate
     if doubt:
         return Fate.KEPT, doubt
     if study is not None:
-        named = tag(resource, "cloudcmp:study") == study
+        named = tag(resource, _STUDY) == study
         return (Fate.DUE, "its study was named") if named else (Fate.KEPT, "another study's")
     expires = _instant(tag(resource, "cloudcmp:expires"))
     if expires is None:
@@ -99,7 +115,7 @@ def _unreadable(resource: TaggedResource) -> str:
         return "it has no readable tag cloudcmp:schema: it is not ours"
     if schema != _SCHEMA:
         return f"its tags are of schema {schema!r}, which this version does not know"
-    if not tag(resource, "cloudcmp:study"):
+    if not (tag(resource, _STUDY) or tag(resource, STUDY_DIGEST)):
         return "it has no readable tag cloudcmp:study"
     dated = any(key == "cloudcmp:expires" for key, _ in resource.tags)
     if dated and _instant(tag(resource, "cloudcmp:expires")) is None:

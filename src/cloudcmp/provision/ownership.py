@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cloudcmp.model.lease import INCOMPLETE, Handle, Lease, TaggedResource
-from cloudcmp.model.leftover import tag
+from cloudcmp.model.leftover import study_digest, tag
 from cloudcmp.model.protocol import Provider, Untagged
 from cloudcmp.provider.time import Time
 
@@ -137,6 +137,9 @@ def is_untagged(provider: Provider, resource: TaggedResource) -> bool:
 
 
 def token_of(study: str, slot: str, attempt: int) -> str:
-    """Returns the idempotency token of (study, slot, attempt): a UUID, because some clouds accept nothing else."""
-    digest = hashlib.sha256(f"{study}\n{slot}\n{attempt}".encode()).digest()
-    return str(uuid.UUID(bytes=digest[:16], version=4))
+    """Returns the idempotency token of (study, slot, attempt): a UUID, because some clouds accept nothing else.
+
+    It ends with the study's digest: a name that holds it tells a sweep whose a resource without tags is.
+    """
+    digest = hashlib.sha256(f"{study}\n{slot}\n{attempt}".encode()).hexdigest()
+    return str(uuid.UUID(hex=digest[:20] + study_digest(study), version=4))

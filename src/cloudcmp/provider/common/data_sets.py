@@ -16,6 +16,7 @@ from uuid import UUID
 from cloudcmp.errors import Refused
 from cloudcmp.model.cast import DataSet, Service
 from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle, Listing, TaggedResource
+from cloudcmp.model.leftover import DIGEST_DIGITS, STUDY_DIGEST
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding, Safeguard
@@ -24,6 +25,7 @@ SERVICE, ENDPOINT = "service", "endpoint"
 """Options of a request for a data set: the kind of service, and its URL if it is not the provider's own."""
 PREFIX, PLAIN_PREFIX = "cloudcmp-", "cloudcmp"
 """How the names of data sets begin, and how they do where only letters and digits are allowed."""
+_UUID_VERSION = 4  # of every token
 _NAME = re.compile(r"cloudcmp(-?)([0-9a-f]{32})\1([0-9a-f]{8})")  # hyphens everywhere, or nowhere
 SAFEGUARDS = (
     Safeguard("teardown", True, "a launch's data set is emptied and deleted after its trials"),
@@ -61,9 +63,12 @@ class DataSetName:
 
     @property
     def tags(self) -> tuple[tuple[str, str], ...]:
-        """The tags that follow from the name alone."""
+        """The tags that follow from the name alone; none if its token cannot be cloudcmp's."""
+        token = UUID(self.token)
+        if token.version != _UUID_VERSION:
+            return ()
         expires = datetime.fromtimestamp(self.expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return (("cloudcmp:expires", expires), ("cloudcmp:schema", "1"))
+        return (("cloudcmp:expires", expires), ("cloudcmp:schema", "1"), (STUDY_DIGEST, token.hex[-DIGEST_DIGITS:]))
 
 
 @dataclass(frozen=True, slots=True)
