@@ -28,12 +28,17 @@ def _read_line() -> bytes:
     return line.partition(b"\n")[0]
 
 
+def _write(line: bytes) -> None:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
 def main() -> int:
     """Reads the job, measures, writes the end; returns the exit code."""
     # A library's log may hold what was sent.
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    out = Output()
+    out = Output(_write)
     out.hello()
     end: Ended | None = None
     try:

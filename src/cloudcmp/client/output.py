@@ -4,7 +4,7 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from cloudcmp import __version__
 from cloudcmp.catalog import METRICS
@@ -23,15 +23,11 @@ _NS_RANGE = (1, 3_600_000_000_000)
 class Output:
     """Frames of one trial with its parameters; after the end nothing more is written. For several threads."""
 
-    def __init__(self) -> None:
-        self._writer = frames.FrameWriter(self._write)
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        self._writer = frames.FrameWriter(write)
         self._lock = threading.Lock()
         self._ended = False
         self.params: Mapping[str, str] = {}
-
-    def _write(self, line: bytes) -> None:
-        sys.stdout.buffer.write(line)
-        sys.stdout.buffer.flush()
 
     def _frame(self, fields: Mapping[str, object]) -> None:
         with self._lock:
