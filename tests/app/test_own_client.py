@@ -29,6 +29,7 @@ def test_the_library_is_measured_beside_the_agent_and_leaves_no_key(tmp_path: Pa
     report = (tmp_path / "out" / "report.html").read_text("utf-8")
     assert 'id="figure-service-clients"' in report
     assert "sdk-python client" in report
+    assert by_library[0]["sdk"] in report, "the table says which library and version"
     kept = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert [file for file in kept if KEY.secret_key.encode() in file.read_bytes()] == []
     assert KEY.secret_key not in ran.stdout + ran.stderr
