@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from cloudcmp.client.failures import Failure, Kind, WrongBody
+from cloudcmp.client.failures import Ended, Failure, Kind, WrongBody
 from cloudcmp.client.limiter import Limiter
 from cloudcmp.client.load import Asker, Load, climb
 from cloudcmp.client.operation import Answers, Done, Operation, perform
 from cloudcmp.client.tally import Record, Tally
+from cloudcmp.client.trial import Trial
 
 
 def failure_of(error: Exception) -> Failure:
@@ -117,3 +118,26 @@ def test_an_operation_is_split_over_the_intervals_that_it_spans() -> None:
     # One lane of two was aside in the last interval: half of its time was there for operations.
     assert tally.rates() == pytest.approx([2.5, 5.0, 5.0])
     assert tally.cpu_ratio() == pytest.approx(0.5)
+
+
+def test_a_fill_stops_at_the_first_failure_and_makes_writes_when_it_is_their_turn() -> None:
+    made: list[int] = []
+
+    def write(index: int) -> Operation:
+        made.append(index)
+
+        def call() -> None:
+            if index >= 20:
+                raise ValueError("planted")
+            time.sleep(0.001)
+
+        return Operation(call, lambda _: Done(1), 1)
+
+    trial = object.__new__(Trial)
+    trial.limiter = Limiter(None, None)
+    trial.asker = Asker(trial.limiter, Answers(), failure_of)
+    with pytest.raises(Ended, match="planted"):
+        trial.fill(10_000, write)
+    assert len(made) < 100
+    assert trial.fill(20, write) == 20
+    assert made[-1] == 19, "the last one says that all others are there"

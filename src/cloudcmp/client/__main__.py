@@ -46,8 +46,8 @@ def main() -> int:
         began_s = time.monotonic()
         out.params = job.params
         lease_s = None if job.lease_s is None else began_s + job.lease_s
+        os.sched_setaffinity(0, job.cpus)  # before any thread, so that all have it
         guard.watch(out, began_s + job.deadline_s, lease_s)
-        os.sched_setaffinity(0, job.cpus)
         PROBES[job.probe](Trial(job, out, began_s))
     except Ended as ended:
         end = ended

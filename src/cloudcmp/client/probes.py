@@ -58,7 +58,7 @@ def blob(trial: Trial) -> None:
     look = partial(adapter.size_of, Blob(part, size, objects - 1).key)
     there = trial.ask(Operation(look, lambda found: Done(0, there=found == size), 1)).there
     fills = part == KEPT and not there
-    trial.out.note("objects_written", trial.fill(upload(index) for index in range(objects)) if fills else 0)
+    trial.out.note("objects_written", trial.fill(objects, upload) if fills else 0)
     if op != "list" and size * objects <= _KEPT_BODIES:
         bodies.update((index, body(index)) for index in range(objects))
     operation = {"download": download, "upload": upload}.get(op, list_)
@@ -103,7 +103,9 @@ def _fill_table(trial: Trial, adapter: Rows, entries: int) -> None:
         own = content.row(KEPT, index)
         return trial.ask(Operation(partial(adapter.get, own, True), lambda found: Done(0, found == own), 1)).there
 
-    filled = 0 if look(entries - 1) else trial.fill(_batches(adapter, KEPT, entries))
+    filled = (
+        0 if look(entries - 1) else trial.fill(-(-entries // adapter.batch), partial(_batch, adapter, KEPT, entries))
+    )
     trial.out.note("batches_written", filled)
     trial.out.note("table_has_more_rows", look(entries))
     if not filled:
@@ -116,14 +118,10 @@ def _fill_table(trial: Trial, adapter: Rows, entries: int) -> None:
     trial.out.note("settled", right == _RIGHT_READS)
 
 
-def _batches(adapter: Rows, part: str, entries: int) -> list[Operation]:
-    """The batches that write all rows of a part in their order."""
-    return [
-        _batch(adapter, part, first, min(adapter.batch, entries - first)) for first in range(0, entries, adapter.batch)
-    ]
-
-
-def _batch(adapter: Rows, part: str, first: int, n: int) -> Operation:
+def _batch(adapter: Rows, part: str, entries: int, number: int) -> Operation:
+    """The batch of a number, of those that write all rows of a part in their order."""
+    first = number * adapter.batch
+    n = min(adapter.batch, entries - first)
     rows = [content.row(part, index) for index in range(first, first + n)]
 
     def judge(unwritten: int) -> Done:
@@ -152,10 +150,11 @@ def load(trial: Trial) -> None:
     """Writes rows in the service's own batches; the time is from the first request to the last answer."""
     adapter: Rows = trial.adapter
     entries, lanes = int(trial.job.params["entries"]), int(trial.job.params["concurrency"])
-    operations = _batches(adapter, UPLOADED, entries)
+    batches = -(-entries // adapter.batch)
+    operations = [_batch(adapter, UPLOADED, entries, number) for number in range(batches)]
     lanes, rest, sums = min(lanes, len(operations)), iter(operations), Record()
     counts = {"written": 0, "throttled": 0, "failed": 0}
-    lock, ready = threading.Lock(), threading.Barrier(min(lanes, len(operations)) + 1)
+    lock, ready = threading.Lock(), threading.Barrier(lanes + 1)
     ends: list[int] = []
 
     def lane() -> None:
@@ -214,7 +213,7 @@ def queue(trial: Trial) -> None:
         trial.out.note("removed_before", _empty(trial, adapter))
         lanes, rng = trial.job.whole("concurrency") or MOST_LANES, Rng(trial.job.seed, (1 << 64) - 1)
         messages = _MESSAGES + _MESSAGES_A_LANE * lanes
-        trial.out.note("messages_written", trial.fill([send(rng) for _ in range(messages)]))
+        trial.out.note("messages_written", trial.fill(messages, [send(rng) for _ in range(messages)].__getitem__))
         lock = threading.Lock()
 
         def follow_ups(done: Done) -> list[Operation]:

@@ -1,7 +1,8 @@
 """What the probes share: the library's client and the caps, a load in a closed or an open loop, and its notes."""
 
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -49,14 +50,27 @@ class Trial:
         """Performs one operation outside the measured phase; raises Ended if it fails."""
         return self._persist(operation, tries=1)
 
-    def fill(self, operations: Iterable[Operation]) -> int:
-        """Performs writes, some at a time, and the last one when all others are done; returns how many."""
-        *some, last = operations
+    def fill(self, n: int, write: Callable[[int], Operation]) -> int:
+        """Performs n writes, some at a time, and the last one when all others are done; returns how many.
+
+        Each is made when it is its turn: all bodies together may not fit into memory.
+        """
+
+        stop = threading.Event()
+
+        def one(index: int) -> None:
+            if not stop.is_set():
+                try:
+                    self._persist(write(index))
+                except Ended:
+                    stop.set()
+                    raise
+
         with ThreadPoolExecutor(_FILL_LANES) as pool:
-            for _ in pool.map(self._persist, some):
+            for _ in pool.map(one, range(n - 1)):
                 pass
-        self._persist(last)
-        return len(some) + 1
+        one(n - 1)
+        return n
 
     def _persist(self, operation: Operation, tries: int = _TRIES) -> Done:
         rest_s = _REST_S
