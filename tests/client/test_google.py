@@ -9,7 +9,6 @@ from tests.client.trials import run
 from tests.servers.clients import gcs, google
 from tests.servers.fetch import Absent
 from tests.servers.serving import Served, serving
-from tests.slices import long
 
 from cloudcmp.agent import JobTarget
 
@@ -34,7 +33,6 @@ def asked(one: Served, protocol: str, data_set: str, probe: str, **params: str) 
     return run(place, {"value": "no such text"}, probe, deadline_s=60.0, **params)
 
 
-@long
 def test_blobs_are_measured_in_one_request_each() -> None:
     with emulator("fake-gcs") as one:
         gcs(one).create_bucket(BUCKET)
@@ -49,7 +47,6 @@ def test_blobs_are_measured_in_one_request_each() -> None:
         assert (missing.outcome, "404" in missing.error) == ("failed", True)
 
 
-@long
 @pytest.mark.filterwarnings("ignore:.*return_immediately:DeprecationWarning")  # the agent asks so, too
 def test_messages_are_measured() -> None:
     with emulator("pubsub") as one:
