@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from cloudcmp.errors import Unreached
+from cloudcmp.execute.cast import target_of
 from cloudcmp.execute.service import resolved_at
 from cloudcmp.model.cast import DataSet
 from cloudcmp.model.remote import CommandOutput
@@ -42,3 +43,16 @@ def test_an_endpoint_that_is_an_address_needs_no_look() -> None:
     plain = DataSet("s3", "http://192.0.2.1:9000", "b", "r")
     assert asyncio.run(resolved_at(there, plain)) is plain  # type: ignore[arg-type]
     assert there.asked == []
+
+
+def test_what_a_library_signs_in_with_is_never_what_an_agent_gets() -> None:
+    narrow, own = {"kind": "sigv4", "keys": {}}, {"kind": "keys", "secret_key": "5ec3e7"}
+    both = DataSet("s3", "http://192.0.2.1:9000", "b", "r", credential=narrow, sdk_credential=own)
+    assert target_of(both)[1] == {"service": narrow}
+    assert target_of(both, by_sdk=True)[1] == {"service": own}
+    assert "5ec3e7" not in repr(both)
+    shared = DataSet("gcs", "http://192.0.2.1:9000", "b", "r", credential=narrow)
+    assert target_of(shared, by_sdk=True) == target_of(shared)
+    nobody = DataSet("gcs", "http://192.0.2.1:9000", "b", "r")
+    assert target_of(nobody, by_sdk=True)[1] == {}
+    assert target_of(nobody)[0].credential_ref is None

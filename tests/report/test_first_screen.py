@@ -99,6 +99,16 @@ def test_many_candidates_are_counted_not_listed() -> None:
     assert "11 behind" in text
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_name_may_be_cut_and_the_best_value_may_not(width: int) -> None:
+    view = study(12)
+    long = [replace(one, id=f"provider/{'r' * 60}{one.index}/type-{one.index:030d}") for one in view.plan.candidates]
+    text = printed(replace(view, plan=replace(view.plan, candidates=tuple(long))), width)
+    value = next(line for line in printed(view).splitlines() if line.startswith("    c11 ")).split()[1]
+    assert float(value) > 0
+    assert f"… {value} " in text or f"11 {value} " in text
+
+
 def test_more_rounds_are_not_offered_for_an_imported_table() -> None:
     view = study()
     text = printed(replace(view, plan=replace(view.plan, imported=True)))

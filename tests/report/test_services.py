@@ -129,6 +129,18 @@ def test_the_factor_of_a_client_is_the_planted_one(measured: Measured) -> None:
     assert float(row[4].removeprefix("×")) == pytest.approx(2.5, rel=0.05)
 
 
+def test_clients_are_beside_each_other_in_one_unit_and_under_whole_titles(measured: Measured) -> None:
+    view = measured[0]
+    # The agent takes microseconds here, and the library a hundred times as long.
+    quick = [
+        replace(one, x_s=tuple(x_s / 400 for x_s in one.x_s)) if "client=native" in one.params else one
+        for one in view.cdfs
+    ]
+    svg = drawn(replace(view, cdfs=tuple(quick)))["service-clients"].svg
+    assert len(set(re.findall(r">([a-zµ]+), logarithmic", svg))) == 1
+    assert ">sdk-python client</tspan>" in svg
+
+
 def test_failures_and_limiters_are_those_that_were_planted(measured: Measured) -> None:
     view, _, _ = measured
     rows = texts(named(view, "Availability"))

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloudcmp.model.untrusted_text import clip, one_line
-from cloudcmp.report.text import ShortNames, clip_middle, csv_field, csv_text, plain_ascii, short_names
+from cloudcmp.report.text import (
+    ShortNames,
+    clip_middle,
+    csv_field,
+    csv_text,
+    plain_ascii,
+    short_names,
+    without_common,
+)
 
 from .payloads import ALL
 
@@ -68,3 +76,11 @@ def test_ids_in_a_text_become_the_names_that_readers_see() -> None:
 @given(st.lists(st.from_regex(r"[ab/. -]{0,5}[ab]", fullmatch=True), max_size=5), st.text("cd/.- ", max_size=20))
 def test_a_text_without_ids_stays_as_it_is(names: list[str], text: str) -> None:
     assert ShortNames.of(names).within(text) == text
+
+
+def test_services_that_one_machine_asks_are_named_without_it() -> None:
+    names = ["aws/us-east-1/blob from local 2cpu", "gcp/us-east4/firestore table from local 2cpu"]
+    assert without_common(names) == ["aws/us-east-1/blob", "gcp/us-east4/firestore table"]
+    assert without_common([f"{name} on simulated" for name in names]) == without_common(names)
+    apart = ["s3/one/blob from small", "s3/one/blob from large"]
+    assert without_common(apart) == ["blob from small", "blob from large"]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
+from cloudcmp.model.frames import PROTOCOL_VERSION
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import PlannedTrial
 
-PROTOCOL_VERSION = 2
 LINE_BYTES_MAX = 64 * 1024
 
 

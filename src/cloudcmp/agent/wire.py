@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from cloudcmp.agent.job import LINE_BYTES_MAX, PROTOCOL_VERSION, ExpectedSeries, SeriesKey
+from cloudcmp.agent.job import LINE_BYTES_MAX, ExpectedSeries, SeriesKey
+from cloudcmp.model.frames import PROTOCOL_VERSION
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 from cloudcmp.model.untrusted_text import lines, one_line
 from cloudcmp.model.values import LARGEST_VALUE

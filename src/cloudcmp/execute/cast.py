@@ -102,13 +102,13 @@ def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
     return tuple(sorted(agents, key=lambda agent: agent.role is not Role.SERVER))
 
 
-def target_of(data_set: DataSet) -> tuple[JobTarget, dict[str, dict[str, object]]]:
-    """A data set as a target of a job, and the credentials that go with it."""
-    named = data_set.credential is not None
+def target_of(data_set: DataSet, *, by_sdk: bool = False) -> tuple[JobTarget, dict[str, dict[str, object]]]:
+    """A data set as a target of a job, and the credentials that go with it; `by_sdk`: those of a provider's library."""
+    credential = (data_set.sdk_credential if by_sdk else None) or data_set.credential
     target = JobTarget(
         Role.SERVICE.value,
         endpoint=data_set.endpoint,
-        credential_ref=_CREDENTIAL if named else None,
+        credential_ref=_CREDENTIAL if credential is not None else None,
         protocol=data_set.protocol,
         data_set=data_set.name,
         region=data_set.region,
@@ -116,7 +116,7 @@ def target_of(data_set: DataSet) -> tuple[JobTarget, dict[str, dict[str, object]
         addresses=data_set.addresses,
         ca=data_set.ca or None,
     )
-    return target, {_CREDENTIAL: dict(data_set.credential)} if data_set.credential is not None else {}
+    return target, {} if credential is None else {_CREDENTIAL: dict(credential)}
 
 
 def has_several_agents(trial: PlannedTrial) -> bool:

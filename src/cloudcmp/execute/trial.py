@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 
 from cloudcmp.agent import Decoder, JobTarget, encode_job, expected_series
@@ -11,7 +11,8 @@ from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, Link, agents_of, r
 from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
 from cloudcmp.model.cast import DataSet, Role
-from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.plan import SDK_PYTHON, PlannedTrial
+from cloudcmp.model.protocol import Instance, RunsSdk
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
@@ -129,7 +130,7 @@ async def _run_agent(
     cells = command.cells if command else trial.cells
     series = expected_series(cells, context.metrics) if reports else {}
     decoder = Decoder(series, trial.deadline_s, context.read_histogram, prints=command is not None)
-    async with agent.instance.start(job, trial, task.earlier) as channel:
+    async with _started(agent.instance, job, task) as channel:
         late = await _read(channel.stdout(), decoder, trial.deadline_s + context.grace_s)
         cut = (Outcome.TIMEOUT, f"no end within {trial.deadline_s:g} s") if late else None
         result = await _result(decoder, cut, channel, task.targets.gone)
@@ -182,6 +183,17 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
     return _merge_peers(result, ended) if peers else _merge_client_and_server(result, listening)
 
 
+def _of_sdk(trial: PlannedTrial, instance: Instance) -> RunsSdk | None:
+    """The machine if a provider's own library measures on it: no other gets what that library signs in with."""
+    is_by_sdk = dict(trial.params).get("client") == SDK_PYTHON
+    return instance if is_by_sdk and isinstance(instance, RunsSdk) else None
+
+
+def _started(instance: Instance, job: bytes, task: TrialTask) -> AbstractAsyncContextManager[Channel]:
+    machine = _of_sdk(task.trial, instance)
+    return machine.start_sdk(job) if machine else instance.start(job, task.trial, task.earlier)
+
+
 def _job(
     context: TrialContext,
     task: TrialTask,
@@ -192,7 +204,8 @@ def _job(
     listens: bool = False,
 ) -> bytes:
     """The job line of one agent of a trial; agents that talk to each other have the same caps."""
-    service, credentials = target_of(task.data_set) if task.data_set else (None, {})
+    by_sdk = _of_sdk(task.trial, agent.instance) is not None
+    service, credentials = target_of(task.data_set, by_sdk=by_sdk) if task.data_set else (None, {})
     targets = (*others, service) if service else tuple(others)
     return encode_job(
         task.command.trial if task.command else task.trial,

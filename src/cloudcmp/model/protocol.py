@@ -51,6 +51,14 @@ class Instance(Protocol):
 
 
 @runtime_checkable
+class RunsSdk(Instance, Protocol):
+    """A machine on which a provider's own Python library can measure in place of the agent: this one."""
+
+    def start_sdk(self, job: bytes) -> AbstractAsyncContextManager[Channel]:
+        """Starts the client of the library on one job line; leaving the context ends it."""
+
+
+@runtime_checkable
 class AcceptsFiles(Instance, Protocol):
     """A machine to which files can be uploaded."""
 

@@ -9,6 +9,7 @@ from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.price_lists import FETCHED, fetch_command
+from cloudcmp.plan.client_checks import client_faults
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
 from cloudcmp.plan.service_use import is_billed, lacks_node_price
 from cloudcmp.plan.traffic import OWN_GUESTS, duty_excess, machine_limit, machines
@@ -20,12 +21,14 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
     """Raise UserMistake if a plan cannot be run; `providers` have a driver, the use of `billed` ones costs money.
 
     There is one line for each provider without a driver, each probe that the agent does not have yet unless all
-    candidates are simulated, each option that is not available, and a worst case that is unknown or above the budget.
+    candidates are simulated, each provider's client that cannot be measured, each option that is not available, and a
+    worst case that is unknown or above the budget.
     """
     faults = [
         *_drivers(plan, providers),
         *_services(plan),
         *_probes(plan),
+        *client_faults(plan),
         *_money(plan, billed),
         *_traffic(plan),
     ]

@@ -26,6 +26,8 @@ _SIZES = ("size_bytes", "block_bytes", "record_bytes", "file_bytes", "n", "entri
 _SHORT_S = {"duration_s": 0.2, "interval_s": 0.1, "warmup_s": 0.05}
 _SHORT_BYTES = {"file_bytes": 16 * 2**20, "array_bytes": 16 * 2**20}
 _TOOL_STARTS_S, _INSTALL_S = 60.0, 600.0
+_EMPTIES_S = 120.0
+"""The longest time in which a queue is emptied before it is measured, twice: SQS refuses a second purge for 60 s."""
 _BLOCKS = 4  # the least number of blocks in a short test file
 
 
@@ -48,6 +50,7 @@ class Task:
     def deadline_s(self) -> float:
         """The deadline of a run: twice the expected time, and 20 s for a machine that is slow to start it.
 
+        One that needs an empty queue has more, because half of what its measurement leaves is for emptying it.
         A probe of the controller has the study's own deadline, and a command its own limits.
         """
         if self.own:
@@ -56,6 +59,8 @@ class Task:
         if self.probe == TOOL:
             return 3 * self.expected_s + _TOOL_STARTS_S + (_INSTALL_S if params["install"] == "yes" else 0.0)
         given = params.get("give_up_s")
+        if self.probe == "propagation" or (self.probe == "consistency" and params["service"] == "queue"):
+            return 2 * self.expected_s + 20 + _EMPTIES_S
         return 2 * self.expected_s + 20 if given is None else float(given)
 
     @property

@@ -19,7 +19,7 @@ from cloudcmp.report.report_model import MARKS, STYLES, CellView, Standing, Stud
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
 from cloudcmp.report.sheets.summary import deciding_of, measured_of, overall_lines
 from cloudcmp.report.table import WIDEST, ascii_only, put, say
-from cloudcmp.report.text import plain_ascii, short_names
+from cloudcmp.report.text import clip_middle, plain_ascii, short_names
 
 _MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 2, 3
 # Candidates that fit side by side, and the width of one.
@@ -273,7 +273,8 @@ def _long_row(
     rest = [f"{counts[verdict]} {words}" for verdict, words in (
         (Verdict.SAME, "practically the same"), (Verdict.WORSE, "behind"), (Verdict.CANNOT_TELL, "undecided"),
     ) if counts[verdict]]  # fmt: skip
-    best = f"    {clip(f'{screen.names[leader]} {standing.scale.number(standing.values.get(leader))}', 40)}  {change}"
+    number = standing.scale.number(standing.values.get(leader))  # a name may be cut, a number may not
+    best = f"    {clip_middle(screen.names[leader], max(12, 39 - len(number)))} {number}  {change}"
     others = "; ".join(rest)
     if others and len(best) + 4 + len(others) <= screen.width:
         best, others = f"{best}    {others}", ""

@@ -35,11 +35,15 @@ def short_names(names: Sequence[str], limit: int) -> tuple[str, ...]:
 
 
 def without_common(names: Sequence[str]) -> list[str]:
-    """Names such as `provider/region/offering on runner` without the parts at both ends that all share."""
+    """Names such as `provider/region/offering on runner` without the parts at both ends that all share.
+
+    So are services that one machine asks, `provider/region/service from machine`.
+    """
     cleaned = [one_line(name) for name in names]
-    runners = {name.rpartition(" on ")[2] for name in cleaned if " on " in name}
-    if len(runners) == 1 and len(cleaned) > 1 and all(" on " in name for name in cleaned):
-        cleaned = [name.rpartition(" on ")[0] for name in cleaned]
+    for mark in (" on ", " from "):
+        ends = {name.rpartition(mark)[2] for name in cleaned if mark in name}
+        if len(ends) == 1 and len(cleaned) > 1 and all(mark in name for name in cleaned):
+            cleaned = [name.rpartition(mark)[0] for name in cleaned]
     parts = [name.split("/") for name in cleaned]
     while len(parts) > 1 and all(len(part) > 1 for part in parts) and len({part[0] for part in parts}) == 1:
         parts = [part[1:] for part in parts]

@@ -19,7 +19,8 @@ _RATE = Param(
     ("closed",),
 )
 _REUSE = choice("reuse", "yes no", "whether connections are kept for later operations")
-_CLIENT = choice("client", "native sdk-python cli", "who asks: the agent itself, or the provider's own client")
+_CLIENT = choice("client", "native sdk-python cli",
+                 "who asks: the agent itself, the provider's own Python library (`from: local` only), or its command (simulated only)")  # fmt: skip
 _READ = choice("read", "eventual strong", "the consistency that a read asks for, where the service has both")
 _HOW = ("client", "concurrency", "rate_per_s", "reuse")
 _TABLE = tuple(sorted((*_HOW, "entries", "op", "read")))

@@ -120,7 +120,10 @@ class AwsDataSets(DataSets):
         """The data sets at one place whose names are cloudcmp's."""
 
     async def data_set(self, service: Service, handle: Handle, until: float) -> DataSet:
-        """The data set, with signing keys of the days of its use in place of the secret key."""
+        """The data set, with signing keys of the days of its use in place of the secret key.
+
+        AWS's own library signs with the secret key itself, and with nothing else.
+        """
         place = place_of(service)
         region, sdk = self._region(place), self._sdk(service.endpoint or None)
         endpoint = service.endpoint or await sdk.url_of(self.library_name, region)
@@ -129,11 +132,14 @@ class AwsDataSets(DataSets):
         if token:
             credential["session_token"] = token
         since, until = time.time() - _CLOCKS_S, until + _CLOCKS_S
+        own = {**credential, "kind": "keys", "secret_key": secret}
         credential["keys"] = signing_keys(secret, region, self.library_name, since, until)
         host = urlsplit(endpoint).hostname or ""
         style = "host" if host.endswith(_AWS_HOST) else "path"
         name, addresses = self._name_of(handle.cloud_id), await addresses_of(host)
-        return DataSet(self.protocol, endpoint, name, region, style, addresses, credential=credential)
+        return DataSet(
+            self.protocol, endpoint, name, region, style, addresses, credential=credential, sdk_credential=own
+        )
 
     def _name_of(self, cloud_id: str) -> str:
         """The name by which requests name a data set."""

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import cloudcmp
 from cloudcmp.errors import AgentMissing, IncompleteListing, NotOurs, ProviderFault, Refused
 from cloudcmp.model.lease import CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.offering import Offering
@@ -31,6 +32,7 @@ SAFEGUARDS = (
     Safeguard("sweep", False, "folders lie within their study: without it nothing tells where"),
 )
 _GIB = 2**30
+_CLIENT = "cloudcmp.client"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,17 @@ class LocalInstance:
 
     def start(self, job: bytes, trial: PlannedTrial, earlier: int) -> AbstractAsyncContextManager[Channel]:  # noqa: ARG002
         """Runs an agent process on the job; kills it and its children when the context ends."""
-        # Without our own environment, which may hold secrets.
-        environ = {"PATH": os.defpath, "LC_ALL": "C", VARIABLE: self.token}
-        return Process([str(self.agent)], job, Path(self.folder), environ)
+        return Process([str(self.agent)], job, Path(self.folder), self._environ())
+
+    def start_sdk(self, job: bytes) -> AbstractAsyncContextManager[Channel]:
+        """Runs the client of a provider's own library on the job; kills it when the context ends."""
+        # Its modules come from where this one came from, and never from the folder (-P).
+        environ = {**self._environ(), "PYTHONPATH": str(Path(cloudcmp.__file__).parent.parent)}
+        return Process([sys.executable, "-P", "-m", _CLIENT], job, Path(self.folder), environ)
+
+    def _environ(self) -> dict[str, str]:
+        """The variables of a process that measures, without our own, which may hold secrets."""
+        return {"PATH": os.defpath, "LC_ALL": "C", VARIABLE: self.token}
 
     def serve(self, command: str, environ: Mapping[str, str]) -> AbstractAsyncContextManager[ServerProcess]:
         """Runs a shell command in the folder; kills it and its children when the context ends, or with the folder."""

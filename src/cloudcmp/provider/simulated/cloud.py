@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, UserMistake
 from cloudcmp.model.cast import Role
+from cloudcmp.model.frames import note
 from cloudcmp.model.lease import CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering, Price
@@ -20,7 +21,7 @@ from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.common.unbilled import Unbilled
 from cloudcmp.provider.simulated.inventory import Inventory, Resource
-from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, note, ready
+from cloudcmp.provider.simulated.stream import Fate, SimulatedChannel, encode, frame_of, hello, ready
 from cloudcmp.provider.time import VirtualTime
 
 PROVIDER = "simulated"
@@ -95,7 +96,7 @@ class SimulatedInstance:
         frames = [greeting, ready(_SERVER)] if job_fields.get("listen") else [greeting]
         reports = job_fields["role"] != Role.SERVER and (job_fields["role"] != Role.PEER or job_fields.get("listen"))
         if not reports:
-            return SimulatedChannel(encode(frames, 0), Fate.ENDS, 0.0, self.on_preemption)
+            return SimulatedChannel(encode(frames), Fate.ENDS, 0.0, self.on_preemption)
         from cloudcmp.provider.simulated.services import notes_of
         from cloudcmp.provider.simulated.values import Moment, readings
 
@@ -105,9 +106,7 @@ class SimulatedInstance:
         )
         notes = [note(key, value) for key, value in notes_of(trial, results).items()]
         fate, fault_at = _fate(self.faults, trial.seed, earlier)
-        return SimulatedChannel(
-            encode([*frames, *map(frame_of, results), *notes], len(results)), fate, fault_at, self.on_preemption
-        )
+        return SimulatedChannel(encode([*frames, *map(frame_of, results), *notes]), fate, fault_at, self.on_preemption)
 
 
 class SimulatedProvider(Unbilled):

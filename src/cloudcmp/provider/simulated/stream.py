@@ -1,11 +1,11 @@
 """The output of a simulated agent: the same bytes as the real one, with the planted faults."""
 
-import hashlib
-import json
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from cloudcmp.model.frames import FrameWriter, histogram, sample
 
 if TYPE_CHECKING:
     from cloudcmp.provider.simulated.values import Reading
@@ -40,26 +40,20 @@ def ready(address: str) -> dict[str, object]:
 
 def frame_of(reading: "Reading") -> dict[str, object]:
     """The frame of one sample or histogram."""
-    frame: dict[str, object] = {"metric": reading.metric, "params": dict(reading.params), "t_s": reading.t_s}
+    series = reading.metric, dict(reading.params), reading.t_s
     if reading.hist is not None:
-        return {"type": "hist", **frame, "hist": reading.hist}
-    return {"type": "sample", **frame, "value": reading.value}
+        return histogram(*series, reading.hist)
+    return sample(*series, reading.value or 0.0)
 
 
-def note(key: str, value: float | str) -> dict[str, object]:
-    """The frame of one note."""
-    return {"type": "note", "key": key, "value": value}
-
-
-def encode(frames: Iterable[dict[str, object]], samples: int) -> bytes:
+def encode(frames: Iterable[dict[str, object]]) -> bytes:
     """A complete ok stream: the numbered frames, and the end record with their count and digest."""
-    lines = [
-        json.dumps({"v": 2, "seq": seq, **frame}, separators=(",", ":"), allow_nan=False).encode() + b"\n"
-        for seq, frame in enumerate(frames)
-    ]
-    body = b"".join(lines)
-    end = {"type": "end", "outcome": "ok", "count": samples, "sha256": hashlib.sha256(body).hexdigest()}
-    return body + json.dumps({"v": 2, "seq": len(lines), **end}, separators=(",", ":")).encode() + b"\n"
+    stream = bytearray()
+    writer = FrameWriter(stream.extend)
+    for frame in frames:
+        writer.frame(frame)
+    writer.end("ok")
+    return bytes(stream)
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """Cumulative distributions of latencies, a panel for each, a line for each candidate (as CloudCmp's figure 4)."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from cloudcmp.model.metric import Group
 from cloudcmp.model.untrusted_text import one_line
@@ -86,12 +86,15 @@ def _thin(one: Cdf) -> list[tuple[float, float]]:
 
 def panel(
     study: StudyView, metric: str, params: str, curves: list[Cdf], styles: Styles, *, width: int = 360,
-    title: str = "", beside: Iterable[Cdf] = (),
+    title: Sequence[str] = (), beside: Sequence[Cdf] = (),
 ) -> Spec:  # fmt: skip
-    """Return the curves of one latency; with panels `beside` it, their curves fit on its axis, which is logarithmic."""
-    values = [x for one in (*curves, *beside) for x in one.x_s if x > 0]
+    """Return the curves of one latency, under a title of several lines.
+
+    `beside` are the curves of a row of panels, these among them: all fit on its axis, which is logarithmic.
+    """
+    values = [x for one in beside or curves for x in one.x_s if x > 0]
     scale = Scale.of(values, "s")
-    log = bool(values) and (bool(tuple(beside)) or max(values) / min(values) > _SPREAD_FOR_LOG)
+    log = bool(values) and (bool(beside) or max(values) / min(values) > _SPREAD_FOR_LOG)
     lines = [{"who": styles.names[one.candidate], "x": x / scale.factor, "share": y}
              for one in curves for x, y in _thin(one) if x > 0 or not log]  # fmt: skip
     marks = [{"who": styles.names[one.candidate], "x": x / scale.factor, "share": y}
@@ -107,13 +110,14 @@ def panel(
                  interpolate="step-after", strokeWidth=2)  # fmt: skip
     point = layer("point", {"x": x, "y": y, "color": styles.colour(legend=True), "shape": shape},
                   filled=True, size=70, opacity=1)  # fmt: skip
-    return {"title": one_line(title or study.names.short(f"{metric} {params}"), 70), "width": width, "height": 190,
+    lines_of_title = [one_line(text, 70) for text in title or (study.names.short(f"{metric} {params}"),)]
+    return {"title": lines_of_title if len(lines_of_title) > 1 else lines_of_title[0], "width": width, "height": 190,
             "layer": [line | {"data": {"values": lines}}, point | {"data": {"values": marks}}]}  # fmt: skip
 
 
-def _domain(values: list[float], scale: Scale, beside: Iterable[Cdf]) -> Spec:
+def _domain(values: list[float], scale: Scale, beside: Sequence[Cdf]) -> Spec:
     """The ends of an axis that several panels share; empty for a panel of its own."""
-    return {"domain": [min(values) / scale.factor, max(values) / scale.factor]} if tuple(beside) and values else {}
+    return {"domain": [min(values) / scale.factor, max(values) / scale.factor]} if beside and values else {}
 
 
 def _marked(one: Cdf) -> list[tuple[float, float]]:

@@ -120,8 +120,8 @@ def _clients(study: StudyView, styles: Styles) -> Figure | None:
         beside = [one for _, curves in by_client.values() for one in curves]
         for client in clients:
             key, curves = by_client.get(client, (next(iter(by_client.values()))[0], []))
-            title = study.names.short(" ".join(key), frozenset({"client"})) + f": {param_words('client', client)}"
-            panels.append(cdfs.panel(study, *key, curves, own, width=300, title=title, beside=beside))
+            lines = study.names.short(" ".join(key), frozenset({"client"})), param_words("client", client)
+            panels.append(cdfs.panel(study, *key, curves, own, width=300, title=lines, beside=beside))
     left = f" {len(shown)} of {len(several)} operations are drawn." if len(shown) < len(several) else ""
     caption = ("As figures 6 and 7 of CloudCmp: the same operations by the agent itself and by the provider's own "
                "clients, on one axis a row. The share of operations that took at most this time, over all launches. "

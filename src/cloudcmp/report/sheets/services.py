@@ -112,7 +112,7 @@ def _clients(study: StudyView) -> Sheet | None:
             rows.append(
                 row(
                     study.candidates[one.candidate].id,
-                    param_words("client", one.client),
+                    Field(param_words("client", one.client), one.library),
                     _median(view, one.candidate, view.scale),
                     _median(other, one.candidate, view.scale),
                     Field(_factor(one.factor), _ends(one), "strong"),

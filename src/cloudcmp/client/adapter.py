@@ -1,0 +1,105 @@
+"""What a provider's library must offer to be measured: one method for each operation, which does nothing else."""
+
+from importlib.metadata import version
+from typing import Any, Protocol
+
+from cloudcmp.catalog.sdk_clients import SDKS
+from cloudcmp.client.content import Row
+from cloudcmp.client.failures import Ended, Failure, failed
+from cloudcmp.client.job import Place
+from cloudcmp.client.operation import Answers
+
+HIDDEN_S = 60
+"""How long a received message is hidden from others, if it is not deleted before."""
+
+
+class Adapter(Protocol):
+    """A library's client of one data set, for several threads. No call is tried again by the library."""
+
+    answers: Answers
+
+    def failure_of(self, error: Exception) -> Failure:
+        """Judges an error of the library."""
+
+
+class Blobs(Adapter, Protocol):
+    """The blobs of a bucket or container."""
+
+    def download(self, key: str) -> bytes:
+        """The whole body."""
+
+    def upload(self, key: str, body: bytes) -> object:
+        """Writes a body."""
+
+    def upload_requests(self, size: int) -> int:
+        """How many requests the library sends to upload so many bytes."""
+
+    def names(self, prefix: str) -> list[str]:
+        """The first names, 1000 at most."""
+
+    def size_of(self, key: str) -> int | None:
+        """The length of a blob; None if it is not there."""
+
+
+class Rows(Adapter, Protocol):
+    """The rows of a table. `batch` rows can be written at once; `strong_query` says if a query can be strong."""
+
+    batch: int
+    strong_query: bool
+
+    def get(self, row: Row, strong: bool) -> Row | None:
+        """The row with a key."""
+
+    def put(self, row: Row) -> object:
+        """Writes a row, whether or not its key is there."""
+
+    def query(self, row: Row, strong: bool) -> list[Row]:
+        """The rows of the group of a row."""
+
+    def write(self, rows: list[Row]) -> int:
+        """Writes rows in one batch; returns how many the service left out because there were too many."""
+
+
+class Messages(Adapter, Protocol):
+    """The messages of a queue."""
+
+    def send(self, text: str) -> object:
+        """Sends a message."""
+
+    def receive(self) -> tuple[str, Any] | None:
+        """A message and what deletes it; None if there is none. Does not wait for one."""
+
+    def delete(self, handle: Any) -> object:
+        """Deletes a message that was received."""
+
+    def purge(self) -> object:
+        """Deletes all messages."""
+
+
+def connect(place: Place) -> Any:
+    """The adapter of a place's protocol, with its library; raises Ended if there is none, or it is not installed."""
+    known = SDKS.get(place.protocol)
+    if known is None:
+        raise failed(f"no library is measured for {place.protocol}", "measure client: native")
+    try:
+        match known.family:
+            case "aws":
+                from cloudcmp.client import aws as family
+            case "azure":
+                from cloudcmp.client import azure as family  # type: ignore[no-redef]
+            case _:
+                from cloudcmp.client import google as family  # type: ignore[no-redef]
+        return family.ADAPTERS[place.protocol](place)
+    except ImportError as error:
+        raise failed(f"{known.library} is not installed", "pip install 'cloudcmp[clients]'") from error
+
+
+def library_of(protocol: str) -> str:
+    """The name and version of the library of a protocol."""
+    name = SDKS[protocol].library
+    return f"{name} {version(name)}"
+
+
+def wrong_credential(place: Place, wanted: str) -> Ended:
+    """The end of a trial whose credential is of another kind than its library takes."""
+    return failed(f"bad job: {place.protocol} wants a credential of kind {wanted}", "give another credential")
