@@ -31,7 +31,7 @@ _CONFIG: Spec = {
              "labelSeparation": 4},
     "axisY": {"labelFlush": True},
     "legend": {"labelFontSize": 11, "titleFontSize": 11, "orient": "bottom", "labelLimit": 260, "symbolSize": 90,
-               "columns": 4, "labelColor": INK},
+               "columns": 4, "columnPadding": 24, "labelColor": INK},
     "title": {"fontSize": 12, "anchor": "start", "fontWeight": "bold", "color": INK, "offset": 6, "limit": 440,
               "frame": "group"},
 }  # fmt: skip
