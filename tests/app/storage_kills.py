@@ -177,7 +177,7 @@ class Killer:
         home.mkdir()
         for environ, group in groupby(sorted(self._order, key=lambda one: sorted(apart(one).items())), key=apart):
             stores = [one.store for one in group]
-            wrong += self._command(home, "sweep", *stores, "--delete", "--study", _tag(folder), **environ)
+            wrong += self._command(home, "sweep", *stores, "--delete", "--study", study_tag(folder), **environ)
         return wrong
 
     def _left(self) -> set[tuple[str, str]]:
@@ -210,7 +210,7 @@ def _leases(folder: Path) -> dict[str, tuple[float, float]]:
             return {}
 
 
-def _tag(folder: Path) -> str:
+def study_tag(folder: Path) -> str:
     """The study's tag in the ledger's own file; one that never came so far has no resource."""
     with closing(sqlite3.connect(folder / "study.db")) as database:
         rows = dict(database.execute("SELECT key, value FROM meta").fetchall())

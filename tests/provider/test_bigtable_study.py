@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from google.cloud.bigtable_admin_v2 import types
-from tests.app.storage import _tag as tag_of
+from tests.app.storage_kills import study_tag
 from tests.cli.command import COMMAND, cloudcmp
 from tests.emulated.bigtable_instances import BigtableInstances, bigtable_instances
 from tests.servers.fetch import Absent
@@ -125,7 +125,7 @@ def test_what_a_killed_study_leaves_is_found_and_look_alikes_survive(
     if way == "cleanup":
         ended = cloudcmp("cleanup", tmp_path / "out", HOME=str(home), **environ)
     else:
-        tag = tag_of(tmp_path / "out")
+        tag = study_tag(tmp_path / "out")
         ended = cloudcmp("sweep", "gcp-bigtable", "--delete", "--study", tag, HOME=str(other), **environ)
     assert ended.code == 0, ended.out + ended.err
     assert names(instances) == set(LOOK_ALIKES)

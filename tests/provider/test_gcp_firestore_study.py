@@ -5,11 +5,20 @@ from pathlib import Path
 
 import pytest
 from tests.cli.command import cloudcmp
-from tests.provider.test_object_store_study import study
 from tests.servers.clients import google
 from tests.servers.fetch import Absent
 from tests.servers.serving import Served, serving
 
+STUDY = """\
+schema: 1
+question: How soon is a document read?
+candidates:
+  - {provider: gcp, region: here, service: table, api: firestore, from: local, prices: {requests: 0.05 USD/10000}}
+probes:
+  - {probe: table, params: {op: [get, query], entries: 200, duration_s: 0.3 s}}
+launches: 2
+budget: 5 USD
+"""
 THEIRS = ("cloudcmp-backup", f"cloudcmp-{'ab' * 16}-7fffffff", "other")
 """Collections of other people: one whose name begins alike, one of another study, and one that has nothing of ours."""
 
@@ -40,7 +49,7 @@ def there(server: Served) -> dict[str, int]:
 def killed(server: Served, agent: Path, folder: Path) -> dict[str, str]:
     """A study that is killed when its first trial has ended; returns the variables that its commands need."""
     environ = {"FIRESTORE_EMULATOR_HOST": server.host("firestore"), "CLOUDCMP_AGENT": str(agent)}
-    (folder / "study.yaml").write_text(study("gcp", "table"))
+    (folder / "study.yaml").write_text(STUDY)
     before = there(server)
     ran = cloudcmp(
         "run", folder / "study.yaml", "--out", folder / "out", CLOUDCMP_CRASH_AT="finish.after_commit:1", **environ
