@@ -1,13 +1,11 @@
 """Studies of an S3-compatible service: the real command against a simulated one that checks signatures."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from cloudcmp.provider.simulated.storage import Key, StorageTruth
-from tests.cli.command import COMMAND
 from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
 from tests.servers.services import Buckets
 from tests.servers.serving import Served
@@ -41,12 +39,3 @@ def environ(home: Path, storage: SimulatedStorage | None = None) -> dict[str, st
     more = {"AWS_ENDPOINT_URL_S3": storage.endpoint} if storage else {}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "XDG_"))}
     return {**kept, "COLUMNS": "80", **own, **more}
-
-
-def command(
-    work: Path, *words: str | Path, env: dict[str, str], within_s: float = 120.0
-) -> subprocess.CompletedProcess[str]:
-    """The installed command, to its end."""
-    return subprocess.run(
-        [COMMAND, *map(str, words)], cwd=work, env=env, capture_output=True, text=True, timeout=within_s, check=False
-    )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.storage import KEY, STUDY, command, environ, service
+from tests.app.storage import KEY, STUDY, environ, service
+from tests.cli.command import forked
 
 pytestmark = pytest.mark.usefixtures("agent")
 
@@ -16,8 +17,8 @@ def test_the_library_is_measured_beside_the_agent_and_leaves_no_key(tmp_path: Pa
     with service() as (storage, buckets):
         text = STUDY.format(endpoint=storage.endpoint).replace("launches: 6", "launches: 2")
         (tmp_path / "s.yaml").write_text(text.replace("op: download", "op: download, client: [native, sdk-python]"))
-        ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--json", env=environ(tmp_path))
-        assert ran.returncode == 0, ran.stderr
+        ran = forked(["run", "s.yaml", "--out", "out", "--json"], environ(tmp_path), tmp_path)
+        assert ran.code == 0, ran.err
         assert (buckets.left(), buckets.touched()) == (set(), [])
     with closing(sqlite3.connect(tmp_path / "out" / "study.db")) as database:
         facts = [json.loads(one) for (one,) in database.execute("SELECT facts FROM attempt").fetchall()]
@@ -32,4 +33,4 @@ def test_the_library_is_measured_beside_the_agent_and_leaves_no_key(tmp_path: Pa
     assert by_library[0]["sdk"] in report, "the table says which library and version"
     kept = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert [file for file in kept if KEY.secret_key.encode() in file.read_bytes()] == []
-    assert KEY.secret_key not in ran.stdout + ran.stderr
+    assert KEY.secret_key not in ran.out + ran.err

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.provider.simulated.storage import StorageTruth
-from tests.app.storage import KEY, STUDY, command, environ, service
+from tests.app.storage import KEY, STUDY, environ, service
 from tests.app.storage_kills import Killer
+from tests.cli.command import forked
 from tests.emulated.simulated_storage import simulated_storage
 from tests.servers.services import standing
 from tests.slices import examples
@@ -21,12 +22,12 @@ pytestmark = pytest.mark.usefixtures("agent")
 def test_a_bucket_is_made_measured_and_removed_and_nothing_else_is_touched(tmp_path: Path) -> None:
     with service() as (storage, buckets):
         (tmp_path / "s.yaml").write_text(STUDY.format(endpoint=storage.endpoint))
-        ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--json", env=environ(tmp_path))
-        assert ran.returncode == 0, ran.stderr
+        ran = forked(["run", "s.yaml", "--out", "out", "--json"], environ(tmp_path), tmp_path)
+        assert ran.code == 0, ran.err
         assert buckets.left() == set()
         assert buckets.touched() == []
         counted = storage.of("blob_get")
-    data = json.loads(ran.stdout)["data"]
+    data = json.loads(ran.out)["data"]
     rate = next(one for one in data["estimates"] if one["cell"].startswith("blob_bytes_per_s"))
     assert (rate["n_ok"], rate["n_started"]) == (6, 6)
     # Each launch first looks whether its blobs are there; every other request was answered.
@@ -44,9 +45,9 @@ def test_a_bucket_is_made_measured_and_removed_and_nothing_else_is_touched(tmp_p
 def test_p38_no_key_is_in_a_file_of_the_study_nor_in_what_it_prints(tmp_path: Path) -> None:
     with service() as (storage, _):
         (tmp_path / "s.yaml").write_text(STUDY.format(endpoint=storage.endpoint).replace("launches: 6", "launches: 1"))
-        ran = command(tmp_path, "run", "s.yaml", "--out", "out", env=environ(tmp_path))
-    assert ran.returncode == 0, ran.stderr
-    assert KEY.secret_key not in ran.stdout + ran.stderr
+        ran = forked(["run", "s.yaml", "--out", "out"], environ(tmp_path), tmp_path)
+    assert ran.code == 0, ran.err
+    assert KEY.secret_key not in ran.out + ran.err
     kept = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert len(kept) > 3
     assert [file for file in kept if KEY.secret_key.encode() in file.read_bytes()] == []
@@ -63,19 +64,19 @@ def test_a_wrong_key_is_one_line_with_the_services_own_code(tmp_path: Path, key:
     with service() as (storage, buckets):
         (tmp_path / "s.yaml").write_text(STUDY.format(endpoint=storage.endpoint))
         env = environ(tmp_path) | {"AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": secret}
-        ran = command(tmp_path, "run", "s.yaml", "--out", "out", env=env)
+        ran = forked(["run", "s.yaml", "--out", "out"], env, tmp_path)
         assert buckets.left() == set()
-    assert ran.returncode in {2, 3}
-    assert says in ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert ran.code in {2, 3}
+    assert says in ran.err
+    assert "Traceback" not in ran.err
 
 
 def test_a_clock_that_is_an_hour_off_is_told(tmp_path: Path) -> None:
     with simulated_storage(StorageTruth(clock_offset_s=3600.0)) as storage:
         (tmp_path / "s.yaml").write_text(STUDY.format(endpoint=storage.endpoint))
-        ran = command(tmp_path, "run", "s.yaml", "--out", "out", env=environ(tmp_path))
-    assert ran.returncode in {2, 3}
-    assert "RequestTimeTooSkewed" in ran.stderr
+        ran = forked(["run", "s.yaml", "--out", "out"], environ(tmp_path), tmp_path)
+    assert ran.code in {2, 3}
+    assert "RequestTimeTooSkewed" in ran.err
 
 
 def test_p01_p11_killed_studies_leave_nothing_once_they_are_cleaned_up_or_swept(tmp_path: Path) -> None:
@@ -105,17 +106,17 @@ runs: 1
 
 def test_a_server_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(SERVED.format(port=9, command="echo no disk; exit 7"))
-    ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--yes", env=environ(tmp_path))
-    assert ran.returncode == 0, ran.stderr
-    assert "exit 7: no disk" in " ".join(ran.stderr.split())
+    ran = forked(["run", "s.yaml", "--out", "out", "--yes"], environ(tmp_path), tmp_path)
+    assert ran.code == 0, ran.err
+    assert "exit 7: no disk" in " ".join(ran.err.split())
 
 
 def test_a_port_that_is_taken_is_told_and_the_other_server_is_not_measured(tmp_path: Path) -> None:
     with service() as (storage, buckets):
         (tmp_path / "s.yaml").write_text(SERVED.format(port=storage.port, command="sleep 60"))
-        ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--yes", env=environ(tmp_path))
+        ran = forked(["run", "s.yaml", "--out", "out", "--yes"], environ(tmp_path), tmp_path)
         assert buckets.left() == set()
-    assert "listens at" in " ".join(ran.stderr.split())
+    assert "listens at" in " ".join(ran.err.split())
 
 
 def test_a_served_service_ends_with_its_launch(tmp_path: Path) -> None:
@@ -124,8 +125,8 @@ def test_a_served_service_ends_with_its_launch(tmp_path: Path) -> None:
         " exec rclone serve s3 --addr 127.0.0.1:9017 .\n"
     )
     (tmp_path / "s.yaml").write_text(SERVED.format(port=9017, command=f"exec sh {tmp_path / 'serve.sh'}"))
-    ran = command(tmp_path, "run", "s.yaml", "--out", "out", "--yes", "--json", env=environ(tmp_path))
-    assert ran.returncode == 0, ran.stderr
-    (rate,) = [one for one in json.loads(ran.stdout)["data"]["estimates"] if one["cell"].startswith("blob_bytes_per_s")]
-    assert rate["n_ok"] == 1, ran.stderr
+    ran = forked(["run", "s.yaml", "--out", "out", "--yes", "--json"], environ(tmp_path), tmp_path)
+    assert ran.code == 0, ran.err
+    (rate,) = [one for one in json.loads(ran.out)["data"]["estimates"] if one["cell"].startswith("blob_bytes_per_s")]
+    assert rate["n_ok"] == 1, ran.err
     assert subprocess.run(["pgrep", "-f", "127.0.0.1:9017"], capture_output=True, check=False).returncode == 1

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.emulated.ec2_moto import Account
 from tests.provider.study_runs import cloudcmp
+from tests.slices import long
 
 pytestmark = pytest.mark.usefixtures("agent")
 
@@ -63,6 +64,7 @@ def test_a_study_of_a_table_and_a_queue_leaves_nothing_but_its_report(tmp_path: 
     assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file() and secret in path.read_bytes()]
 
 
+@long
 def test_a_controller_killed_leaves_nothing_after_cleanup(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(STUDY)
     account = Account()

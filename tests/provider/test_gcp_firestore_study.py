@@ -8,6 +8,7 @@ from tests.cli.command import cloudcmp
 from tests.servers.clients import google
 from tests.servers.fetch import Absent
 from tests.servers.serving import Served, serving
+from tests.slices import long
 
 STUDY = """\
 schema: 1
@@ -61,6 +62,7 @@ def killed(server: Served, agent: Path, folder: Path) -> dict[str, str]:
     return environ
 
 
+@long
 def test_p01_a_killed_study_leaves_nothing_once_it_is_cleaned_up(agent: Path, server: Served, tmp_path: Path) -> None:
     before = there(server)
     environ = killed(server, agent, tmp_path)
@@ -69,6 +71,7 @@ def test_p01_a_killed_study_leaves_nothing_once_it_is_cleaned_up(agent: Path, se
     assert there(server) == before
 
 
+@long
 def test_p11_a_sweep_without_the_studys_folder_finds_it_and_touches_nothing_else(
     agent: Path, server: Served, tmp_path: Path
 ) -> None:

@@ -126,6 +126,7 @@ def test_a_guest_that_dies_comes_back_as_the_same(tmp_path):
     asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
 
 
+@long
 def test_a_guest_that_was_resized_comes_back_as_the_same(tmp_path):
     async def walk():
         async with guests(tmp_path) as made:
