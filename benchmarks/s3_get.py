@@ -26,6 +26,7 @@ from tests.agent.service_trials import Place, run
 from agent import AGENT, cpus, missing, rounds, show
 
 SECONDS = 1
+SMALL, LARGE = 1024, 10 * 2**20
 PORT = 9191
 BUCKET = "cloudcmp-speed"
 CONFIG = """\
@@ -100,15 +101,40 @@ def main() -> int:
         print(why)
         return 1
     with nginx():
-        with contextlib.suppress(RuntimeError):  # it writes the file; nginx answers 201 where S3 answers 200
-            ours(1, 1024)
-        for at_once in (1, 8, 32):
-            seen = [(ours(at_once, 1024), wrk(at_once, 1024)) for _ in range(rounds(5))]
-            for number, what in ((0, "rate"), (1, "p99"), (2, "cpu")):
-                ratios = [mine[number] / theirs[number] for mine, theirs in seen]
-                show(f"http-{what}-{at_once}", ratios)
+        for size in (SMALL, LARGE):
+            with contextlib.suppress(RuntimeError):  # it writes the file; nginx answers 201 where S3 answers 200
+                ours(1, size)
+        show("http-memory", memory())
+        for size, name, lanes in ((SMALL, "", (1, 8, 32)), (LARGE, "-large", (1, 8))):
+            for at_once in lanes:
+                seen = [(ours(at_once, size), wrk(at_once, size)) for _ in range(rounds(5))]
+                for number, what in ((0, "rate"), (1, "p99"), (2, "cpu")):
+                    ratios = [mine[number] / theirs[number] for mine, theirs in seen]
+                    show(f"http{name}-{what}-{at_once}", ratios)
     return 0
 
 
+def memory() -> list[float]:
+    """The agent's peak memory with 8 large blobs in flight, divided by that with one small blob."""
+    seen = []
+    for _ in range(rounds(5)):
+        peaks = []
+        for at_once, size in ((1, SMALL), (8, LARGE)):
+            # Of all children that a process has waited for, the largest is told: each trial is a process's first.
+            words = [sys.executable, __file__, "--peak", str(at_once), str(size)]
+            peaks.append(int(subprocess.run(words, capture_output=True, text=True, check=True).stdout))
+        seen.append(peaks[1] / peaks[0])
+    return seen
+
+
+def peak(at_once: int, size: int) -> None:
+    """Print the peak memory of an agent that downloads, in KiB."""
+    ours(at_once, size)
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+
+
 if __name__ == "__main__":
+    if "--peak" in sys.argv:
+        peak(*map(int, sys.argv[-2:]))
+        sys.exit(0)
     sys.exit(main())
