@@ -8,26 +8,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from time import monotonic, time
+from time import monotonic
 from typing import Any
-from uuid import uuid4
 
 import grpc
 import pytest
 from google.auth.credentials import AnonymousCredentials
 from google.cloud.bigtable_v2 import types
 from google.rpc import status_pb2
+from tests.agent.made_data_sets import made, serving_or_skip
 from tests.emulated.tcp_proxy import bad_line
 from tests.servers.clients import google
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.agent import encode_job
 from cloudcmp.execute.cast import target_of
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.provider.registry import make, store_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:Connecting to Bigtable emulator:RuntimeWarning")
 QUICK = {"entries": "60", "duration_s": "0.3"}
@@ -37,24 +34,16 @@ DEADLINE_S = 15.0
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
     """An empty emulator of Bigtable."""
-    try:
-        with serving("bigtable") as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with serving_or_skip("bigtable") as one:
+        yield one
 
 
 @pytest.fixture
 def table(server: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataSet]:
     """A table, made by the driver."""
     monkeypatch.setenv("BIGTABLE_EMULATOR_HOST", server.host("bigtable"))
-    store: Any = make(store_of("gcp", ServiceKind.TABLE, "bigtable") or "")
-    asked = CreateRequest("slot", 0, DATA_SET, "name", str(uuid4()), "here", "all", 3600.0, (), 0, 0, 0, time())
-    handle = Handle(DATA_SET, "here", asyncio.run(store.create(asked)))
-    service = Service(ServiceKind.TABLE, "gcp", "here", api="bigtable")
-    yield asyncio.run(store.data_set(service, handle, time() + 60.0))
-    asyncio.run(store.destroy(handle))
-    assert asyncio.run(store.gone(handle)) is not None
+    with made(Service(ServiceKind.TABLE, "gcp", "here", api="bigtable")) as found:
+        yield found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,48 +1,36 @@
 """The agent's Firestore beside Google's own client, at two emulators, with the access of a trial."""
 
-import asyncio
 import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from time import time
 from typing import Any
-from uuid import uuid4
 
 import pytest
+from tests.agent.made_data_sets import made, serving_or_skip
 from tests.servers.clients import google
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.agent import encode_job
 from cloudcmp.execute.cast import target_of
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.provider.registry import make, store_of
 
 
 @pytest.fixture(scope="module", params=["firestore", "firestore-google"])
 def server(request: pytest.FixtureRequest) -> Iterator[Served]:
     """An empty Firestore: an independent one, and Google's own where its SDK is installed."""
-    try:
-        with serving(request.param) as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with serving_or_skip(request.param) as one:
+        yield one
 
 
 @pytest.fixture
 def collection(server: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataSet]:
     """A collection, made by the driver."""
     monkeypatch.setenv("FIRESTORE_EMULATOR_HOST", server.host("firestore"))
-    store: Any = make(store_of("gcp", ServiceKind.TABLE) or "")
-    asked = CreateRequest("slot", 0, DATA_SET, "name", str(uuid4()), "here", "all", 3600.0, (), 0, 0, 0, time())
-    handle = Handle(DATA_SET, "here", asyncio.run(store.create(asked)))
-    yield asyncio.run(store.data_set(Service(ServiceKind.TABLE, "gcp", "here"), handle, time() + 60.0))
-    asyncio.run(store.destroy(handle))
-    assert asyncio.run(store.gone(handle)) is not None
+    with made(Service(ServiceKind.TABLE, "gcp", "here")) as found:
+        yield found
 
 
 def measure(

@@ -2,33 +2,22 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.agent.service_trials import REGION, Place, run
-from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
+from tests.agent.made_data_sets import NAME, simulated_aws
+from tests.agent.service_trials import Place, run
+from tests.emulated.simulated_storage import SimulatedStorage
 from tests.slices import WHOLE
 
 from cloudcmp.provider.simulated.storage import Distribution, Key, OperationTruth, Share, StorageTruth
 
-NAME = "cloudcmp-planted"
 PERCENTILES = (50.0, 90.0)
 
 
 @pytest.fixture(scope="module")
 def storage() -> Iterator[SimulatedStorage]:
     """A service with an empty table and an empty queue."""
-    with simulated_storage() as found:
-        client(found, "dynamodb").create_table(
-            TableName=NAME, BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in "kg"],
-            KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
-            GlobalSecondaryIndexes=[
-                {"IndexName": "by_group", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                 "Projection": {"ProjectionType": "ALL"}},
-            ],
-        )  # fmt: skip
-        client(found, "sqs").create_queue(QueueName=NAME)
+    with simulated_aws() as found:
         yield found
 
 
@@ -37,16 +26,6 @@ def plain(storage: SimulatedStorage) -> None:
     """Each test begins with a service that does what it is asked at once."""
     storage.plant(StorageTruth())
     storage.reset()
-
-
-def client(storage: SimulatedStorage, service: str) -> Any:
-    import boto3
-
-    key = Key()
-    return boto3.client(
-        service, region_name=REGION, endpoint_url=storage.endpoint, aws_access_key_id=key.access_key,
-        aws_secret_access_key=key.secret_key,
-    )  # fmt: skip
 
 
 def place(storage: SimulatedStorage, protocol: str) -> Place:

@@ -1,49 +1,36 @@
 """The agent's Pub/Sub beside Google's own client, at Google's test server, with the access of a trial."""
 
-import asyncio
 import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from time import time
 from typing import Any
-from uuid import uuid4
 
 import pytest
+from tests.agent.made_data_sets import made, serving_or_skip
 from tests.servers.clients import google
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.agent import encode_job
 from cloudcmp.execute.cast import target_of
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
-from cloudcmp.model.lease import DATA_SET, CreateRequest, Handle
 from cloudcmp.model.plan import PlannedTrial
-from cloudcmp.provider.registry import make, store_of
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
     """An empty server of Pub/Sub."""
-    try:
-        with serving("pubsub") as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with serving_or_skip("pubsub") as one:
+        yield one
 
 
 @pytest.fixture
 def topic(server: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[DataSet]:
     """A topic and its subscription, made by the driver."""
     monkeypatch.setenv("PUBSUB_EMULATOR_HOST", server.host("pubsub"))
-    store: Any = make(store_of("gcp", ServiceKind.QUEUE) or "")
-    token = str(uuid4())
-    asked = CreateRequest("slot", 0, DATA_SET, "name", token, "here", "all", 3600.0, (), 0, 0, 0, time())
-    handle = Handle(DATA_SET, "here", asyncio.run(store.create(asked)))
-    yield asyncio.run(store.data_set(Service(ServiceKind.QUEUE, "gcp", "here"), handle, time() + 60.0))
-    asyncio.run(store.destroy(handle))
-    assert asyncio.run(store.gone(handle)) is not None
+    with made(Service(ServiceKind.QUEUE, "gcp", "here")) as found:
+        yield found
 
 
 def measure(agent: Path, access: DataSet, probe: str = "queue", **params: str) -> tuple[str, dict[str, Any], str]:

@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.agent.service_trials import REGION, Place
+from tests.agent.made_data_sets import NAME, simulated_aws
+from tests.agent.service_trials import Place
 from tests.agent.service_trials import run as run_native
 from tests.client.trials import keys, run, target
-from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
+from tests.emulated.simulated_storage import SimulatedStorage
 from tests.slices import WHOLE, long
 
 from cloudcmp.agent import JobTarget
 from cloudcmp.provider.simulated.storage import Distribution, Key, OperationTruth, Share, StorageTruth
 
-NAME = "cloudcmp-planted"
 QUEUE = f"000000000000/{NAME}"
 PROTOCOLS = {"s3": NAME, "dynamodb": NAME, "sqs": QUEUE}
 KEYS = keys(Key().access_key, Key().secret_key)
@@ -23,18 +22,7 @@ KEYS = keys(Key().access_key, Key().secret_key)
 @pytest.fixture(scope="module")
 def storage() -> Iterator[SimulatedStorage]:
     """A service with an empty bucket, table and queue."""
-    with simulated_storage() as found:
-        client(found, "s3").create_bucket(Bucket=NAME)
-        client(found, "dynamodb").create_table(
-            TableName=NAME, BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in "kg"],
-            KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
-            GlobalSecondaryIndexes=[
-                {"IndexName": "by_group", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                 "Projection": {"ProjectionType": "ALL"}},
-            ],
-        )  # fmt: skip
-        client(found, "sqs").create_queue(QueueName=NAME)
+    with simulated_aws() as found:
         yield found
 
 
@@ -43,15 +31,6 @@ def plain(storage: SimulatedStorage) -> None:
     """Each test begins with a service that does what it is asked at once."""
     storage.plant(StorageTruth())
     storage.reset()
-
-
-def client(storage: SimulatedStorage, service: str) -> Any:
-    import boto3
-
-    return boto3.client(
-        service, region_name=REGION, endpoint_url=storage.endpoint, aws_access_key_id=Key().access_key,
-        aws_secret_access_key=Key().secret_key,
-    )  # fmt: skip
 
 
 def place(storage: SimulatedStorage, protocol: str) -> JobTarget:

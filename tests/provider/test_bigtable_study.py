@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from google.cloud.bigtable_admin_v2 import types
+from tests.agent.made_data_sets import serving_or_skip
 from tests.app.storage_kills import study_tag
 from tests.cli.command import COMMAND, cloudcmp
 from tests.emulated.bigtable_instances import BigtableInstances, bigtable_instances
-from tests.servers.fetch import Absent
-from tests.servers.serving import Served, serving
+from tests.servers.serving import Served
 
 from cloudcmp.provider.gcp.bigtable_sdk import INSTANCE, TABLE, BigtableSdk
 
@@ -38,11 +38,8 @@ LABELS = {"cloudcmp-study": "another-study", "cloudcmp-schema": "1", "cloudcmp-d
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
     """An empty emulator of tables."""
-    try:
-        with serving("bigtable") as one:
-            yield one
-    except Absent as absent:
-        pytest.skip(str(absent))
+    with serving_or_skip("bigtable") as one:
+        yield one
 
 
 @pytest.fixture
