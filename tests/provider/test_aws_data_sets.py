@@ -124,3 +124,25 @@ def test_a_wrong_key_is_told_before_anything_is_made(
     assert "wrong" not in str(fault.value).split()
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", keys[1])
     assert asyncio.run(store(protocol).leftovers()).found == ()
+
+
+@pytest.mark.parametrize(
+    ("environ", "billed"),
+    [
+        ({}, True),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}, False),
+        ({"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:9"}, False),
+        ({"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9"}, True),
+        ({"AWS_ENDPOINT_URL": "https://objects.example.org"}, True),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ENDPOINT_URL_S3": "https://objects.example.org"}, True),
+        ({"AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, True),
+    ],
+)
+def test_what_stays_on_this_machine_costs_nothing(
+    environ: dict[str, str], billed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL_SQS"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    assert S3DataSets("aws-s3", [Service(ServiceKind.BLOB, "aws", "us-east-1")]).billed is billed

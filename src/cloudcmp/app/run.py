@@ -39,7 +39,7 @@ def start(
     Raises UserMistake if the folder is not empty, the plan can only be quoted, or its commands are not confirmed;
     AgentMissing, StorageFault.
     """
-    check_runnable(plan, names(), billed_names(one.store for one in plan.candidates))
+    check_runnable(plan, names(), billed_names(plan.candidates))
     time_of(plan)  # refuses a mixture
     check_unchanged(plan)
     binary = agent_of(plan)
@@ -144,7 +144,7 @@ def _add_rounds(store: StudyStore, more: int) -> None:
     planned = longer.budget
     if planned is not None:  # the budget may have been raised since
         longer = replace(longer, budget=budget_of(store))
-    check_runnable(longer, names(), billed_names(one.store for one in longer.candidates))
+    check_runnable(longer, names(), billed_names(longer.candidates))
     store.replan(replace(longer, budget=planned))
 
 

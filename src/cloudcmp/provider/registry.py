@@ -1,6 +1,6 @@
 """The table of providers; each is imported on first use, because some load large libraries."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -184,9 +184,11 @@ def names_in_study() -> tuple[str, ...]:
     return tuple(sorted({*names(), *(provider for provider, *_ in _STORE_OF)}))
 
 
-def billed_names(stores: Iterable[str] = ()) -> frozenset[str]:
-    """The names of the providers whose resources cost money: of all that have machines, and of these `stores`."""
-    return frozenset(name for name in (*names(), *stores) if name and make(name).billed)
+def billed_names(candidates: Sequence[Candidate] = ()) -> frozenset[str]:
+    """The names of the providers whose resources cost money: of all with machines, and of the candidates' services."""
+    options, stores = ProviderOptions(candidates=tuple(candidates)), {one.store for one in candidates if one.store}
+    machines = {name for name in names() if make(name).billed}
+    return frozenset(machines | {name for name in stores if make(name, options).billed})
 
 
 def make(name: str, options: ProviderOptions | None = None) -> Provider:

@@ -149,7 +149,7 @@ async def check_plan(plan: Plan, say: Say | None = None) -> tuple[ProviderFindin
 
 def _runnable(plan: Plan) -> list[ProviderFinding]:
     try:
-        check_runnable(plan, names(), billed_names(one.store for one in plan.candidates))
+        check_runnable(plan, names(), billed_names(plan.candidates))
     except UserMistake as mistake:
         return [
             ProviderFinding("study", Finding("plan", False, f"{one.where}: {one.what}", one.next))

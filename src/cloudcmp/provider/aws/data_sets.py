@@ -5,6 +5,7 @@ import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNKNOWN_ACCOUNT
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.aws.preflight import account_of, date_of
-from cloudcmp.provider.aws.sdk import Sdk
+from cloudcmp.provider.aws.sdk import Sdk, new_session
 from cloudcmp.provider.common.data_sets import DataSets, Found, resources, signing_keys
 from cloudcmp.provider.common.hosts import addresses_of, is_loopback
 
@@ -68,10 +69,19 @@ class AwsDataSets(DataSets):
         return Finding(what, True, "its data sets can be listed")
 
     def _stays_here(self, place: str) -> bool:
-        """True if a place is on this machine: an endpoint, or a region that the environment leads to one."""
+        """True if a place is on this machine: an endpoint, or a region that the environment leads to one.
+
+        A setting has the library ignore such a variable: then requests go to Amazon, and are billed.
+        """
+        if "://" in place:
+            return is_loopback(place)
         named = f"AWS_ENDPOINT_URL_{self.library_name.upper()}"
         led = os.environ.get(named) or os.environ.get("AWS_ENDPOINT_URL") or ""
-        return is_loopback(place if "://" in place else led)
+        if not is_loopback(led):
+            return False
+        with suppress(Exception):  # without the library, or with settings that it cannot read, nothing is sent
+            return not new_session().get_config_variable("ignore_configured_endpoint_urls")
+        return False
 
     async def _create(self, request: CreateRequest, name: str) -> str:
         return await self.make(request.region, name, dict(request.tags))
