@@ -59,7 +59,8 @@ class Task:
         if self.probe == TOOL:
             return 3 * self.expected_s + _TOOL_STARTS_S + (_INSTALL_S if params["install"] == "yes" else 0.0)
         given = params.get("give_up_s")
-        if self.probe == "propagation" or (self.probe == "consistency" and params["service"] == "queue"):
+        asks_queue = self.probe in {"queue", "propagation"} or params.get("service") == "queue"
+        if asks_queue and given is None:
             return 2 * self.expected_s + 20 + _EMPTIES_S
         return 2 * self.expected_s + 20 if given is None else float(given)
 
