@@ -83,7 +83,7 @@ def simulated_storage(truth: StorageTruth | None = None) -> Iterator[SimulatedSt
         process.stdin = None
         out, mistakes = process.communicate(timeout=20)
         storage.final = json.loads(out)
-        assert (process.returncode, mistakes) == (0, b"")
+        assert (process.returncode, mistakes) == (0, b""), mistakes.decode()
     finally:
         process.kill()
         process.communicate()

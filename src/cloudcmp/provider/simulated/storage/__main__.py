@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import os
 import resource
 import signal
 import sys
@@ -53,9 +54,11 @@ async def _serve(truth: StorageTruth) -> int:
     _write({"endpoint": endpoint, "port": storage.port, "control": control_url, "control_port": control.port})
 
     def watch_input() -> None:
-        while sys.stdin.buffer.read(65536):
+        # `os.read` and not `sys.stdin`: a thread inside a buffer of Python's at the end of the process aborts it
+        while os.read(sys.stdin.fileno(), 65536):
             pass
-        loop.call_soon_threadsafe(end.set)
+        with contextlib.suppress(RuntimeError):  # a signal was first, and the loop is closed
+            loop.call_soon_threadsafe(end.set)
 
     threading.Thread(target=watch_input, daemon=True).start()
     gc.collect()
