@@ -38,8 +38,17 @@ class ServiceKind(StrEnum):
     HTTP = "http"
 
 
-APIS: Mapping[tuple[str, ServiceKind], tuple[str, ...]] = {("gcp", ServiceKind.TABLE): ("firestore", "bigtable")}
-"""The providers that have several services of one kind, each with the names of its APIs; the default is first."""
+APIS: Mapping[tuple[str, ServiceKind], tuple[str, ...]] = {
+    ("azure", ServiceKind.TABLE): ("", "cosmos-table"),
+    ("gcp", ServiceKind.TABLE): ("firestore", "bigtable"),
+}
+"""The providers that have several services of one kind, each with the names of its APIs.
+
+The default is first; it is empty where the provider's service of that kind needs no other name.
+"""
+
+KEY_APIS = ("cosmos-table",)
+"""The APIs that open with nothing but an account's long-lived key, which never leaves this machine."""
 
 
 def api_of(provider: str, kind: ServiceKind, api: str = "") -> str:
