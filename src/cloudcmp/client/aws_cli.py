@@ -15,7 +15,9 @@ from cloudcmp.client.content import Row
 from cloudcmp.client.failures import Failure, Kind, WrongBody
 from cloudcmp.client.job import Place
 
-_SERVICE_ERROR = re.compile(r"An error occurred \(([^()\s]{1,100})\) when calling the \w+ operation(?: \([^()]*\))?: ?(.*)")
+_SERVICE_ERROR = re.compile(
+    r"An error occurred \(([^()\s]{1,100})\) when calling the \w+ operation(?: \([^()]*\))?: ?(.*)"
+)
 _TEXTS = (
     ("Connect timeout on endpoint URL", Kind.TIMEOUT),
     ("Read timeout on endpoint URL", Kind.TIMEOUT),
