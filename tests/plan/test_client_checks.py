@@ -48,6 +48,9 @@ def test_other_clients_are_measured_beside_the_agent_from_this_machine(candidate
 @pytest.mark.parametrize(
     ("candidate", "probe", "line"),
     [
+        (AZURE.replace("azure", "gcp").replace("service: blob", "service: queue"),
+         "{probe: queue, params: {client: cli}}",
+         "client: cli has no command for queue of gcp; write client: native or sdk-python"),
         (AZURE, "{probe: blob, params: {client: cli}}",
          "client: cli has no command for blob of azure; write client: native or sdk-python"),
         ("{provider: openstack, region: here, service: blob, name: one, from: local, "

@@ -36,7 +36,8 @@ SDKS = {
 }
 """By protocol."""
 _AWS = CliClient("aws", "pip install awscli in an environment of its own, and have its aws in PATH")
-CLIS = {"s3": _AWS, "dynamodb": _AWS, "sqs": _AWS}
+_GOOGLE = CliClient("gcloud", "install Google's Cloud SDK, and have its gcloud in PATH")
+CLIS = {"s3": _AWS, "dynamodb": _AWS, "sqs": _AWS, "gcs": _GOOGLE}
 """By protocol."""
 
 

@@ -17,9 +17,13 @@ HIDDEN_S = 60
 
 
 class Adapter(Protocol):
-    """A client of one data set, for several threads, which tries no call again."""
+    """A client of one data set, for several threads.
+
+    `tries` is how often it may send a request: 1, unless it does not let its user choose that.
+    """
 
     answers: Answers
+    tries: int
 
     def failure_of(self, error: Exception) -> Failure:
         """Judges an error of a call."""
@@ -34,8 +38,8 @@ class Blobs(Adapter, Protocol):
     def upload(self, key: str, body: bytes) -> object:
         """Writes a body."""
 
-    def upload_requests(self, size: int) -> int:
-        """How many requests are sent to upload so many bytes."""
+    def requests(self, op: str, size: int) -> int:
+        """How many requests an operation on a blob of so many bytes needs: a download, an upload or a list."""
 
     def names(self, prefix: str) -> list[str]:
         """The first names, 1000 at most."""
@@ -105,9 +109,11 @@ def connect(place: Place, client: str) -> Client:
         return Client(library, library, f"{name} {version(name)}", command=False)
     if place.protocol not in CLIS:
         raise failed(f"no command is measured for {place.protocol}", f"measure client: {SDK_PYTHON}")
-    from cloudcmp.client.aws_cli import ADAPTERS
-
-    command = ADAPTERS[place.protocol](place)
+    if SDKS[place.protocol].family == "aws":
+        from cloudcmp.client import aws_cli as family
+    else:
+        from cloudcmp.client import google_cli as family  # type: ignore[no-redef]
+    command = family.ADAPTERS[place.protocol](place)
     return Client(command, library, command.version(), command=True)
 
 

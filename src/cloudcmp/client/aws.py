@@ -25,6 +25,8 @@ _MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
 class _Aws:
     """A client of one service. What the user's files say of regions, retries and keys does not apply: the job does."""
 
+    tries = 1
+
     def __init__(self, place: Place, service: str) -> None:
         key = NO_KEYS if place.credential is None else place.credential
         if place.credential is not None and key.get("kind") != "keys":
@@ -84,8 +86,8 @@ class S3(_Aws):
         """Writes a body."""
         return self._client.put_object(Bucket=self._name, Key=key, Body=body)
 
-    def upload_requests(self, size: int) -> int:  # noqa: ARG002
-        """One: put_object never splits a body."""
+    def requests(self, op: str, size: int) -> int:  # noqa: ARG002
+        """One: a body is never split."""
         return 1
 
     def names(self, prefix: str) -> list[str]:

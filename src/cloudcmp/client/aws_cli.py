@@ -37,6 +37,8 @@ _TEXTS = (
 class _Aws:
     """The command for one service. It gets the job's settings only; no file and no variable of the user's."""
 
+    tries = 1
+
     def __init__(self, place: Place) -> None:
         if place.credential is not None and place.credential.get("kind") != "keys":
             raise wrong_credential(place, "keys")
@@ -108,8 +110,8 @@ class S3(_Aws):
         """Writes a body."""
         return self._run("s3api", "put-object", "--bucket", self._name, "--key", key, "--body", BODY, body=body)
 
-    def upload_requests(self, size: int) -> int:  # noqa: ARG002
-        """One: put-object never splits a body."""
+    def requests(self, op: str, size: int) -> int:  # noqa: ARG002
+        """One: a body is never split."""
         return 1
 
     def names(self, prefix: str) -> list[str]:

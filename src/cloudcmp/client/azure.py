@@ -21,6 +21,8 @@ _ONE_REQUEST = 4_000 * 2**20  # a body of any size that is measured is uploaded 
 class _Azure:
     """What the clients of the three services share: no retries, and a connection for each lane."""
 
+    tries = 1
+
     def __init__(self, place: Place) -> None:
         if place.credential is None or place.credential.get("kind") != "sas":
             raise wrong_credential(place, "sas")
@@ -74,8 +76,8 @@ class Blob(_Azure):
         """Writes a body."""
         return self._client.upload_blob(key, body, overwrite=True)
 
-    def upload_requests(self, size: int) -> int:  # noqa: ARG002
-        """One."""
+    def requests(self, op: str, size: int) -> int:  # noqa: ARG002
+        """One: a body is never split."""
         return 1
 
     def names(self, prefix: str) -> list[str]:

@@ -37,7 +37,7 @@ def blob(trial: Trial) -> None:
 
     def upload(by: Blobs, index: int) -> Operation:
         call = partial(by.upload, Blob(part, size, index).key, body(index))
-        return Operation(call, lambda _: Done(size), size, by.upload_requests(size))
+        return Operation(call, lambda _: Done(size), by.tries * size, by.tries * by.requests("upload", size))
 
     def download(index: int) -> Operation:
         def judge(answer: bytes) -> Done:
@@ -45,7 +45,8 @@ def blob(trial: Trial) -> None:
                 raise WrongBody(f"a body of {len(answer)} bytes that was not written, and one of {size} was")
             return Done(size)
 
-        return Operation(partial(client.download, Blob(part, size, index).key), judge, size)
+        call, requests = partial(client.download, Blob(part, size, index).key), client.requests("download", size)
+        return Operation(call, judge, client.tries * size, client.tries * requests)
 
     def list_(_: int) -> Operation:
         start, least = content.prefix(part, size), min(objects, _LISTED)
@@ -55,7 +56,7 @@ def blob(trial: Trial) -> None:
                 raise WrongBody(f"a list of {len(names)} names, and there are {least}")
             return Done(sum(map(len, names)))
 
-        return Operation(partial(client.names, start), judge, 1)
+        return Operation(partial(client.names, start), judge, 1, client.tries * client.requests("list", size))
 
     look = partial(preparing.size_of, Blob(part, size, objects - 1).key)
     there = trial.ask(Operation(look, lambda found: Done(0, there=found == size), 1)).there

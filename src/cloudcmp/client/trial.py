@@ -142,7 +142,7 @@ class Trial:
         out.note("operations", all_.begun)
         for kind in Kind:
             out.note(kind.value, all_.failed[kind])
-        out.note("retries", 0)
+        out.note("retries", 0 if self.client.measured.tries == 1 else "unknown")
         failure = tally.main_failure()
         if failure is not None:
             out.note("failure", failure.what)
