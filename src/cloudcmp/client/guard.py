@@ -29,6 +29,7 @@ def watch(out: Output, deadline_s: float, lease_s: float | None) -> None:
 
 def _leave() -> None:
     time.sleep(_LAST_WORDS_S)
+    end_all()
     os._exit(1)
 
 
