@@ -32,6 +32,8 @@ def _credential(place: Place) -> AzureSasCredential | AzureNamedKeyCredential:
 class _Azure:
     """What the clients of the three services share: no retries, and a connection for each lane."""
 
+    tries = 1
+
     def __init__(self, place: Place) -> None:
         self.answers = Answers()
         session = requests.Session()
@@ -83,8 +85,8 @@ class Blob(_Azure):
         """Writes a body."""
         return self._client.upload_blob(key, body, overwrite=True)
 
-    def upload_requests(self, size: int) -> int:  # noqa: ARG002
-        """One."""
+    def requests(self, op: str, size: int) -> int:  # noqa: ARG002
+        """One: a body is never split."""
         return 1
 
     def names(self, prefix: str) -> list[str]:

@@ -95,8 +95,8 @@ class DataSet:
     `protocol` is the service's own, such as `s3`; `name` is that of the bucket, container, table or queue; `style` says
     whether a bucket's name is in the path or in the host. `addresses` are the endpoint's, `ca` holds additional
     certificates in PEM. `credential` is short-lived and limited to the data set; None for a service without.
-    `sdk_credential` is what the provider's own library needs in its place, None if it takes the same: it may hold a
-    long-lived key, which never leaves this machine.
+    `own_client_credential` is what the provider's own client needs in its place, None if it takes the same: it may
+    hold a long-lived key, which never leaves this machine.
     """
 
     protocol: str
@@ -107,7 +107,7 @@ class DataSet:
     addresses: tuple[str, ...] = ()
     ca: str = ""
     credential: Mapping[str, object] | None = field(default=None, repr=False)
-    sdk_credential: Mapping[str, object] | None = field(default=None, repr=False)
+    own_client_credential: Mapping[str, object] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
