@@ -9,7 +9,7 @@ export UV_PYTHON_DOWNLOADS := never
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 
-.PHONY: run demo test servers test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
+.PHONY: run demo test ci collected agent-last servers test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,14 +35,29 @@ run: build
 demo: build
 	$(BIN)/cloudcmp demo
 
-# Side by side whatever waits: one compiler's last step and a download, then either side's tests, half of which wait.
+# Side by side whatever waits: the agent's compiler, a download and a first look at the tests; then either side's tests.
 test: python
-	$(MAKE) --no-print-directory --jobs=2 build servers
-	$(MAKE) --no-print-directory --jobs=2 test-agent test-python
+	$(MAKE) --no-print-directory --jobs=3 build servers collected
+	$(MAKE) --no-print-directory --jobs=2 test-python test-agent
+
+# All that every change must pass. What does not need the agent is done while it is compiled, and its lints beside the
+# Python tests, half of which wait at any time.
+ci: python
+	$(MAKE) --no-print-directory --jobs=3 --output-sync=target build servers check-python collected
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-python agent-last
 
 # Servers of other projects that tests ask: one that cannot be had says why, here and where its tests are skipped.
 servers:
 	$(BIN)/python -m tests.servers fetch light
+
+# One process compiles the tests, which each worker would do for itself.
+collected: python
+	@$(BIN)/pytest -q --collect-only >/dev/null || $(BIN)/pytest -q --collect-only | tail -n 40
+
+# One after the other: both write to the same folder.
+agent-last:
+	$(MAKE) --no-print-directory test-agent
+	$(MAKE) --no-print-directory check-agent
 
 test-agent:
 	@cd agent && mkdir -p target && { cargo test --release --quiet --locked >target/tests.log 2>&1 || { cat target/tests.log; exit 1; }; }

@@ -11,6 +11,7 @@ import pytest
 from tests.agent.made_data_sets import made, serving_or_skip
 from tests.servers.clients import google
 from tests.servers.serving import Served
+from tests.slices import some
 
 from cloudcmp.agent import encode_job
 from cloudcmp.execute.cast import target_of
@@ -18,7 +19,7 @@ from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.plan import PlannedTrial
 
 
-@pytest.fixture(scope="module", params=["firestore", "firestore-google"])
+@pytest.fixture(scope="module", params=some(["firestore", "firestore-google"], 1, 0))
 def server(request: pytest.FixtureRequest) -> Iterator[Served]:
     """An empty Firestore: an independent one, and Google's own where its SDK is installed."""
     with serving_or_skip(request.param) as one:

@@ -4,6 +4,7 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.slices import long
 
 from cloudcmp.agent import Decoder, expected_series
 from cloudcmp.agent.wire import Limits
@@ -133,6 +134,7 @@ def test_the_default_limits_are_those_of_the_protocol():
     assert Limits().frames == 10**6
 
 
+@long
 def test_an_endless_stream_takes_little_memory(wire):
     hello = json.dumps({"v": 2, "seq": 0, **wire.frames()[0]}).encode() + b"\n"
     sample = {"metric": "udp_loss_ratio", "params": wire.frames()[6]["params"], "t_s": 1, "value": 1}

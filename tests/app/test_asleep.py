@@ -78,6 +78,7 @@ def slow_machines(work: Path, flag: Path) -> Callable[[str, str], SshServer]:
     return boot
 
 
+@long
 def test_p21_p31_a_machine_whose_time_ran_out_while_its_controller_slept_was_not_taken_away(tmp_path: Path) -> None:
     flag, night, study = tmp_path / "begun", tmp_path / "night", tmp_path / "s.yaml"
     study.write_text(_STUDY % "  - {probe: fma}\n  - {probe: int}")

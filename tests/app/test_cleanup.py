@@ -111,6 +111,7 @@ def test_p11_a_full_disk_does_not_keep_machines_alive_and_nothing_new_is_made(st
     assert stand.seen() == []
 
 
+@long
 def test_p11_credentials_that_expired_and_were_renewed_end_it_from_elsewhere(stand: Stand, tmp_path: Path) -> None:
     out, account = died(stand), stand.sky.cloud.account
     elsewhere = tmp_path / "elsewhere"
@@ -160,6 +161,7 @@ def test_p11_where_it_cannot_be_reached_at_all_that_is_said(stand: Stand) -> Non
     assert stand.mend("cleanup", out) == []
 
 
+@long
 def test_p4_under_another_account_nothing_is_believed_to_be_gone(stand: Stand) -> None:
     """Neither the machines that have an id nor the one whose answer was lost, by cleanup or by going on."""
     out, own = died(stand), stand.sky.environ
@@ -194,6 +196,7 @@ def tag_of(out: Path) -> str:
     return name.removeprefix("cloudcmp-").partition("-launch-")[0]
 
 
+@long
 @pytest.mark.parametrize("first", some([":", "rm study.db-shm"], 1, 1))
 def test_p1_a_disk_that_can_only_be_read_does_not_keep_machines_alive(stand: Stand, tmp_path: Path, first: str) -> None:
     out = died(stand)

@@ -22,7 +22,7 @@ from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.emulated.ssh_server import Lies
 from tests.execute.liars import lie
 from tests.needs import needs_machines
-from tests.slices import some, spread
+from tests.slices import long, some, spread
 
 _STUDY = """\
 schema: 1
@@ -196,6 +196,7 @@ def test_p24_a_machine_that_never_boots_is_given_up_and_ended(tmp_path: Path) ->
     assert told.made() == 1
 
 
+@long
 @pytest.mark.parametrize(
     ("lies", "words"),
     [(Lies(banner=b""), "cannot be reached"), (Lies(banner=b"SSH-2.0-OpenSSH_9.9\r\n"), "SSH")],
@@ -210,6 +211,7 @@ def test_p24_a_banner_that_stalls_is_given_up_and_its_machine_ended(lies: Lies, 
     assert told.lasted_s < 60
 
 
+@long
 def test_p31_a_disk_that_fills_fails_the_launch_with_the_machines_own_words(tmp_path: Path) -> None:
     made = ssh_boot(tmp_path / "m")
 

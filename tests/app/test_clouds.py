@@ -140,6 +140,7 @@ def test_p01_a_cleanup_that_dies_is_done_again(tmp_path: Path) -> None:
     assert toll.deaths == len(points)
 
 
+@long
 @pytest.mark.parametrize("seed", some([20260105, 20260106], 1, 0))
 def test_p01_p16_controllers_killed_at_any_moment_leave_nothing_and_lose_nothing(seed: int, tmp_path: Path) -> None:
     toll = kills(tmp_path, 2, seed)

@@ -57,6 +57,7 @@ def test_p31_a_machine_that_never_came_is_not_the_soonest_gone(tmp_path: Path) -
         assert len(found) == 3
 
 
+@long
 def test_p36_what_a_taken_machine_cannot_be_asked_any_more_is_preempted_too(tmp_path: Path) -> None:
     flag = tmp_path / "begun"
     with ec2(boot=slow_machines(tmp_path, flag)) as cloud:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Said, cloudcmp, forked
-from tests.slices import some
+from tests.slices import long, some
 
 SMALL = Path(__file__).with_name("small.yaml")
 LEFT = "simulated/stratus instance sim-stuck: it is still there"
@@ -30,6 +30,7 @@ def test_p08_a_study_that_is_interrupted_when_it_is_over_tells_what_is_left(tmp_
     assert cloudcmp("run", "--resume", "small", cwd=tmp_path).code == 0
 
 
+@long
 def test_p08_a_cleanup_that_is_interrupted_when_it_is_over_tells_what_is_left(tmp_path: Path) -> None:
     assert cloudcmp("run", SMALL, "--out", "small", cwd=tmp_path).code == 0
     said = held_up("cleanup", "small", cwd=tmp_path)

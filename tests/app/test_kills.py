@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.app.kills import Toll, run
 from tests.cli.command import cloudcmp
-from tests.slices import examples, some
+from tests.slices import examples, long, some
 
 STUDY = Path(__file__).with_name("small.yaml")
 
@@ -25,6 +25,7 @@ def test_p16_p20_a_killed_study_loses_nothing_and_says_the_same(tmp_path: Path) 
     assert toll.changed == 0
 
 
+@long
 def test_p16_machines_that_went_while_the_controller_died_are_seen_to_be_gone(tmp_path: Path) -> None:
     """Virtual time had gone on by a quarter of an hour of waits that hung when the last of them were asked to go."""
     whole, cut = tmp_path / "whole", tmp_path / "cut"

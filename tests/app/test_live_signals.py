@@ -15,7 +15,7 @@ from cloudcmp.cli.output import guarded
 from tests.app.clouds import Sky, clouds, unable
 from tests.app.test_stopping import SECOND_S, unsaid
 from tests.app.warm import SHORT, Job, warmth
-from tests.slices import some
+from tests.slices import long, some
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
 
@@ -48,6 +48,7 @@ def folders(sky: Sky) -> list[Path]:
     return list((sky.folder / "cloudcmp-studies").iterdir())
 
 
+@long
 @pytest.mark.parametrize("numbers", some([(signal.SIGTERM,), (signal.SIGINT,), (signal.SIGHUP, signal.SIGHUP)], 1, 2))
 def test_p08_one_signal_ends_a_try_out_and_nothing_is_left(sky: Sky, numbers: tuple[int, ...]) -> None:
     job = begun(sky)
@@ -62,6 +63,7 @@ def test_p08_one_signal_ends_a_try_out_and_nothing_is_left(sky: Sky, numbers: tu
     assert folders(sky) == []
 
 
+@long
 def test_p08_a_second_signal_leaves_a_try_out_with_the_list_of_what_is_left(sky: Sky) -> None:
     sky.cloud.inject("RunInstances", "late", first=2, seconds=60.0)  # the machine is there, its answer is lost
     job = begun(sky)

@@ -33,6 +33,7 @@ def asked(cloud: Ec2) -> int:
     return len([one for one in cloud.calls("RunInstances") if one.params.get("DryRun") != "true"])
 
 
+@long
 def test_p12_a_launch_that_the_budget_does_not_bear_is_not_asked_for_until_there_is_more(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(STUDY % "")
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:

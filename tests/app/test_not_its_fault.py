@@ -14,6 +14,7 @@ from tests.emulated import ec2_xml as xml
 from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, ec2
 from tests.needs import needs_machines
+from tests.slices import long
 
 STUDY = """\
 schema: 1
@@ -62,6 +63,7 @@ def expire_after(cloud: Ec2, machines: int):
     return lambda: setattr(cloud, "_honest", honest)
 
 
+@long
 def test_p31_credentials_that_expire_half_way_stop_a_study_that_goes_on_once_they_are_renewed(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("".join(line for line in STUDY.splitlines(True) if "eu-central-1" not in line))
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:

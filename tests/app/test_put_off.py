@@ -10,6 +10,7 @@ from tests.emulated import ec2_xml as xml
 from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, ec2
 from tests.needs import needs_machines
+from tests.slices import long
 
 pytestmark = needs_machines
 
@@ -28,6 +29,7 @@ def refuse_in(cloud: Ec2, region: str, code: str):
     return asked, lambda: setattr(cloud, "_honest", honest)
 
 
+@long
 def test_p31_a_quota_is_no_failure_of_a_candidate_and_stops_no_other(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text(STUDY.replace("launches: 2", "launches: 1"))
     with ec2(boot=ssh_boot(tmp_path / "m")) as cloud:

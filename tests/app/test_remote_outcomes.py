@@ -173,6 +173,7 @@ def _break(machine: SshMachine, name: str, flag: Path, stop: threading.Event) ->
         machine._loop.call_soon_threadsafe(connection.abort)
 
 
+@long
 def test_p36_a_line_that_stays_lost_leaves_its_launch_to_resume(tmp_path: Path) -> None:
     """Nothing but the line is at fault: the launches before and after it count, and its own is made up for."""
     with boxes(tmp_path, ("far",)) as found:

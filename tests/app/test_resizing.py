@@ -15,7 +15,7 @@ from tests.app.clouds import Sky, clouds, unable
 from tests.app.warm import SHORT, warmth
 from tests.cli.command import Said
 from tests.crash_points import RESIZE_CRASH_POINTS
-from tests.slices import some
+from tests.slices import long, some
 
 pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "machines can listen")
 
@@ -93,6 +93,7 @@ def test_every_named_moment_of_a_resize_is_died_at() -> None:
     assert {point for point, _ in DEATHS} == set(RESIZE_CRASH_POINTS)
 
 
+@long
 @pytest.mark.parametrize(("point", "mend"), some(DEATHS, 1, 1))
 def test_p01_a_controller_that_dies_while_a_machine_is_resized_leaves_nothing(sky: Sky, point: str, mend: str) -> None:
     file, out = sky.folder / f"{point}-{mend}.yaml", sky.folder / f"out-{point}-{mend}"

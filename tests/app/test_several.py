@@ -8,6 +8,7 @@ from cloudcmp.app.compare import compare
 from cloudcmp.model.result import NoVerdict, Verdict
 from tests.cli.command import cloudcmp
 from tests.late import Late
+from tests.slices import long
 
 np = Late("numpy")
 scipy_stats = Late("scipy.stats")
@@ -56,6 +57,7 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     )
 
 
+@long
 def test_candidates_are_named_after_their_study_and_compared_across(studies: tuple[Path, Path]) -> None:
     view = compare([str(one) for one in studies])
     assert [one.id.partition("/")[0] for one in view.plan.candidates] == ["before", "before", "after", "after"]

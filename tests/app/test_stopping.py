@@ -165,6 +165,7 @@ def signals(folder: Path, n: int, seed: int) -> Toll:
     return toll
 
 
+@long
 def test_p08_signals_once_and_twice_leave_nothing_that_is_not_said(tmp_path: Path) -> None:
     n = examples(3, 3)
     toll = signals(tmp_path, n, 20260105)
@@ -188,6 +189,7 @@ def test_p08_who_stops_before_anything_is_made_waits_for_no_answer(tmp_path: Pat
         assert stand.seen() == []
 
 
+@long
 def test_p08_who_stops_many_times_before_anything_is_made_sees_one_line(tmp_path: Path) -> None:
     chance = random.Random(20260105)
     with Stand(tmp_path) as stand:
@@ -249,6 +251,7 @@ def _until(so: Callable[[], bool], job: Job) -> None:
         time.sleep(0.02)
 
 
+@long
 def test_p08_a_trial_that_goes_on_is_cut_short_and_is_no_failure(stand: Stand) -> None:
     out = stand.folder()
     job = _running(stand, out, drain_s=1.0)

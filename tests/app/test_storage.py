@@ -14,7 +14,7 @@ from tests.app.storage_kills import Killer
 from tests.cli.command import forked
 from tests.emulated.simulated_storage import simulated_storage
 from tests.servers.services import standing
-from tests.slices import examples
+from tests.slices import examples, long
 
 pytestmark = pytest.mark.usefixtures("agent")
 
@@ -79,6 +79,7 @@ def test_a_clock_that_is_an_hour_off_is_told(tmp_path: Path) -> None:
     assert "RequestTimeTooSkewed" in ran.err
 
 
+@long
 def test_p01_p11_killed_studies_leave_nothing_once_they_are_cleaned_up_or_swept(tmp_path: Path) -> None:
     """At light servers, in services with tags and without; `make promises` kills studies of all services."""
     n = examples(10, 5)

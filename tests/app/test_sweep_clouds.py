@@ -14,7 +14,7 @@ from tests.app.test_stopping import LONG, leases
 from tests.app.warm import SHORT, Job, warmth
 from tests.emulated.decoys import DECOYS, OURS
 from tests.emulated.kinds import KINDS, LARGE, kind
-from tests.slices import some
+from tests.slices import long, some
 
 ALL = LARGE
 needs_studies = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
@@ -93,6 +93,7 @@ def test_p06_a_study_on_all_clouds_whose_folder_is_lost_is_ended_by_its_tag(tmp_
         assert stand.seen() == []
 
 
+@long
 @needs_studies
 @pytest.mark.parametrize("cloud", some(ALL, 1, 0))
 def test_p11_cleanup_ends_all_but_what_is_at_an_unreachable_cloud_and_says_so(cloud: str, tmp_path: Path) -> None:
@@ -114,6 +115,7 @@ def test_p11_cleanup_ends_all_but_what_is_at_an_unreachable_cloud_and_says_so(cl
         assert stand.mend("cleanup", out) == []
 
 
+@long
 @needs_studies
 @pytest.mark.parametrize("cloud", some(ALL, 1, 1))
 def test_p06_a_sweep_that_cannot_reach_one_cloud_ends_what_is_at_the_others_and_says_so(

@@ -62,6 +62,7 @@ def cloud() -> Iterator[Ec2]:
         yield one
 
 
+@long
 @pytest.mark.parametrize("how", ["lines", "document"])
 def test_p04_an_interrupted_sweep_says_what_was_destroyed_and_what_is_left(
     cloud: Ec2, tmp_path: Path, how: str

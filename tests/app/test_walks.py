@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can 
 OTHERS = tuple(name for name in LARGE if name != "aws")  # its crash points are walked in test_clouds.py
 
 
+@long
 @pytest.mark.parametrize("cloud", some(LARGE, 1, 0))
 def test_p02_a_lost_answer_is_mended_whatever_becomes_of_the_controller(cloud: str, tmp_path: Path) -> None:
     toll = lost(tmp_path, cloud, most=3, seed=20260105)
@@ -37,6 +38,7 @@ def test_p01_a_controller_that_dies_at_a_cloud_leaves_nothing_after_cleanup(clou
     assert toll.deaths == 2
 
 
+@long
 @pytest.mark.parametrize("cloud", some(OTHERS, 1, 1))
 def test_p01_a_controller_that_dies_while_it_ends_a_cloud_s_machines_goes_on(cloud: str, tmp_path: Path) -> None:
     toll = walk(tmp_path, ("cloud.after_destroy",), mend="resume", most=1, cloud=cloud)

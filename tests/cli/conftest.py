@@ -7,6 +7,7 @@ import pytest
 from .command import cloudcmp
 
 SMALL = Path(__file__).parent.parent / "app" / "small.yaml"
+TINY = Path(__file__).parent / "tiny.yaml"
 
 
 @pytest.fixture(scope="session")

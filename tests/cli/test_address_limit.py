@@ -23,6 +23,7 @@ def limited(limit: str, *arguments: object) -> Said:
     return Said(done.returncode, done.stdout, done.stderr)
 
 
+@long
 def test_too_few_addresses_are_told_in_one_line(measured: Path, tmp_path: Path) -> None:
     said = limited(f"-v {20 * 2**20}", "report", measured, "--out", tmp_path / "r.html")
     assert said.code == 3

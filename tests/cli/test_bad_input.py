@@ -12,7 +12,7 @@ import pytest
 from cloudcmp.store import StudyStore
 
 from .command import COMMAND, Said, cloudcmp
-from .conftest import SMALL
+from .conftest import SMALL, TINY
 
 
 def refused(said: Said, code: int, *says: str) -> None:
@@ -106,8 +106,8 @@ def test_p19_a_full_disk_is_told_and_nothing_half_made_is_left(tmp_path: Path) -
     folder = tmp_path / "study"
     # A file that may not grow stands in for a disk that is full; tests/store fills a real one.
     done = subprocess.run(
-        [COMMAND, "run", SMALL, "--out", folder], capture_output=True, text=True, timeout=60, check=False,
+        [COMMAND, "run", TINY, "--out", folder], capture_output=True, text=True, timeout=60, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000,) * 2),
     )  # fmt: skip
     refused(Said(done.returncode, done.stdout, done.stderr), 3, str(folder))
-    assert cloudcmp("run", SMALL, "--out", folder).code == 0
+    assert cloudcmp("run", TINY, "--out", folder).code == 0

@@ -7,7 +7,7 @@ import pytest
 from tests.cost.served import Sources, served
 
 from .command import Said, cloudcmp
-from .conftest import SMALL
+from .conftest import SMALL, TINY
 
 VERBS = (
     ("config",),
@@ -81,7 +81,7 @@ def test_a_bad_file_is_one_line_for_every_verb_that_reads_it(words: tuple[str, .
 
 def test_new_studies_go_to_the_folder_of_the_settings_and_are_listed(tmp_path: Path) -> None:
     assert said(tmp_path, "config", "out", "all").code == 0
-    assert said(tmp_path, "run", SMALL.resolve(), "--quiet").code == 0
+    assert said(tmp_path, "run", TINY.resolve(), "--quiet").code == 0
     (made,) = (tmp_path / "all").iterdir()
     rows = said(tmp_path, "list", "studies", "--json").json["data"]["rows"]
     assert str(made) in [one["study"] for one in rows]

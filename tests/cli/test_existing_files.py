@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.slices import long
+
 from .command import COMMAND, cloudcmp
 
 
@@ -38,6 +40,7 @@ def test_a_device_is_no_file(measured: Path) -> None:
     assert Path("/dev/null").is_char_device()
 
 
+@long
 def test_a_table_goes_to_an_open_file_and_takes_no_place(measured: Path, tmp_path: Path) -> None:
     """As root a file could be put into the place of /dev/stdout, for every program of the machine."""
     expected = cloudcmp("export", measured).out
@@ -50,6 +53,7 @@ def test_a_table_goes_to_an_open_file_and_takes_no_place(measured: Path, tmp_pat
     assert Path("/dev/stdout").readlink() == before
 
 
+@long
 def test_figures_are_written_where_no_other_file_has_their_names(measured: Path, tmp_path: Path) -> None:
     figures = tmp_path / "figures"
     for _ in range(2):

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.slices import long
+
 from .command import cloudcmp
 from .terminal import Terminal
 
@@ -59,6 +61,7 @@ def test_a_long_list_is_paged_whole(words: tuple[str, ...], pager: Path, tmp_pat
     assert "PAGER" not in after
 
 
+@long
 def test_a_thousand_prices_are_paged_the_cheapest_first(pager: Path, tmp_path: Path) -> None:
     today = datetime.now(UTC).date()
     rows = [f"mycloud,t{at},{1 + at * 37 % 1000},USD,h,here,2,8,{today}" for at in range(1000)]

@@ -8,6 +8,7 @@ import pytest
 
 from cloudcmp.provider.credential_signs import SIGNS
 from tests.cost.served import Sources, served
+from tests.slices import long
 
 from .command import Said, cloudcmp, forked, installed
 from .terminal import Terminal
@@ -115,6 +116,7 @@ def test_a_size_that_is_not_sold_is_asked_again_and_so_is_one_that_costs_too_muc
     assert "compute in batches, for users in the US" in text
 
 
+@long
 def test_where_the_price_matters_work_for_money_decides(tmp_path: Path) -> None:
     begun = said(tmp_path, "start", "--yes", "--matters", "network,price", "--budget", "50")
     assert begun.code == 0, begun.err

@@ -9,7 +9,7 @@ import pytest
 from tests.slices import long, spread
 
 from .command import COMMAND, forked
-from .conftest import SMALL
+from .conftest import SMALL, TINY
 
 _UNSET = ("AWS_", "CLOUDCMP_", "XDG_")
 
@@ -54,7 +54,7 @@ def test_a_table_that_nobody_reads_on_ends_quietly(measured: Path, tmp_path: Pat
 
 
 def test_p08_a_study_that_nobody_listens_to_is_measured_to_its_end(tmp_path: Path) -> None:
-    assert code_unread("run", SMALL, "--out", "small", cwd=tmp_path) == 0
+    assert code_unread("run", TINY, "--out", "small", cwd=tmp_path) == 0
     assert (tmp_path / "small" / "report.html").is_file()
     assert code_unread("cleanup", "small", cwd=tmp_path) == 0
 
@@ -102,7 +102,7 @@ def test_closed_streams_change_nothing(measured: Path, tmp_path: Path) -> None:
 
 @long  # it is measured to its end where its streams are open and nobody reads, too
 def test_a_study_with_closed_streams_is_measured(tmp_path: Path) -> None:
-    assert _shell(f'"$0" run {SMALL} --out small >&- 2>&-', tmp_path) == (0, "")
+    assert _shell(f'"$0" run {TINY} --out small >&- 2>&-', tmp_path) == (0, "")
     assert (tmp_path / "small" / "report.html").is_file()
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.slices import some
 
 from .command import cloudcmp, installed
-from .conftest import SMALL
+from .conftest import SMALL, TINY
 
 
 def test_run_prints_tables_and_the_report_last(tmp_path: Path) -> None:
@@ -28,12 +28,12 @@ def test_run_prints_tables_and_the_report_last(tmp_path: Path) -> None:
 
 
 def test_run_with_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
-    said = cloudcmp("run", SMALL, "--out", tmp_path / "study", "--json")
+    said = cloudcmp("run", TINY, "--out", tmp_path / "study", "--json")
     document = said.json
     assert document["schema"] == "cloudcmp.run/1"
     assert document["data"]["finished"] is True
     assert Path(document["data"]["report"]).is_file()
-    assert len(document["data"]["candidates"]) == 3
+    assert len(document["data"]["candidates"]) == 2
     assert "NaN" not in said.out
     assert said.err == ""
 
@@ -217,7 +217,7 @@ def test_on_simulated_says_so_in_every_table(tmp_path: Path) -> None:
 
 def test_test_files_stay_where_the_study_began_to_make_them(tmp_path: Path) -> None:
     place, other = tmp_path / "place", tmp_path / "other"
-    said = cloudcmp("run", SMALL, "--dir", place, "--out", tmp_path / "study")
+    said = cloudcmp("run", TINY, "--dir", place, "--out", tmp_path / "study")
     assert said.code == 0
     refused = cloudcmp("run", "--resume", tmp_path / "study", "--dir", other)
     assert refused.code == 2
@@ -228,7 +228,7 @@ def test_test_files_stay_where_the_study_began_to_make_them(tmp_path: Path) -> N
     assert "gone" in refused.err
     file = tmp_path / "file"
     file.write_text("")
-    assert cloudcmp("run", SMALL, "--dir", file, "--out", tmp_path / "never").code == 3
+    assert cloudcmp("run", TINY, "--dir", file, "--out", tmp_path / "never").code == 3
     assert not (tmp_path / "never").exists()
 
 

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.cost import bills
 from tests.cost.bills import Usage, write
+from tests.slices import long
 
 from cloudcmp.cost.billed import Format, Kind, StudyMarks, fields, read
 from cloudcmp.cost.billed.fields import Tags
@@ -240,6 +241,7 @@ def test_a_label_cut_to_63_small_letters_is_still_the_studys() -> None:
     assert wanted.key("", Tags("another", "launch-0-2", "1")) is None
 
 
+@long
 def test_a_million_lines_take_no_more_memory_than_a_thousand(tmp_path: Path) -> None:
     import tracemalloc
 

@@ -38,6 +38,7 @@ def client(account: Account, service: str) -> Any:
     )  # fmt: skip
 
 
+@long
 def test_a_study_of_a_table_and_a_queue_leaves_nothing_but_its_report(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(STUDY)
     account = Account()

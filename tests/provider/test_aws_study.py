@@ -6,6 +6,7 @@ from tests.emulated.ec2 import Faults, ec2
 from tests.emulated.ec2_query import tags_of
 from tests.needs import needs_machines
 from tests.provider.study_runs import killed, study, whole
+from tests.slices import long
 
 pytestmark = [needs_machines, pytest.mark.usefixtures("agent")]
 
@@ -31,6 +32,7 @@ def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
         assert cloud.account.secret not in text
 
 
+@long
 @pytest.mark.parametrize("point", ["cloud.after_create:2"])
 def test_p01_a_controller_killed_leaves_nothing_after_cleanup(point, tmp_path):
     first = "\n".join(line for line in STUDY.splitlines() if "eu-central-1" not in line)

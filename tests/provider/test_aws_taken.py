@@ -12,6 +12,7 @@ from tests.app.test_not_its_fault import command
 from tests.emulated.boot import ssh_boot
 from tests.emulated.ec2 import Ec2, Faults, ec2
 from tests.needs import needs_machines
+from tests.slices import long
 
 from cloudcmp.model.trial import Attempt
 from cloudcmp.store import StudyStore
@@ -63,6 +64,7 @@ def ran(work: Path, market: str, reason: tuple[str, str]) -> tuple[str, tuple[At
         return said, store.attempts()
 
 
+@long
 @pytest.mark.parametrize(
     ("market", "reason", "outcome"),
     [("spot", TAKEN, "preempted"), ("on-demand", BAD_IMAGE, "failed")],

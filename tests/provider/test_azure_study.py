@@ -7,6 +7,7 @@ from tests.emulated.arm import Faults, arm
 from tests.emulated.boot import ssh_boot
 from tests.needs import needs_machines
 from tests.provider.study_runs import killed, study, whole
+from tests.slices import long
 
 from cloudcmp.provider.azure import policy
 from cloudcmp.provider.azure.policy import actions
@@ -19,6 +20,7 @@ STUDY = study("""\
 """)
 
 
+@long
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
     usual = Faults(pending_s=0.1, read_lag_s=0.1)
     with arm(usual, boot=ssh_boot(tmp_path / "machines"), policy=policy()) as cloud:

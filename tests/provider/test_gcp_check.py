@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from tests.emulated.gce import Faults, gce
 from tests.emulated.gce_requests import candidate, provider
 from tests.emulated.pointed import pointed
+from tests.slices import long
 
 from cloudcmp.errors import BadCredentials, NoCredentials, Unreached
 from cloudcmp.model.safety import Finding
@@ -66,6 +67,7 @@ def test_a_file_that_cannot_be_used_is_told(gce_cloud, monkeypatch, tmp_path, te
     assert found["credentials"].next
 
 
+@long
 def test_another_key_is_refused_by_its_signature(gce_cloud, monkeypatch, tmp_path):
     other = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     file = tmp_path / "key.json"

@@ -14,6 +14,7 @@ from google.oauth2 import service_account
 from tests.provider import data_sets
 from tests.servers.clients import google
 from tests.servers.serving import Served
+from tests.slices import some
 
 from cloudcmp.errors import IncompleteListing, NoCredentials, Refused
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
@@ -25,7 +26,7 @@ REGION = "europe-west1"
 TABLE = Service(ServiceKind.TABLE, "gcp", REGION, api="firestore")
 
 
-@pytest.fixture(scope="module", params=["firestore", "firestore-google"])
+@pytest.fixture(scope="module", params=some(["firestore", "firestore-google"], 1, 0))
 def server(request: pytest.FixtureRequest) -> Iterator[Served]:
     """An empty Firestore: an independent one, and Google's own where its SDK is installed."""
     with data_sets.empty_server(request.param) as one:

@@ -6,6 +6,7 @@ from tests.emulated.gce import Faults, gce
 from tests.emulated.gce_told import bodies, body_of
 from tests.needs import needs_machines
 from tests.provider.study_runs import killed, study, whole
+from tests.slices import long
 
 from cloudcmp.provider.gcp import policy
 
@@ -18,6 +19,7 @@ STUDY = study("""\
 """)
 
 
+@long
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
     """Under the least-privilege role."""
     faults = Faults(pending_s=0.1, read_lag_s=0.1)

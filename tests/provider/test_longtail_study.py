@@ -9,6 +9,7 @@ from tests.emulated.longtail import Faults
 from tests.emulated.tail import NAMES, emulated
 from tests.needs import needs_machines
 from tests.provider.study_runs import cloudcmp, killed, study, whole
+from tests.slices import long
 
 from cloudcmp.provider.longtail import CLOUDS
 
@@ -23,6 +24,7 @@ CURRENCIES = {
 }
 
 
+@long
 @pytest.mark.parametrize("currency", CURRENCIES)
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(currency, tmp_path):
     names = CURRENCIES[currency]

@@ -9,6 +9,7 @@ from tests.emulated.nova import Faults, nova
 from tests.emulated.nova_told import bodies
 from tests.needs import needs_machines
 from tests.provider.study_runs import killed, study, whole
+from tests.slices import long
 
 from cloudcmp.provider.openstack import policy
 
@@ -26,6 +27,7 @@ STUDY = study("""\
 """)
 
 
+@long
 def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
     faults = Faults(pending_s=0.1, read_lag_s=0.1, delete_s=0.1, page=2)
     with nova(faults, boot=ssh_boot(tmp_path / "machines"), policy=policy()) as cloud:
@@ -45,6 +47,7 @@ def test_a_study_runs_from_launch_to_report_while_answers_are_lost(tmp_path):
         assert cloud.keystone.secret not in text
 
 
+@long
 def test_p01_a_controller_killed_with_a_floating_address_in_use_leaves_nothing_after_cleanup(tmp_path):
     first = STUDY.partition("  - provider:")[0] + "probes:" + STUDY.partition("probes:")[2]
     planted, leaves = ("address", "somebody else's"), frozenset({"instance", "firewall", "address"})

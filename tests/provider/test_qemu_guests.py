@@ -144,6 +144,7 @@ def test_a_guest_that_was_resized_comes_back_as_the_same(tmp_path):
     asyncio.run(asyncio.wait_for(walk(), LONGEST_S))
 
 
+@long
 def test_p01_a_maker_that_is_killed_while_it_makes_leaves_nothing_that_is_not_found(tmp_path):
     assert killed_makers(4, tmp_path, seed=20260105) == []
 

@@ -12,7 +12,7 @@ import pytest
 from tests.app.search import Searcher
 from tests.emulated.tail import NAMES
 from tests.provider.every import EVERY, pointed
-from tests.slices import some
+from tests.slices import long, some
 
 from cloudcmp.model.lease import FIREWALL, INSTANCE, Handle
 from cloudcmp.model.remote import Access, KeyPair
@@ -92,6 +92,7 @@ def test_p38_no_library_logs_a_secret(name: str, loud: pytest.LogCaptureFixture)
     assert talk <= ({"botocore"} if name == "aws" else set())  # the emulated EC2 is made with it, in this process
 
 
+@long
 @pytest.mark.parametrize(
     ("name", "library", "secrets"),
     [

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cli.command import cloudcmp
 from tests.report.conftest import candidate
+from tests.slices import long
 
 from cloudcmp.app.study_view import view as view_of
 from cloudcmp.model.cast import Service, ServiceKind
@@ -123,6 +124,7 @@ def test_planted_staleness_is_where_the_curve_begins(measured: Measured) -> None
     assert "strong read" in measured[2]["consistency"].caption  # not drawn, and said so
 
 
+@long
 def test_the_factor_of_a_client_is_the_planted_one(measured: Measured) -> None:
     (row,) = [one for one in texts(named(measured[0], "What another client costs")) if len(one) > 1]
     assert row[1] == "sdk-python client"

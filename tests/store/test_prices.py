@@ -13,6 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.slices import long
 
 from cloudcmp.errors import CorruptStore, NewerSchema, StorageFault
 from cloudcmp.model.price import Doubt, Item, PriceEntry, PriceList, PriceRow, Purchase, TypeFacts, Unit
@@ -103,6 +104,7 @@ def test_prices_that_hold_everywhere_cover_every_region(tmp_path: Path) -> None:
         assert len(book.rows(list_, "aws", "anywhere", Item.INSTANCE)) == 1
 
 
+@long
 def test_memory_does_not_grow_with_a_list(tmp_path: Path) -> None:
     def told(n: int) -> Iterator[PriceEntry]:
         return (replace(ROW, name=f"t{number}") for number in range(n))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.slices import some
+from tests.slices import long, some
 
 _MEASURE = """
 import sys
@@ -72,6 +72,7 @@ def measured(path: Path) -> list[str]:
     return run.stdout.splitlines()
 
 
+@long
 @pytest.mark.parametrize(
     ("bomb", "told"),
     [

@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from tests.slices import spread
+from tests.slices import long, spread
 from tests.study.corpus import BILLED, GOOD, PROVIDERS, bad_files
 
 from cloudcmp.errors import UserMistake
@@ -79,6 +79,7 @@ def test_a_file_of_as_many_values_as_may_be_takes_little_time(name: str) -> None
     assert "more than 25000 values in candidates; split the study" in line
 
 
+@long
 def test_files_of_as_many_values_as_may_be_take_little_memory() -> None:
     script = (
         "import resource, sys\nfrom cloudcmp.errors import UserMistake\nfrom cloudcmp.study import read_text\n"
