@@ -29,6 +29,18 @@ PASSIVE = frozenset({Role.SERVICE, Role.ENDPOINT, Role.CONTROLLER})
 """Roles that no agent plays."""
 
 
+LOOPBACK = "loopback"
+"""The path between agents on one machine."""
+WRITER, HERE = "writer", "here"
+"""The parameter for the agent that makes the changes of a service, and its value for the one that reads them."""
+
+
+def path_of(params: Mapping[str, str]) -> str:
+    """The path between the agents of a trial: `path`, or `writer` if another agent writes; by default loopback."""
+    writer = params.get(WRITER, HERE)
+    return params.get("path", LOOPBACK if writer == HERE else writer)
+
+
 class ServiceKind(StrEnum):
     """The services that are measured from a machine."""
 
