@@ -1,4 +1,4 @@
-"""Time to consistency of what another agent has written: planted delays are inside the interval, and faults are told."""
+"""Time to consistency of what another agent has written: planted delays are recovered, and faults are told."""
 
 import signal
 import socket
@@ -74,7 +74,7 @@ def test_a_planted_delay_is_seen_of_what_another_process_wrote(
     service: str, change: str, storage: SimulatedStorage, agent: Path
 ) -> None:
     plant(storage, LATE_EVERYWHERE)
-    pair = run_pair(agent, place(storage, service), service=service, change=change, duration_s="1")
+    pair = run_pair(agent, place(storage, service), service=service, change=change, duration_s="0.6")
     assert (pair.reader.outcome, pair.writer.outcome) == ("ok", "ok"), pair
     notes = pair.reader.notes
     assert (notes["censored"], notes["writer_failures"], pair.writer.values) == (0, 0, {})
@@ -93,7 +93,7 @@ def test_over_a_slow_link_the_stated_way_covers_what_the_reader_cannot_see(
     service: str, storage: SimulatedStorage, agent: Path
 ) -> None:
     plant(storage, LATE_EVERYWHERE)
-    pair = run_pair(agent, place(storage, service), way=Way(ONE_WAY_S), service=service, duration_s="1.5")
+    pair = run_pair(agent, place(storage, service), way=Way(ONE_WAY_S), service=service, duration_s="1")
     assert pair.reader.outcome == "ok", pair
     seen_s, way_s = median(pair), pair.reader.notes["writer_way_s"]
     assert way_s >= 2 * ONE_WAY_S
@@ -105,7 +105,7 @@ def test_over_a_slow_link_the_stated_way_covers_what_the_reader_cannot_see(
 
 def test_a_delay_within_the_way_is_not_seen_and_is_within_its_bound(storage: SimulatedStorage, agent: Path) -> None:
     plant(storage, {"table_put": OperationTruth(propagation=Distribution(0.01)), "table_get": STALE})
-    pair = run_pair(agent, place(storage), way=Way(ONE_WAY_S), service="table", duration_s="1")
+    pair = run_pair(agent, place(storage), way=Way(ONE_WAY_S), service="table", duration_s="0.5")
     assert (median(pair), pair.reader.values["stale_read_ratio"]) == (0.0, [0.0])
     assert pair.reader.notes["writer_way_s"] >= 0.01
 
@@ -169,10 +169,10 @@ def test_a_writer_that_dies_or_stands_still_ends_the_trial_in_one_line(storage: 
         assert pair.took_s < 4.0
 
 
-@pytest.mark.parametrize("at_byte", [0, 1, 49, 60, 90, 131, 200, 700])
+@pytest.mark.parametrize("at_byte", [0, 1, 49, 60, 90, 131, 200, 400])
 def test_a_link_that_is_cut_at_any_byte_gives_no_value(at_byte: int, storage: SimulatedStorage, agent: Path) -> None:
     way = Way(cut_at=at_byte)
-    pair = run_pair(agent, place(storage), way=way, deadline_s=6.0, service="table", duration_s="2")
+    pair = run_pair(agent, place(storage), way=way, deadline_s=6.0, service="table", duration_s="1")
     assert pair.reader.outcome == "failed", pair
     assert pair.reader.error
     assert "\n" not in pair.reader.error
@@ -180,7 +180,7 @@ def test_a_link_that_is_cut_at_any_byte_gives_no_value(at_byte: int, storage: Si
     assert pair.writer.outcome != "ok"
 
 
-@pytest.mark.parametrize("at_byte", [40, 131])
+@pytest.mark.parametrize("at_byte", [131])
 def test_a_link_that_falls_silent_ends_by_the_deadline(at_byte: int, storage: SimulatedStorage, agent: Path) -> None:
     way = Way(cut_at=at_byte, closes=False)
     pair = run_pair(agent, place(storage), way=way, deadline_s=2.0, service="table", duration_s="0.5")
@@ -192,7 +192,7 @@ def test_a_link_that_falls_silent_ends_by_the_deadline(at_byte: int, storage: Si
 def test_each_agent_keeps_its_own_cap_of_operations(storage: SimulatedStorage, agent: Path) -> None:
     for caps in (({"operations": 10_000}, {"operations": 4}), ({"operations": 40}, {"operations": 400})):
         storage.reset()
-        pair = run_pair(agent, place(storage), caps=caps, service="table", duration_s="2")
+        pair = run_pair(agent, place(storage), caps=caps, service="table", duration_s="1")
         asked = storage.counted()["operations"]
         assert pair.reader.outcome == "aborted", pair
         most = min(one["operations"] for one in caps)

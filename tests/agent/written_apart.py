@@ -40,6 +40,7 @@ class Way:
     closes: bool = True
     forwarded: int = 0
     _open: list[socket.socket] = field(default_factory=list)
+    _threads: list[threading.Thread] = field(default_factory=list)
 
     @contextlib.contextmanager
     def to(self, address: str) -> Iterator[str]:
@@ -47,20 +48,30 @@ class Way:
         host, _, port = address.rpartition(":")
         with socket.create_server((HOST, 0)) as listener:
             listener.settimeout(20.0)
-            threading.Thread(target=self._accept, args=(listener, (host, int(port))), daemon=True).start()
+            self._begin(lambda: self._accept(listener, (host, int(port))))
             try:
                 yield f"{HOST}:{listener.getsockname()[1]}"
             finally:
+                listener.shutdown(socket.SHUT_RDWR)
                 self._end()
+                for thread in list(self._threads):
+                    thread.join(10.0)
+                for one in self._open:
+                    one.close()
+
+    def _begin(self, work: Callable[[], None]) -> None:
+        self._threads.append(threading.Thread(target=work, daemon=True))
+        self._threads[-1].start()
 
     def _accept(self, listener: socket.socket, server: tuple[str, int]) -> None:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = listener.accept()
+                self._open.append(near)
                 far = socket.create_connection(server, 20.0)
+                self._open.append(far)
                 for one in (near, far):
                     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._open += [near, far]
                 self._forward(near, far, self.delay_s, counts=False)
                 self._forward(far, near, self.delay_s, counts=True)
 
@@ -93,7 +104,7 @@ class Way:
                         return
 
         for work in (read, write):
-            threading.Thread(target=work, daemon=True).start()
+            self._begin(work)
 
     def _end(self) -> None:
         for one in self._open:

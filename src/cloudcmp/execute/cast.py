@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from cloudcmp.agent import JobTarget
-from cloudcmp.model.cast import LOOPBACK, PASSIVE, Cast, CastMember, DataSet, Machine, Role, path_of
+from cloudcmp.model.cast import LOOPBACK, PASSIVE, Cast, CastMember, DataSet, Machine, Role, path_key, path_of
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Outcome, TrialResult
@@ -133,7 +133,7 @@ def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | Non
     some = [zones[number - 1] for number in sorted(set(numbers))]
     if len(some) < 2 or (len(set(some)) == 1 and "unknown" not in some):
         return None
-    what = f"path: zone, and its machines are in {' and '.join(one_line(zone, 40) for zone in some)}"
+    what = f"{path_key(dict(trial.params))}: zone, and its machines are in {' and '.join(one_line(zone, 40) for zone in some)}"
     return TrialResult(Outcome.INVALID, (), what, '{"notes":{"payload_bytes":0}}')  # nothing was sent
 
 

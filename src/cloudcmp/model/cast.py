@@ -41,6 +41,11 @@ def path_of(params: Mapping[str, str]) -> str:
     return params.get("path", LOOPBACK if writer == HERE else writer)
 
 
+def path_key(params: Mapping[str, str]) -> str:
+    """The parameter that says where the agents of a trial are: `path`, or `writer` for a probe of services."""
+    return "path" if "path" in params else WRITER
+
+
 class ServiceKind(StrEnum):
     """The services that are measured from a machine."""
 

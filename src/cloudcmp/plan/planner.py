@@ -7,7 +7,7 @@ from itertools import filterfalse
 
 from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import LOOPBACK, WRITER, path_of
+from cloudcmp.model.cast import LOOPBACK, path_key, path_of
 from cloudcmp.model.metric import OVERALL, Metric
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, Traffic
 from cloudcmp.model.study import FEWEST_LAUNCHES, CandidateSpec, Caps, Decide, Study
@@ -166,7 +166,7 @@ def _refuse_paths(tasks: Sequence[Task]) -> None:
     for task in tasks:
         if traffic.between_machines(task):
             params = dict(task.params)
-            key = "path" if "path" in params else WRITER
+            key = path_key(params)
             what = f"{key}: {params[key]} cannot be measured on one machine"
             raise UserMistake.at(f"probe {task.probe}", what, f"write {key}: {LOOPBACK}, or take another provider")
 
