@@ -1,4 +1,4 @@
-"""A service that one machine writes and another reads: its cast, machines, traffic, caps, cells, and what is refused."""
+"""A service that one machine writes and another reads: cast, machines, traffic, caps, cells, and what is refused."""
 
 import pytest
 from tests.plan.clouds import planned as planned_on
@@ -38,7 +38,7 @@ def test_both_machines_are_quoted_and_what_goes_between_them_is_bounded() -> Non
     assert [one.usage[0].machines for one in (plan, alone)] == [2, 1]
     (between,) = plan.usage[0].traffic
     assert (between.path, alone.usage[0].traffic) == ("zone", ())
-    assert 0 < between.expected_bytes <= between.most_bytes < 10**6
+    assert 0 < between.expected_bytes <= between.most_bytes <= plan.runs * 400 * 2048
     note = "each launch takes 2 machines, one reads what the other has written; the cost counts both"
     assert sum(note in one for one in plan.quote.notes) == 1
     assert not any("takes 2 machines" in one for one in alone.quote.notes)

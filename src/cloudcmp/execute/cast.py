@@ -133,7 +133,8 @@ def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | Non
     some = [zones[number - 1] for number in sorted(set(numbers))]
     if len(some) < 2 or (len(set(some)) == 1 and "unknown" not in some):
         return None
-    what = f"{path_key(dict(trial.params))}: zone, and its machines are in {' and '.join(one_line(zone, 40) for zone in some)}"
+    key, places = path_key(dict(trial.params)), " and ".join(one_line(zone, 40) for zone in some)
+    what = f"{key}: zone, and its machines are in {places}"
     return TrialResult(Outcome.INVALID, (), what, '{"notes":{"payload_bytes":0}}')  # nothing was sent
 
 

@@ -90,10 +90,10 @@ METRICS = (
            "Time from sending a message to an empty queue until it can be received, at a percentile.",
            "Queues that already hold messages.", 8e-2),
     Metric("consistency_time_s", "s", Better.LOWER, Group.STORAGE, Reduce.MEDIAN, _CONSISTENCY,
-           "Time from the answer to a change until all later reads return it, by the reader's clock: its own changes, or "
-           "with `writer` those of another machine.",
-           "The way of the answer from another writer to the reader, at most the note writer_way_max_s; delays longer than "
-           "the probe waits count as that wait.", 6e-2, signed=True),
+           "Time from the answer to a change until all later reads return it, seen from the same data centre: from the "
+           "machine that makes the change, or with `writer` from another one, from the answer's arrival there.",
+           "Readers in other data centres; the way of an answer from another writer, at most the note writer_way_max_s; "
+           "delays longer than the probe waits count as that wait.", 6e-2, signed=True),
     Metric("stale_read_ratio", "ratio", Better.LOWER, Group.STORAGE, Reduce.MEDIAN, _CONSISTENCY,
            "Share of reads right after a change that do not return it.",
            "Later reads; those during the way of the answer from another writer.", 5e-2, signed=True),
@@ -126,7 +126,7 @@ PROBES = (
            "it is looked for: list looks for a new entry in a list"), _READ, _WRITER, duration("10")),
           "Changes an entry, then reads through other connections until every read returns the change. The changes are the "
           "reader's own, or those of a second machine.",
-          "Readers in other data centres, unless `writer` is the path to one.",
+          "Readers in other data centres.",
           10.0, WRITTEN_APART, refusal=_consistency_refusal, no_peer=_NO_PEER),
 )  # fmt: skip
 
