@@ -137,7 +137,7 @@ fn the_failure_of_another_writer_is_told_with_the_services_code() {
         _ => Act::Right,
     });
     let (reader, writer) = read_and_write(&store, "write");
-    assert_eq!((reader.outcome.as_str(), writer.outcome.as_str(), reader.count()), ("failed", "ok", 0));
+    assert_eq!((reader.outcome.as_str(), writer.outcome.as_str(), reader.count()), ("failed", "failed", 0));
     assert!(reader.error().contains("the writer: 503 SlowDown"), "{}", reader.error());
     let throttled = |stream: &Stream| stream.note("throttled").and_then(Value::as_u64);
     assert_eq!((throttled(&reader), throttled(&writer)), (Some(4), Some(4)));
