@@ -1,8 +1,9 @@
 """Data sets for the agent's trials: made by a service's driver at a server, or in a simulated service of AWS."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import time
 from typing import Any
 from uuid import uuid4
@@ -47,17 +48,7 @@ def made(service: Service) -> Iterator[DataSet]:
 def simulated_aws() -> Iterator[SimulatedStorage]:
     """A simulated service with an empty bucket, table and queue, each called `NAME`."""
     with simulated_storage() as found:
-        client(found, "s3").create_bucket(Bucket=NAME)
-        client(found, "dynamodb").create_table(
-            TableName=NAME, BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in "kg"],
-            KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
-            GlobalSecondaryIndexes=[
-                {"IndexName": "by_group", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                 "Projection": {"ProjectionType": "ALL"}},
-            ],
-        )  # fmt: skip
-        client(found, "sqs").create_queue(QueueName=NAME)
+        create_aws_data_sets(partial(client, found))
         yield found
 
 
@@ -69,3 +60,19 @@ def client(storage: SimulatedStorage, service: str) -> Any:
         service, region_name=REGION, endpoint_url=storage.endpoint, aws_access_key_id=Key().access_key,
         aws_secret_access_key=Key().secret_key,
     )  # fmt: skip
+
+
+def create_aws_data_sets(client_of: Callable[[str], Any]) -> str:
+    """Makes a bucket, a table and a queue, each called `NAME`; returns the path of the queue's URL."""
+    client_of("s3").create_bucket(Bucket=NAME)
+    client_of("dynamodb").create_table(
+        TableName=NAME, BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in "kg"],
+        KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
+        GlobalSecondaryIndexes=[
+            {"IndexName": "by_group", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
+             "Projection": {"ProjectionType": "ALL"}},
+        ],
+    )  # fmt: skip
+    url = str(client_of("sqs").create_queue(QueueName=NAME)["QueueUrl"])
+    return url.partition("//")[2].partition("/")[2]

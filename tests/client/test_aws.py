@@ -93,7 +93,7 @@ def test_every_operation_runs_and_is_counted(
     assert ran.outcome == "ok", ran
     notes = ran.notes
     assert notes["operations"] > 0
-    assert notes["sdk"].startswith("boto3 1.")
+    assert notes["client_version"].startswith("boto3 1.")
     assert [
         notes[kind] for kind in ("throttled", "server_errors", "client_errors", "timeouts", "wrong_bodies", "retries")
     ] == [0] * 6

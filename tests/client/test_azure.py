@@ -62,13 +62,13 @@ def access(azurite: Served, request: pytest.FixtureRequest, monkeypatch: pytest.
 @long
 @pytest.mark.parametrize("access", PROBES, indirect=True)
 def test_every_operation_runs_and_the_agent_reads_what_it_wrote(access: DataSet, agent: Path) -> None:
-    place, credentials = target_of(access, by_sdk=True)
+    place, credentials = target_of(access, by_other_client=True)
     assert credentials["service"]["kind"] == "sas", "nothing that lives longer than a trial's access"
     kind = access.protocol.removeprefix("azure-")
     for probe, params in PROBES[kind]:
         ran = run(_named(place), credentials["service"], probe, deadline_s=60.0, **params)
         assert ran.outcome == "ok", (probe, params, ran)
-        assert ran.notes["sdk"].startswith("azure-")
+        assert ran.notes["client_version"].startswith("azure-")
         assert ran.notes["operations"] > 0
         for kind_ in ("throttled", "server_errors", "client_errors", "timeouts", "wrong_bodies", "broken_connections"):
             assert ran.notes[kind_] == 0, (probe, params, ran)

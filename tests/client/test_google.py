@@ -40,7 +40,7 @@ def test_blobs_are_measured_in_one_request_each() -> None:
             ran = asked(one, "gcs", BUCKET, "blob", op=op, objects="4", size_bytes="3000", concurrency="2")
             assert ran.outcome == "ok", ran
             assert (ran.notes["wrong_bodies"], ran.notes["broken_connections"]) == (0, 0)
-            assert ran.notes["sdk"].startswith("google-cloud-storage ")
+            assert ran.notes["client_version"].startswith("google-cloud-storage ")
         ran = asked(one, "gcs", BUCKET, "blob", op="upload", objects="1", size_bytes=str(9 * 2**20))
         assert ran.outcome == "ok", ran
         missing = asked(one, "gcs", "not-there", "blob", op="upload")
@@ -57,7 +57,7 @@ def test_messages_are_measured() -> None:
             ran = asked(one, "pubsub", TOPIC, "queue", op=op)
             assert ran.outcome == "ok", ran
             assert ran.notes["wrong_bodies"] == 0
-            assert ran.notes["sdk"].startswith("google-cloud-pubsub ")
+            assert ran.notes["client_version"].startswith("google-cloud-pubsub ")
 
 
 def test_failures_are_judged_by_the_services_own_codes() -> None:

@@ -25,6 +25,10 @@ def test_a_good_job_is_read_with_its_caps() -> None:
     assert (job.place.protocol, job.place.credential) == ("s3", keys("AK", SECRET))
     assert SECRET not in repr(job), "a traceback would show it"
     assert parse(json.dumps(GOOD).encode()).operations is None
+    assert (job.client, parse(json.dumps({**GOOD, "params": {"client": "cli"}}).encode()).client) == (
+        "sdk-python",
+        "cli",
+    )
     far = {**GOOD, "targets": [{**SERVICE, "endpoint": "https://s3.example.org"}]}
     assert parse(json.dumps(far).encode()).operations == 1_000_000, "what the agent holds by default"
 
@@ -33,8 +37,8 @@ def test_a_good_job_is_read_with_its_caps() -> None:
     ("change", "what"),
     [
         ({"v": 1}, "no job of this version"),
-        ({"probe": "propagation"}, "the client sdk-python has no probe propagation"),
-        ({"params": {"client": "native"}}, "client is not sdk-python"),
+        ({"probe": "propagation"}, "clients other than the agent have no probe propagation"),
+        ({"params": {"client": "native"}}, "client is not sdk-python or cli"),
         ({"params": {"client": "sdk-python", "reuse": "no"}}, "reuse is not yes"),
         ({"params": {"client": "sdk-python", "expect_continue": "yes"}}, "expect_continue is not no"),
         ({"params": {"client": "sdk-python", "colour": "red"}}, "params that the probe does not have"),
@@ -42,7 +46,7 @@ def test_a_good_job_is_read_with_its_caps() -> None:
         ({"caps": {"operations": 0}}, "caps that the client does not hold"),
         ({"targets": []}, "no target, or several"),
         ({"targets": [{**SERVICE, "endpoint": "ftp://x"}]}, "a service without endpoint"),
-        ({"targets": [{**SERVICE, "ca": "PEM"}]}, "takes no roots of its own"),
+        ({"targets": [{**SERVICE, "ca": "PEM"}]}, "take no roots of their own"),
         ({"credentials": {}}, "no credential of the name"),
         ({"cpus": []}, "no cpus"),
         ({"deadline_s": 0}, "a time that is no number of seconds"),

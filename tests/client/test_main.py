@@ -11,7 +11,7 @@ from tests.client.trials import decoded, keys, line_of, ran_of, run_alone, targe
 from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
 from tests.slices import long
 
-from cloudcmp.model.protocol import RunsSdk
+from cloudcmp.model.protocol import RunsOtherClient
 from cloudcmp.provider.local.cloud import LocalInstance
 from cloudcmp.provider.simulated.storage import Distribution, Key, OperationTruth, StorageTruth
 
@@ -42,11 +42,11 @@ def test_a_launch_starts_it_and_no_secret_is_seen_from_outside(
     (tmp_path / "boto3.py").write_text("raise SystemExit(9)")
     line = line_of(target(storage.endpoint, "s3", NAME), KEYS, trial)
     instance = LocalInstance((0,), str(tmp_path), "token-of-a-lease", Path("/no/agent"))
-    assert isinstance(instance, RunsSdk)
+    assert isinstance(instance, RunsOtherClient)
 
     async def started() -> tuple[bytes, bytes]:
         stream, visible = b"", b""
-        async with instance.start_sdk(line) as channel:
+        async with instance.start_other_client(line) as channel:
             async for piece in channel.stdout():
                 visible = visible or b"".join(_visible(tmp_path))
                 stream += piece

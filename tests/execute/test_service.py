@@ -47,12 +47,12 @@ def test_an_endpoint_that_is_an_address_needs_no_look() -> None:
 
 def test_what_a_library_signs_in_with_is_never_what_an_agent_gets() -> None:
     narrow, own = {"kind": "sigv4", "keys": {}}, {"kind": "keys", "secret_key": "5ec3e7"}
-    both = DataSet("s3", "http://192.0.2.1:9000", "b", "r", credential=narrow, sdk_credential=own)
+    both = DataSet("s3", "http://192.0.2.1:9000", "b", "r", credential=narrow, own_client_credential=own)
     assert target_of(both)[1] == {"service": narrow}
-    assert target_of(both, by_sdk=True)[1] == {"service": own}
+    assert target_of(both, by_other_client=True)[1] == {"service": own}
     assert "5ec3e7" not in repr(both)
     shared = DataSet("gcs", "http://192.0.2.1:9000", "b", "r", credential=narrow)
-    assert target_of(shared, by_sdk=True) == target_of(shared)
+    assert target_of(shared, by_other_client=True) == target_of(shared)
     nobody = DataSet("gcs", "http://192.0.2.1:9000", "b", "r")
-    assert target_of(nobody, by_sdk=True)[1] == {}
+    assert target_of(nobody, by_other_client=True)[1] == {}
     assert target_of(nobody)[0].credential_ref is None

@@ -248,9 +248,16 @@ def test_each_api_has_a_driver_of_its_own_or_is_refused_in_one_line(api: str) ->
         (BLOB.replace("0.09 USD/GB", "0.09 EUR/GB"), "several currencies"),
         (BLOB.replace("0.09 USD/GB", "0.09 USD/h"), "is not for GB"),
         (BLOB.replace("moved: 0.09 USD/GB", "nodes: 0.09 USD/GB"), "is not for h"),
-        (BLOB.replace("service: blob", "service: table, api: firestore"), "only tables of gcp are several"),
-        (TABLE.replace("service: table", "service: queue, api: bigtable"), "only tables of gcp are several"),
-        (TABLE.replace("service: table", "service: table, api: datastore"), "api: firestore or api: bigtable"),
+        (BLOB.replace("service: blob", "service: table, api: firestore"), "this service has no such other"),
+        (TABLE.replace("service: table", "service: queue, api: bigtable"), "this service has no such other"),
+        (
+            TABLE.replace("service: table", "service: table, api: datastore"),
+            "api: firestore, api: bigtable or api: cosmos-table",
+        ),
+        (
+            TABLE.replace("service: table", "service: table, api: cosmos-table"),
+            "write api: firestore or api: bigtable, or leave",
+        ),
         ("{provider: gcp, offering: wide, api: bigtable}", "api is for a service"),
     ],
 )

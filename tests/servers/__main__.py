@@ -8,8 +8,11 @@ python -m tests.servers NAME             run one: its endpoints and key go to st
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
-from tests.servers.fetch import Absent, fetched
+from tests.servers.fetch import TOOLS, Absent, fetched, programs_of
 from tests.servers.kinds import KINDS, Kind
 from tests.servers.serving import serving
 
@@ -18,15 +21,14 @@ def _names(kind: Kind) -> tuple[str, ...]:
     return (kind.name, "all") if kind.heavy else (kind.name, "all", "light")
 
 
-def _fetch(kind: Kind) -> None:
+def _fetch(name: str, fetch: Callable[[], object]) -> None:
     """Fetch one, and say how long it took or why it cannot be had."""
     began = time.monotonic()
     try:
-        if kind.source:
-            fetched(kind.fetched_as, kind.source, kind.item)
-        print(f"{kind.name}: there after {time.monotonic() - began:.0f} s", flush=True)
+        fetch()
+        print(f"{name}: there after {time.monotonic() - began:.0f} s", flush=True)
     except Absent as absent:
-        print(f"{kind.name}: {absent}", flush=True)
+        print(f"{name}: {absent}", flush=True)
 
 
 def main(words: list[str]) -> int:
@@ -36,10 +38,17 @@ def main(words: list[str]) -> int:
             for kind in KINDS.values():
                 weight, spoken = "heavy" if kind.heavy else "light", ", ".join(kind.protocols)
                 print(f"{kind.name:10} {kind.version:8} {weight:6} {spoken}; keys checked: {kind.checks}")
+            for name, version in TOOLS.items():
+                print(f"{name:10} {version:8} light  a command that is measured")
         elif words[0] == "fetch":
             for word in words[1:]:
                 for kind in [each for each in KINDS.values() if word in _names(each)]:
-                    _fetch(kind)
+                    _fetch(
+                        kind.name, partial(fetched, kind.fetched_as, kind.source, kind.item) if kind.source else Path
+                    )
+                for tool in TOOLS:
+                    if word in {tool, "all", "light"}:
+                        _fetch(tool, partial(programs_of, tool))
         else:
             with serving(words[0]) as one:
                 print(*(f"{protocol} {url}" for protocol, url in one.endpoints.items()), sep="\n")

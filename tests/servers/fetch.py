@@ -1,4 +1,4 @@
-"""Fetches a server into the checkout, by the lock file that names its versions; the second time takes no time.
+"""Fetches a server or tool into the checkout, by the lock file that names its versions; the second time takes no time.
 
 Each lies in a folder of its own, `.tools/servers/<name>`, and is fetched by one process at a time. A file beside it
 says from which lock file it came: another lock file has it fetched again.
@@ -18,6 +18,8 @@ _HERE = Path(__file__).parent
 ROOT = _HERE.parents[1]
 PLACE = ROOT / ".tools" / "servers"
 _LIMIT_S = 1800
+TOOLS = {"awscli": "1.46.2"}
+"""Commands that the tests measure, and their versions: groups of their own in the lock file of `python/`."""
 
 
 class Absent(Exception):
@@ -44,6 +46,11 @@ def fetched(name: str, source: str, item: str = "", *, only_present: bool = Fals
         {"npm": _npm, "python": _python, "go": _go, "maven": _maven}[source](place, item)
         said.write_text(origin)
     return place
+
+
+def programs_of(tool: str) -> Path:
+    """The folder with the programs of a tool of `TOOLS`, fetched now unless it is there. Raises `Absent`."""
+    return fetched(tool, "python", tool) / "bin"
 
 
 def _digest(source: str) -> str:

@@ -1,7 +1,9 @@
-//! What the protocols of Azure's storage services have in common: a shared access signature in each request's query,
-//! the version of the interface, and how errors are told.
+//! What the protocols of Azure's storage services have in common: a shared access signature in each request's query
+//! (or one of its headers by the account's key), the version of the interface, and how errors are told.
 
-use http::header::HOST;
+use std::time::SystemTime;
+
+use http::header::{AUTHORIZATION, HOST};
 use http::{Method, Request};
 
 use super::Body;
@@ -9,7 +11,8 @@ use super::call::Answer;
 use super::client::wrong_credential;
 use super::credential::Credential;
 use super::outcome::{Failure, Kind};
-use super::target::Service;
+use super::shared_key::SharedKey;
+use super::target::{Protocol, Service};
 use super::xml;
 use crate::fault::{Fault, OrFault};
 
@@ -23,22 +26,32 @@ pub struct Account {
     tls: bool,
     /// The path of the account, without a slash at its end; empty where the account is in the host.
     base: String,
-    /// The signature, without a question mark.
-    sas: Option<String>,
+    signing: Signing,
+}
+
+/// How requests say whose they are.
+enum Signing {
+    No,
+    /// A shared access signature, a query without its question mark.
+    Sas(String),
+    Key(SharedKey),
 }
 
 impl Account {
     pub fn new(service: &Service, credential: Option<&Credential>) -> Result<Account, Fault> {
-        let sas = match credential {
-            None => None,
-            Some(Credential::Sas { query }) => Some(query.clone()),
+        let signing = match credential {
+            None => Signing::No,
+            Some(Credential::Sas { query }) => Signing::Sas(query.clone()),
+            Some(Credential::SharedKey { account, key }) if service.protocol == Protocol::AzureTable => {
+                Signing::Key(SharedKey::new(account, key))
+            }
             Some(_) => return Err(wrong_credential(service, "sas")),
         };
         Ok(Account {
             authority: service.url.authority(None),
             tls: service.url.tls,
             base: service.url.base.clone(),
-            sas,
+            signing,
         })
     }
 
@@ -55,18 +68,24 @@ impl Account {
         query: &str,
         headers: &[Header],
         body: Body,
+        now: SystemTime,
     ) -> Result<Request<Body>, Fault> {
         let mut uri = format!("{}/{path}", self.base);
-        for part in [Some(query), self.sas.as_deref()].into_iter().flatten().filter(|part| !part.is_empty()) {
+        let mut request = Request::builder().method(method).header(HOST, &self.authority);
+        request = request.header("x-ms-version", VERSION);
+        if let Signing::Key(key) = &self.signing {
+            let (date, header) = key.sign(&uri, now);
+            request = request.header("x-ms-date", date).header(AUTHORIZATION, header);
+        }
+        let sas = if let Signing::Sas(query) = &self.signing { query } else { "" };
+        for part in [query, sas].into_iter().filter(|part| !part.is_empty()) {
             uri.push(if uri.contains('?') { '&' } else { '?' });
             uri.push_str(part);
         }
-        let mut request = Request::builder().method(method).uri(uri).header(HOST, &self.authority);
-        request = request.header("x-ms-version", VERSION);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        request.body(body).or_fault("cannot build a request", "report this")
+        request.uri(uri).body(body).or_fault("cannot build a request", "report this")
     }
 }
 

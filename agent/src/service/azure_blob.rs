@@ -31,7 +31,7 @@ impl AzureBlob {
 }
 
 impl Protocol for AzureBlob {
-    fn request(&self, call: &Call, _now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault> {
+    fn request(&self, call: &Call, now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault> {
         let of = |blob: &Blob| format!("{}/{}", self.container, blob.key());
         let list = |most: u32, prefix: &str| {
             let prefix = sigv4::encode(prefix, false);
@@ -50,7 +50,7 @@ impl Protocol for AzureBlob {
             Call::List { prefix, .. } => get(self.container.clone(), list(1000, prefix)),
             _ => return Err(foreign_call(Name::AzureBlob)),
         };
-        Ok((self.account.request(method, &path, &query, headers, body)?, reading))
+        Ok((self.account.request(method, &path, &query, headers, body, now)?, reading))
     }
 
     fn judge(&self, call: &Call, answer: &Answer) -> Result<Done, Failure> {

@@ -33,7 +33,7 @@ impl AzureQueue {
 }
 
 impl Protocol for AzureQueue {
-    fn request(&self, call: &Call, _now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault> {
+    fn request(&self, call: &Call, now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault> {
         let (method, path, query, headers, body) = match call {
             Call::Send(message) => {
                 let text = message.text();
@@ -54,7 +54,7 @@ impl Protocol for AzureQueue {
             Call::Purge => (Method::DELETE, self.messages.clone(), String::new(), NONE, Body::empty()),
             _ => return Err(foreign_call(Name::AzureQueue)),
         };
-        Ok((self.account.request(method, &path, &query, headers, body)?, Reading::Text))
+        Ok((self.account.request(method, &path, &query, headers, body, now)?, Reading::Text))
     }
 
     fn judge(&self, call: &Call, answer: &Answer) -> Result<Done, Failure> {

@@ -100,7 +100,7 @@ impl Protocol for AzureTable {
         BATCH
     }
 
-    fn request(&self, call: &Call, _now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault> {
+    fn request(&self, call: &Call, now: SystemTime) -> Result<(http::Request<Body>, Reading), Fault> {
         let text = |text: String| Body::bytes(Bytes::from(text));
         let query = |row: &Row| (Method::GET, format!("{}()", self.table), filter(row), READ, Body::empty());
         let (method, path, query, headers, body) = match call {
@@ -116,7 +116,7 @@ impl Protocol for AzureTable {
             }
             _ => return Err(foreign_call(Name::AzureTable)),
         };
-        Ok((self.account.request(method, &path, &query, headers, body)?, Reading::Text))
+        Ok((self.account.request(method, &path, &query, headers, body, now)?, Reading::Text))
     }
 
     fn judge(&self, call: &Call, answer: &Answer) -> Result<Done, Failure> {

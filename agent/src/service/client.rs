@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
@@ -91,6 +93,7 @@ fn secrets(credential: &Credential) -> Vec<String> {
             let signature = query.split('&').find_map(|part| part.strip_prefix("sig=")).unwrap_or(query);
             vec![query.clone(), signature.to_owned()]
         }
+        Credential::SharedKey { key, .. } => vec![STANDARD.encode(key)],
         Credential::Token { value, .. } => {
             vec![value.clone(), value.rsplit(' ').next().unwrap_or(value).to_owned()]
         }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::target::is_word;
@@ -14,6 +16,8 @@ pub enum Credential {
     SigV4 { access_key: String, session_token: Option<String>, keys: BTreeMap<String, [u8; 32]> },
     /// A shared access signature: the query of each request.
     Sas { query: String },
+    /// The key of an account of Azure, which signs each request.
+    SharedKey { account: String, key: Vec<u8> },
     /// A header of each request.
     Token { header: String, value: String },
 }
@@ -24,6 +28,7 @@ impl fmt::Debug for Credential {
         f.write_str(match self {
             Credential::SigV4 { .. } => "sigv4",
             Credential::Sas { .. } => "sas",
+            Credential::SharedKey { .. } => "shared-key",
             Credential::Token { .. } => "token",
         })
     }
@@ -59,8 +64,9 @@ fn credential(fields: &Map<String, Value>) -> Result<Credential, String> {
     let (known, read): (&[&str], Read) = match kind {
         Some("sigv4") => (&["kind", "access_key", "session_token", "keys"], sigv4),
         Some("sas") => (&["kind", "query"], sas),
+        Some("shared-key") => (&["kind", "account", "key"], shared_key),
         Some("token") => (&["kind", "header", "value"], token),
-        _ => return Err("kind is none of sigv4, sas and token".into()),
+        _ => return Err("kind is none of sigv4, sas, shared-key and token".into()),
     };
     // Not echoed, because a misplaced secret could be the key.
     if fields.keys().any(|key| !known.contains(&key.as_str())) {
@@ -97,6 +103,12 @@ fn sas(fields: &Map<String, Value>) -> Result<Credential, String> {
         }
         _ => Err("query is not a query without its question mark".into()),
     }
+}
+
+fn shared_key(fields: &Map<String, Value>) -> Result<Credential, String> {
+    let account = visible(fields, "account")?.filter(|name| is_word(name)).ok_or("account is not a plain word")?;
+    let key = visible(fields, "key")?.and_then(|key| STANDARD.decode(key).ok()).ok_or("key is not base64")?;
+    Ok(Credential::SharedKey { account: account.to_owned(), key })
 }
 
 fn token(fields: &Map<String, Value>) -> Result<Credential, String> {
@@ -151,6 +163,9 @@ mod tests {
         assert_eq!(format!("{sas:?}"), "sas");
         let token = one(json!({"kind": "token", "header": "authorization", "value": "Bearer 5ec3e7"})).unwrap();
         assert_eq!(format!("{token:?}"), "token");
+        let key = one(json!({"kind": "shared-key", "account": "one", "key": "AAECAw=="})).unwrap();
+        assert_eq!(format!("{key:?}"), "shared-key");
+        assert_eq!(key, Credential::SharedKey { account: "one".into(), key: vec![0, 1, 2, 3] });
         assert!(read(None).unwrap().is_empty() && read(Some(&Value::Null)).unwrap().is_empty());
     }
 
@@ -173,6 +188,9 @@ mod tests {
             json!({"kind": "sas"}),
             json!({"kind": "sas", "query": "?sig=5ec3e7"}),
             json!({"kind": "sas", "query": "sig=5ec3e7#"}),
+            json!({"kind": "shared-key", "account": "a/5ec3e7", "key": "AAECAw=="}),
+            json!({"kind": "shared-key", "account": "one", "key": "5ec3e7!"}),
+            json!({"kind": "shared-key", "account": "one"}),
             json!({"kind": "token", "header": "host", "value": "5ec3e7"}),
             json!({"kind": "token", "header": "authorization", "value": "5ec3e7\n"}),
             json!({"kind": "token", "header": "authorization"}),
@@ -188,7 +206,7 @@ mod tests {
 
         #[test]
         fn p28_credentials_of_any_shape_never_panic(
-            kind in "sigv4|sas|token", key in "access_key|session_token|keys|query|header|value|[a-z]{0,5}", text in r"\PC{0,70}"
+            kind in "sigv4|sas|shared-key|token", key in "access_key|session_token|keys|query|account|header|value|[a-z]{0,5}", text in r"\PC{0,70}"
         ) {
             let _ = one(json!({"kind": kind, "access_key": "a", "keys": {text.clone(): KEY}, key.clone(): text}));
             let _ = one(json!({"kind": kind, key: text}));

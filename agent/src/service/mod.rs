@@ -53,6 +53,7 @@ mod proto;
 mod pubsub;
 pub mod row;
 mod s3;
+mod shared_key;
 mod sigv4;
 mod sqs;
 pub mod staleness;

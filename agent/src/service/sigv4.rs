@@ -89,8 +89,23 @@ pub fn encode(text: &str, slashes: bool) -> String {
     encoded
 }
 
+/// A time in UTC: days since 1970, the date, and the second of the day.
+pub struct Civil {
+    pub days: u64,
+    pub year: u64,
+    pub month: u64,
+    pub day: u64,
+    pub second: u64,
+}
+
 /// Returns a time as `20261126T042500Z`.
 fn timestamp(time: SystemTime) -> String {
+    let Civil { year, month, day, second, .. } = civil(time);
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", second / 3600, second / 60 % 60, second % 60)
+}
+
+/// Returns the date of a time; times before 1970 are the first of that year.
+pub fn civil(time: SystemTime) -> Civil {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     // Days since 1 March of year 0, in eras of 400 years of which each begins on that day.
@@ -100,8 +115,7 @@ fn timestamp(time: SystemTime) -> String {
     let day = day - (365 * year + year / 4 - year / 100);
     let month = (5 * day + 2) / 153;
     let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
-    let year = era * 400 + year + u64::from(month < 3);
-    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", second / 3600, second / 60 % 60, second % 60)
+    Civil { days, year: era * 400 + year + u64::from(month < 3), month, day, second }
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ def services(
         tuple(_delays(plan, notes, samples)),
         tuple(_counts(plan, asked)),
         tuple(_limits(plan, estimates, asked)),
-        tuple(_clients(estimates, _libraries(plan, asked))),
+        tuple(_clients(estimates, _versions(plan, asked))),
     )
 
 
@@ -147,17 +147,17 @@ def _networks(plan: Plan, estimates: Sequence[Estimate]) -> dict[int, tuple[floa
     return found
 
 
-def _libraries(plan: Plan, asked: Sequence[tuple[Attempt, PlannedTrial]]) -> dict[tuple[int, str], str]:
-    """The provider's library that measured a candidate's cell, several if its version changed meanwhile."""
+def _versions(plan: Plan, asked: Sequence[tuple[Attempt, PlannedTrial]]) -> dict[tuple[int, str], str]:
+    """The version of the provider's client that measured a candidate's cell, several if it changed meanwhile."""
     found: dict[tuple[int, str], set[str]] = defaultdict(set)
     for attempt, trial in asked:
-        library = note(reported(attempt), "sdk")
-        for cell in trial.cells if isinstance(library, str) else ():
-            found[_candidate(plan, trial), cell].add(str(library))
-    return {key: ", ".join(sorted(libraries)) for key, libraries in found.items()}
+        version = note(reported(attempt), "client_version")
+        for cell in trial.cells if isinstance(version, str) else ():
+            found[_candidate(plan, trial), cell].add(str(version))
+    return {key: ", ".join(sorted(versions)) for key, versions in found.items()}
 
 
-def _clients(estimates: Sequence[Estimate], libraries: Mapping[tuple[int, str], str]) -> Iterator[ClientFactor]:
+def _clients(estimates: Sequence[Estimate], versions: Mapping[tuple[int, str], str]) -> Iterator[ClientFactor]:
     known = {(one.candidate, one.cell): one for one in estimates if one.offered}
     for one in estimates:
         cell = Cell.parse(one.cell)
@@ -167,8 +167,8 @@ def _clients(estimates: Sequence[Estimate], libraries: Mapping[tuple[int, str], 
         native = str(Cell.of(cell.metric, {**dict(cell.params), "client": "native"}))
         base = known.get((one.candidate, native))
         if base is not None:
-            library = libraries.get((one.candidate, one.cell), "")
-            yield ClientFactor(one.candidate, one.cell, native, client or "", *_factor(one, base), library)
+            version = versions.get((one.candidate, one.cell), "")
+            yield ClientFactor(one.candidate, one.cell, native, client or "", *_factor(one, base), version)
 
 
 def _factor(one: Estimate, base: Estimate) -> tuple[float | None, Bounds | None, int]:

@@ -7,6 +7,7 @@ import time
 import warnings
 
 from cloudcmp.client import guard
+from cloudcmp.client.command import end_all
 from cloudcmp.client.failures import Ended, failed
 from cloudcmp.client.job import parse
 from cloudcmp.client.output import Output
@@ -60,4 +61,5 @@ def main() -> int:
 if __name__ == "__main__":
     code = main()
     sys.stdout.flush()
+    end_all()
     os._exit(code)  # threads of libraries must not keep the process alive

@@ -1,25 +1,32 @@
-"""What a provider's library must offer to be measured: one method for each operation, which does nothing else."""
+"""What a provider's client must offer to be measured: one method for each operation, which does nothing else."""
 
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Protocol
 
-from cloudcmp.catalog.sdk_clients import SDKS
+from cloudcmp.catalog.other_clients import CLIS, SDKS
+from cloudcmp.client.command import CommandFailed
 from cloudcmp.client.content import Row
-from cloudcmp.client.failures import Ended, Failure, failed
+from cloudcmp.client.failures import Ended, Failure, WrongBody, failed
 from cloudcmp.client.job import Place
 from cloudcmp.client.operation import Answers
+from cloudcmp.model.plan import SDK_PYTHON
 
 HIDDEN_S = 60
 """How long a received message is hidden from others, if it is not deleted before."""
 
 
 class Adapter(Protocol):
-    """A library's client of one data set, for several threads. No call is tried again by the library."""
+    """A client of one data set, for several threads.
+
+    `tries` is how often it may send a request: 1, unless it does not let its user choose that.
+    """
 
     answers: Answers
+    tries: int
 
     def failure_of(self, error: Exception) -> Failure:
-        """Judges an error of the library."""
+        """Judges an error of a call."""
 
 
 class Blobs(Adapter, Protocol):
@@ -31,8 +38,8 @@ class Blobs(Adapter, Protocol):
     def upload(self, key: str, body: bytes) -> object:
         """Writes a body."""
 
-    def upload_requests(self, size: int) -> int:
-        """How many requests the library sends to upload so many bytes."""
+    def requests(self, op: str, size: int) -> int:
+        """How many requests an operation on a blob of so many bytes needs: a download, an upload or a list."""
 
     def names(self, prefix: str) -> list[str]:
         """The first names, 1000 at most."""
@@ -76,8 +83,41 @@ class Messages(Adapter, Protocol):
         """Deletes all messages."""
 
 
-def connect(place: Place) -> Any:
-    """The adapter of a place's protocol, with its library; raises Ended if there is none, or it is not installed."""
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What is measured, and what prepares its data: the library of the same protocol, which may be what is measured.
+
+    `version` is the name and version of what is measured. A `command` is a process for each operation.
+    """
+
+    measured: Any
+    preparing: Any
+    version: str
+    command: bool
+
+    def failure_of(self, error: Exception) -> Failure:
+        """Judges an error of either."""
+        of_command = isinstance(error, CommandFailed | WrongBody)
+        return (self.measured if of_command else self.preparing).failure_of(error)  # type: ignore[no-any-return]
+
+
+def connect(place: Place, client: str) -> Client:
+    """The client of a place's protocol; raises Ended if there is none, or it is not installed."""
+    library = _library(place)
+    if client == SDK_PYTHON:
+        name = SDKS[place.protocol].library
+        return Client(library, library, f"{name} {version(name)}", command=False)
+    if place.protocol not in CLIS:
+        raise failed(f"no command is measured for {place.protocol}", f"measure client: {SDK_PYTHON}")
+    if SDKS[place.protocol].family == "aws":
+        from cloudcmp.client import aws_cli as family
+    else:
+        from cloudcmp.client import google_cli as family  # type: ignore[no-redef]
+    command = family.ADAPTERS[place.protocol](place)
+    return Client(command, library, command.version(), command=True)
+
+
+def _library(place: Place) -> Any:
     known = SDKS.get(place.protocol)
     if known is None:
         raise failed(f"no library is measured for {place.protocol}", "measure client: native")
@@ -92,12 +132,6 @@ def connect(place: Place) -> Any:
         return family.ADAPTERS[place.protocol](place)
     except ImportError as error:
         raise failed(f"{known.library} is not installed", "pip install 'cloudcmp[clients]'") from error
-
-
-def library_of(protocol: str) -> str:
-    """The name and version of the library of a protocol."""
-    name = SDKS[protocol].library
-    return f"{name} {version(name)}"
 
 
 def wrong_credential(place: Place, wanted: str) -> Ended:

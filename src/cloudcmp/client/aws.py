@@ -15,17 +15,20 @@ from cloudcmp.client.failures import Failure, Kind
 from cloudcmp.client.job import Place
 from cloudcmp.client.operation import Answers
 
-_AWS_HOST = ".amazonaws.com"
-_NO_KEYS = {"access_key": "none", "secret_key": "none"}
+AWS_HOST = ".amazonaws.com"
+NO_KEYS = {"access_key": "none", "secret_key": "none"}
+INDEX = "by_group"
+"""The index of a table by the group of its rows."""
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
-_INDEX = "by_group"
 
 
 class _Aws:
     """A client of one service. What the user's files say of regions, retries and keys does not apply: the job does."""
 
+    tries = 1
+
     def __init__(self, place: Place, service: str) -> None:
-        key = _NO_KEYS if place.credential is None else place.credential
+        key = NO_KEYS if place.credential is None else place.credential
         if place.credential is not None and key.get("kind") != "keys":
             raise wrong_credential(place, "keys")
         os.environ.update(AWS_CONFIG_FILE=os.devnull, AWS_SHARED_CREDENTIALS_FILE=os.devnull)
@@ -34,7 +37,7 @@ class _Aws:
         own: dict[str, Any] = {}
         if service == "s3":
             own["s3"] = {"addressing_style": "path" if place.style != "host" else "virtual"}
-        if not place.endpoint.endswith(_AWS_HOST):
+        if not place.endpoint.endswith(AWS_HOST):
             # Services that only resemble Amazon's know no newer checksums.
             own |= {"request_checksum_calculation": "when_required", "response_checksum_validation": "when_required"}
         self._client: Any = boto3.client(
@@ -83,8 +86,8 @@ class S3(_Aws):
         """Writes a body."""
         return self._client.put_object(Bucket=self._name, Key=key, Body=body)
 
-    def upload_requests(self, size: int) -> int:  # noqa: ARG002
-        """One: put_object never splits a body."""
+    def requests(self, op: str, size: int) -> int:  # noqa: ARG002
+        """One: a body is never split."""
         return 1
 
     def names(self, prefix: str) -> list[str]:
@@ -114,32 +117,34 @@ class DynamoDb(_Aws):
     def get(self, row: Row, strong: bool) -> Row | None:
         """The row with a key."""
         answer = self._client.get_item(TableName=self._name, Key={"k": {"S": row.k}}, ConsistentRead=strong)
-        return _row(answer["Item"]) if "Item" in answer else None
+        return row_of(answer["Item"]) if "Item" in answer else None
 
     def put(self, row: Row) -> object:
         """Writes a row, whether or not its key is there."""
-        return self._client.put_item(TableName=self._name, Item=_item(row))
+        return self._client.put_item(TableName=self._name, Item=item_of(row))
 
     def query(self, row: Row, strong: bool) -> list[Row]:  # noqa: ARG002 - an index has no strong reads
         """The rows of the group of a row; those of the first page."""
         answer = self._client.query(
-            TableName=self._name, IndexName=_INDEX, KeyConditionExpression="g = :g",
+            TableName=self._name, IndexName=INDEX, KeyConditionExpression="g = :g",
             ExpressionAttributeValues={":g": {"S": row.g}},
         )  # fmt: skip
-        return [_row(one) for one in answer["Items"]]
+        return [row_of(one) for one in answer["Items"]]
 
     def write(self, rows: list[Row]) -> int:
         """Writes rows in one batch; returns how many the service left out because there were too many."""
-        puts = [{"PutRequest": {"Item": _item(one)}} for one in rows]
+        puts = [{"PutRequest": {"Item": item_of(one)}} for one in rows]
         answer = self._client.batch_write_item(RequestItems={self._name: puts})
         return sum(map(len, answer.get("UnprocessedItems", {}).values()))
 
 
-def _item(row: Row) -> dict[str, dict[str, str]]:
+def item_of(row: Row) -> dict[str, dict[str, str]]:
+    """A row as an item."""
     return {"k": {"S": row.k}, "g": {"S": row.g}, "v": {"S": row.v}}
 
 
-def _row(item: dict[str, dict[str, str]]) -> Row:
+def row_of(item: dict[str, dict[str, str]]) -> Row:
+    """An item as a row."""
     return Row(*(item.get(name, {}).get("S", "") for name in ("k", "g", "v")))
 
 

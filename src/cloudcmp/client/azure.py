@@ -5,7 +5,7 @@ from typing import Any
 
 import requests
 from azure.core import exceptions as errors
-from azure.core.credentials import AzureSasCredential
+from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.core.pipeline.transport import RequestsTransport
 from requests.adapters import HTTPAdapter
 
@@ -18,18 +18,29 @@ from cloudcmp.client.operation import Answers
 _ONE_REQUEST = 4_000 * 2**20  # a body of any size that is measured is uploaded and downloaded by one request
 
 
+def _credential(place: Place) -> AzureSasCredential | AzureNamedKeyCredential:
+    """The credential of a trial in the library's form; raises Ended for one of another service's kind."""
+    given = place.credential or {}
+    match given.get("kind"):
+        case "sas":
+            return AzureSasCredential(str(given["query"]))
+        case "shared-key" if place.protocol == "azure-table":
+            return AzureNamedKeyCredential(str(given["account"]), str(given["key"]))
+    raise wrong_credential(place, "sas")
+
+
 class _Azure:
     """What the clients of the three services share: no retries, and a connection for each lane."""
 
+    tries = 1
+
     def __init__(self, place: Place) -> None:
-        if place.credential is None or place.credential.get("kind") != "sas":
-            raise wrong_credential(place, "sas")
         self.answers = Answers()
         session = requests.Session()
         session.trust_env = False  # no proxy and no .netrc
         for scheme in ("http://", "https://"):
             session.mount(scheme, HTTPAdapter(pool_maxsize=max(10, place.lanes), max_retries=0))
-        self._credential = AzureSasCredential(str(place.credential["query"]))
+        self._credential = _credential(place)
         self._options: dict[str, Any] = {
             "transport": RequestsTransport(session=session, session_owner=False),
             "retry_total": 0, "retry_connect": 0, "retry_read": 0, "retry_status": 0,
@@ -74,8 +85,8 @@ class Blob(_Azure):
         """Writes a body."""
         return self._client.upload_blob(key, body, overwrite=True)
 
-    def upload_requests(self, size: int) -> int:  # noqa: ARG002
-        """One."""
+    def requests(self, op: str, size: int) -> int:  # noqa: ARG002
+        """One: a body is never split."""
         return 1
 
     def names(self, prefix: str) -> list[str]:

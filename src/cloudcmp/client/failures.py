@@ -54,6 +54,10 @@ _THROTTLES = frozenset(
         "userRateLimitExceeded",
     }
 )
+# Codes of Amazon's services with a status of 500 and above.
+_SERVER_CODES = frozenset(
+    {"InternalError", "InternalFailure", "InternalServerError", "InternalServiceError", "ServiceUnavailable"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,14 @@ class Failure:
         else:
             kind = Kind.SERVER_ERROR if status >= _SERVER else Kind.CLIENT_ERROR
         return cls.of(kind, f"{status} {': '.join(filter(None, (code, message)))}".rstrip())
+
+    @classmethod
+    def of_code(cls, code: str, message: str) -> "Failure":
+        """Judges an answer without success by the service's code alone; a number is the status."""
+        if code.isdigit():
+            return cls.of_status(int(code), "", message)
+        kind = Kind.THROTTLED if code in _THROTTLES else Kind.CLIENT_ERROR
+        return cls.of(Kind.SERVER_ERROR if code in _SERVER_CODES else kind, f"{code}: {message}".rstrip(": "))
 
 
 class WrongBody(Exception):

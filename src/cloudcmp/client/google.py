@@ -50,6 +50,8 @@ def _failure_of(error: Exception) -> Failure:
 class Storage:
     """The objects of a bucket."""
 
+    tries = 1
+
     def __init__(self, place: Place) -> None:
         from requests.adapters import HTTPAdapter
 
@@ -78,9 +80,9 @@ class Storage:
         """Writes a body."""
         return self._bucket.blob(key).upload_from_string(body, content_type="application/octet-stream", **self._how)
 
-    def upload_requests(self, size: int) -> int:
-        """One, and one more that announces a body of more than 8 MiB."""
-        return 1 if size <= _ONE_PART else 2
+    def requests(self, op: str, size: int) -> int:
+        """One, and one more that announces an upload of more than 8 MiB."""
+        return 2 if op == "upload" and size > _ONE_PART else 1
 
     def names(self, prefix: str) -> list[str]:
         """The first names, 1000 at most."""
@@ -97,6 +99,8 @@ class Storage:
 
 class PubSub:
     """The messages of a topic, and of its subscription of the same name."""
+
+    tries = 1
 
     def __init__(self, place: Place) -> None:
         pubsub: Any = import_module("google.cloud.pubsub_v1")

@@ -5,6 +5,7 @@ import select
 import threading
 import time
 
+from cloudcmp.client.command import end_all
 from cloudcmp.client.failures import Ended
 from cloudcmp.client.output import Output
 from cloudcmp.model.trial import Outcome
@@ -20,6 +21,7 @@ def watch(out: Output, deadline_s: float, lease_s: float | None) -> None:
         end = _wait(deadline_s, lease_s)
         threading.Thread(target=_leave, daemon=True).start()  # a reader that does not read must not keep us alive
         out.finish(end)
+        end_all()
         os._exit(0)
 
     threading.Thread(target=guard, name="guard", daemon=True).start()
@@ -27,6 +29,7 @@ def watch(out: Output, deadline_s: float, lease_s: float | None) -> None:
 
 def _leave() -> None:
     time.sleep(_LAST_WORDS_S)
+    end_all()
     os._exit(1)
 
 

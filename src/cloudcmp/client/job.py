@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 from cloudcmp.catalog import PROBES
 from cloudcmp.client.failures import Ended, failed
 from cloudcmp.model.frames import PROTOCOL_VERSION
-from cloudcmp.model.plan import SDK_PYTHON as CLIENT
+from cloudcmp.model.plan import CLI, SDK_PYTHON
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.provider.common.hosts import is_loopback
 
 MEASURED = ("blob", "table", "load", "queue")
-"""The probes that this client runs."""
+"""The probes that are run with these clients."""
 _DEFAULT_OPERATIONS = 1_000_000  # away from this machine, as the agent has it
 _CAPS = ("operations", "bytes")
 _NEXT = f"send one job line of wire version {PROTOCOL_VERSION}"
@@ -53,6 +53,11 @@ class Job:
     payload: int | None
     seed: int
 
+    @property
+    def client(self) -> str:
+        """The client that is measured."""
+        return self.params["client"]
+
     def whole(self, name: str) -> int | None:
         """A parameter as a whole number; None for a word."""
         text = self.params.get(name, "")
@@ -69,16 +74,16 @@ def parse(line: bytes) -> Job:
         raise _bad("no job of this version")
     probe = PROBES.get(str(job.get("probe")))
     if probe is None or probe.name not in MEASURED:
-        raise _bad(f"the client {CLIENT} has no probe {one_line(str(job.get('probe')), 40)}")
+        raise _bad(f"clients other than the agent have no probe {one_line(str(job.get('probe')), 40)}")
     given = job.get("params")
     if not isinstance(given, dict) or not given.keys() <= {one.name for one in probe.params}:
         raise _bad("params that the probe does not have")
     params = {one.name: str(given.get(one.name, one.default)) for one in probe.params}
-    if params["client"] != CLIENT:
-        raise _bad(f"client is not {CLIENT}")
+    if params["client"] not in {SDK_PYTHON, CLI}:
+        raise _bad(f"client is not {SDK_PYTHON} or {CLI}")
     for name, only in (("reuse", "yes"), ("expect_continue", "no")):
         if params.get(name, only) != only:
-            raise _bad(f"{name} is not {only}, and the library decides that")
+            raise _bad(f"{name} is not {only}, and the client decides that")
     caps = job.get("caps") or {}
     if not isinstance(caps, dict) or not caps.keys() <= set(_CAPS) or not all(map(_is_count, caps.values())):
         raise _bad("caps that the client does not hold")
@@ -104,7 +109,7 @@ def _place(job: Mapping[str, Any]) -> Place:
     if not words["endpoint"].startswith(("http://", "https://")) or not words["protocol"] or not words["data_set"]:
         raise _bad("a service without endpoint, protocol or data_set")
     if target.get("ca"):
-        raise _bad(f"the client {CLIENT} takes no roots of its own")
+        raise _bad("clients other than the agent take no roots of their own")
     named, credentials = target.get("credential_ref"), job.get("credentials") or {}
     credential = credentials.get(named) if isinstance(credentials, dict) else None
     if named is not None and not isinstance(credential, dict):

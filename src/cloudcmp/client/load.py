@@ -5,6 +5,7 @@ which every lane is busy waits, and its latency counts from when it was due. Wha
 waited for or counted as dropped.
 """
 
+import resource
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -96,7 +97,7 @@ class _Phase:
     def begin(self) -> None:
         """Waits until all lanes are ready, and starts them."""
         self._ready.wait()
-        self._cpu_s = time.process_time()
+        self._cpu_s = cpu_time_s()
         self._start_ns = perf_counter_ns() + _START_NS
         self._end_ns = self._start_ns + int(self._load.duration_s * _NS_PER_S)
         self._begun.set()
@@ -106,7 +107,7 @@ class _Phase:
         if self._mistake is not None:
             raise self._mistake
         load, total = self._load, Record()
-        cpu_s, wall_s = time.process_time() - self._cpu_s, (perf_counter_ns() - self._start_ns) / _NS_PER_S
+        cpu_s, wall_s = cpu_time_s() - self._cpu_s, (perf_counter_ns() - self._start_ns) / _NS_PER_S
         for record in self._records:
             total.add(record)
         intervals = max(1, int(load.duration_s / _INTERVAL_S))
@@ -194,6 +195,12 @@ class _Phase:
             record.aside.append((began, perf_counter_ns()))
 
 
+def cpu_time_s() -> float:
+    """The CPU time of this process, and of those that it has started and that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
 def _sleep_until(at_ns: int) -> None:
     """Sleeps until a time of `perf_counter_ns`; the system may wake it later."""
     left_s = (at_ns - perf_counter_ns()) / _NS_PER_S
@@ -201,10 +208,10 @@ def _sleep_until(at_ns: int) -> None:
         time.sleep(left_s)
 
 
-def climb(rate: Callable[[int], float]) -> int:
+def climb(rate: Callable[[int], float], most: int) -> int:
     """The lanes from which throughput stops growing, of 1, 2, 4 and so on; `rate` measures it at a number of lanes."""
     lanes, best = 1, rate(1)
-    while lanes < MOST_LANES:
+    while lanes < most:
         more = rate(2 * lanes)
         if more <= 0 or more < best * _GROWTH:
             break

@@ -1,4 +1,4 @@
-"""One operation of a service: the library's call, which is timed, and the judgement of its answer, which is not."""
+"""One operation of a service: the client's call, which is timed, and the judgement of its answer, which is not."""
 
 import threading
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`call` is nothing but the library's call; `judge` raises WrongBody for a wrong answer.
+    """`call` is nothing but the client's call; `judge` raises WrongBody for a wrong answer.
 
     `payload` bytes and `requests` requests are taken from the caps before it begins.
     """
@@ -51,6 +51,12 @@ class Answers(threading.local):
 
     first_ns = 0
     count = 0
+    began_ns = last_ns = 0
+    """When the operation began and ended, if its adapter prepares it before and reads its answer after that."""
+
+    def clear(self) -> None:
+        """Begins another operation."""
+        self.first_ns = self.count = self.began_ns = self.last_ns = 0
 
     def arrived(self, *_: object, **__: object) -> None:
         """Notes that the head of an answer is there; the hook of a library."""
@@ -60,15 +66,16 @@ class Answers(threading.local):
 
 def perform(operation: Operation, answers: Answers, failure_of: Callable[[Exception], Failure]) -> Performed:
     """Performs one operation. A library that asked more often than planned, which hides a failure, has failed."""
-    answers.first_ns = answers.count = 0
+    answers.clear()
     began_ns = perf_counter_ns()
     try:
         answer = operation.call()
         last_ns = perf_counter_ns()
     except Exception as error:  # the library's own, of any kind
-        last_ns = perf_counter_ns()
-        return Performed(failure_of(error), began_ns, last_ns, last_ns)
-    times = began_ns, answers.first_ns or last_ns, last_ns
+        last_ns = answers.last_ns or perf_counter_ns()
+        return Performed(failure_of(error), answers.began_ns or began_ns, last_ns, last_ns)
+    last_ns = answers.last_ns or last_ns
+    times = answers.began_ns or began_ns, answers.first_ns or last_ns, last_ns
     if answers.count > operation.requests:
         what = f"the library sent {answers.count} requests in place of {operation.requests}"
         return Performed(Failure(Kind.BROKEN, what), *times)

@@ -1,7 +1,8 @@
-"""The probes of storage services through a provider's own library: what the agent's probes of the same names do."""
+"""The probes of storage services through a provider's own client: what the agent's probes of the same names do."""
 
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from cloudcmp.client import content
 from cloudcmp.client.adapter import Blobs, Messages, Rows
 from cloudcmp.client.content import GROUP, KEPT, UPLOADED, VALUE_BYTES, Blob, Rng, Row
 from cloudcmp.client.failures import Failure, Kind, WrongBody, failed
-from cloudcmp.client.load import MOST_LANES
+from cloudcmp.client.load import cpu_time_s
 from cloudcmp.client.operation import Done, Operation
 from cloudcmp.client.tally import Record, Tally
 from cloudcmp.client.trial import Run, Trial
@@ -24,7 +25,8 @@ _PAUSE_S = 0.02
 
 def blob(trial: Trial) -> None:
     """Downloads, uploads or lists blobs."""
-    adapter: Blobs = trial.adapter
+    client: Blobs = trial.client.measured
+    preparing: Blobs = trial.client.preparing
     params = trial.job.params
     op, size, objects = params["op"], int(params["size_bytes"]), int(params["objects"])
     part = UPLOADED if op == "upload" else KEPT
@@ -33,9 +35,9 @@ def blob(trial: Trial) -> None:
     def body(index: int) -> bytes:
         return bodies.get(index) or Blob(part, size, index).body()
 
-    def upload(index: int) -> Operation:
-        call = partial(adapter.upload, Blob(part, size, index).key, body(index))
-        return Operation(call, lambda _: Done(size), size, adapter.upload_requests(size))
+    def upload(by: Blobs, index: int) -> Operation:
+        call = partial(by.upload, Blob(part, size, index).key, body(index))
+        return Operation(call, lambda _: Done(size), by.tries * size, by.tries * by.requests("upload", size))
 
     def download(index: int) -> Operation:
         def judge(answer: bytes) -> Done:
@@ -43,7 +45,8 @@ def blob(trial: Trial) -> None:
                 raise WrongBody(f"a body of {len(answer)} bytes that was not written, and one of {size} was")
             return Done(size)
 
-        return Operation(partial(adapter.download, Blob(part, size, index).key), judge, size)
+        call, requests = partial(client.download, Blob(part, size, index).key), client.requests("download", size)
+        return Operation(call, judge, client.tries * size, client.tries * requests)
 
     def list_(_: int) -> Operation:
         start, least = content.prefix(part, size), min(objects, _LISTED)
@@ -53,15 +56,16 @@ def blob(trial: Trial) -> None:
                 raise WrongBody(f"a list of {len(names)} names, and there are {least}")
             return Done(sum(map(len, names)))
 
-        return Operation(partial(adapter.names, start), judge, 1)
+        return Operation(partial(client.names, start), judge, 1, client.tries * client.requests("list", size))
 
-    look = partial(adapter.size_of, Blob(part, size, objects - 1).key)
+    look = partial(preparing.size_of, Blob(part, size, objects - 1).key)
     there = trial.ask(Operation(look, lambda found: Done(0, there=found == size), 1)).there
     fills = part == KEPT and not there
-    trial.out.note("objects_written", trial.fill(objects, upload) if fills else 0)
+    trial.out.note("objects_written", trial.fill(objects, partial(upload, preparing)) if fills else 0)
     if op != "list" and size * objects <= _KEPT_BODIES:
         bodies.update((index, body(index)) for index in range(objects))
-    operation = {"download": download, "upload": upload}.get(op, list_)
+    known: dict[str, Callable[[int], Operation]] = {"download": download, "upload": partial(upload, client)}
+    operation = known.get(op, list_)
     tally = trial.measure(lambda rng: operation(rng.below(objects)))
     t_end = trial.report("blob", tally)
     trial.report_series("blob_bytes_per_s", tally.bytes_per_s(), tally.interval_s)
@@ -70,26 +74,26 @@ def blob(trial: Trial) -> None:
 
 def table(trial: Trial) -> None:
     """Gets or puts rows, or queries by a field that is no key."""
-    adapter: Rows = trial.adapter
+    client: Rows = trial.client.measured
     params = trial.job.params
     entries = -(-int(params["entries"]) // GROUP) * GROUP
     op, strong = params["op"], params["read"] == "strong"
-    if op == "query" and strong and not adapter.strong_query:
+    if op == "query" and strong and not client.strong_query:
         what = f"bad job: {trial.job.place.protocol} has no strong reads of an index, which a query by a field uses"
         raise failed(what, "use read: eventual")
 
     def get(index: int) -> Operation:
         own = content.row(KEPT, index)
-        return Operation(partial(adapter.get, own, strong), partial(_is_row, own), VALUE_BYTES)
+        return Operation(partial(client.get, own, strong), partial(_is_row, own), VALUE_BYTES)
 
     def put(index: int) -> Operation:
-        return Operation(partial(adapter.put, content.row(UPLOADED, index)), lambda _: Done(VALUE_BYTES), VALUE_BYTES)
+        return Operation(partial(client.put, content.row(UPLOADED, index)), lambda _: Done(VALUE_BYTES), VALUE_BYTES)
 
     def query(index: int) -> Operation:
         own = content.group(KEPT, index, entries)
-        return Operation(partial(adapter.query, own[0], strong), partial(_is_group, own), VALUE_BYTES * len(own))
+        return Operation(partial(client.query, own[0], strong), partial(_is_group, own), VALUE_BYTES * len(own))
 
-    _fill_table(trial, adapter, entries)
+    _fill_table(trial, trial.client.preparing, entries)
     operation = {"get": get, "put": put}.get(op, query)
     tally = trial.measure(lambda rng: operation(rng.below(entries)))
     trial.report("table", tally)
@@ -148,18 +152,18 @@ def _key(row: Row) -> str:
 
 def load(trial: Trial) -> None:
     """Writes rows in the service's own batches; the time is from the first request to the last answer."""
-    adapter: Rows = trial.adapter
+    client: Rows = trial.client.measured
     entries, lanes = int(trial.job.params["entries"]), int(trial.job.params["concurrency"])
-    batches = -(-entries // adapter.batch)
-    operations = [_batch(adapter, UPLOADED, entries, number) for number in range(batches)]
+    batches = -(-entries // client.batch)
+    operations = [_batch(client, UPLOADED, entries, number) for number in range(batches)]
     lanes, rest, sums = min(lanes, len(operations)), iter(operations), Record()
     counts = {"written": 0, "throttled": 0, "failed": 0}
     lock, ready = threading.Lock(), threading.Barrier(lanes + 1)
     ends: list[int] = []
 
     def lane() -> None:
-        # A connection for each lane, before the time begins.
-        trial.asker.ask(Operation(partial(adapter.get, content.row(UPLOADED, 0), True), lambda _: Done(0), 1))
+        if not trial.client.command:  # a connection for each lane, before the time begins
+            trial.asker.ask(Operation(partial(client.get, content.row(UPLOADED, 0), True), lambda _: Done(0), 1))
         ready.wait()
         while True:
             with lock:
@@ -184,10 +188,10 @@ def load(trial: Trial) -> None:
     for one in threads:
         one.start()
     ready.wait()
-    cpu_s, start_ns = time.process_time(), time.perf_counter_ns()
+    cpu_s, start_ns = cpu_time_s(), time.perf_counter_ns()
     for one in threads:
         one.join()
-    cpu_s, wall_s = time.process_time() - cpu_s, max(1, max(ends, default=start_ns) - start_ns) * 1e-9
+    cpu_s, wall_s = cpu_time_s() - cpu_s, max(1, max(ends, default=start_ns) - start_ns) * 1e-9
     trial.limiter.check()
     tally = Tally(sums, start_ns, wall_s, 1, lanes, cpu_s, wall_s)
     trial.note(tally)
@@ -201,28 +205,31 @@ def load(trial: Trial) -> None:
 
 def queue(trial: Trial) -> None:
     """Sends or receives messages; a queue that is received from is kept as full as it was."""
-    adapter: Messages = trial.adapter
+    client: Messages = trial.client.measured
+    preparing: Messages = trial.client.preparing
     size, receives = int(trial.job.params["size_bytes"]), trial.job.params["op"] == "receive"
 
-    def send(rng: Rng) -> Operation:
-        return Operation(partial(adapter.send, content.message(size, rng.next())), lambda _: Done(size), size)
+    def send(by: Messages, rng: Rng) -> Operation:
+        return Operation(partial(by.send, content.message(size, rng.next())), lambda _: Done(size), size)
 
     if not receives:
-        tally = trial.measure(send)
+        tally = trial.measure(partial(send, client))
     else:
-        trial.out.note("removed_before", _empty(trial, adapter))
-        lanes, rng = trial.job.whole("concurrency") or MOST_LANES, Rng(trial.job.seed, (1 << 64) - 1)
+        trial.out.note("removed_before", _empty(trial, preparing))
+        lanes, rng = trial.most_lanes, Rng(trial.job.seed, (1 << 64) - 1)
         messages = _MESSAGES + _MESSAGES_A_LANE * lanes
-        trial.out.note("messages_written", trial.fill(messages, [send(rng) for _ in range(messages)].__getitem__))
+        trial.out.note(
+            "messages_written", trial.fill(messages, [send(preparing, rng) for _ in range(messages)].__getitem__)
+        )
         lock = threading.Lock()
 
         def follow_ups(done: Done) -> list[Operation]:
             with lock:
-                another = send(rng)
-            return [*_deletions(adapter, done), another]
+                another = send(preparing, rng)
+            return [*_deletions(preparing, done), another]
 
-        tally = trial.measure(lambda _: _receive(adapter, size), follow_ups)
-    purged = trial.asker.ask(Operation(adapter.purge, lambda _: Done(0), 1))
+        tally = trial.measure(lambda _: _receive(client, size), follow_ups)
+    purged = trial.asker.ask(Operation(preparing.purge, lambda _: Done(0), 1))
     trial.out.note("purged", purged is not None and isinstance(purged.result, Done))
     trial.out.note("empty_receives", tally.all.empty)
     trial.out.note("follow_ups", tally.all.follow_ups)

@@ -93,9 +93,9 @@ class Tally:
         most = self.all.failed.most_common(1)
         return self.all.reasons[most[0][0]] if most else None
 
-    def cpu_ratio(self) -> float:
-        """CPU seconds of the process per wall second: Python runs one thread at a time, so 1 is all it has."""
-        return self.cpu_s / max(self.wall_s, 1e-9)
+    def cpu_ratio(self, processors: int) -> float:
+        """CPU seconds per wall second of each of so many processors."""
+        return self.cpu_s / max(self.wall_s, 1e-9) / processors
 
     def latencies_ns(self) -> list[int]:
         """The response times of successful operations, from when they were due."""

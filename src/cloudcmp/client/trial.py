@@ -1,13 +1,12 @@
-"""What the probes share: the library's client and the caps, a load in a closed or an open loop, and its notes."""
+"""What the probes share: the client and the caps, a load in a closed or an open loop, and its notes."""
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
-from cloudcmp.client.adapter import connect, library_of
+from cloudcmp.client.adapter import Client, connect
 from cloudcmp.client.failures import Ended, Failure, Kind, failed
 from cloudcmp.client.job import Job
 from cloudcmp.client.limiter import Limiter
@@ -15,6 +14,7 @@ from cloudcmp.client.load import MOST_LANES, Asker, Choose, FollowUps, Load, cli
 from cloudcmp.client.operation import Done, Operation
 from cloudcmp.client.output import Output
 from cloudcmp.client.tally import Tally
+from cloudcmp.model.plan import CLI
 
 _SILENCE_S = (0.2, 30.0)
 _STEP_SHARE = 0.05  # of the measured time, for a step of the climb
@@ -23,6 +23,7 @@ _SATURATED_S = 1.0
 _FILL_LANES, _TRIES, _REST_S = 8, 6, 0.1
 _OPEN_WARM = 8  # a cap of an open loop has room for so many operations that are not planned
 _LATE_NS = 1_000_000
+_MOST_PROCESSES = 32  # of a command that a climb reaches: each takes the memory of an interpreter
 
 
 class Trial:
@@ -35,12 +36,13 @@ class Trial:
         self.rate = job.whole("rate_per_s")
         if self.rate and job.params["concurrency"] == "max":
             raise failed("bad job: a rate and concurrency max exclude each other", "choose one of them")
-        lanes = job.whole("concurrency") or MOST_LANES
+        self.most_lanes = job.whole("concurrency") or (_MOST_PROCESSES if job.client == CLI else MOST_LANES)
         self.silence_s = min(max(self.left_s() / 2, _SILENCE_S[0]), _SILENCE_S[1])
-        self.adapter: Any = connect(replace(job.place, silence_s=self.silence_s, lanes=lanes))
+        place = replace(job.place, silence_s=self.silence_s, lanes=self.most_lanes)
+        self.client: Client = connect(place, job.client)
         self.limiter = Limiter(job.operations, job.payload)
-        self.asker = Asker(self.limiter, self.adapter.answers, self.adapter.failure_of)
-        out.note("sdk", library_of(job.place.protocol))
+        self.asker = Asker(self.limiter, self.client.measured.answers, self.client.failure_of)
+        out.note("client_version", self.client.version)
 
     def left_s(self) -> float:
         """The time until the deadline that the measured phase does not need."""
@@ -101,13 +103,15 @@ class Trial:
                 steps += 1
                 return self._load(choose, follow_ups, some, step_s).rate()
 
-            lanes = climb(rate)
+            lanes = climb(rate, self.most_lanes)
             left_s = max(left_s - steps * step_s, self.duration_s / 2)
             self.out.note("concurrency_reached", lanes)
         return self._load(choose, follow_ups, lanes, left_s)
 
     def _load(self, choose: Choose, follow_ups: FollowUps | None, lanes: int, duration_s: float) -> Tally:
         warm = lanes if self.rate is None else min(lanes, _OPEN_WARM)
+        if self.client.command:
+            warm = 0  # each process makes its own connection
         rate = None if self.rate is None else float(self.rate)
         tally = Load(self.asker, choose, lanes, rate, duration_s, self.silence_s, self.job.seed, warm, follow_ups).run()
         self.limiter.check()
@@ -138,13 +142,15 @@ class Trial:
         out.note("operations", all_.begun)
         for kind in Kind:
             out.note(kind.value, all_.failed[kind])
-        out.note("retries", 0)
+        out.note("retries", 0 if self.client.measured.tries == 1 else "unknown")
         failure = tally.main_failure()
         if failure is not None:
             out.note("failure", failure.what)
         out.note("op_per_s", tally.rate())
         out.note("threads", tally.lanes)
-        ratio = tally.cpu_ratio()
+        # Threads of Python share one processor; processes of a command have those of the launch.
+        processors = min(tally.lanes, len(self.job.cpus)) if self.client.command else 1
+        ratio = tally.cpu_ratio(processors)
         out.note("client_cpu_ratio", ratio)
         throttled = tally.throttled + all_.unwritten > _THROTTLED * all_.begun
         bound = "client-bound" if ratio > _CLIENT_BOUND else "unknown"

@@ -103,9 +103,9 @@ def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
     return tuple(sorted(agents, key=lambda agent: agent.role is not Role.SERVER))
 
 
-def target_of(data_set: DataSet, *, by_sdk: bool = False) -> tuple[JobTarget, dict[str, dict[str, object]]]:
-    """A data set as a target of a job, and the credentials that go with it; `by_sdk`: those of a provider's library."""
-    credential = (data_set.sdk_credential if by_sdk else None) or data_set.credential
+def target_of(data_set: DataSet, *, by_other_client: bool = False) -> tuple[JobTarget, dict[str, dict[str, object]]]:
+    """A data set as a target of a job, with the credentials of the agent or of the provider's own client."""
+    credential = (data_set.own_client_credential if by_other_client else None) or data_set.credential
     target = JobTarget(
         Role.SERVICE.value,
         endpoint=data_set.endpoint,

@@ -11,8 +11,8 @@ from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, Link, agents_of, r
 from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
 from cloudcmp.model.cast import DataSet, Role
-from cloudcmp.model.plan import SDK_PYTHON, PlannedTrial
-from cloudcmp.model.protocol import Instance, RunsSdk
+from cloudcmp.model.plan import NATIVE, PlannedTrial
+from cloudcmp.model.protocol import Instance, RunsOtherClient
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
@@ -184,15 +184,15 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
     return _merge_peers(result, ended) if peers else _merge_client_and_server(result, listening)
 
 
-def _of_sdk(trial: PlannedTrial, instance: Instance) -> RunsSdk | None:
-    """The machine if a provider's own library measures on it: no other gets what that library signs in with."""
-    is_by_sdk = dict(trial.params).get("client") == SDK_PYTHON
-    return instance if is_by_sdk and isinstance(instance, RunsSdk) else None
+def _of_other_client(trial: PlannedTrial, instance: Instance) -> RunsOtherClient | None:
+    """The machine if a provider's own client measures on it: no other gets what that client signs in with."""
+    is_other = dict(trial.params).get("client", NATIVE) != NATIVE
+    return instance if is_other and isinstance(instance, RunsOtherClient) else None
 
 
 def _started(instance: Instance, job: bytes, task: TrialTask) -> AbstractAsyncContextManager[Channel]:
-    machine = _of_sdk(task.trial, instance)
-    return machine.start_sdk(job) if machine else instance.start(job, task.trial, task.earlier)
+    machine = _of_other_client(task.trial, instance)
+    return machine.start_other_client(job) if machine else instance.start(job, task.trial, task.earlier)
 
 
 def _job(
@@ -208,9 +208,9 @@ def _job(
 
     Agents that talk to each other have the same caps, and those that use a service share them.
     """
-    by_sdk = _of_sdk(task.trial, agent.instance) is not None
+    by_other = _of_other_client(task.trial, agent.instance) is not None
     data_set = task.data_sets[agent.number - 1] if task.data_sets else None
-    service, credentials = target_of(data_set, by_sdk=by_sdk) if data_set else (None, {})
+    service, credentials = target_of(data_set, by_other_client=by_other) if data_set else (None, {})
     targets = (*others, service) if service else tuple(others)
     shared = service is not None and others and task.caps is not None
     caps = shared_caps(task.caps or {}, writes=listens) if shared else task.caps

@@ -55,8 +55,17 @@ class ServiceKind(StrEnum):
     HTTP = "http"
 
 
-APIS: Mapping[tuple[str, ServiceKind], tuple[str, ...]] = {("gcp", ServiceKind.TABLE): ("firestore", "bigtable")}
-"""The providers that have several services of one kind, each with the names of its APIs; the default is first."""
+APIS: Mapping[tuple[str, ServiceKind], tuple[str, ...]] = {
+    ("azure", ServiceKind.TABLE): ("", "cosmos-table"),
+    ("gcp", ServiceKind.TABLE): ("firestore", "bigtable"),
+}
+"""The providers that have several services of one kind, each with the names of its APIs.
+
+The default is first; it is empty where the provider's service of that kind needs no other name.
+"""
+
+KEY_APIS = ("cosmos-table",)
+"""The APIs that open with nothing but an account's long-lived key, which never leaves this machine."""
 
 
 def api_of(provider: str, kind: ServiceKind, api: str = "") -> str:
@@ -103,8 +112,8 @@ class DataSet:
     `protocol` is the service's own, such as `s3`; `name` is that of the bucket, container, table or queue; `style` says
     whether a bucket's name is in the path or in the host. `addresses` are the endpoint's, `ca` holds additional
     certificates in PEM. `credential` is short-lived and limited to the data set; None for a service without.
-    `sdk_credential` is what the provider's own library needs in its place, None if it takes the same: it may hold a
-    long-lived key, which never leaves this machine.
+    `own_client_credential` is what the provider's own client needs in its place, None if it takes the same: it may
+    hold a long-lived key, which never leaves this machine.
     """
 
     protocol: str
@@ -115,7 +124,7 @@ class DataSet:
     addresses: tuple[str, ...] = ()
     ca: str = ""
     credential: Mapping[str, object] | None = field(default=None, repr=False)
-    sdk_credential: Mapping[str, object] | None = field(default=None, repr=False)
+    own_client_credential: Mapping[str, object] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from cloudcmp.units import Money
 # The time of a machine beyond its trials' deadlines: boot, upload, teardown. It ends by itself after that.
 LEASE_MARGIN_S = 1800.0
 
-SDK_PYTHON = "sdk-python"
-"""The value of the parameter `client` for a provider's own Python library."""
+NATIVE, SDK_PYTHON, CLI = "native", "sdk-python", "cli"
+"""Values of the parameter `client`: the agent, a provider's own Python library, and its own command."""
 
 AGGREGATION = ("runs:median", "launch:median", "session:median")
 

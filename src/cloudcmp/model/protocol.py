@@ -51,11 +51,11 @@ class Instance(Protocol):
 
 
 @runtime_checkable
-class RunsSdk(Instance, Protocol):
-    """A machine on which a provider's own Python library can measure in place of the agent: this one."""
+class RunsOtherClient(Instance, Protocol):
+    """A machine on which a provider's own client can measure in place of the agent: this one."""
 
-    def start_sdk(self, job: bytes) -> AbstractAsyncContextManager[Channel]:
-        """Starts the client of the library on one job line; leaving the context ends it."""
+    def start_other_client(self, job: bytes) -> AbstractAsyncContextManager[Channel]:
+        """Starts the program that measures a library or a command, on one job line; leaving the context ends it."""
 
 
 @runtime_checkable

@@ -79,8 +79,8 @@ class ClientFactor:
     """How many times as long one candidate's operations take with another client: the cell's value by `native`'s.
 
     The factor is the geometric mean over the `n` rounds that have both, with its 95 % interval (Student's t on the
-    logarithms); without rounds it is the ratio of the medians, without an interval. `library` is the name and version
-    of the provider's library that was the client, empty if no trial said it.
+    logarithms); without rounds it is the ratio of the medians, without an interval. `version` is the name and version
+    of the provider's library or command that was the client, empty if no trial said it.
     """
 
     candidate: int
@@ -90,7 +90,7 @@ class ClientFactor:
     factor: float | None
     bounds: Bounds | None
     n: int
-    library: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from cloudcmp.catalog.sdk_clients import SdkClient, sdk_of
+from cloudcmp.catalog.other_clients import CLIS, SDKS, SdkClient, protocol_of
 from cloudcmp.errors import Fault
-from cloudcmp.model.plan import SDK_PYTHON, Candidate, Plan
+from cloudcmp.model.cast import Service
+from cloudcmp.model.plan import CLI, NATIVE, SDK_PYTHON, Candidate, Plan
+from cloudcmp.programs import find_program
 
-_NATIVE = "native"
 _FIXED = (("reuse", "yes"), ("expect_continue", "no"))
-"""Parameters that a library does not let its user choose."""
+"""Parameters that these clients do not let their users choose."""
 
 
 def client_faults(plan: Plan) -> list[Fault]:
@@ -18,17 +19,13 @@ def client_faults(plan: Plan) -> list[Fault]:
     faults: list[Fault] = []
     for trial in plan.trials:
         candidate, params = by_launch[trial.launch], dict(trial.params)
-        client = params.get("client", _NATIVE)
-        if client == _NATIVE or candidate.simulated:
+        client = params.get("client", NATIVE)
+        if client == NATIVE or candidate.simulated:
             continue
-        if client != SDK_PYTHON:
-            what = f"client: {client} is measured on simulated clouds only"
-            faults.append(Fault(f"probe {trial.probe}", what, f"write client: {_NATIVE} or {SDK_PYTHON}"))
-            continue
-        faults += _of_candidate(candidate)
+        faults += _of_candidate(candidate, client)
         faults += [
             Fault(
-                f"probe {trial.probe}", f"client: {SDK_PYTHON} has no {name}: {params[name]}: its library decides",
+                f"probe {trial.probe}", f"client: {client} has no {name}: {params[name]}: it decides that itself",
                 f"write a probe with {name}: {only} for it",
             )
             for name, only in _FIXED
@@ -37,24 +34,42 @@ def client_faults(plan: Plan) -> list[Fault]:
     return list(dict.fromkeys(faults))
 
 
-def _of_candidate(one: Candidate) -> Iterator[Fault]:
+def _of_candidate(one: Candidate, client: str) -> Iterator[Fault]:
     if one.service is None:
         return  # another check refuses it
     if one.runner != "local":
-        what = f"client: {SDK_PYTHON} asks from this machine only, and the study asks from {one.runner}"
-        yield Fault(one.id, what, f"write from: local, or client: {_NATIVE}")
+        what = f"client: {client} asks from this machine only, and the study asks from {one.runner}"
+        yield Fault(one.id, what, f"write from: local, or client: {NATIVE}")
         return
-    library = sdk_of(one.service.provider, one.service.kind)
-    if library is None:
-        what = f"client: {SDK_PYTHON} has no library for {one.service.kind.value} of {one.service.provider}"
-        yield Fault(one.id, what, f"write client: {_NATIVE}")
-    elif not _is_installed(library):
-        what = f"client: {SDK_PYTHON} needs {library.library}, which is not installed"
-        yield Fault(one.id, what, "pip install 'cloudcmp[clients]'")
+    fault = _sdk_fault(one.id, one.service) if client == SDK_PYTHON else _cli_fault(one.id, one.service)
+    if fault is not None:
+        yield fault
 
 
-def _is_installed(library: SdkClient) -> bool:
+def _sdk_fault(where: str, service: Service) -> Fault | None:
+    protocol = protocol_of(service.provider, service.kind)
+    if protocol is None:
+        what = f"client: {SDK_PYTHON} has no library for {service.kind.value} of {service.provider}"
+        return Fault(where, what, f"write client: {NATIVE}")
+    return _not_installed(where, SDK_PYTHON, SDKS[protocol])
+
+
+def _cli_fault(where: str, service: Service) -> Fault | None:
+    protocol = protocol_of(service.provider, service.kind)
+    if protocol is None or protocol not in CLIS:
+        others = NATIVE if protocol is None else f"{NATIVE} or {SDK_PYTHON}"
+        what = f"client: {CLI} has no command for {service.kind.value} of {service.provider}"
+        return Fault(where, what, f"write client: {others}")
+    command = CLIS[protocol]
+    if find_program(command.program) is None:
+        return Fault(where, f"client: {CLI} needs {command.program}, which is not installed", command.install)
+    return _not_installed(where, CLI, SDKS[protocol])
+
+
+def _not_installed(where: str, client: str, library: SdkClient) -> Fault | None:
     try:
-        return find_spec(library.module) is not None
+        there = find_spec(library.module) is not None
     except ModuleNotFoundError:
-        return False
+        there = False
+    what = f"client: {client} needs {library.library}, which is not installed"
+    return None if there else Fault(where, what, "pip install 'cloudcmp[clients]'")

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
-from cloudcmp.model.cast import Role, path_of
+from cloudcmp.model.cast import KEY_APIS, Role, path_of
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
@@ -53,6 +53,11 @@ def _services(plan: Plan) -> list[Fault]:
     alone = [one for one in plan.candidates if one.index in asking and not one.service and not one.simulated]
     next_ = "write service: blob and from: in a candidate, or leave the probe out"
     faults += [Fault(one.id, f"it is a machine, and {asking[one.index]} measures a service", next_) for one in alone]
+    key_only = "opens with its account's key only, which never goes to another machine"
+    faults += [
+        Fault(one.id, f"{it.api} {key_only}", "write from: local")
+        for one, it in real if it.api in KEY_APIS and one.runner != "local"
+    ]  # fmt: skip
     served = [it.endpoint for _, it in real if it.serve]
     twice = "two candidates serve at the same endpoint, and both may run at once"
     return faults + [

@@ -73,9 +73,12 @@ def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
         scope.faults.add(scope.tree.place(path), what, "write provider: s3, endpoint: http://127.0.0.1:9000")
     elif item.get("provider") == S3 and item.get("service") != "blob":
         scope.faults.add(scope.tree.place((*path, "service")), "provider: s3 has blobs only", "write service: blob")
-    if item.get("api") is not None and (item.get("provider"), item.get("service")) not in APIS:
-        what = "api chooses between services of one kind, and only tables of gcp are several"
-        scope.faults.add(scope.tree.key((*path, "api")), what, "leave it out")
+    known = APIS.get((item.get("provider", ""), item.get("service", "")), ())
+    if item.get("api") is not None and item["api"] not in known:
+        what = "api chooses between services of one kind, and this service has no such other"
+        others = " or ".join(f"api: {name}" for name in known if name)
+        next_ = f"write {others}, or leave it out" if others else "leave it out"
+        scope.faults.add(scope.tree.key((*path, "api")), what, next_)
     if item.get("serve") is not None and not (item.get("from") == LOCAL and _is_loopback(item.get("endpoint"))):
         what = "a service is served on this machine only"
         next_ = "write from: local, and an endpoint at 127.0.0.1 with the port of the command"

@@ -172,8 +172,15 @@ def _candidate_rules() -> Iterator[Schema]:
         "then": _has("endpoint", "service"),
     }
     several = [
-        {"required": ["service"], "properties": {"provider": {"const": provider}, "service": {"const": kind.value}}}
-        for provider, kind in APIS
+        {
+            "required": ["service"],
+            "properties": {
+                "provider": {"const": provider},
+                "service": {"const": kind.value},
+                "api": {"enum": [name for name in names if name]},
+            },
+        }
+        for (provider, kind), names in APIS.items()
     ]
     yield {"if": _has("api"), "then": {"anyOf": several}}
     served = {

@@ -44,7 +44,7 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "count": "The number of machines.",
         "service": "A storage service instead of a machine; needs `from`.",
         "from": "The machine from which the service is measured: `local` for this one, or its offering, and its price.",
-        "api": "Which of Google's table services is meant; default: firestore.",
+        "api": "Which table service is meant: firestore (default) or bigtable of gcp, cosmos-table of azure.",
         "endpoint": "The address of an S3-compatible service, with `provider: s3`.",
         "serve": "The command that serves the endpoint on this machine during each launch.",
         "name": "The service's name in answers; default: its region, or the host and port of its endpoint.",

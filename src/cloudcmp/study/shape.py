@@ -201,7 +201,7 @@ class CandidateShape(Shape):
     service: Literal["blob", "table", "queue"] | None = None
     from_: Machine | None = Field(None, alias="from")
     prices: UnitPrices = ()
-    api: Literal["firestore", "bigtable"] | None = None
+    api: Literal["firestore", "bigtable", "cosmos-table"] | None = None
     endpoint: Url | None = None
     serve: Line | None = None
     name: Word | None = None
@@ -256,7 +256,7 @@ _NEXT = {
     "params": "write params: {threads: one}",
     "service": "write service: blob, service: table or service: queue",
     "from": "write from: local, or from: {offering: small}, the machine that asks the service",
-    "api": "write api: firestore or api: bigtable",
+    "api": "write api: firestore, api: bigtable or api: cosmos-table",
     "endpoint": "write endpoint: http://127.0.0.1:9000",
     "serve": "write serve: './server --port 9000', a command that serves the endpoint",
     "prices": "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}",

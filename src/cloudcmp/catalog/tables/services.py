@@ -22,7 +22,7 @@ _RATE = Param(
 )
 _REUSE = choice("reuse", "yes no", "whether connections are kept for later operations")
 _CLIENT = choice("client", "native sdk-python cli",
-                 "who asks: the agent itself, the provider's own Python library (`from: local` only), or its command (simulated only)")  # fmt: skip
+                 "who asks: the agent itself, the provider's own Python library, or its command (both `from: local` only)")  # fmt: skip
 _READ = choice("read", "eventual strong", "the consistency that a read asks for, where the service has both")
 _WRITER = Param(
     WRITER,

@@ -148,7 +148,7 @@ class AwsDataSets(DataSets):
         style = "host" if host.endswith(_AWS_HOST) else "path"
         name, addresses = self._name_of(handle.cloud_id), await addresses_of(host)
         return DataSet(
-            self.protocol, endpoint, name, region, style, addresses, credential=credential, sdk_credential=own
+            self.protocol, endpoint, name, region, style, addresses, credential=credential, own_client_credential=own
         )
 
     def _name_of(self, cloud_id: str) -> str:

@@ -29,6 +29,8 @@ class AzureDataSets(DataSets):
     """
 
     kind: ServiceKind
+    api = ""
+    """The name of the service among those of its kind; empty for the first."""
     permissions: str
     """What a trial's signature allows, in Azure's letters."""
 
@@ -47,9 +49,13 @@ class AzureDataSets(DataSets):
 
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:
         """Whether the account's data sets may be listed, and whether one account can be in all regions asked for."""
-        services = [one.service for one in candidates if one.service and one.service.kind is self.kind]
+        services = [
+            one.service
+            for one in candidates
+            if one.service and (one.service.kind, one.service.api) == (self.kind, self.api)
+        ]
         regions = sorted({one.region for one in services if one.provider == "azure"})
-        what = f"{self.kind.value} of azure"
+        what = f"{self.api or self.kind.value} of azure"
         if len(regions) > 1:
             text = f"one storage account cannot be in {' and '.join(regions)}"
             return (Finding(what, False, text, "write a study for each account"),)
@@ -130,13 +136,17 @@ class AzureDataSets(DataSets):
         return None if there else f"there is no {self.kind.value} data set {handle.cloud_id}"
 
     async def data_set(self, service: Service, handle: Handle, until: float) -> DataSet:
-        """The data set, with a signature limited to it and to its time in place of the account's key."""
-        account, since, until = self._sdk.account(), time() - _CLOCKS_S, until + _CLOCKS_S
-        query = await self._sdk.read(lambda client, _: self.signed(client, handle.cloud_id, since, until))
-        url = account.urls[self.kind.value]
+        """The data set, with what opens it for its time."""
+        credential = await self.credential(handle.cloud_id, until)
+        url = self._sdk.account().urls[self.kind.value]
         addresses = await addresses_of(urlsplit(url).hostname or "")
-        credential = {"kind": "sas", "query": query}
         return DataSet(self.protocol, url, handle.cloud_id, service.region, addresses=addresses, credential=credential)
+
+    async def credential(self, data_set: str, until: float) -> dict[str, object]:
+        """What opens a data set until then (Unix s): a signature limited to it, in place of the account's key."""
+        since, until = time() - _CLOCKS_S, until + _CLOCKS_S
+        query = await self._sdk.read(lambda client, _: self.signed(client, data_set, since, until))
+        return {"kind": "sas", "query": query}
 
     def signing(self, delegated: Callable[[], Any], since: float, until: float) -> dict[str, Any]:
         """The arguments of every function that signs: the account's key, or the key that `delegated` asks for."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from cloudcmp.errors import BadCredentials, NoCredentials
 from cloudcmp.provider.azure.sdk import new_credential
@@ -48,7 +49,7 @@ class StorageAccount:
         """The account that an environment names; raises NoCredentials, BadCredentials."""
         text = environ.get(CONNECTION, "").strip()
         if text:
-            return cls._connected(text)
+            return cls.connected(text)
         name = environ.get(ACCOUNT, "").strip()
         if not name:
             raise NoCredentials.at("azure", "no storage account is named", _HINT)
@@ -58,13 +59,16 @@ class StorageAccount:
         return cls(name, environ.get(KEY, "").strip(), urls)
 
     @classmethod
-    def _connected(cls, text: str) -> "StorageAccount":
-        """The account of a connection string, whose text is never shown: it holds the key."""
+    def connected(cls, text: str, variable: str = CONNECTION) -> "StorageAccount":
+        """The account of a variable's connection string, which is never shown: it holds the key.
+
+        Raises BadCredentials.
+        """
         pairs = (part.partition("=") for part in text.split(";") if part.strip())
         words = {name.strip().lower(): value.strip() for name, _, value in pairs}
         name, key = words.get("accountname", ""), words.get("accountkey", "")
         if not name or not key:
-            what = f"{CONNECTION} has no AccountName or no AccountKey"
+            what = f"{variable} has no AccountName or no AccountKey"
             raise BadCredentials.at("azure", what, "copy it again from the account's access keys")
         scheme, suffix = words.get("defaultendpointsprotocol", "https"), words.get("endpointsuffix", _SUFFIX)
         own = {kind: words.get(f"{kind}endpoint") or f"{scheme}://{name}.{kind}.{suffix}" for kind in _CLIENTS}
@@ -82,18 +86,23 @@ class StorageSdk(SdkClient):
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _account: StorageAccount | None = None
     _client: Any = None
+    suffix = ""
     library, extra = "a library of Azure's storage", "azure"
 
     def endpoint(self) -> str | None:
         """The URL of the service if the environment names another than Azure's own."""
         url = self.account().urls[self.kind]
-        return None if url.endswith(f".{self.kind}.{_SUFFIX}") else url
+        own = self.suffix or f"{self.kind}.{_SUFFIX}"
+        return None if (urlsplit(url).hostname or "").endswith(f".{own}") else url
 
     def account(self) -> StorageAccount:
         """The account that the environment names; raises NoCredentials, BadCredentials."""
         if self._account is None:
-            self._account = StorageAccount.of(os.environ)
+            self._account = self._named(os.environ)
         return self._account
+
+    def _named(self, environ: Mapping[str, str]) -> StorageAccount:
+        return StorageAccount.of(environ)
 
     def forget(self) -> None:
         """Drops the cached credentials; the next call reads them again."""

@@ -17,6 +17,7 @@ from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.owned_folder import OwnedPath, folder_in, folders_in, new_file, remove_folder
+from cloudcmp.programs import search_path
 from cloudcmp.provider.common.unbilled import Unbilled
 from cloudcmp.provider.local.card import CARD, STUDY_TAG, Card, check_new_folder, own_card, read_card, remove_draft
 from cloudcmp.provider.local.machine import Machine, read_machine
@@ -49,10 +50,11 @@ class LocalInstance:
         """Runs an agent process on the job; kills it and its children when the context ends."""
         return Process([str(self.agent)], job, Path(self.folder), self._environ())
 
-    def start_sdk(self, job: bytes) -> AbstractAsyncContextManager[Channel]:
-        """Runs the client of a provider's own library on the job; kills it when the context ends."""
+    def start_other_client(self, job: bytes) -> AbstractAsyncContextManager[Channel]:
+        """Measures a provider's own library or command on the job; kills all processes when the context ends."""
         # Its modules come from where this one came from, and never from the folder (-P).
-        environ = {**self._environ(), "PYTHONPATH": str(Path(cloudcmp.__file__).parent.parent)}
+        modules = str(Path(cloudcmp.__file__).parent.parent)
+        environ = {**self._environ(), "PATH": search_path(), "PYTHONPATH": modules}
         return Process([sys.executable, "-P", "-m", _CLIENT], job, Path(self.folder), environ)
 
     def _environ(self) -> dict[str, str]:
@@ -61,9 +63,7 @@ class LocalInstance:
 
     def serve(self, command: str, environ: Mapping[str, str]) -> AbstractAsyncContextManager[ServerProcess]:
         """Runs a shell command in the folder; kills it and its children when the context ends, or with the folder."""
-        # Programs that were installed beside cloudcmp are found first.
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        own = {"PATH": path, "HOME": self.folder, "LC_ALL": "C", VARIABLE: self.token}
+        own = {"PATH": search_path(), "HOME": self.folder, "LC_ALL": "C", VARIABLE: self.token}
         return ServerProcess(command, Path(self.folder), {**own, **environ})
 
     async def upload(self, files: Mapping[str, Path]) -> None:

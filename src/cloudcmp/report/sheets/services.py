@@ -112,7 +112,7 @@ def _clients(study: StudyView) -> Sheet | None:
             rows.append(
                 row(
                     study.candidates[one.candidate].id,
-                    Field(param_words("client", one.client), one.library),
+                    Field(param_words("client", one.client), one.version),
                     _median(view, one.candidate, view.scale),
                     _median(other, one.candidate, view.scale),
                     Field(_factor(one.factor), _ends(one), "strong"),

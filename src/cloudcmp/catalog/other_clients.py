@@ -1,4 +1,4 @@
-"""The providers' own Python libraries that can be measured in place of the agent, by the protocol they speak."""
+"""The providers' own clients that can be measured in place of the agent, by the protocol they speak."""
 
 from dataclasses import dataclass
 
@@ -16,6 +16,14 @@ class SdkClient:
     providers: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class CliClient:
+    """A command: the program, and how to get it. The library of the same protocol prepares the data."""
+
+    program: str
+    install: str
+
+
 SDKS = {
     "s3": SdkClient("boto3", "boto3", "aws", ServiceKind.BLOB, ("aws", "s3")),
     "dynamodb": SdkClient("boto3", "boto3", "aws", ServiceKind.TABLE, ("aws",)),
@@ -27,8 +35,13 @@ SDKS = {
     "pubsub": SdkClient("google-cloud-pubsub", "google.cloud.pubsub_v1", "google", ServiceKind.QUEUE, ("gcp",)),
 }
 """By protocol."""
+_AWS = CliClient("aws", "pip install awscli in an environment of its own, and have its aws in PATH")
+_GOOGLE = CliClient("gcloud", "install Google's Cloud SDK, and have its gcloud in PATH")
+CLIS = {"s3": _AWS, "dynamodb": _AWS, "sqs": _AWS, "gcs": _GOOGLE}
+"""By protocol."""
 
 
-def sdk_of(provider: str, kind: ServiceKind) -> SdkClient | None:
-    """The library for a provider's service; None if none is measured."""
-    return next((one for one in SDKS.values() if one.kind is kind and provider in one.providers), None)
+def protocol_of(provider: str, kind: ServiceKind) -> str | None:
+    """The protocol of a provider's service for which a client other than the agent is measured; None without one."""
+    known = (name for name, one in SDKS.items() if one.kind is kind and provider in one.providers)
+    return next(known, None)
