@@ -1,8 +1,9 @@
 """What the agent measures of a simulated storage service, beside what was planted in it.
 
 Open and closed loops at shares of the service's capacity, while it stands still for one second in ten; throttles and
-errors; stale reads and their delay. Nothing of it is a time of a real service. `late` is how late the service itself
-was (99th percentile): on a busy machine it cannot keep its own times, and neither can a client.
+errors; stale reads and their delay, also of what another process has written. Nothing of it is a time of a real
+service. `late` is how late the service itself was (99th percentile): on a busy machine it cannot keep its own times,
+and neither can a client.
 
 usage: .venv/bin/python benchmarks/storage_truth.py [SECONDS]        (20 s for each load unless given)
 """
@@ -13,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' clients of the agent and of the service
 
 from tests.agent.service_trials import REGION, Place, Ran, run
+from tests.agent.written_apart import Way, run_pair
 from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
 
 from agent import AGENT, missing, rounds
@@ -109,6 +111,27 @@ def staleness(storage: SimulatedStorage, seconds: int) -> None:
     print(f"time to consistency, median of {len(times)}: seen {middle:.1f} ms, planted at most {most:.0f} ms")
 
 
+def apart(storage: SimulatedStorage, seconds: int) -> None:
+    """The time until one process reads what another has written, over loopback and a link of 20 ms each way."""
+    delay = Distribution(0.05)
+    storage.plant(StorageTruth(operations={
+        "blob_put": OperationTruth(Distribution(0.001), propagation=delay),
+        "blob_get": OperationTruth(Distribution(0.001), stale_share=1.0),
+    }))  # fmt: skip
+    for one_way_s in (0.0, 0.02):
+        storage.reset()
+        pair = run_pair(
+            AGENT, _place(storage), way=Way(one_way_s), deadline_s=seconds + 10.0, service="blob",
+            duration_s=str(seconds),
+        )  # fmt: skip
+        times = sorted(pair.reader.values["consistency_time_s"])
+        middle, way = times[len(times) // 2] * 1e3, pair.reader.notes["writer_way_s"] * 1e3
+        print(
+            f"written by another process, {one_way_s * 1e3:g} ms away: median of {len(times)}: {middle:.1f} ms, and at "
+            f"most {way:.1f} ms more; planted {delay.median_s * 1e3:.0f} ms"
+        )
+
+
 def main() -> int:
     if why := missing():
         print(why)
@@ -121,6 +144,7 @@ def main() -> int:
         loads(storage, seconds)
         counts(storage, min(5, seconds))
         staleness(storage, min(10, seconds))
+        apart(storage, min(10, seconds))
     return 0
 
 

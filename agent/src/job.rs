@@ -160,10 +160,7 @@ fn secret(text: &str) -> Result<[u8; 32], Fault> {
 /// Reads the credentials; the one that the service's target names must be there.
 fn credentials(fields: &Map<String, Value>, link: &Link) -> Result<BTreeMap<String, Credential>, Fault> {
     let credentials = credential::read(fields.get("credentials")).map_err(bad)?;
-    let named = match link {
-        Link::Service(service) => service.credential_ref.as_deref(),
-        _ => None,
-    };
+    let named = link.service().and_then(|service| service.credential_ref.as_deref());
     match named.filter(|&name| !credentials.contains_key(name)) {
         Some(name) => Err(bad(format!("credentials has no {name:?}, which a target names"))),
         None => Ok(credentials),

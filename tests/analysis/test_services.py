@@ -100,17 +100,17 @@ def delays_of(values: list[float], notes: dict[str, object]) -> Services:
 
 def test_a_curve_of_delays_ends_where_the_reader_stopped_to_wait() -> None:
     values = [0.0] * 6 + [0.05, 0.08, 5.0, 5.0]
-    (found,) = delays_of(values, {"changes": 10, "unseen_changes": 2, "wait_s": 5.0}).delays
+    (found,) = delays_of(values, {"changes": 10, "censored": 2, "wait_s": 5.0}).delays
     assert (found.n, found.unseen, found.wait_s) == (10, 2, 5.0)
     assert dict(zip(found.x_s, found.share, strict=True)) == {0.0: 0.6, 0.05: 0.7, 0.08: 0.8}
-    (whole,) = delays_of(values, {"changes": 10, "unseen_changes": 0, "wait_s": 5.0}).delays
+    (whole,) = delays_of(values, {"changes": 10, "censored": 0, "wait_s": 5.0}).delays
     assert (whole.unseen, whole.wait_s, whole.share[-1]) == (0, None, 1.0)
 
 
 @given(st.lists(st.floats(0, 4), min_size=1, max_size=60), st.floats(0.1, 5))
 def test_every_point_of_the_curve_is_the_share_seen_by_then(values: list[float], wait_s: float) -> None:
     cut = [min(value, wait_s) for value in values]
-    (found,) = delays_of(cut, {"unseen_changes": sum(one >= wait_s for one in cut), "wait_s": wait_s}).delays
+    (found,) = delays_of(cut, {"censored": sum(one >= wait_s for one in cut), "wait_s": wait_s}).delays
     for x_s, share in zip(found.x_s, found.share, strict=True):
         assert share == pytest.approx(sum(value <= x_s for value in values) / len(values))
     assert found.unseen == sum(value >= wait_s for value in values)

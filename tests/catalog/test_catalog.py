@@ -45,7 +45,10 @@ def test_a_probe_gives_exactly_the_cells_of_its_metrics(name: str) -> None:
     cells = cells_of(name, {})
     assert len(set(cells)) == len(cells)
     for cell in cells:
-        assert tuple(key for key, _ in cell.params) == METRICS[cell.metric].params
+        implied = {param.name for param in PROBES[name].params if param.implied}
+        assert tuple(key for key, _ in cell.params) == tuple(
+            key for key in METRICS[cell.metric].params if key not in implied
+        )
         assert Cell.parse(str(cell)) == cell
     for metric in PROBES[name].metrics if name != TOOL else ():
         expected = len(PERCENTILES) if METRICS[metric].reduce is Reduce.PERCENTILE else 1
@@ -105,3 +108,12 @@ def test_any_value_is_canonical_or_refused(text: str) -> None:
 def test_nearest_names_only_what_looks_alike() -> None:
     assert nearest("strem", PROBES) == "stream"
     assert nearest("zzzz", PROBES) is None
+
+
+def test_a_cell_names_the_writer_of_a_service_only_if_it_is_not_the_reader() -> None:
+    own, apart = (cells_of("consistency", {"writer": writer}) for writer in ("here", "zone"))
+    assert own == cells_of("consistency", {})
+    assert {cell.get("writer") for cell in own} == {None}
+    assert {cell.get("writer") for cell in apart} == {"zone"}
+    alone, pair = (expected_s("consistency", fill("consistency", {"writer": one})) for one in ("here", "zone"))
+    assert alone < pair

@@ -56,7 +56,7 @@ class Told:
         return self.inner.start(job, trial, earlier)
 
 
-async def _there() -> None:
+async def gone() -> None:
     return None
 
 
@@ -70,7 +70,7 @@ def peers(rig: Rig, agent: Path) -> Callable[..., tuple[TrialResult, list[dict[s
         bench = TrialContext(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
         told = Told(LocalInstance((0,), str(rig.folder), "token-peers", agent, address))
         other: Instance = told
-        turn = TrialTask(trial, 0, LaunchTargets((told, other), _there), caps)
+        turn = TrialTask(trial, 0, LaunchTargets((told, other), gone), caps)
         result = asyncio.run(run_trial(bench, turn))
         assert {job["lease_s"] for job in told.jobs} == {lease_s(bench, trial)}
         return result, told.jobs
@@ -99,7 +99,7 @@ def test_p15_a_launch_gives_each_trial_between_agents_its_own_allowance(rig: Rig
 
     trials = [rig.trial(at, probe, duration_s="0.1") for at, probe in enumerate(("fma", "rtt", "rtt"))]
     candidate = Candidate(0, "here", Offering("local", "local", "1cpu"), "local")
-    asyncio.run(run_trials(bench, candidate, rig.launch, trials, LaunchTargets((told,), _there, caps=allowed), {}))
+    asyncio.run(run_trials(bench, candidate, rig.launch, trials, LaunchTargets((told,), gone, caps=allowed), {}))
     assert rig.outcomes == ["ok"] * 3, [one.why for one in rig.memory.attempts]
     assert [job.get("caps") for job in told.jobs] == [None, *[{"bytes": 10**9 + 1}] * 2, *[{"bytes": 10**9 + 2}] * 2]
     assert seen == [(1, 1, 1), (1, 2, 2), (2, 2, 2), (2, 3, 3)]

@@ -74,7 +74,7 @@ def test_as_many_changes_are_seen_late_as_reads_are_stale(plans, stale):
     found, notes = ran(plans, "consistency", truth)
     values = [one.value for one in found if one.metric == "consistency_time_s"]
     assert sum(value > 0 for value in values) == round(stale * len(values))
-    assert (notes["changes"], notes["unseen_changes"]) == (len(values), 0)
+    assert (notes["changes"], notes["censored"]) == (len(values), 0)
 
 
 def test_a_planted_delay_is_the_median_of_the_changes():

@@ -193,6 +193,19 @@ def test_a_curve_that_was_cut_ends_with_a_cross(view: View) -> None:
     assert "consistency" not in drawn(replace(view, services=Services(delays=(calm,))))
 
 
+def test_of_another_writer_the_way_of_its_answer_is_stated(measured: Measured) -> None:
+    view = measured[0]
+    first = next(one for one in view.services.delays if "read=eventual" in one.cell)
+    apart = replace(first, way_s=0.0012, unseen=1)
+    caption = drawn(replace(view, services=Services(delays=(apart,))))["consistency"].caption
+    assert "Changes of another writer may have been seen up to 1.20 ms later than drawn." in caption
+    sheet = named(replace(view, services=Services(delays=(apart,))), "Time to consistency")
+    (row,) = [one for one in sheet.rows if not one.heading]
+    assert row.fields[0].below == "way of the answer: at most 1.20 ms"
+    assert "the clock is the reader's" in sheet.note
+    assert "the clock is the reader's" not in named(view, "Time to consistency").note
+
+
 def test_shares_of_failures_are_shown_with_what_zero_may_hide(view: View) -> None:
     counts = OperationCounts(0, "blob download", 3, 2, 4000, throttled=80, timeouts=1)
     sheet = named(replace(view, services=Services(counts=(counts,))), "Availability")

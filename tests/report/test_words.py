@@ -44,6 +44,8 @@ def test_a_metric_is_said_without_its_unit_spelled_out(name: str, words: str) ->
         ("entries", "100000", "100,000 entries"),
         ("concurrency", "32", "32 at once"),
         ("change", "update", "after an update"),
+        ("writer", "zone", "written on another machine (zone)"),
+        ("writer", "loopback", "written by another process (no network)"),
     ],
 )
 def test_a_parameter_is_said_as_people_say_it(key: str, value: str, words: str) -> None:

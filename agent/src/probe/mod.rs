@@ -110,6 +110,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A short word that is only passed through.
     Label,
+    /// A label that a cell names only if it is not the default.
+    ImpliedLabel,
     /// Any text up to this many bytes, without NUL.
     Text(usize),
 }
@@ -137,7 +139,7 @@ impl Kind {
             Kind::Seconds(..) => "seconds",
             Kind::Threads => "threads",
             Kind::Choice(_) => "choice",
-            Kind::Label => "label",
+            Kind::Label | Kind::ImpliedLabel => "label",
             Kind::Text(_) => "text",
         }
     }
@@ -160,7 +162,7 @@ impl Kind {
             Kind::Threads => text == "one" || text == "all" || whole(1, MAX_THREADS),
             Kind::Choice(choices) => choices.contains(&text),
             Kind::Text(most) => text.len() <= most && !text.contains('\0'),
-            Kind::Label => {
+            Kind::Label | Kind::ImpliedLabel => {
                 let word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
                 !text.is_empty() && text.len() <= 64 && text.chars().all(word)
             }
@@ -206,10 +208,14 @@ impl<'a> Context<'a> {
             let what = format!("bad job: no probe of this agent measures {article} {}", target.name());
             return Err(Fault::bad_job(what, "name machines that run this agent"));
         }
-        if matches!(job.link, Link::Service(_)) != probe.roles.contains(&Role::Service) {
+        if job.link.service().is_some() != probe.roles.contains(&Role::Service) {
             let (probe, does) = (probe.name, if probe.roles.contains(&Role::Service) { "only a" } else { "no" });
             let what = format!("bad job: {probe} measures {does} service");
             return Err(Fault::bad_job(what, "see --probes for the roles"));
+        }
+        if matches!(job.link, Link::Shared(..)) && !probe.roles.contains(&Role::Server) {
+            let what = format!("bad job: {} measures a service with one agent", probe.name);
+            return Err(Fault::bad_job(what, "name the service alone"));
         }
         Ok(Context { probe, job, out, params: fill(probe, &job.params)? })
     }
@@ -267,14 +273,18 @@ impl<'a> Context<'a> {
             return Err(Fault::failed(format!("{metric} is not in the table"), "report this"));
         };
         let text = |name| free.iter().find(|(key, _)| *key == name).map_or_else(|| self.text(name), |(_, text)| text);
-        Ok(known.params.iter().map(|&name| (name.to_owned(), text(name).into())).collect())
+        let implied = |name: &str| {
+            let param = self.probe.params.iter().find(|param| param.name == name);
+            param.is_some_and(|param| matches!(param.kind, Kind::ImpliedLabel) && text(param.name) == param.default)
+        };
+        let named = known.params.iter().filter(|&&name| !implied(name));
+        Ok(named.map(|&name| (name.to_owned(), text(name).into())).collect())
     }
 
     /// Returns the service of the trial, and the credential that its target names.
     pub fn service(&self) -> Result<(&Service, Option<&Credential>), Fault> {
-        let Link::Service(service) = &self.job.link else {
-            return Err(Fault::bad_job("bad job: no target is a service", "name one"));
-        };
+        let service = self.job.link.service();
+        let service = service.ok_or_else(|| Fault::bad_job("bad job: no target is a service", "name one"))?;
         let name = service.credential_ref.as_deref();
         Ok((service, name.and_then(|name| self.job.credentials.get(name))))
     }
@@ -286,7 +296,7 @@ impl<'a> Context<'a> {
 
     /// Opens the port of a listening agent, and announces its address.
     pub fn listen(&self) -> Result<AgentListener, Fault> {
-        let Link::Listens { at, admits } = &self.job.link else {
+        let Link::Listens { at, admits } = self.job.link.agents() else {
             return Err(Fault::bad_job("bad job: listen is null", "say where to listen, and name who may come"));
         };
         let listener = AgentListener::open(*at, admits.clone(), self.secret()?)?;
@@ -305,7 +315,7 @@ impl<'a> Context<'a> {
     }
 
     fn listener(&self) -> Result<SocketAddr, Fault> {
-        match self.job.link {
+        match *self.job.link.agents() {
             Link::Connects { to } => Ok(to),
             _ => Err(Fault::bad_job("bad job: no target listens", "name the address and port of one that does")),
         }

@@ -5,6 +5,7 @@
 //! exceeds the time at which the message became available by one receive on average and two at most. A message that
 //! outlasts the wait counts as the wait. Each message is deleted before the next one is sent.
 
+use std::rc::Rc;
 use std::time::UNIX_EPOCH;
 
 use tokio::task::LocalSet;
@@ -55,7 +56,7 @@ fn run(context: &Context) -> Result<(), Fault> {
 async fn measure(trial: &ServiceTrial<'_>) -> Result<(), Fault> {
     let context = trial.context;
     let size = context.whole("size_bytes").unwrap_or(1);
-    let mut way = Way::new(trial.asker()).await?;
+    let mut way = Way::new(Rc::new(trial.asker())).await?;
     let (start_ns, bound_ns) = (now_ns(), (WAIT_SHARE * trial.duration_s * 1e9) as u64);
     // New in every trial, so that no message of an earlier one is taken for its own.
     let first = std::time::SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64);

@@ -120,19 +120,18 @@ enum Sent {
 
 impl Way {
     /// Creates both and connects them, in the runtime that runs the caller.
-    pub async fn new(asker: Asker) -> Result<Way, Fault> {
-        let (mut sender, receiver) = (Lane::new(&asker.client, 0), Lane::new(&asker.client, 1));
-        let mut way = Way { asker: Rc::new(asker), sender: None, receiver, counts: Rc::default() };
-        // A receive through each connects it.
-        let receive = Call::Receive { size: 0, hidden_s: HIDDEN_S };
-        for lane in [&mut sender, &mut way.receiver] {
-            let done = way.asker.ask(lane, &receive).await?.result.map_err(|failure| prepare_fault(&failure))?;
-            if let Some(received) = done.received {
-                way.asker.ask(lane, &Call::DeleteMessage(received.handle)).await?;
-            }
-        }
-        way.sender = Some(sender);
-        Ok(way)
+    pub async fn new(asker: Rc<Asker>) -> Result<Way, Fault> {
+        let mut sender = Lane::new(&asker.client, 0);
+        connect(&asker, &mut sender).await?;
+        let way = Way::receiving(asker).await?;
+        Ok(Way { sender: Some(sender), ..way })
+    }
+
+    /// Creates a receiver alone and connects it: another one sends.
+    pub async fn receiving(asker: Rc<Asker>) -> Result<Way, Fault> {
+        let mut receiver = Lane::new(&asker.client, 1);
+        connect(&asker, &mut receiver).await?;
+        Ok(Way { asker, sender: None, receiver, counts: Rc::default() })
     }
 
     pub fn connections(&self) -> u64 {
@@ -164,6 +163,11 @@ impl Way {
         self.sender = Some(sender);
         ended?;
         polled
+    }
+
+    /// Polls for a message that another one has sent, from the time at which that was known here.
+    pub async fn receive(&mut self, message: Message, sent_ns: u64, bound_ns: u64) -> Result<Option<Round>, Fault> {
+        self.poll(message, sent_ns, bound_ns, &Cell::new(Sent::Answered(sent_ns))).await
     }
 
     async fn poll(
@@ -223,8 +227,18 @@ impl Way {
     }
 }
 
+/// Connects a lane by a receive.
+async fn connect(asker: &Asker, lane: &mut Lane) -> Result<(), Fault> {
+    let receive = Call::Receive { size: 0, hidden_s: HIDDEN_S };
+    let done = asker.ask(lane, &receive).await?.result.map_err(|failure| prepare_fault(&failure))?;
+    if let Some(received) = done.received {
+        asker.ask(lane, &Call::DeleteMessage(received.handle)).await?;
+    }
+    Ok(())
+}
+
 impl Counts {
-    fn count(&self, failure: Failure) {
+    pub fn count(&self, failure: Failure) {
         self.failed.borrow_mut()[failure.kind as usize] += 1;
         self.first.borrow_mut().get_or_insert(failure);
     }

@@ -63,6 +63,7 @@ pub mod tally;
 pub mod target;
 mod tls;
 pub mod url;
+pub mod writer;
 mod xml;
 
 pub use body::Body;

@@ -1,6 +1,6 @@
 //! Time to consistency: a change through one connection, and reads through others until they all return it.
 //!
-//! Readers begin when the change has been answered. They read without a pause at first, then with pauses that grow with
+//! Readers begin when the change has been answered, or when another agent has said that it was (`writer.rs`). They read without a pause at first, then with pauses that grow with
 //! the time since the change, so that a delay of any length is seen to a few percent with few reads. A round ends when
 //! each reader has seen only right answers for a while, as long again as wrong ones came and the least time to watch, or
 //! at a bound: then its delay is censored at the bound. The least time is there because a service may answer right and
@@ -14,6 +14,7 @@ use super::asker::Asker;
 use super::call::Call;
 use super::lane::Lane;
 use super::outcome::{Failure, Kind};
+use super::writer::{Order, Writer};
 use crate::clock::now_ns;
 use crate::fault::Fault;
 
@@ -26,6 +27,7 @@ const PAUSE_SHARE: u64 = 20;
 
 /// One change, and how a read of it looks that returns it.
 pub struct Change {
+    pub order: Order,
     pub change: Call,
     pub read: Call,
     /// Whether a right read says that the blob is there.
@@ -42,7 +44,7 @@ pub struct Watch {
 /// What one round saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Round {
-    /// From the answer to the change until the first read from which on all were right, ns.
+    /// From the answer to the change, or its arrival here, until the first read from which on all were right, ns.
     pub delay_ns: u64,
     pub censored: bool,
     /// Reads that began first on their connection after the change, and those of them that did not return it.
@@ -67,9 +69,9 @@ impl Counts {
 }
 
 /// A writer and its readers, each with a connection of its own.
-pub struct Bench {
+pub struct Bench<'a> {
     asker: Rc<Asker>,
-    writer: Lane,
+    pub writer: &'a mut Writer,
     readers: Vec<Lane>,
     pub counts: Rc<Counts>,
 }
@@ -87,39 +89,36 @@ struct Shared {
     round: RefCell<Round>,
 }
 
-impl Bench {
+impl Bench<'_> {
     /// Creates a bench of the runtime that runs the caller.
-    pub fn new(asker: Asker) -> Bench {
-        let lane = |number| Lane::new(&asker.client, number);
-        let (writer, readers) = (lane(0), (1..=READERS).map(lane).collect());
+    pub fn new(asker: Asker, writer: &mut Writer) -> Bench<'_> {
+        let readers = (1..=READERS).map(|number| Lane::new(&asker.client, number)).collect();
         Bench { asker: Rc::new(asker), writer, readers, counts: Rc::default() }
     }
 
     pub fn connections(&self) -> u64 {
-        self.readers.iter().map(|lane| lane.connections).sum::<u64>() + self.writer.connections
+        self.readers.iter().map(|lane| lane.connections).sum::<u64>() + self.writer.connections()
     }
 
-    /// Performs a call through the writer; `false` if it failed, which is counted.
-    pub async fn write(&mut self, call: &Call) -> Result<bool, Fault> {
+    /// Has the writer make a change; returns the time from which on it counts, `None` if it failed, which is counted.
+    async fn make(&mut self, change: &Change) -> Result<Option<u64>, Fault> {
         self.counts.operations.set(self.counts.operations.get() + 1);
-        match self.asker.ask(&mut self.writer, call).await?.result {
-            Ok(_) => Ok(true),
+        match self.writer.make(&self.asker, &change.order, &change.change).await? {
+            Ok(made_ns) => Ok(Some(made_ns)),
             Err(failure) => {
                 self.counts.failed(failure);
-                Ok(false)
+                Ok(None)
             }
         }
     }
 
     /// Makes one change and reads until it is everywhere, `None` if the change failed.
     pub async fn round(&mut self, change: &Rc<Change>, watch: Watch) -> Result<Option<Round>, Fault> {
-        if !self.write(&change.change).await? {
-            return Ok(None);
-        }
+        let Some(start_ns) = self.make(change).await? else { return Ok(None) };
         let shared = Rc::new(Shared {
             asker: Rc::clone(&self.asker),
             counts: Rc::clone(&self.counts),
-            start_ns: now_ns(),
+            start_ns,
             watch,
             stale_ns: Cell::new(0),
             right_ns: RefCell::default(),

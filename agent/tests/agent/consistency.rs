@@ -7,9 +7,30 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::store::{Act, Asked, Store};
-use crate::common::{Agent, Stream, job, measure};
+use crate::common::{Agent, Stream, client_of, job, measure, server_of};
 
 const NONE: &str = "<Error><Code>NoSuchKey</Code></Error>";
+
+/// The job of a reader whose changes another agent makes, and that of the writer.
+fn jobs_of_two(store: &Store, change: &str, address: &str) -> (Value, Value) {
+    let mut alone = job_of(store, change);
+    alone["params"]["writer"] = "loopback".into();
+    let service = alone["targets"][0].clone();
+    let with_service = |mut job: Value| {
+        job["targets"].as_array_mut().unwrap().push(service.clone());
+        job
+    };
+    (with_service(client_of(alone.clone(), address)), with_service(server_of(alone.clone())))
+}
+
+/// Runs a reader and a writer of changes; returns what each said.
+fn read_and_write(store: &Store, change: &str) -> (Stream, Stream) {
+    let mut writer = Agent::run(&jobs_of_two(store, change, "127.0.0.1:1").1);
+    assert_eq!(writer.frame()["type"], "hello");
+    let address = writer.frame()["addr"].as_str().unwrap().to_owned();
+    let (_, reader) = Agent::run(&jobs_of_two(store, change, &address).0).end();
+    (reader, writer.end().1)
+}
 
 fn job_of(store: &Store, change: &str) -> Value {
     let mut job = job("consistency", &[("service", "blob"), ("change", change), ("duration_s", "1")]);
@@ -81,5 +102,68 @@ fn what_a_service_cannot_answer_is_refused_before_a_request() {
         let (code, stream) = Agent::run(&job).end();
         assert!(code == 2 && stream.error().contains(words), "{}", stream.error());
     }
+    assert_eq!(store.count(), 0);
+}
+
+#[test]
+fn another_agent_makes_the_changes_and_its_way_is_noted() {
+    for change in ["write", "update", "delete", "list"] {
+        let store = late(Duration::from_millis(if change == "write" { 40 } else { 0 }));
+        let (reader, writer) = read_and_write(&store, change);
+        assert_eq!((reader.outcome.as_str(), writer.outcome.as_str()), ("ok", "ok"), "{:#?}", reader.frames);
+        let cell = json!({"service": "blob", "change": change, "read": "eventual", "writer": "loopback"});
+        let mut seen = reader.values("consistency_time_s", &cell);
+        seen.sort_by(f64::total_cmp);
+        let way_s = |key| reader.note(key).and_then(Value::as_f64).unwrap();
+        assert!(0.0 < way_s("writer_way_s") && way_s("writer_way_s") <= way_s("writer_way_max_s"));
+        if change == "write" {
+            let median = seen[seen.len() / 2];
+            assert!(median < 0.08 && median + way_s("writer_way_max_s") > 0.035, "{seen:?}");
+        }
+        // Only the writer writes, once an order; only the reader reads.
+        let asked = store.asked.lock().unwrap();
+        let writes = asked.iter().filter(|one| one.method != "GET").count() as u64;
+        assert_eq!(writer.note("operations").and_then(Value::as_u64), Some(writes));
+        assert_eq!(reader.note("writer_operations").and_then(Value::as_u64), Some(writes));
+        assert_eq!(reader.note("operations").and_then(Value::as_u64), Some(asked.len() as u64));
+        assert_eq!(writer.count(), 0, "only the reader sends samples");
+    }
+}
+
+#[test]
+fn the_failure_of_another_writer_is_told_with_the_services_code() {
+    let store = Store::start(|asked: &Asked| match asked.method.as_str() {
+        "PUT" => Act::Say(503, "<Error><Code>SlowDown</Code></Error>"),
+        _ => Act::Right,
+    });
+    let (reader, writer) = read_and_write(&store, "write");
+    assert_eq!((reader.outcome.as_str(), writer.outcome.as_str(), reader.count()), ("failed", "failed", 0));
+    assert!(reader.error().contains("the writer: 503 SlowDown"), "{}", reader.error());
+    let throttled = |stream: &Stream| stream.note("throttled").and_then(Value::as_u64);
+    assert_eq!((throttled(&reader), throttled(&writer)), (Some(4), Some(4)));
+}
+
+#[test]
+fn jobs_whose_writer_does_not_fit_their_targets_are_refused() {
+    let store = Store::start(|_| Act::Right);
+    let (reader, writer) = jobs_of_two(&store, "write", "127.0.0.1:9");
+    let refused = |job: &Value, words: &str| {
+        let (code, stream) = Agent::run(job).end();
+        assert_eq!((code, stream.of("ready").count()), (2, 0));
+        assert!(stream.error().contains(words), "{}", stream.error());
+    };
+    for job in [&reader, &writer] {
+        let mut own = job.clone();
+        own["params"]["writer"] = "here".into();
+        refused(&own, "writer is here, and the targets name another agent");
+    }
+    let mut alone = job_of(&store, "write");
+    alone["params"]["writer"] = "zone".into();
+    refused(&alone, "writer is zone, and the targets name no other agent");
+    let mut table = reader.clone();
+    (table["probe"], table["params"]) = ("blob".into(), json!({}));
+    refused(&table, "blob measures a service with one agent");
+    (table["probe"], table["role"]) = ("blob".into(), "server".into());
+    refused(&table, "bad job");
     assert_eq!(store.count(), 0);
 }

@@ -18,6 +18,7 @@ from cloudcmp.model.values import Series
 from cloudcmp.stats.describe import t_interval
 
 DELAY = "consistency_time_s"
+_CENSORED, _WAY = "censored", "writer_way_max_s"
 _PROBES = frozenset({"table", "load", "blob", "queue", "propagation", "consistency"})
 _COUNTS = ("operations", "throttled", "server_errors", "client_errors", "timeouts", "wrong_bodies", "dropped_starts")
 _RATES = frozenset({"table_op_per_s", "blob_bytes_per_s", "queue_op_per_s"})
@@ -50,7 +51,7 @@ def services(
 def _notes(attempt: Attempt) -> dict[str, float]:
     """The numbers among an attempt's notes that can be counts, shares or times."""
     facts = reported(attempt)
-    names = (*_COUNTS, "client_cpu_ratio", "unseen_changes", "wait_s")
+    names = (*_COUNTS, "client_cpu_ratio", _CENSORED, "wait_s", _WAY)
     found = {name: note(facts, name) for name in names}
     return {
         name: float(value)
@@ -68,9 +69,7 @@ def _delays(plan: Plan, notes: Mapping[int, Mapping[str, float]], samples: Seque
     for one in samples:
         by_cell[one.cell, plan.launches[one.launch].candidate].append(one)
     for (cell, candidate), some in sorted(by_cell.items()):
-        waits = [
-            own["wait_s"] for one in some if (own := notes.get(one.trial, {})).get("unseen_changes") and "wait_s" in own
-        ]
+        waits = [own["wait_s"] for one in some if (own := notes.get(one.trial, {})).get(_CENSORED) and "wait_s" in own]
         wait_s = min(waits, default=None)
         values = np.sort(np.array([value for one in some for value in one.values]))
         seen = values if wait_s is None else values[values < wait_s]
@@ -79,7 +78,10 @@ def _delays(plan: Plan, notes: Mapping[int, Mapping[str, float]], samples: Seque
         step = max(1, -(-x_s.size // _POINTS))
         kept = sorted({*range(0, x_s.size, step), x_s.size - 1}) if x_s.size else []
         curve = tuple(float(x_s[i]) for i in kept), tuple(float(shares[i]) for i in kept)
-        yield Delays(candidate, cell, values.size, values.size - seen.size, wait_s, *curve)
+        ways = [own[_WAY] for one in some if _WAY in (own := notes.get(one.trial, {}))]
+        yield Delays(
+            candidate, cell, values.size, values.size - seen.size, wait_s, *curve, way_s=max(ways, default=None)
+        )
 
 
 def _counts(plan: Plan, asked: Sequence[tuple[Attempt, PlannedTrial]]) -> Iterator[OperationCounts]:

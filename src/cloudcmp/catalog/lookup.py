@@ -61,12 +61,13 @@ def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
     if probe.name == TOOL:
         yield from tool_cells(filled["tool"], filled["settings"])
         return
+    implied = {(param.name, param.default) for param in probe.params if param.implied}
     for metric in map(METRICS.__getitem__, probe.metrics):
         if metric.name == "udp_jitter_s" and int(filled["size_bytes"]) < _STAMPED_BYTES:
             continue
         if metric.name in _OF_UPTIME and filled["os"] == "windows":
             continue
-        known = {key: filled[key] for key in metric.params if key in filled}
+        known = {key: filled[key] for key in metric.params if key in filled and (key, filled[key]) not in implied}
         named = dict(metric.free)
         free = [key for key in metric.params if key not in filled]
         for values in itertools.product(*(named.get(key, PERCENTILES) for key in free)):
@@ -78,7 +79,7 @@ def expected_s(name: str, filled: Mapping[str, str]) -> float:
     probe = probe_of(name)
     if probe.by_controller:
         return probe.typical_s
-    overhead_s = float(filled.get("warmup_s", "0")) + _OVERHEAD_S * max(1, probe.agents)
+    overhead_s = float(filled.get("warmup_s", "0")) + _OVERHEAD_S * max(1, probe.agents_of(filled))
     if name == TOOL:
         return expected_of(filled["tool"], filled["settings"]) + overhead_s
     if probe.expected_s is not None:

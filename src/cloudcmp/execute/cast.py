@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from cloudcmp.agent import JobTarget
-from cloudcmp.model.cast import PASSIVE, Cast, CastMember, DataSet, Machine, Role
+from cloudcmp.model.cast import LOOPBACK, PASSIVE, Cast, CastMember, DataSet, Machine, Role, path_key, path_of
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.plan import cast_of
 
-LOOPBACK = "loopback"
 _CREDENTIAL = "service"
 _LOOPBACK_ADDRESS = "127.0.0.1"
 
@@ -38,13 +37,13 @@ Allowance = AbstractAsyncContextManager[Mapping[str, float] | None]
 """The caps on a trial's traffic, reserved for it until the context is left."""
 
 
-DataSetOf = Callable[[PlannedTrial], Awaitable[DataSet | None]]
-"""Returns a trial's access to the service that its launch measures, None if it measures none."""
+DataSetOf = Callable[[PlannedTrial], Awaitable[Sequence[DataSet]]]
+"""Returns a trial's access to the service that its launch measures, from each of its machines; empty for none."""
 
 
-async def no_data_set(_: PlannedTrial) -> DataSet | None:
+async def no_data_set(_: PlannedTrial) -> Sequence[DataSet]:
     """No access: the launch measures no service."""
-    return None
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +66,12 @@ class LaunchTargets:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent of a trial: its role, the machine it runs on, and the address at which it listens, if it does."""
+    """One agent of a trial: its role, its machine and the number of that, and the address at which it may listen."""
 
     role: Role
     instance: Instance
     host: str
+    number: int = 1
 
     @property
     def listen(self) -> str:
@@ -93,12 +93,13 @@ def cast_in(trial: PlannedTrial, machines: int) -> Cast:
 def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
     """The agents of a trial: first the one that listens, if any, then those that connect to it."""
     cast = cast_in(trial, len(targets.machines))
-    here = dict(trial.params).get("path", LOOPBACK) == LOOPBACK
+    here = path_of(dict(trial.params)) == LOOPBACK
     agents = []
     for one in cast:
         if one.role not in PASSIVE:
-            instance = targets.machines[one.target.number - 1 if isinstance(one.target, Machine) else 0]
-            agents.append(Agent(one.role, instance, _LOOPBACK_ADDRESS if here else instance.address))
+            number = one.target.number if isinstance(one.target, Machine) else 1
+            instance = targets.machines[number - 1]
+            agents.append(Agent(one.role, instance, _LOOPBACK_ADDRESS if here else instance.address, number))
     return tuple(sorted(agents, key=lambda agent: agent.role is not Role.SERVER))
 
 
@@ -126,13 +127,14 @@ def has_several_agents(trial: PlannedTrial) -> bool:
 
 def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
     """The result of a trial within one zone if its machines may be in different zones; None if it can run."""
-    if dict(trial.params).get("path") != "zone" or len(zones) < 2:
+    if path_of(dict(trial.params)) != "zone" or len(zones) < 2:
         return None
     numbers = [one.target.number for one in cast_in(trial, len(zones)) if isinstance(one.target, Machine)]
     some = [zones[number - 1] for number in sorted(set(numbers))]
     if len(some) < 2 or (len(set(some)) == 1 and "unknown" not in some):
         return None
-    what = f"path: zone, and its machines are in {' and '.join(one_line(zone, 40) for zone in some)}"
+    key, places = path_key(dict(trial.params)), " and ".join(one_line(zone, 40) for zone in some)
+    what = f"{key}: zone, and its machines are in {places}"
     return TrialResult(Outcome.INVALID, (), what, '{"notes":{"payload_bytes":0}}')  # nothing was sent
 
 

@@ -3,15 +3,15 @@
 import asyncio
 import secrets
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import ProviderFault, Refused, Unreached
-from cloudcmp.execute.cast import DataSetOf, no_data_set
+from cloudcmp.execute.cast import DataSetOf, cast_in, no_data_set
 from cloudcmp.execute.context import LaunchContext
-from cloudcmp.model.cast import DataSet, Service
+from cloudcmp.model.cast import DataSet, Service, machines_of
 from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import HoldsData, Served, Serves
@@ -30,7 +30,7 @@ _KEY_ID, _SECRET = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
 
 @asynccontextmanager
 async def data_set_of(context: LaunchContext) -> AsyncIterator[DataSetOf]:
-    """Gives the function that returns a trial's access to the service that the launch measures.
+    """Gives the function that returns a trial's access to the service that the launch measures, from its machines.
 
     Serves it first if the study says how, until the context is left. Raises the kinds of ProviderFault if there is no
     service or no data set.
@@ -52,11 +52,12 @@ async def _leased(context: LaunchContext, service: Service) -> DataSetOf:
     handle = lease.handle()
     if not isinstance(store, HoldsData) or handle is None:
         return no_data_set  # simulated: its agents need no access
-    time, shell = run.provisioning.ledger.time, context.machines[0].shell
+    time, machines = run.provisioning.ledger.time, context.machines
 
-    async def access(trial: PlannedTrial) -> DataSet | None:
+    async def access(trial: PlannedTrial) -> Sequence[DataSet]:
         data_set = replace(await store.data_set(service, handle, time.now() + trial.deadline_s), ca=trusted())
-        return data_set if shell is None else await resolved_at(shell, data_set)
+        shells = [machine.shell for machine in machines[: max(1, machines_of(cast_in(trial, len(machines))))]]
+        return [data_set if shell is None else await resolved_at(shell, data_set) for shell in shells]
 
     return access
 
@@ -101,8 +102,8 @@ async def _served(context: LaunchContext, service: Service) -> AsyncIterator[Dat
         handle = Handle(DATA_SET, service.endpoint, _SERVED_BUCKET)
         time = context.run.provisioning.ledger.time
 
-        async def access(trial: PlannedTrial) -> DataSet | None:
-            return await store.data_set(service, handle, time.now() + trial.deadline_s)
+        async def access(trial: PlannedTrial) -> Sequence[DataSet]:
+            return (await store.data_set(service, handle, time.now() + trial.deadline_s),)
 
         yield access
 

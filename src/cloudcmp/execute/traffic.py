@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from cloudcmp.execute.context import LaunchContext
+from cloudcmp.model.cast import LOOPBACK, path_of
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.trial import Attempt
 from cloudcmp.plan import caps_of, is_billed, most_bytes, service_caps
 from cloudcmp.store import StudyStore
 
 _POLL_S = 0.1
-_LOOPBACK = "loopback"
 
 
 @asynccontextmanager
@@ -78,5 +78,5 @@ def _sent(attempt: Attempt, most: int) -> int:
 
 
 def _counts(candidate: Candidate, trial: PlannedTrial) -> bool:
-    """True if a trial sends anything over a network: between real machines."""
-    return not candidate.simulated and dict(trial.params).get("path", _LOOPBACK) != _LOOPBACK
+    """True if a trial sends what is measured over a network between real machines; a service's bytes go elsewhere."""
+    return not candidate.simulated and candidate.service is None and path_of(dict(trial.params)) != LOOPBACK

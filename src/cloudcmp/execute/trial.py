@@ -16,6 +16,7 @@ from cloudcmp.model.protocol import Instance, RunsOtherClient
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.plan import shared_caps
 
 READY_S = 10.0
 _LEASE_MARGIN_S = 30.0
@@ -31,8 +32,8 @@ class TrialTask:
     """A trial to be run on the targets of a launch.
 
     `earlier` counts its attempts that ended by themselves; `caps` bounds its traffic in place of the agent's defaults.
-    `command` is set for a trial of a command; `uploaded` are the files that its machine already has; `data_set` is in
-    the service that the trial measures.
+    `command` is set for a trial of a command; `uploaded` are the files that its machine already has; `data_sets` are
+    the one of the service that the trial measures, as each of its machines reaches it.
     """
 
     trial: PlannedTrial
@@ -41,7 +42,7 @@ class TrialTask:
     caps: Mapping[str, float] | None = None
     command: CommandJob | None = None
     uploaded: set[str] = field(default_factory=set)
-    data_set: DataSet | None = None
+    data_sets: Sequence[DataSet] = ()
 
 
 async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
@@ -203,10 +204,16 @@ def _job(
     *,
     listens: bool = False,
 ) -> bytes:
-    """The job line of one agent of a trial; agents that talk to each other have the same caps."""
+    """The job line of one agent of a trial.
+
+    Agents that talk to each other have the same caps, and those that use a service share them.
+    """
     by_other = _of_other_client(task.trial, agent.instance) is not None
-    service, credentials = target_of(task.data_set, by_other_client=by_other) if task.data_set else (None, {})
+    data_set = task.data_sets[agent.number - 1] if task.data_sets else None
+    service, credentials = target_of(data_set, by_other_client=by_other) if data_set else (None, {})
     targets = (*others, service) if service else tuple(others)
+    shared = service is not None and others and task.caps is not None
+    caps = shared_caps(task.caps or {}, writes=listens) if shared else task.caps
     return encode_job(
         task.command.trial if task.command else task.trial,
         cpus=agent.instance.cpus,
@@ -216,7 +223,7 @@ def _job(
         targets=targets,
         secret=secret,
         credentials=credentials,
-        caps=task.caps if targets else None,
+        caps=caps if targets else None,
         lease_s=lease_s(context, task.trial),
     )
 

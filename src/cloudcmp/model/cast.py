@@ -29,6 +29,23 @@ PASSIVE = frozenset({Role.SERVICE, Role.ENDPOINT, Role.CONTROLLER})
 """Roles that no agent plays."""
 
 
+LOOPBACK = "loopback"
+"""The path between agents on one machine."""
+WRITER, HERE = "writer", "here"
+"""The parameter for the agent that makes the changes of a service, and its value for the one that reads them."""
+
+
+def path_of(params: Mapping[str, str]) -> str:
+    """The path between the agents of a trial: `path`, or `writer` if another agent writes; by default loopback."""
+    writer = params.get(WRITER, HERE)
+    return params.get("path", LOOPBACK if writer == HERE else writer)
+
+
+def path_key(params: Mapping[str, str]) -> str:
+    """The parameter that says where the agents of a trial are: `path`, or `writer` for a probe of services."""
+    return "path" if "path" in params else WRITER
+
+
 class ServiceKind(StrEnum):
     """The services that are measured from a machine."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cloudcmp.model.cast import PASSIVE, Role
+from cloudcmp.model.cast import HERE, PASSIVE, WRITER, Role
 
 
 class Better(StrEnum):
@@ -110,7 +110,8 @@ class ParamKind(StrEnum):
 class Param:
     """A parameter of a probe. `words` are allowed besides a number of the kind (or are the only choices).
 
-    `short` is the value in a short study: if it is less than the requested number, or always for a word.
+    `short` is the value in a short study: if it is less than the requested number, or always for a word. A cell does
+    not name the default of an `implied` parameter.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Param:
     doc: str
     words: tuple[str, ...] = ()
     short: str | None = None
+    implied: bool = False
 
 
 class When(StrEnum):
@@ -155,10 +157,14 @@ class Probe:
     by: str = ""
     no_peer: str = ""
 
-    @property
-    def agents(self) -> int:
-        """The number of its roles that agents play."""
-        return sum(role not in PASSIVE for role in self.roles)
+    def roles_of(self, params: Mapping[str, str]) -> tuple[Role, ...]:
+        """The roles of a trial with these parameters: a service has a server beside its client only to write."""
+        alone = Role.SERVICE in self.roles and params.get(WRITER, HERE) == HERE
+        return tuple(role for role in self.roles if not (alone and role is Role.SERVER))
+
+    def agents_of(self, params: Mapping[str, str]) -> int:
+        """The number of agents in a trial with these parameters."""
+        return sum(role not in PASSIVE for role in self.roles_of(params))
 
     @property
     def by_controller(self) -> bool:

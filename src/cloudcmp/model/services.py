@@ -12,7 +12,8 @@ class Delays:
 
     `share` of all changes were seen by each time of `x_s`, in seconds, from 0. Where the reader of a trial stopped to
     wait, nothing is known of what it had not seen: the curve ends at the shortest wait (`wait_s`, None if no trial
-    gave up), and `unseen` of `n` changes are beyond it.
+    gave up), and `unseen` of `n` changes are beyond it. If another agent wrote, a delay is too short by at most
+    `way_s`, the longest way of its answer in any trial; None if the reader wrote.
     """
 
     candidate: int
@@ -22,6 +23,7 @@ class Delays:
     wait_s: float | None
     x_s: tuple[float, ...]
     share: tuple[float, ...]
+    way_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

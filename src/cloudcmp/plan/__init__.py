@@ -8,5 +8,5 @@ from cloudcmp.plan.published_offerings import published_providers
 from cloudcmp.plan.resize_target import list_prices_apply, resize_price
 from cloudcmp.plan.run_checks import check_runnable
 from cloudcmp.plan.schedule import next_opening
-from cloudcmp.plan.service_use import is_billed, service_caps
+from cloudcmp.plan.service_use import is_billed, service_caps, shared_caps
 from cloudcmp.plan.traffic import caps_of, machine_limit, machines, most_bytes

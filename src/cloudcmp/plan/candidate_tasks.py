@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import ServiceKind
+from cloudcmp.model.cast import ServiceKind, path_key
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf
 from cloudcmp.plan.cast import kinds_of
@@ -124,7 +124,7 @@ def _advice(candidates: Sequence[Candidate], task: Task) -> str:
     """The advice for a task that is available to no candidate."""
     able = [one for one in candidates if task.probe not in _lacks(one)]
     if between_machines(task):
-        return "take a provider that launches machines, or write path: loopback"
+        return f"take a provider that launches machines, or write {path_key(dict(task.params))}: loopback"
     if not able:
         return "leave it out, or take a provider that launches machines"
     if task.probe == "resize" and all(map(_is_spot, able)):

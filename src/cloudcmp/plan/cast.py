@@ -3,9 +3,19 @@
 from collections.abc import Mapping, Sequence
 
 from cloudcmp.catalog import PROBES
-from cloudcmp.model.cast import Cast, CastMember, Machine, Role, Service, ServiceKind, Target, Vantage
+from cloudcmp.model.cast import (
+    LOOPBACK,
+    Cast,
+    CastMember,
+    Machine,
+    Role,
+    Service,
+    ServiceKind,
+    Target,
+    Vantage,
+    path_of,
+)
 
-LOOPBACK = "loopback"
 _SERVICE_OF = {"blob": ServiceKind.BLOB, "table": ServiceKind.TABLE, "load": ServiceKind.TABLE,
                "queue": ServiceKind.QUEUE, "propagation": ServiceKind.QUEUE}  # fmt: skip
 
@@ -26,7 +36,7 @@ def cast_of(
         numbers = range(1, int(params["peers"]) + 1)
         alone = params["path"] == LOOPBACK
         return tuple(CastMember(Role.PEER, Machine(1 if alone else number)) for number in numbers)
-    apart = not single and params.get("path", LOOPBACK) != LOOPBACK
+    apart = not single and path_of(params) != LOOPBACK
     measured = service or Service(_kind(probe, params), provider, region)
     targets: dict[Role, Target] = {
         Role.SERVER: Machine(2 if apart else 1),
@@ -35,7 +45,7 @@ def cast_of(
         Role.ENDPOINT: measured,
         Role.VANTAGE: Vantage(params.get("vantage", f"{params.get('vantages', 'all')} places")),
     }
-    return tuple(CastMember(role, targets[role]) for role in roles)
+    return tuple(CastMember(role, targets[role]) for role in PROBES[probe].roles_of(params))
 
 
 def _kind(probe: str, params: Mapping[str, str]) -> ServiceKind:

@@ -7,13 +7,14 @@ from itertools import filterfalse
 
 from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import LOOPBACK, path_key, path_of
 from cloudcmp.model.metric import OVERALL, Metric
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, Traffic
 from cloudcmp.model.study import FEWEST_LAUNCHES, CandidateSpec, Caps, Decide, Study
 from cloudcmp.plan import traffic
 from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_known, resolve, unpriced
-from cloudcmp.plan.cast import LOOPBACK, kinds_of
+from cloudcmp.plan.cast import kinds_of
 from cloudcmp.plan.resize_target import unknown_price_notes
 from cloudcmp.plan.schedule import rounds_of
 from cloudcmp.plan.service_use import service_use
@@ -147,7 +148,7 @@ def _tasks(
         if absent:
             notes.append(f"left out: this machine cannot do it to itself: {', '.join(absent)}")
         tasks = built_tasks(tasks)
-        if any(dict(task.params).get("path", "loopback") != "loopback" for task in tasks):
+        if any(traffic.between_machines(task) for task in tasks):
             tasks = loopback_tasks(tasks)
             notes.append("network probes go over loopback on this machine: they say nothing of a network")
     elif local:
@@ -163,10 +164,11 @@ def _tasks(
 def _refuse_paths(tasks: Sequence[Task]) -> None:
     """Raise UserMistake for a path between machines: one machine has no network between its agents."""
     for task in tasks:
-        path = dict(task.params).get("path", "loopback")
-        if path != "loopback":
-            what = f"path: {path} cannot be measured on one machine"
-            raise UserMistake.at(f"probe {task.probe}", what, "write path: loopback, or take another provider")
+        if traffic.between_machines(task):
+            params = dict(task.params)
+            key = path_key(params)
+            what = f"{key}: {params[key]} cannot be measured on one machine"
+            raise UserMistake.at(f"probe {task.probe}", what, f"write {key}: {LOOPBACK}, or take another provider")
 
 
 def _still_deciding(
@@ -321,7 +323,7 @@ def _traffic(candidate: Candidate, tasks: Sequence[Task], caps: Caps) -> tuple[T
     allowed = caps_of(caps, candidate.runner)
     for task in tasks:
         params = dict(task.params)
-        path = params.get("path", LOOPBACK)
+        path = path_of(params)
         if path == LOOPBACK or task.by_controller:
             continue
         had = by_path.get(path, Traffic(path, 0, 0))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
-from cloudcmp.model.cast import KEY_APIS, Role
+from cloudcmp.model.cast import KEY_APIS, Role, path_of
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
@@ -137,7 +137,7 @@ def _machines(plan: Plan) -> list[Fault]:
 def _batches(plan: Plan) -> list[Fault]:
     """Faults for timed batches whose machines wait for the first one's zone: the wait would be in their times."""
     by_launch = {launch.index: plan.candidates[launch.candidate] for launch in plan.launches}
-    one_zone = {by_launch[one.launch].index for one in plan.trials if dict(one.params).get("path") == ZONE}
+    one_zone = {by_launch[one.launch].index for one in plan.trials if path_of(dict(one.params)) == ZONE}
     timed = {by_launch[one.launch].index for one in plan.trials if one.probe == "scaling"}
     what = "scaling of several machines and trials within one zone: the others wait for the first one's zone"
     return [

@@ -29,7 +29,7 @@ _BY_ROW = frozenset({"firestore"})
 _BY_NODE = frozenset({"bigtable"})
 """The APIs that bill nodes by the hour."""
 _CHANGED_ROWS = 200
-"""The rows, at most, that a trial of `consistency` writes."""
+"""The rows, at most, that a trial of `consistency` writes; it makes as many changes."""
 _CLOSED = "closed"
 _MOST_LANES = 32
 """The operations in flight that are assumed, at most, where a probe does not say how many."""
@@ -118,6 +118,18 @@ def service_caps(trial: PlannedTrial) -> dict[str, float]:
     if trial.probe == ServiceKind.BLOB.value:
         caps["bytes"] = math.ceil(most + filled) * max(1, int(params["size_bytes"]))
     return caps
+
+
+def shared_caps(caps: Mapping[str, float], *, writes: bool) -> dict[str, float]:
+    """The part of a trial's caps for the agent that writes, or for the one that reads; both together are the whole.
+
+    A writer makes two changes, at most, for each that is measured: what is deleted must have been written.
+    """
+    whole = dict(caps)
+    if (operations := whole.get("operations")) is not None:
+        part = min(2 * _CHANGED_ROWS, int(operations) // 2)
+        whole["operations"] = part if writes else int(operations) - part
+    return whole
 
 
 def _requests(probe: str, params: Mapping[str, str], duration_s: float) -> tuple[float, float]:

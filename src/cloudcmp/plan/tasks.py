@@ -16,6 +16,7 @@ from cloudcmp.catalog import (
     settings_text,
 )
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import LOOPBACK, path_key, path_of
 from cloudcmp.model.command import Command
 from cloudcmp.model.metric import When
 from cloudcmp.model.offering import Offering
@@ -123,7 +124,9 @@ def built_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
 def loopback_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
     """The tasks for a single machine: traffic between machines goes over loopback, as its cells show."""
     moved = (
-        _task(task.probe, dict(task.params) | {"path": "loopback"}, task.runs) if "path" in dict(task.params) else task
+        _task(task.probe, params | {path_key(params): LOOPBACK}, task.runs)
+        if path_of(params := dict(task.params)) != LOOPBACK
+        else task
         for task in tasks
     )
     return tuple({task.cells: task for task in moved}.values())

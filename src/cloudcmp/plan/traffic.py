@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from cloudcmp.model.cast import Cast, machines_of
+from cloudcmp.model.cast import LOOPBACK, Cast, machines_of, path_of
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.study import Caps
-from cloudcmp.plan.cast import LOOPBACK, cast_of
+from cloudcmp.plan.cast import cast_of
 from cloudcmp.plan.tasks import Task
 from cloudcmp.units import format_quantity, format_seconds
 
@@ -20,7 +20,7 @@ _BULK = frozenset({"tcp", "udp"})
 
 def between_machines(task: Task) -> bool:
     """True if a task sends traffic from one machine to another."""
-    return dict(task.params).get("path", LOOPBACK) != LOOPBACK
+    return path_of(dict(task.params)) != LOOPBACK
 
 
 class Work(Protocol):
@@ -53,9 +53,7 @@ def machine_limit(plan: Plan) -> int:
 
 def duty(work: Iterable[tuple[str, Mapping[str, str], float]]) -> float:
     """The share of the time in which bulk flows between machines; `work` holds (probe, parameters, seconds)."""
-    seconds = [
-        (probe in _BULK and params.get("path", LOOPBACK) != LOOPBACK, spent_s) for probe, params, spent_s in work
-    ]
+    seconds = [(probe in _BULK and path_of(params) != LOOPBACK, spent_s) for probe, params, spent_s in work]
     whole_s = sum(spent_s for _, spent_s in seconds)
     return sum(spent_s for bulk, spent_s in seconds if bulk) / whole_s if whole_s > 0 else 0.0
 
@@ -75,9 +73,11 @@ def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequenc
     for one, some in zip(candidates, tasks, strict=True):
         needed = machines(one, some)
         if needed > one.count:
-            notes.append(
-                f"{one.id}: each launch takes {needed} machines, for what goes between them; the cost counts both"
+            reads = one.service is not None and all(
+                task.probe == _CONSISTENCY for task in some if between_machines(task)
             )
+            why = "one reads what the other has written" if reads else "for what goes between them"
+            notes.append(f"{one.id}: each launch takes {needed} machines, {why}; the cost counts both")
     return notes
 
 
@@ -120,6 +120,9 @@ MOST_BYTES = 2**60
 # The agent's default caps between machines, and the longest delay with which it cuts a burst.
 BURST_S, BYTES_PER_S, PACKETS_PER_S, LATE_S = 60.0, 5e9 / 8, 5e5, 2.0
 _ECHO_S = 2e-4  # the assumed length of a round trip
+_CONSISTENCY = "consistency"
+# The most changes of a trial, the least time of each, and the bytes with which one is ordered and answered.
+_CHANGES, _CHANGE_S, _ORDER_BYTES = 200, 0.1, 2048
 
 
 def caps_of(caps: Caps, runner: str) -> dict[str, float]:
@@ -136,6 +139,8 @@ def caps_of(caps: Caps, runner: str) -> dict[str, float]:
 
 def most_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> int:
     """The upper bound of bytes that a trial sends and receives, from the caps on rates and its length."""
+    if probe == _CONSISTENCY:
+        return 2 * _CHANGES * _ORDER_BYTES
     return math.ceil(_rate(caps, probe, params) * (_length_s(caps, probe, params) + LATE_S))
 
 
@@ -144,6 +149,8 @@ def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, s
 
     A round trip is assumed to take 0.2 ms, unless the probe waits between messages.
     """
+    if probe == _CONSISTENCY:
+        return math.ceil(min(_CHANGES, float(params["duration_s"]) / _CHANGE_S)) * _ORDER_BYTES
     if probe == "rtt":
         pause_s = max(float(params.get("interval_s", 0.0)), _ECHO_S)
         return math.ceil(2 * float(params["size_bytes"]) * _length_s(caps, probe, params) / pause_s)

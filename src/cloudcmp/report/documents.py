@@ -83,7 +83,7 @@ def _services(shown: View) -> Data | None:
         return None
     found = shown.services
     return {
-        "delays": [_picked(one, "candidate", "cell", "n", "unseen", "wait_s") for one in found.delays],
+        "delays": [_picked(one, "candidate", "cell", "n", "unseen", "wait_s", "way_s") for one in found.delays],
         **_picked(found, "counts", "limits", "clients"),
         "operation_costs": [
             {**_picked(one, "candidate", "op", "size_bytes", "read", "break_even_per_hour"), "cost": one.cost.money}

@@ -9,12 +9,12 @@ from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.untrusted_text import one_line
 
 # Parameters in their order in a name; all others come before the threads, by name.
-_ORDER = ("task", "benchmark", "class", "mode", "service", "change", "block_bytes", "record_bytes", "size_bytes",
-          "pattern", "op", "entries", "os", "direction", "vantage", "path", "protocol", "durability", "kernel", "store",
-          "precision", "pages")  # fmt: skip
+_ORDER = ("task", "benchmark", "class", "mode", "service", "change", "writer", "block_bytes", "record_bytes",
+          "size_bytes", "pattern", "op", "entries", "os", "direction", "vantage", "path", "protocol", "durability",
+          "kernel", "store", "precision", "pages")  # fmt: skip
 _LAST = ("percentile", "threads")
 # Parameters in every name, because a reader who does not know them misreads the number.
-_ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "vantage"})
+_ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "vantage", "writer"})
 _PHRASE = frozenset({"block_bytes", "record_bytes", "size_bytes", "pattern", "op"})
 # Labels of what a number does not measure, also in every name.
 _LABELS = {("path", "loopback"): "loopback (no network)", ("durability", "cached"): "page cache (no disk)"}
@@ -29,7 +29,8 @@ _SERVICES = ("table_", "blob_", "queue_")
 _COUNTED = {"streams": "stream", "copies": "copy", "clients": "client", "count": "machine"}
 _PLURALS = {"count": "machines at once"}
 _PATTERNS = {"to": "to {}", "percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}",
-             "concurrency": "{} at once", "rate_per_s": "{} started a second", "objects": "{} blobs"}  # fmt: skip
+             "concurrency": "{} at once", "rate_per_s": "{} started a second", "objects": "{} blobs",
+             "writer": "written on another machine ({})"}  # fmt: skip
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _EXACT = {
     ("client", "native"): "native client", ("client", "sdk-python"): "sdk-python client",
@@ -37,7 +38,8 @@ _EXACT = {
     ("expect_continue", "yes"): "expect-continue", ("read", "strong"): "strong read",
     ("read", "eventual"): "eventual read", ("change", "list"): "list after a write",
     ("change", "write"): "after a write", ("change", "update"): "after an update",
-    ("change", "delete"): "after a delete",
+    ("change", "delete"): "after a delete", ("writer", "here"): "written by the reader",
+    ("writer", "loopback"): "written by another process (no network)",
     ("concurrency", "max"): "as many at once as it takes",
 }  # fmt: skip
 

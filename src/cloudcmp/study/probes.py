@@ -318,9 +318,9 @@ class CellBook:
         return cell
 
     def meant(self, cell: Cell) -> list[Cell]:
-        """The cells with all the written parameters."""
-        written = set(cell.params)
-        return [known for known in self._cells.get(cell.metric, ()) if written <= set(known.params)]
+        """The cell itself if a probe gives it, else the cells with all the written parameters."""
+        of_metric, written = self._cells.get(cell.metric, []), set(cell.params)
+        return [cell] if cell in of_metric else [known for known in of_metric if written <= set(known.params)]
 
 
 def decide(parts: list[tuple[int, DecideShape]], book: CellBook, tree: Tree, faults: Faults) -> tuple[Decide, ...]:

@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 
 from cloudcmp.catalog.tables.base import choice, duration, size, suite
-from cloudcmp.model.cast import Role
+from cloudcmp.model.cast import HERE, WRITER, Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
 
 SEEN_FROM = (Role.CLIENT, Role.SERVICE)
+WRITTEN_APART = (Role.SERVER, *SEEN_FROM)
+"""The client reads; the server, if there is one, writes."""
 _NO_PEER = "its truth is planted: benchmarks/storage_truth.py, and tests/agent/test_planted_services.py"
 _CONCURRENCY = Param(
     "concurrency", ParamKind.COUNT, "1", "operations in flight; max: raised until throughput stops growing", ("max",)
@@ -22,9 +24,17 @@ _REUSE = choice("reuse", "yes no", "whether connections are kept for later opera
 _CLIENT = choice("client", "native sdk-python cli",
                  "who asks: the agent itself, the provider's own Python library, or its command (both `from: local` only)")  # fmt: skip
 _READ = choice("read", "eventual strong", "the consistency that a read asks for, where the service has both")
+_WRITER = Param(
+    WRITER,
+    ParamKind.TEXT,
+    HERE,
+    implied=True,
+    doc="who makes the changes: here (the machine that reads), or another agent at this path from it: loopback, zone, ...",
+)
 _HOW = ("client", "concurrency", "rate_per_s", "reuse")
 _TABLE = tuple(sorted((*_HOW, "entries", "op", "read")))
 _BLOB = tuple(sorted((*_HOW, "expect_continue", "objects", "op", "size_bytes")))
+_CONSISTENCY = ("change", "read", "service", WRITER)
 _QUEUE = tuple(sorted((*_HOW, "op", "size_bytes")))
 
 
@@ -79,11 +89,14 @@ METRICS = (
     Metric("queue_propagation_s", "s", Better.LOWER, Group.STORAGE, Reduce.PERCENTILE, ("percentile", "size_bytes"),
            "Time from sending a message to an empty queue until it can be received, at a percentile.",
            "Queues that already hold messages.", 8e-2),
-    Metric("consistency_time_s", "s", Better.LOWER, Group.STORAGE, Reduce.MEDIAN, ("change", "read", "service"),
-           "Time from the answer to a change until all later reads return it, seen from the same data centre.",
-           "Readers in other data centres; delays longer than the probe waits count as that wait.", 6e-2, signed=True),
-    Metric("stale_read_ratio", "ratio", Better.LOWER, Group.STORAGE, Reduce.MEDIAN, ("change", "read", "service"),
-           "Share of reads right after a change that do not return it.", "Later reads.", 5e-2, signed=True),
+    Metric("consistency_time_s", "s", Better.LOWER, Group.STORAGE, Reduce.MEDIAN, _CONSISTENCY,
+           "Time from the answer to a change until all later reads return it, seen from the same data centre: from the "
+           "machine that makes the change, or with `writer` from another one, from the answer's arrival there.",
+           "Readers in other data centres; the way of an answer from another writer, at most the note writer_way_max_s; "
+           "delays longer than the probe waits count as that wait.", 6e-2, signed=True),
+    Metric("stale_read_ratio", "ratio", Better.LOWER, Group.STORAGE, Reduce.MEDIAN, _CONSISTENCY,
+           "Share of reads right after a change that do not return it.",
+           "Later reads; those during the way of the answer from another writer.", 5e-2, signed=True),
 )  # fmt: skip
 
 PROBES = (
@@ -110,9 +123,11 @@ PROBES = (
           no_peer=_NO_PEER),
     Probe("consistency", ("consistency_time_s", "stale_read_ratio"),
           (choice("service", "table blob queue", "which service"), choice("change", "write update delete list", "what is changed, and how "
-           "it is looked for: list looks for a new entry in a list"), _READ, duration("10")),
-          "Changes an entry, then reads through other connections until every read returns the change.", "Readers in other data centres.",
-          10.0, SEEN_FROM, refusal=_consistency_refusal, no_peer=_NO_PEER),
+           "it is looked for: list looks for a new entry in a list"), _READ, _WRITER, duration("10")),
+          "Changes an entry, then reads through other connections until every read returns the change. The changes are the "
+          "reader's own, or those of a second machine.",
+          "Readers in other data centres.",
+          10.0, WRITTEN_APART, refusal=_consistency_refusal, no_peer=_NO_PEER),
 )  # fmt: skip
 
 SUITES = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from cloudcmp.model.cast import HERE, WRITER
 from cloudcmp.model.plan import PlannedTrial
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ DELAY, STALE = "consistency_time_s", "stale_read_ratio"
 _CHANGES = 41  # changes of a trial; odd, so that their median is one of them
 _WAIT_S = 5.0  # the longest wait for a change to be seen
 _DELAY_S, _SPREAD = 0.07, 0.8  # median of the delays of stale reads, and the spread of their logarithm
+_WAY_S = 2e-4  # the way of an order to another writer and of its answer, without the change
 _RATES = {"table": "table_op_per_s", "blob": "blob_bytes_per_s", "queue": "queue_op_per_s"}
 # CPU time of the client for one operation and one byte, and the busy share of the clients that are one process.
 _CPU_S, _CPU_BYTE_S = 60e-6, 0.4e-9
@@ -47,7 +49,7 @@ def notes_of(trial: PlannedTrial, readings: Sequence["Reading"]) -> dict[str, fl
     if DELAY in values:
         late = sum(value >= _WAIT_S for value in values[DELAY])
         changes = len(values[DELAY])
-        of_reads = {"changes": changes, "unseen_changes": late, "wait_s": _WAIT_S}
+        of_reads = {"changes": changes, "censored": late, "wait_s": _WAIT_S, **_ways(dict(trial.params))}
         return {"operations": 2 * changes, **of_reads, **_counts(2 * changes, 0.0, 0.0)}
     service = trial.probe
     if service not in _RATES or _RATES[service] not in values:
@@ -67,6 +69,13 @@ def notes_of(trial: PlannedTrial, readings: Sequence["Reading"]) -> dict[str, fl
     return {"operations": started, **counts, "dropped_starts": dropped, "client_cpu_ratio": round(cpu, 4),
             "payload_bytes": round(done * duration_s * size), "limiter": limiter,
             "connections": started if params.get("reuse") == "no" else _in_flight(params)}  # fmt: skip
+
+
+def _ways(params: Mapping[str, str]) -> dict[str, float]:
+    """The ways of another writer's answers, s: in the middle, and at most; empty if the reader writes."""
+    if params.get(WRITER, HERE) == HERE:
+        return {}
+    return {"writer_way_s": _WAY_S, "writer_way_max_s": 3 * _WAY_S}
 
 
 def _counts(started: int, throttled: float, failed: float) -> dict[str, int]:

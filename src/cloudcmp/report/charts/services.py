@@ -26,6 +26,7 @@ from cloudcmp.report.charts.base import (
 from cloudcmp.report.numbers import Scale, known
 from cloudcmp.report.report_model import CellView, StudyView
 from cloudcmp.report.words import direction, param_words, parse_cell
+from cloudcmp.units import format_quantity
 
 CLIENTS = ("native", "sdk-python", "cli")
 _DELAY_COLUMNS = ("cell", "candidate", "delay_s", "share", "changes", "unseen_changes", "wait_s")
@@ -151,7 +152,7 @@ def _consistency(study: StudyView, styles: Styles) -> Figure | None:
     caption = (
         "As figure 5 of CloudCmp. Share of changes that every read from this time on returned; a curve that begins at "
         "60 % had 40 % stale reads right after the change. A cross ends a curve where the reader stopped to wait. "
-        f"Changes: {counts}.{without}"
+        f"Changes: {counts}.{without}{_ways(by_cell)}"
     )
     rows = tuple(
         (one.cell, study.candidates[one.candidate].id, x_s, y, one.n, one.unseen, one.wait_s)
@@ -159,6 +160,14 @@ def _consistency(study: StudyView, styles: Styles) -> Figure | None:
     )  # fmt: skip
     title = title_of(study, "Time to consistency")
     return Figure("consistency", title, caption, draw(title, panels), _DELAY_COLUMNS, rows)
+
+
+def _ways(by_cell: dict[str, list[Delays]]) -> str:
+    """How late the curves of changes by another writer may be; empty if readers wrote all changes."""
+    ways = [one.way_s for some in by_cell.values() for one in some if one.way_s is not None]
+    if not ways:
+        return ""
+    return f" Changes of another writer may have been seen up to {format_quantity(max(ways), 's')} later than drawn."
 
 
 def _changes(late: dict[str, list[Delays]], at: int) -> str:

@@ -156,6 +156,11 @@ def _consistency(study: StudyView) -> Sheet | None:
         "95 % interval. Then the time after which a share of all changes was returned by every read; changes that were "
         "not seen within the wait count as later than any of these times."
     )
+    if any(one.way_s is not None for one in study.view.services.delays):
+        note += (
+            " Written on another machine: the clock is the reader's, and starts when the writer's answer arrives. Each "
+            "delay may be longer by at most the way of the answer, and what was stale within it is not seen."
+        )
     return Sheet(captioned(study.origin, "Time to consistency"), titles, tuple(rows), note) if rows else None
 
 
@@ -170,7 +175,9 @@ def _delay_row(study: StudyView, one: Delays) -> Row:
         )
     times = (_seen_by(one, share) for share in (0.5, 0.95, 0.99))
     wait = f"within {format_quantity(one.wait_s, 's')}" if one.wait_s is not None else ""
-    return row(study.candidates[one.candidate].id, shown, f"{one.n:,}", *times, Field(f"{one.unseen:,}", wait))
+    way = f"way of the answer: at most {format_quantity(one.way_s, 's')}" if one.way_s is not None else ""
+    name = Field(study.candidates[one.candidate].id, way)
+    return row(name, shown, f"{one.n:,}", *times, Field(f"{one.unseen:,}", wait))
 
 
 def _seen_by(one: Delays, share: float) -> str:
