@@ -8,8 +8,10 @@ export UV_PYTHON_DOWNLOADS := never
 # Without compiled files each of the thousands of processes that the tests start compiles what it imports: half the time.
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
+# Says whether the agent could be installed.
+BUILT := .venv/built
 
-.PHONY: run demo test ci collected agent-last servers test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
+.PHONY: run demo test ci servers test-agent test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,7 +29,7 @@ help:
 
 build: $(filter .tools/bin/uv,$(UV))
 	@echo "building: Python packages and the Rust agent; the first time takes some minutes, later ones seconds"
-	$(UV) sync --locked --all-packages
+	@$(UV) sync --locked --all-packages && echo yes >$(BUILT) || { echo no >$(BUILT); exit 1; }
 
 run: build
 	$(BIN)/cloudcmp run
@@ -35,36 +37,27 @@ run: build
 demo: build
 	$(BIN)/cloudcmp demo
 
-# Side by side whatever waits: the agent's compiler, a download and a first look at the tests; then either side's tests.
+# Side by side: half of the tests need no agent and begin while it is compiled, the others wait for `BUILT`.
 test: python
-	$(MAKE) --no-print-directory --jobs=3 build servers collected
-	$(MAKE) --no-print-directory --jobs=2 test-python test-agent
+	@rm -f $(BUILT)
+	$(MAKE) --no-print-directory --jobs=3 servers test-python test-agent CLOUDCMP_TESTS_AWAIT=$(BUILT)
 
-# All that every change must pass. What does not need the agent is done while it is compiled, and its lints beside the
-# Python tests, half of which wait at any time.
+# All that every change must pass.
 ci: python
-	$(MAKE) --no-print-directory --jobs=3 --output-sync=target build servers check-python collected
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-python agent-last
+	@rm -f $(BUILT)
+	$(MAKE) --no-print-directory --jobs=4 --output-sync=target \
+		check-python servers test-python test-agent check-agent CLOUDCMP_TESTS_AWAIT=$(BUILT)
 
 # Servers of other projects that tests ask: one that cannot be had says why, here and where its tests are skipped.
 servers:
 	$(BIN)/python -m tests.servers fetch light
 
-# One process compiles the tests, which each worker would do for itself.
-collected: python
-	@$(BIN)/pytest -q --collect-only >/dev/null || $(BIN)/pytest -q --collect-only | tail -n 40
-
-# One after the other: both write to the same folder.
-agent-last:
-	$(MAKE) --no-print-directory test-agent
-	$(MAKE) --no-print-directory check-agent
-
-test-agent:
+test-agent: build
 	@cd agent && mkdir -p target && { cargo test --release --quiet --locked >target/tests.log 2>&1 || { cat target/tests.log; exit 1; }; }
 	@echo "the agent's tests passed: $$(grep -c '^test result: ok' agent/target/tests.log) programs"
 
 test-python:
-	$(BIN)/pytest -q -n $$((2 * $$(nproc))) --dist worksteal --durations 25  # half of them wait at any time
+	CLOUDCMP_TESTS_AWAIT=$(CLOUDCMP_TESTS_AWAIT) $(BIN)/pytest -q -n $$((2 * $$(nproc))) --dist worksteal --durations 25  # half of them wait at any time
 
 # What a new probe needs, and no more: its own test on each side, and its rows beside each other.
 probe: build
@@ -88,7 +81,8 @@ check-python: python
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-check-agent:
+# After the agent's tests where both are made: cargo does one thing at a time in its folder.
+check-agent: $(filter test-agent,$(MAKECMDGOALS))
 	cd agent && cargo fmt --check
 	cd agent && cargo clippy --release --quiet --locked --all-targets -- -D warnings
 

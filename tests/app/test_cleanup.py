@@ -217,6 +217,7 @@ def damage(out: Path, event: str, provider: str = "aws") -> None:
         assert changed.rowcount == 1
 
 
+@long
 @pytest.mark.parametrize("event", some(["INTENT", "CREATED"], 1, 0))
 def test_p1_a_damaged_row_does_not_keep_the_others_machines_alive(stand: Stand, event: str) -> None:
     out = died(stand)

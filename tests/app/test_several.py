@@ -126,6 +126,7 @@ def test_studies_of_the_same_time_get_a_verdict(tmp_path: Path) -> None:
     assert "measured at different times" not in pair.marks
 
 
+@long
 def test_parameters_that_a_table_cannot_know_are_marked(studies: tuple[Path, Path], tmp_path: Path) -> None:
     """An imported value of a cell is compared with a measured one, and the reader is told what is unknown."""
     exported = tmp_path / "export.csv"

@@ -23,6 +23,7 @@ def test_a_file_of_another_kind_is_kept(verb: str, name: str, measured: Path, tm
     assert list(tmp_path.iterdir()) == [path]
 
 
+@long
 @pytest.mark.parametrize(("verb", "name"), [("report", "r.html"), ("export", "t.csv"), ("export", "t.parquet")])
 def test_its_like_is_replaced(verb: str, name: str, measured: Path, tmp_path: Path) -> None:
     path = tmp_path / name

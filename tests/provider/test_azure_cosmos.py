@@ -27,7 +27,7 @@ candidates:
   - {provider: azure, region: westeurope, service: table, api: cosmos-table, name: one, from: HERE, prices: PRICES}
   - {provider: azure, region: westeurope, service: table, name: two, from: HERE, prices: PRICES}
 probes:
-  - {probe: table, params: {op: [get, put, query], client: [native, sdk-python], entries: 100, duration_s: 0.3 s}}
+  - {probe: table, params: {op: [get, query], client: [native, sdk-python], entries: 100, duration_s: 0.3 s}}
   - {probe: load, params: {entries: 100}}
 decide:
   - table_latency_s percentile=50;op=get;client=native

@@ -85,7 +85,7 @@ def _said(name: str, loud: pytest.LogCaptureFixture) -> tuple[set[str], set[str]
     return Searcher(secrets).hits(text.encode()), talk & {one.partition(".")[0] for one in LIBRARIES}
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", some(sorted(EVERY), 3, 0))
 def test_p38_no_library_logs_a_secret(name: str, loud: pytest.LogCaptureFixture) -> None:
     secrets, talk = _said(name, loud)
     assert secrets == set()
