@@ -1,7 +1,7 @@
-"""The agent beside the official Python SDK on one simulated storage service over loopback: CPU time an operation.
+"""The agent beside official Python SDKs (Amazon's at a simulated service, Azure's at Azurite): CPU time an operation.
 
 The service is the limit of the rate here, so the rates say little; the client's own CPU time is what a machine that
-measures has to spare. One operation in flight. Needs nothing but the development dependencies (boto3).
+measures has to spare. One operation in flight. Needs the development dependencies, and for Azure Node.js.
 
 usage: .venv/bin/python benchmarks/sdk.py [ROUNDS] [--record]        (5 rounds unless given)
 """
@@ -15,14 +15,22 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' clients of the agent and of the service
 
-from tests.agent.service_trials import REGION, Place, run
+from tests.agent.service_trials import REGION, Place, Ran, ran_of, run, said
 from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
+from tests.servers.clients import azure
+from tests.servers.fetch import Absent
+from tests.servers.serving import Served, serving
 
 from agent import AGENT, missing, rounds, show
+from cloudcmp.agent import encode_job
+from cloudcmp.execute.cast import target_of
+from cloudcmp.model.cast import DataSet
+from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.provider.simulated.storage import Key
 
 SECONDS = 1
 NAME = "cloudcmp-speed"
+TABLE = "cloudcmpspeed"
 
 
 def client(storage: SimulatedStorage, service: str) -> Any:
@@ -39,10 +47,26 @@ def client(storage: SimulatedStorage, service: str) -> Any:
 
 def ours(storage: SimulatedStorage, protocol: str, probe: str, params: dict[str, str]) -> float:
     """The agent's CPU seconds an operation, its start and what fills the data set included."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     key = Key()
     place = Place(protocol, storage.port, NAME, key.access_key, key.secret_key)
-    ran = run(AGENT, place, probe, duration_s=str(SECONDS), **params)
+    return _spent(lambda: run(AGENT, place, probe, duration_s=str(SECONDS), **params))
+
+
+def ours_at_azure(azurite: Served, params: dict[str, str]) -> float:
+    """The same of a table at Azurite."""
+    credential = {"kind": "shared-key", "account": azurite.access, "key": azurite.secret}
+    target, credentials = target_of(
+        DataSet("azure-table", azurite.endpoints["azure-table"], TABLE, REGION, credential=credential)
+    )
+    given = tuple(sorted({"duration_s": str(SECONDS), **params}.items()))
+    trial = PlannedTrial(0, 0, "table", given, (), 0, 0.0, 1.0, 15.0, 7)
+    line = encode_job(trial, cpus=[0], folder=None, role="client", targets=[target], credentials=credentials)
+    return _spent(lambda: ran_of(said(AGENT, line)))
+
+
+def _spent(measure: Callable[[], Ran]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ran = measure()
     if ran.outcome != "ok":
         raise RuntimeError(ran.error)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -93,7 +117,24 @@ def main() -> int:
             ratios["sdk-dynamodb"].append(peer / ours(storage, "dynamodb", "table", rows))
         for name, found in ratios.items():
             show(name, found)
+    try:
+        with serving("azurite") as azurite:
+            show("sdk-azure-table", of_azure(azurite))
+    except Absent as absent:
+        print(f"sdk-azure-table: {absent}")
     return 0
+
+
+def of_azure(azurite: Served) -> list[float]:
+    """The ratio of each round, of one table at Azurite."""
+    found = []
+    with azure(azurite, "table") as account:
+        table, rows = account.create_table(TABLE), {"op": "get", "entries": "10"}
+        ours_at_azure(azurite, rows)  # writes what both read
+        for _ in range(rounds(5)):
+            peer = theirs(lambda: table.get_entity("r0", "r00000000"))
+            found.append(peer / ours_at_azure(azurite, rows))
+    return found
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.agent_coming import await_agent, needs_no_agent, part
 from tests.keyboard import fill_stdin, heed
 from tests.slices import examples
 
@@ -52,23 +51,6 @@ def pytest_configure_node(node: Any) -> None:
     if warm.SHARED not in os.environ:
         os.environ[warm.SHARED] = _SHARED.enter_context(warm.served())
     node.workerinput["shared"] = {warm.SHARED: os.environ[warm.SHARED]}
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give each worker of a parallel run the same share of the tests that need no agent, before the others.
-
-    A worker begins with a run of neighbours as long as every other's (`worksteal`).
-    """
-    workers = getattr(config, "workerinput", {}).get("workercount", 1)
-    if workers > 1:
-        kinds = [[item for item in items if needs_no_agent(item) is kind] for kind in (True, False)]
-        items[:] = [item for n in range(workers) for kind in kinds for item in part(kind, n, workers)]
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Wait for the agent where it is still being compiled."""
-    if not needs_no_agent(item):
-        await_agent()
 
 
 def pytest_collection_finish() -> None:

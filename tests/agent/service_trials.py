@@ -68,16 +68,21 @@ def run(
     line = encode_job(
         trial, cpus=[0], folder=None, role="client", targets=[target], credentials={"mine": credential}, caps=caps
     )
+    out = said(agent, line)
+    keys = credential["keys"]
+    assert isinstance(keys, dict)
+    assert not any(secret.encode() in out for secret in (place.secret, *keys.values()))
+    return ran_of(out)
+
+
+def said(agent: Path, line: bytes) -> bytes:
+    """All that the agent says to a job, while its standard input stays open."""
     with subprocess.Popen([agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(line)
         process.stdin.flush()
-        out = process.stdout.read()
-    keys = credential["keys"]
-    assert isinstance(keys, dict)
-    assert not any(secret.encode() in out for secret in (place.secret, *keys.values()))
-    return ran_of(out)
+        return process.stdout.read()
 
 
 def ran_of(out: bytes) -> Ran:

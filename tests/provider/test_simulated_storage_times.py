@@ -34,7 +34,8 @@ def test_what_left_is_what_a_client_measures():
         client.wire.close()
         values = storage.of("blob_get", "/-/truth?values")["values"]
         way = took - np.array(values["sent_s"])
-        assert way.min() > 0
+        # The service reads its clock once its answer has left: on a busy machine now and then after the client did.
+        assert np.quantile(way, 0.1) > 0
         assert np.quantile(way, 0.25) < 0.001
         planted = Distribution(0.02, 0.5)
         assert values["response_s"] == pytest.approx(values["service_s"], abs=1e-9)
