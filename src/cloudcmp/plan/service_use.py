@@ -32,7 +32,9 @@ _CHANGED_ROWS = 200
 """The rows, at most, that a trial of `consistency` writes; it makes as many changes."""
 _CLOSED = "closed"
 _MOST_LANES = 32
-"""The operations in flight that are assumed, at most, where a probe does not say how many."""
+"""The operations in flight that are assumed, at most, where a probe raises them."""
+_OWN_LANES = 5
+"""The connections, at most, of probes without such a parameter: `consistency` has one that writes, four that read."""
 
 
 def is_billed(candidate: Candidate) -> bool:
@@ -144,7 +146,7 @@ def _requests(probe: str, params: Mapping[str, str], duration_s: float) -> tuple
         started = float(params["rate_per_s"]) * duration_s
         return started, LOOKS + started
     asked, size = params.get("concurrency"), max(1, int(params.get("size_bytes", "1")))
-    lanes, most_lanes = (_MOST_LANES,) * 2 if asked == "max" else (int(asked or 1), int(asked or _MOST_LANES))
+    lanes, most_lanes = (_MOST_LANES,) * 2 if asked == "max" else (int(asked or 1), int(asked or _OWN_LANES))
     per_s = min(lanes / (timed[0].typical + size / LANE_BYTES_PER_S), BYTES_PER_S / size)
     most_per_s = min(most_lanes / (FASTEST_S + size / MOST_LANE_BYTES_PER_S), MOST_BYTES_PER_S / size)
     return per_s * duration_s, LOOKS + most_per_s * duration_s
