@@ -14,13 +14,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' clients of the agent and of the service
 
-from tests.agent.service_trials import REGION, Place, run
-from tests.emulated.simulated_storage import simulated_storage
+from tests.agent.made_data_sets import NAME, simulated_aws
+from tests.agent.service_trials import Place, run
 
 from agent import AGENT, missing, rounds, show
 from cloudcmp.provider.simulated.storage import Key
 
-SECONDS, RATE_PER_S, NAME = 3, 1000, "cloudcmp-paced"
+SECONDS, RATE_PER_S = 3, 1000
 
 
 def ours(port: int) -> float:
@@ -51,15 +51,7 @@ def main() -> int:
     if why := missing():
         print(why)
         return 1
-    with simulated_storage() as storage:
-        import boto3
-        from botocore.config import Config
-
-        key = Key()
-        boto3.client(
-            "s3", region_name=REGION, endpoint_url=storage.endpoint, aws_access_key_id=key.access_key,
-            aws_secret_access_key=key.secret_key, config=Config(s3={"addressing_style": "path"}),
-        ).create_bucket(Bucket=NAME)  # fmt: skip
+    with simulated_aws() as storage:
         found = [(ours(storage.port), theirs()) for _ in range(rounds(5))]
     show("paced-timer", [own for own, _ in found])
     show("paced-timer-sleep", [peer / own for own, peer in found])

@@ -15,8 +15,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' clients of the agent and of the service
 
+from tests.agent.made_data_sets import NAME, client, simulated_aws
 from tests.agent.service_trials import REGION, Place, Ran, ran_of, run, said
-from tests.emulated.simulated_storage import SimulatedStorage, simulated_storage
+from tests.emulated.simulated_storage import SimulatedStorage
 from tests.servers.clients import azure
 from tests.servers.fetch import Absent
 from tests.servers.serving import Served, serving
@@ -29,20 +30,7 @@ from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.provider.simulated.storage import Key
 
 SECONDS = 1
-NAME = "cloudcmp-speed"
 TABLE = "cloudcmpspeed"
-
-
-def client(storage: SimulatedStorage, service: str) -> Any:
-    """The SDK's client of the service."""
-    import boto3
-    from botocore.config import Config
-
-    key = Key()
-    return boto3.client(
-        service, region_name=REGION, endpoint_url=storage.endpoint, aws_access_key_id=key.access_key,
-        aws_secret_access_key=key.secret_key, config=Config(s3={"addressing_style": "path"}),
-    )  # fmt: skip
 
 
 def ours(storage: SimulatedStorage, protocol: str, probe: str, params: dict[str, str]) -> float:
@@ -93,18 +81,8 @@ def main() -> int:
     if why := missing():
         print(why)
         return 1
-    with simulated_storage() as storage:
+    with simulated_aws() as storage:
         s3, table = client(storage, "s3"), client(storage, "dynamodb")
-        s3.create_bucket(Bucket=NAME)
-        table.create_table(
-            TableName=NAME, BillingMode="PAY_PER_REQUEST",
-            AttributeDefinitions=[{"AttributeName": each, "AttributeType": "S"} for each in "kg"],
-            KeySchema=[{"AttributeName": "k", "KeyType": "HASH"}],
-            GlobalSecondaryIndexes=[
-                {"IndexName": "by_group", "KeySchema": [{"AttributeName": "g", "KeyType": "HASH"}],
-                 "Projection": {"ProjectionType": "ALL"}},
-            ],
-        )  # fmt: skip
         blob = {"op": "download", "size_bytes": "1024", "objects": "1"}
         rows = {"op": "get", "entries": "10"}
         ours(storage, "s3", "blob", blob)  # writes what both read
