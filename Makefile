@@ -8,6 +8,11 @@ export UV_PYTHON_DOWNLOADS := never
 # Without compiled files each of the thousands of processes that the tests start compiles what it imports: half the time.
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
+# The agent's code compiled for its tests: linted, not optimised, on the dependencies of the build. It tests a real agent,
+# which is optimised; what takes minutes then is ignored (`cargo test --release` runs all of it).
+PLAIN := profile.release.package.cloudcmp-agent
+CARGO_TEST := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/agent/lint CLOUDCMP_AGENT=$(CURDIR)/.venv/bin/cloudcmp-agent \
+  cargo test --release --quiet --locked --config $(PLAIN).opt-level=0 --config $(PLAIN).debug-assertions=true
 # The rooms whose tests start no agent.
 ROOMS := analysis answer compare cost model plan published report stats store studies study tools
 
@@ -52,11 +57,13 @@ servers:
 	$(BIN)/python -m tests.servers fetch light
 
 test-agent:
-	@cd agent && mkdir -p target && { cargo test --release --quiet --locked >target/tests.log 2>&1 || { cat target/tests.log; exit 1; }; }
+	@cd agent && mkdir -p target && { $(CARGO_TEST) >target/tests.log 2>&1 || { cat target/tests.log; exit 1; }; }
 	@echo "the agent's tests passed: $$(grep -c '^test result: ok' agent/target/tests.log) programs"
 
+# The other tests are compiled here, once: the workers that run them begin together, and would each compile them all.
 test-rooms:
 	$(BIN)/pytest -q -n $$(nproc) --dist worksteal $(ROOMS:%=tests/%)
+	@$(BIN)/pytest -q --collect-only $(ROOMS:%=--ignore=tests/%) >.pytest_cache/collected.log 2>&1 || { cat .pytest_cache/collected.log; exit 1; }
 
 test-python:
 	$(BIN)/pytest -q -n $$((2 * $$(nproc))) --dist worksteal --durations 25 $(ROOMS:%=--ignore=tests/%)  # half of them wait at any time
@@ -65,8 +72,7 @@ test-python:
 probe: build
 	@ls agent/tests/agent/$(NAME).rs agent/tests/agent/$(NAME)_.rs 2>/dev/null | grep -q . || { echo "say which probe: make probe NAME=fma, with a test agent/tests/agent/fma.rs"; exit 2; }
 	cd agent && cargo fmt --check
-	cd agent && cargo clippy --release --quiet --locked --bins --test agent -- -D warnings
-	cd agent && cargo test --release --quiet --locked --bins probe::$(NAME):: && cargo test --release --quiet --locked --test agent $(NAME)
+	cd agent && $(CARGO_TEST) --bins probe::$(NAME):: && $(CARGO_TEST) --test agent $(NAME)
 	$(BIN)/pytest -q -n 2 tests/docs/test_contributing.py tests/docs/test_speed.py tests/catalog
 	$(BIN)/pytest -q -k "$(NAME)" $(wildcard tests/*/test_real_agent.py) || [ $$? -eq 5 ]  # 5: a study words it
 
@@ -86,7 +92,7 @@ check-python: python
 # After the agent's tests where both are made: cargo does one thing at a time in its folder.
 check-agent: $(filter test-agent,$(MAKECMDGOALS))
 	cd agent && cargo fmt --check
-	cd agent && cargo clippy --release --quiet --locked --all-targets -- -D warnings
+	cd agent && $(CARGO_TEST) --no-run
 
 fmt: python
 	$(BIN)/ruff format --quiet .

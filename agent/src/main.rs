@@ -169,11 +169,12 @@ fn end_on_panic(out: Arc<Out>) {
     }));
 }
 
-/// Number of cases of a test with hostile input: ten thousand, or the number that the environment sets.
+/// Number of cases of a test with hostile input: ten thousand, a fifth of that in tests that are not optimised, or the
+/// number that the environment sets.
 #[cfg(test)]
 fn hostile() -> proptest::prelude::ProptestConfig {
     let cases = std::env::var("CLOUDCMP_CASES").ok().and_then(|text| text.parse().ok());
-    proptest::prelude::ProptestConfig::with_cases(cases.unwrap_or(10_000))
+    proptest::prelude::ProptestConfig::with_cases(cases.unwrap_or(if cfg!(debug_assertions) { 2_000 } else { 10_000 }))
 }
 
 #[cfg(test)]

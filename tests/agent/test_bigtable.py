@@ -25,6 +25,7 @@ from cloudcmp.agent import encode_job
 from cloudcmp.execute.cast import target_of
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.plan import PlannedTrial
+from tests.slices import long
 
 pytestmark = pytest.mark.filterwarnings("ignore:Connecting to Bigtable emulator:RuntimeWarning")
 QUICK = {"entries": "60", "duration_s": "0.3"}
@@ -348,6 +349,7 @@ def test_rows_of_a_batch_are_counted_one_by_one(agent: Path, server: Served, tab
     assert "a batch without the status of 100 of its 100 rows" in ran.error
 
 
+@long  # on other protocols each day: tests/agent/test_black_holes.py
 def test_a_line_that_goes_bad_at_any_byte_ends_in_time_and_is_never_a_success(
     agent: Path, server: Served, table: DataSet
 ) -> None:

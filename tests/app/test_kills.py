@@ -17,6 +17,7 @@ def killed(work: Path, kills: int, seed: int) -> Toll:
     return run(STUDY, work, kills, seed)
 
 
+@long  # a crash at any point each day: tests/store/test_crash.py
 def test_p16_p20_a_killed_study_loses_nothing_and_says_the_same(tmp_path: Path) -> None:
     n = examples(3, 3)
     toll = killed(tmp_path, n, 20260105)

@@ -74,6 +74,7 @@ def test_p06_look_alikes_at_every_cloud_survive_and_leftovers_go(tmp_path: Path)
     assert swept_amid(tmp_path / "sky", tuple(KINDS), 20) == []
 
 
+@long  # on one cloud each day: tests/app/test_sweep_ec2.py
 @needs_studies
 def test_p06_a_study_on_all_clouds_whose_folder_is_lost_is_ended_by_its_tag(tmp_path: Path) -> None:
     with Stand(tmp_path / "stand", rented(*ALL)) as stand:

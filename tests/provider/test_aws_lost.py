@@ -11,7 +11,7 @@ from tests.emulated.ec2_requests import REGION, STUDY, candidate, launched, prov
 from tests.emulated.pointed import pointed
 from tests.emulated.wire import Answer, Server
 from tests.provider.losing import Losing
-from tests.slices import some
+from tests.slices import long, some
 
 from cloudcmp.errors import LostAnswer, Unreached
 
@@ -40,6 +40,7 @@ def lost_answers(n, seed):
         return [line for k in range(n) for line in asyncio.run(history(losing, seed + k))] + losing.gone()
 
 
+@long  # each kind of lost answer each day: tests/provider/test_responses_lost.py
 @pytest.mark.parametrize("seed", some([1, 101], 1, 0))
 def test_p02_lost_answers_leave_nothing_and_double_nothing(seed):
     assert lost_answers(6, seed) == []

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.command import cloudcmp
 from tests.servers.held import HeldService
 from tests.servers.services import standing
-from tests.slices import some
+from tests.slices import long, some
 
 PROBES = {
     "blob": "{probe: blob, params: {op: [download, upload], size_bytes: 1 KiB, objects: 4, duration_s: 0.5 s}}",
@@ -31,6 +31,7 @@ def study(service: HeldService) -> str:
     )
 
 
+@long  # a study of one service of another cloud each day: tests/provider/test_azure_storage_study.py
 @pytest.mark.parametrize("store", some(["openstack-swift", "gcp-storage", "gcp-pubsub", "gcp-firestore"], 1, 0))
 def test_a_study_runs_is_answered_and_leaves_nothing(agent: Path, store: str, tmp_path: Path) -> None:
     file = tmp_path / "study.yaml"

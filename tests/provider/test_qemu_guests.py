@@ -149,6 +149,7 @@ def test_p01_a_maker_that_is_killed_while_it_makes_leaves_nothing_that_is_not_fo
     assert killed_makers(4, tmp_path, seed=20260105) == []
 
 
+@long  # of many guests: the row guests_die
 def test_p05_a_guest_whose_controller_never_comes_back_powers_itself_off(tmp_path):
     assert powers_off(1, tmp_path, ttl_s=10) == []
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::common::{Agent, Folder, Stream, cpus, job};
+use crate::common::{Agent, Folder, Stream, agent_path, cpus, job};
 use serde_json::{Value, json};
 
 /// The probes that write files, with parameters that make their trials short.
@@ -201,7 +201,7 @@ fn threads_that_cannot_be_started_are_reported_with_advice() {
     // An otherwise unused user, with few processes: the limit does not apply to root.
     let user = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "--inh-caps=-all"];
     let limited = [&user[..], &["--bounding-set=-all", "prlimit", "--nproc=60"]].concat();
-    if !can(&[&limited[..], &["test", "-x", env!("CARGO_BIN_EXE_cloudcmp-agent")]].concat()) {
+    if !can(&[&limited[..], &["test", "-x", &agent_path()]].concat()) {
         return;
     }
     for (probe, params) in [

@@ -2,7 +2,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{Agent, Folder, Stream, job, measure};
+use crate::common::{Agent, Folder, Stream, agent_path, job, measure};
 use serde_json::{Value, json};
 
 const READS: [&str; 5] = ["read", "reread", "random_read", "backward_read", "stride_read"];
@@ -144,8 +144,8 @@ fn only_root_drops_the_caches_of_the_machine_and_others_get_a_fault() {
     if unsafe { libc::geteuid() } == 0 {
         nobody = Command::new("setpriv");
         nobody.args(["--reuid=65534", "--clear-groups"]);
-        let agent = env!("CARGO_BIN_EXE_cloudcmp-agent");
-        let reached = Command::new("setpriv").args(["--reuid=65534", "--clear-groups", agent, "--version"]).output();
+        let agent = agent_path();
+        let reached = Command::new("setpriv").args(["--reuid=65534", "--clear-groups", &agent, "--version"]).output();
         if !reached.is_ok_and(|output| output.status.success()) {
             eprintln!("skipped: another user can not start the agent here");
             return;

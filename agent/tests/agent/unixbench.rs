@@ -3,7 +3,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Agent, Folder, job, measure};
+use crate::common::{Agent, Folder, agent_path, job, measure};
 use serde_json::{Value, json};
 
 const TESTS: [(&str, &str, f64); 12] = [
@@ -103,7 +103,7 @@ fn shells_end_with_their_copy() {
     let folder = Folder::new("unixbench");
     let scripts = [("many.sh", "sleep 60\n"), ("keep.sh", ""), ("once.sh", ""), ("text", "")];
     scripts.iter().for_each(|(name, text)| std::fs::write(folder.0.join(name), text).unwrap());
-    let mut copy = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent"));
+    let mut copy = Command::new(agent_path());
     copy.args(["--unixbench-copy", "shell1", "20"]).current_dir(&folder.0).stdin(Stdio::null()).stdout(Stdio::null());
     let mut copy = copy.spawn().unwrap();
     let shell_of = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -189,7 +189,7 @@ fn a_folder_is_needed_and_bounds_hold() {
 }
 
 fn copy_says(arguments: &[&str], folder: &Path) -> String {
-    let mut copy = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent"));
+    let mut copy = Command::new(agent_path());
     copy.arg("--unixbench-copy").args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut copy = copy.spawn().unwrap();
     let mut text = String::new();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{Agent, Folder, decode, job, server_of};
+use crate::common::{Agent, Folder, agent_path, decode, job, server_of};
 use serde_json::{Value, json};
 
 #[test]
@@ -33,7 +33,7 @@ fn a_bad_job_still_gets_a_complete_stream_and_exit_code_2() {
     let golden = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/job-bad.ndjson")).unwrap();
     let hostile = [vec![b'x'; 70_000], b"no line feed".to_vec(), vec![]];
     for line in golden.split_inclusive(|&byte| byte == b'\n').step_by(5).map(<[u8]>::to_vec).chain(hostile) {
-        let mut agent = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent"));
+        let mut agent = Command::new(agent_path());
         let mut agent = agent.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         // An agent that refuses a long line closes its end before everything is written.
         let _ = agent.stdin.take().unwrap().write_all(&line);
@@ -126,7 +126,7 @@ fn a_killed_agent_leaves_no_file() {
 #[test]
 fn the_table_and_the_version_are_machine_readable() {
     let say = |flag: &str| {
-        let output = Command::new(env!("CARGO_BIN_EXE_cloudcmp-agent")).arg(flag).output().unwrap();
+        let output = Command::new(agent_path()).arg(flag).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
     };
     let (code, text) = say("--probes");

@@ -68,6 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "seconds without optimisation: the optimised tests run it")]
     fn a_circuit_gets_its_known_placement_far_better_than_a_random_one() {
         let circuit = Circuit::new(1000);
         let chance = Placement::new(&circuit).legalise();

@@ -36,6 +36,14 @@ impl Drop for Folder {
     }
 }
 
+/// Returns the path of the agent to test: the one that the environment names, else the one that cargo has just built.
+pub fn agent_path() -> String {
+    let named = std::env::var("CLOUDCMP_AGENT").ok();
+    named
+        .or_else(|| option_env!("CARGO_BIN_EXE_cloudcmp-agent").map(String::from))
+        .expect("CLOUDCMP_AGENT names the agent to test")
+}
+
 /// Returns the first CPUs that this test may use, at most two.
 pub fn cpus() -> Vec<usize> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -88,7 +96,7 @@ impl Agent {
 
     /// Starts the agent as the last argument of a command that executes it.
     pub fn start_by(mut command: Command, line: &[u8]) -> Agent {
-        command.arg(env!("CARGO_BIN_EXE_cloudcmp-agent"));
+        command.arg(agent_path());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         child.stdin.as_mut().unwrap().write_all(line).unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
