@@ -20,12 +20,12 @@ from tests.agent.made_data_sets import made, serving_or_skip
 from tests.emulated.tcp_proxy import bad_line
 from tests.servers.clients import google
 from tests.servers.serving import Served
+from tests.slices import long
 
 from cloudcmp.agent import encode_job
 from cloudcmp.execute.cast import target_of
 from cloudcmp.model.cast import DataSet, Service, ServiceKind
 from cloudcmp.model.plan import PlannedTrial
-from tests.slices import long
 
 pytestmark = pytest.mark.filterwarnings("ignore:Connecting to Bigtable emulator:RuntimeWarning")
 QUICK = {"entries": "60", "duration_s": "0.3"}
