@@ -26,7 +26,7 @@ pub enum Role {
 
 impl Role {
     /// The roles that an agent can have.
-    pub const PLAYED: [Role; 4] = [Role::Solo, Role::Server, Role::Client, Role::Peer];
+    pub const PLAYED: [Role; 5] = [Role::Solo, Role::Server, Role::Client, Role::Peer, Role::Neighbour];
     /// The roles of other targets.
     const OTHERS: [Role; 7] =
         [Role::Server, Role::Client, Role::Peer, Role::Endpoint, Role::Victim, Role::Neighbour, Role::Vantage];
@@ -55,6 +55,7 @@ impl Role {
                 "a peer takes listen and the other peers, whose addresses are ips, or no listen and one peer, whose \
                  address is ip:port"
             }
+            Role::Neighbour => "a neighbour takes neither listen nor targets",
             _ => "solo takes neither listen nor targets",
         }
     }
@@ -167,7 +168,7 @@ fn between(role: Role, listen: Option<SocketAddr>, targets: &[(Role, Place)]) ->
         return Ok(Link::Unmeasured(target));
     }
     match (role, listen, targets) {
-        (Role::Solo, None, []) => Ok(Link::Alone),
+        (Role::Solo | Role::Neighbour, None, []) => Ok(Link::Alone),
         (Role::Server, Some(at), [(Role::Client, Place::Machine(ip))]) => Ok(Link::Listens { at, admits: vec![*ip] }),
         (Role::Client, None, [(Role::Server, Place::Listener(to))]) => Ok(Link::Connects { to: *to }),
         (Role::Peer, None, [(Role::Peer, Place::Listener(to))]) => Ok(Link::Connects { to: *to }),

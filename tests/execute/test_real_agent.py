@@ -21,7 +21,7 @@ QUICK = {
     "rate_bytes_per_s": "1000000",
     "loops": "2",
 }
-WORDED_BY_A_STUDY = {"command", "tool"}  # tests/app/test_commands.py runs them
+WORDED_BY_A_STUDY = {"command", "tool", "neighbour"}  # see tests/app/test_commands.py, test_beside.py
 
 
 def short(probe: Probe) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import pytest
 from tests.plan.clouds import planned
 
-from cloudcmp.catalog import COMMAND, METRICS, PROBES, TOOL
+from cloudcmp.catalog import APART, METRICS, PROBES
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cast import Role
 from cloudcmp.model.plan import Plan
@@ -76,7 +76,7 @@ def test_what_cannot_decide_any_more_is_noted() -> None:
 BY_AGENT = [
     name
     for name, one in PROBES.items()
-    if one.built and not one.by_controller and name not in {COMMAND, TOOL} and Role.SERVICE not in one.roles
+    if one.built and not one.by_controller and name not in APART and Role.SERVICE not in one.roles
 ]
 ALL = f"[{', '.join(f'{{probe: {name}}}' for name in BY_AGENT)}]"
 

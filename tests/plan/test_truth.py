@@ -5,12 +5,12 @@ import math
 import pytest
 from tests.plan.clouds import planned
 
-from cloudcmp.catalog import COMMAND, METRICS, PROBES, TOOL
+from cloudcmp.catalog import APART, METRICS, PROBES
 from cloudcmp.model.metric import Group
 from cloudcmp.model.offering import CellTruth
 from cloudcmp.model.plan import Plan
 
-ALL = f"[{', '.join(f'{{probe: {name}}}' for name in PROBES if name not in {COMMAND, TOOL})}]"
+ALL = f"[{', '.join(f'{{probe: {name}}}' for name in PROBES if name not in APART)}]"
 
 
 def truths(plan: Plan, number: int = 0) -> dict[str, CellTruth]:

@@ -16,7 +16,7 @@ from tests.study.corpus import GOOD, RICH, SWAPS
 
 from cloudcmp.app.plan import known_providers
 from cloudcmp.app.schema import schema_text, study_schema
-from cloudcmp.catalog import COMMAND, METRICS, PROBES, SUITES, TOOL, TOOLS, cells_of
+from cloudcmp.catalog import APART, METRICS, PROBES, SUITES, TOOLS, cells_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import Param, ParamKind
 from cloudcmp.provider.registry import make
@@ -27,7 +27,7 @@ from cloudcmp.study.tree import read_tree
 
 SCHEMA = study_schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
-MEASURED = [name for name in PROBES if name not in {COMMAND, TOOL}]
+MEASURED = [name for name in PROBES if name not in APART]
 
 
 def data_of(text: str | bytes) -> Any:
@@ -188,6 +188,13 @@ REST = _some(
     deadline=DURATIONS,
     seed=st.integers(0, 2**53 - 1),
     until=st.sampled_from(["5 %", 0.03, None]),
+    isolation=st.sampled_from(
+        [
+            None,
+            {"victims": ["memory", {"probe": "pi"}], "neighbours": ["cpu"]},
+            {"victims": ["disk_read"], "neighbours": ["memory", "disk_mixed"], "threads": [1, 2]},
+        ]
+    ),
     weights=st.sampled_from([{"fma_flop_per_s": 2}, {"fma_flop_per_s threads=one": 0.5}, None]),
     terms=_some(currency=st.just("USD"), discounts=st.lists(st.fixed_dictionaries({"share": SHARES}), max_size=2)),
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.study.corpus import BILLED, GOOD, PROVIDERS
 
-from cloudcmp.catalog import COMMAND, METRICS, PROBES, SUITES, TOOL, cells_of, expected_s, fill
+from cloudcmp.catalog import APART, METRICS, PROBES, SUITES, cells_of, expected_s, fill
 from cloudcmp.errors import OutsideFault, UserMistake
 from cloudcmp.model.offering import CellTruth, Match, Offering
 from cloudcmp.model.study import Study
@@ -106,7 +106,7 @@ def test_every_suite_can_be_asked_for(name: str) -> None:
     assert {one.probe for one in study(probes=f"[{{suite: {name}}}]").probes} == {one[0] for one in SUITES[name].probes}
 
 
-@pytest.mark.parametrize("name", [name for name in PROBES if name not in {COMMAND, TOOL}])
+@pytest.mark.parametrize("name", [name for name in PROBES if name not in APART])
 def test_every_probe_can_be_asked_for_with_its_own_defaults_written_out(name: str) -> None:
     params = ", ".join(f"{param.name}: '{param.default}'" for param in PROBES[name].params)
     assert dict(study(probes=f"[{{probe: {name}, params: {{{params}}}}}]").probes[0].params) == fill(name, {})

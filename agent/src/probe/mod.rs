@@ -33,6 +33,7 @@ mod iozone;
 mod load;
 mod r#loop;
 mod lu;
+mod neighbour;
 mod npb;
 mod peak;
 mod pi;
@@ -80,6 +81,7 @@ pub static PROBES: &[Probe] = &[
     queue::PROBE,
     propagation::PROBE,
     consistency::PROBE,
+    neighbour::PROBE,
 ];
 
 /// One kind of measurement.
@@ -130,6 +132,8 @@ pub const DURATION: Param = Param { name: "duration_s", default: "1", kind: Kind
 pub const INTERVAL: Param = Param { name: "interval_s", default: "1", kind: Kind::Seconds(0.001, 86_400.0) };
 pub const PATH: Param = Param { name: "path", default: "loopback", kind: Kind::Label };
 const MAX_THREADS: u64 = 1024;
+/// Labels of any job: the load of a neighbour beside this trial, and its threads. Cells name them if the job does.
+const BESIDE: [&str; 2] = ["neighbour", "intensity"];
 
 impl Kind {
     fn name(&self) -> &'static str {
@@ -277,7 +281,8 @@ impl<'a> Context<'a> {
             let param = self.probe.params.iter().find(|param| param.name == name);
             param.is_some_and(|param| matches!(param.kind, Kind::ImpliedLabel) && text(param.name) == param.default)
         };
-        let named = known.params.iter().filter(|&&name| !implied(name));
+        let beside = BESIDE.iter().filter(|&&name| self.params.contains_key(name));
+        let named = known.params.iter().chain(beside).filter(|&&name| !implied(name));
         Ok(named.map(|&name| (name.to_owned(), text(name).into())).collect())
     }
 
@@ -328,7 +333,9 @@ impl<'a> Context<'a> {
 
 /// Checks the given parameters, and adds the defaults of the others.
 fn fill(probe: &'static Probe, given: &BTreeMap<String, String>) -> Result<BTreeMap<&'static str, String>, Fault> {
-    if let Some(unknown) = given.keys().find(|name| probe.params.iter().all(|param| param.name != name.as_str())) {
+    let beside = |name: &str| BESIDE.iter().copied().find(|&label| label == name);
+    let known = |name: &str| beside(name).is_some() || probe.params.iter().any(|param| param.name == name);
+    if let Some(unknown) = given.keys().find(|name| !known(name)) {
         let what = format!("bad job: {} has no parameter {unknown:?}", probe.name);
         return Err(Fault::bad_job(what, "see --probes for the parameters"));
     }
@@ -340,6 +347,13 @@ fn fill(probe: &'static Probe, given: &BTreeMap<String, String>) -> Result<BTree
             return Err(Fault::bad_job(what, "see --probes for what it may be"));
         }
         params.insert(param.name, text.to_owned());
+    }
+    for (name, text) in given {
+        let Some(label) = beside(name) else { continue };
+        if !Kind::Label.accepts(text) {
+            return Err(Fault::bad_job(format!("bad job: {name} can not be {text:?}"), "name a load, or a number"));
+        }
+        params.insert(label, text.clone());
     }
     Ok(params)
 }

@@ -13,7 +13,7 @@ use crate::host;
 use crate::memory_map::{MemoryMap, Pages};
 use crate::pace::{self, Work};
 
-mod kernels;
+pub mod kernels;
 
 use kernels::{GRANULE, Kernel, Part};
 

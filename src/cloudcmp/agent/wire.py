@@ -77,6 +77,11 @@ class Decoder:
         return self._outcome is not None and self.fault is None
 
     @property
+    def samples(self) -> tuple[Sample, ...]:
+        """The samples so far; empty if the stream was invalid."""
+        return tuple(self._samples)
+
+    @property
     def texts(self) -> dict[str, str]:
         """The command's outputs by name, cleaned; empty if the stream was invalid."""
         return {name: lines("".join(pieces)) for name, pieces in self._texts.items()}

@@ -162,6 +162,7 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
         provenance=_provenance(store, plan),
         interruptions=(*_interruptions(plan, measured.interrupted), *_second_machines(store, plan)),
         commands=commands(plan),
+        effects=compare.effects_of(plan, measured.estimates, measured.values.values, metrics),
         services=analysis.services(plan, measured.estimates, measured.attempts, measured.values.whole),
         warnings=measured.warnings,
     )

@@ -1,6 +1,7 @@
 """The catalogue of metrics, probes, suites and tools."""
 
 from cloudcmp.catalog.lookup import (
+    APART,
     COMMAND,
     DEFAULT,
     TOOL,
@@ -21,5 +22,5 @@ from cloudcmp.catalog.lookup import (
 )
 from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import place_of
-from cloudcmp.catalog.tables import METRICS, PROBES, SUITES
+from cloudcmp.catalog.tables import LOADS, METRICS, PROBES, SUITES
 from cloudcmp.tools import READERS, TOOLS

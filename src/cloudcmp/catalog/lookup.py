@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
 from cloudcmp.catalog.parameters import canonical_of, hint
-from cloudcmp.catalog.tables import METRICS, PERCENTILES, PROBES, SUITES
+from cloudcmp.catalog.tables import LOAD_START_S, METRICS, PERCENTILES, PROBES, SUITES
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import BESIDE, NEIGHBOUR, NO_LOAD
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import Command, CommandMetric
 from cloudcmp.model.metric import Group, Metric, Probe, Reduce
@@ -45,11 +46,14 @@ def canonical(probe: Probe, key: str, text: str) -> str:
 def fill(name: str, params: Mapping[str, str]) -> dict[str, str]:
     """All parameters of a probe as canonical text in base units, sorted by name, defaults filled in.
 
-    Raises UserMistake for an unknown probe, an unknown parameter or a value of another kind.
+    Those of a neighbour stay as they are, because any probe may have one. Raises UserMistake for an unknown probe, an
+    unknown parameter or a value of another kind.
     """
     probe = probe_of(name)
-    written = {key: canonical(probe, key, text) for key, text in params.items()}
-    return {param.name: written.get(param.name, param.default) for param in sorted(probe.params, key=lambda p: p.name)}
+    beside = {key: params[key] for key in BESIDE if key in params}
+    written = {key: canonical(probe, key, text) for key, text in params.items() if key not in beside}
+    own = {param.name: written.get(param.name, param.default) for param in probe.params}
+    return dict(sorted((own | beside).items()))
 
 
 def cells_of(name: str, params: Mapping[str, str]) -> tuple[Cell, ...]:
@@ -67,7 +71,8 @@ def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
             continue
         if metric.name in _OF_UPTIME and filled["os"] == "windows":
             continue
-        known = {key: filled[key] for key in metric.params if key in filled and (key, filled[key]) not in implied}
+        keys = (*metric.params, *BESIDE)
+        known = {key: filled[key] for key in keys if key in filled and (key, filled[key]) not in implied}
         named = dict(metric.free)
         free = [key for key in metric.params if key not in filled]
         for values in itertools.product(*(named.get(key, PERCENTILES) for key in free)):
@@ -80,6 +85,7 @@ def expected_s(name: str, filled: Mapping[str, str]) -> float:
     if probe.by_controller:
         return probe.typical_s
     overhead_s = float(filled.get("warmup_s", "0")) + _OVERHEAD_S * max(1, probe.agents_of(filled))
+    overhead_s += LOAD_START_S if filled.get(NEIGHBOUR, NO_LOAD) != NO_LOAD else 0.0
     if name == TOOL:
         return expected_of(filled["tool"], filled["settings"]) + overhead_s
     if probe.expected_s is not None:
@@ -121,6 +127,9 @@ def _metric(own: CommandMetric) -> Metric:
 
 TOOL = "tool"
 """The probe that runs a tool; the agent runs it as a command."""
+
+APART = frozenset({COMMAND, TOOL, NEIGHBOUR})
+"""The probes that a study does not name under `probe`: each has a key of its own."""
 
 DEFAULT = "default"
 """The text of settings that are all defaults."""

@@ -2,6 +2,7 @@
 
 from cloudcmp.compare.best import asks_for_the_best
 from cloudcmp.compare.comparisons import REPLICATION_UNKNOWN, Compared, compare
+from cloudcmp.compare.isolation import effects_of
 from cloudcmp.compare.looks import share_of
 from cloudcmp.compare.verdict import ALPHA, SAME_RATIO, deciding
 from cloudcmp.compare.winners import WinnerRow, winner_rows

@@ -84,6 +84,10 @@ class Agent:
         return f"[{self.host}]" if ":" in self.host else self.host
 
 
+def _place_of(agent: Agent) -> tuple[bool, bool]:
+    return agent.role is not Role.SERVER, agent.role is Role.NEIGHBOUR
+
+
 def cast_in(trial: PlannedTrial, machines: int) -> Cast:
     """The cast of a trial on a launch of this many machines; plans of version 1 hold none."""
     cast = trial.cast or cast_of(trial.probe, dict(trial.params), "", "", single=machines < 2)
@@ -91,7 +95,7 @@ def cast_in(trial: PlannedTrial, machines: int) -> Cast:
 
 
 def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
-    """The agents of a trial: first the one that listens, if any, then those that connect to it."""
+    """The agents of a trial: first the one that listens, if any, then those that connect to it; a neighbour is last."""
     cast = cast_in(trial, len(targets.machines))
     here = path_of(dict(trial.params)) == LOOPBACK
     agents = []
@@ -100,7 +104,7 @@ def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
             number = one.target.number if isinstance(one.target, Machine) else 1
             instance = targets.machines[number - 1]
             agents.append(Agent(one.role, instance, _LOOPBACK_ADDRESS if here else instance.address, number))
-    return tuple(sorted(agents, key=lambda agent: agent.role is not Role.SERVER))
+    return tuple(sorted(agents, key=_place_of))
 
 
 def target_of(data_set: DataSet, *, by_other_client: bool = False) -> tuple[JobTarget, dict[str, dict[str, object]]]:
@@ -121,8 +125,8 @@ def target_of(data_set: DataSet, *, by_other_client: bool = False) -> tuple[JobT
 
 
 def has_several_agents(trial: PlannedTrial) -> bool:
-    """True if the trial runs between agents."""
-    return sum(one.role not in PASSIVE for one in cast_in(trial, 1)) > 1
+    """True if the trial runs between agents; a neighbour does not talk to its victim."""
+    return sum(one.role not in {*PASSIVE, Role.NEIGHBOUR} for one in cast_in(trial, 1)) > 1
 
 
 def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:

@@ -6,7 +6,9 @@ from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field, replace
 
 from cloudcmp.agent import Decoder, JobTarget, encode_job, expected_series
+from cloudcmp.catalog import METRICS
 from cloudcmp.errors import ConnectionLost, ProviderFault
+from cloudcmp.execute.beside import LOAD_READY_S, load_trial, processors, with_load
 from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, Link, agents_of, refuse_zones, target_of, with_zones
 from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
@@ -59,7 +61,12 @@ async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
 async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
     agents = agents_of(task.trial, task.targets)
     try:
-        result = await (_run_cast(context, task, agents) if len(agents) > 1 else _run_agent(context, task, agents[0]))
+        if agents[-1].role is Role.NEIGHBOUR:
+            result = await _run_beside(context, task, *agents)
+        else:
+            result = await (
+                _run_cast(context, task, agents) if len(agents) > 1 else _run_agent(context, task, agents[0])
+            )
     except ConnectionLost as lost:
         return await _after_lost_connection(task.targets, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
@@ -136,6 +143,31 @@ async def _run_agent(
         cut = (Outcome.TIMEOUT, f"no end within {trial.deadline_s:g} s") if late else None
         result = await _result(decoder, cut, channel, task.targets.gone)
     return await parse_result(command, trial, result, decoder.texts) if command else result
+
+
+async def _run_beside(context: TrialContext, task: TrialTask, victim: Agent, neighbour: Agent) -> TrialResult:
+    """A victim's agent while a neighbour loads the machine; invalid if the load does not begin, or does not last."""
+    load = load_trial(task.trial)
+    job = _job(context, replace(task, trial=load), neighbour, (), None)
+    decoder = Decoder(expected_series(load.cells, METRICS), load.deadline_s, context.read_histogram)
+    async with neighbour.instance.start(job, load, task.earlier) as channel:
+        stream = channel.stdout()
+        late = await _read(stream, decoder, LOAD_READY_S, until_sampled=True)
+        if not decoder.samples:
+            cut = (Outcome.TIMEOUT, f"no load within {LOAD_READY_S:g} s") if late else None
+            ended = await _result(decoder, cut, channel, task.targets.gone)
+            outcome = ended.outcome if ended.outcome is Outcome.PREEMPTED else Outcome.INVALID
+            return TrialResult(outcome, (), f"neighbour: {ended.why or 'it ended before its load began'}")
+        clock = asyncio.get_running_loop().time
+        draining, began_s = asyncio.create_task(_read(stream, decoder, load.deadline_s)), clock()
+        try:
+            result = await _run_agent(context, task, victim)
+            took_s = clock() - began_s
+            await channel.hang_up()
+            await asyncio.wait([draining], timeout=LINGER_S)
+        finally:
+            await _cancel(draining)
+    return with_load(result, load, decoder.samples, took_s)
 
 
 async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Agent]) -> TrialResult:
@@ -216,9 +248,9 @@ def _job(
     caps = shared_caps(task.caps or {}, writes=listens) if shared else task.caps
     return encode_job(
         task.command.trial if task.command else task.trial,
-        cpus=agent.instance.cpus,
+        cpus=processors(agent, alone=len(task.targets.machines) < 2),
         folder=agent.instance.folder,
-        role=agent.role.value if targets else Role.SOLO.value,
+        role=agent.role.value if targets or agent.role is Role.NEIGHBOUR else Role.SOLO.value,
         listen=agent.listen if listens else None,
         targets=targets,
         secret=secret,
@@ -274,16 +306,21 @@ def _merge_peers(first: TrialResult, others: Sequence[TrialResult | None]) -> Tr
     return first
 
 
-async def _read(stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, *, until_ready: bool = False) -> bool:
+async def _read(
+    stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, *, until_ready: bool = False,
+    until_sampled: bool = False,
+) -> bool:  # fmt: skip
     """Feeds the decoder until the stream ends or is invalid; returns True if the limit came first.
 
-    After the end record only a moment is left for the stream to close. `until_ready` returns once an agent listens.
+    After the end record only a moment is left for the stream to close. `until_ready` returns once an agent listens,
+    `until_sampled` once a sample came.
     """
     try:
         async with asyncio.timeout(limit_s) as limit:
             async for piece in stream:
                 decoder.feed(piece)
-                if decoder.fault is not None or (until_ready and decoder.address is not None):
+                ready = (until_ready and decoder.address is not None) or (until_sampled and decoder.samples)
+                if decoder.fault is not None or ready:
                     return False
                 if decoder.ended:
                     limit.reschedule(asyncio.get_running_loop().time() + LINGER_S)

@@ -35,6 +35,11 @@ WRITER, HERE = "writer", "here"
 """The parameter for the agent that makes the changes of a service, and its value for the one that reads them."""
 
 
+NEIGHBOUR, INTENSITY, NO_LOAD = "neighbour", "intensity", "none"
+"""The parameters of a trial for the load beside it and for that load's threads, and the value for none."""
+BESIDE = (NEIGHBOUR, INTENSITY)
+
+
 def path_of(params: Mapping[str, str]) -> str:
     """The path between the agents of a trial: `path`, or `writer` if another agent writes; by default loopback."""
     writer = params.get(WRITER, HERE)

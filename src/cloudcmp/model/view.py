@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from cloudcmp.model.command import CommandUse
+from cloudcmp.model.isolation import Effect
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Plan
@@ -50,3 +51,4 @@ class View:
     under: Terms | None = None
     commands: tuple[CommandUse, ...] = ()
     services: Services = NO_SERVICES
+    effects: tuple[Effect, ...] = ()

@@ -12,9 +12,8 @@ from cloudcmp.plan.cast import kinds_of
 from cloudcmp.plan.published_offerings import published_offerings
 from cloudcmp.plan.resize_target import NEXT, target_of
 from cloudcmp.plan.tasks import Task
-from cloudcmp.plan.traffic import between_machines
+from cloudcmp.plan.traffic import ALONE, between_machines
 
-_ALONE = frozenset({LOCAL, "ssh"})  # one machine each: there is no second machine of its kind
 # Machines that exist before a study and stay after it do not arrive, end or grow, and must not be crashed.
 _LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize", "recovery"}}
 
@@ -67,7 +66,7 @@ def _offered(
         return None
     if task.probe in _lacks(candidate) or (task.probe == "resize" and _is_spot(candidate)):
         return None
-    if between_machines(task) and candidate.runner in _ALONE:
+    if between_machines(task) and candidate.runner in ALONE:
         return None
     params = dict(task.params)
     if not task.by_controller or task.probe == "recovery":

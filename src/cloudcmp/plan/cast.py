@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from cloudcmp.catalog import PROBES
 from cloudcmp.model.cast import (
     LOOPBACK,
+    NEIGHBOUR,
+    NO_LOAD,
     Cast,
     CastMember,
     Machine,
@@ -30,6 +32,10 @@ def cast_of(
     machine. A service is the candidate's own `service`, else that of its provider and region.
     """
     roles = PROBES[probe].roles
+    if NEIGHBOUR in params:
+        victim = CastMember(Role.VICTIM, Machine(1))
+        beside = CastMember(Role.NEIGHBOUR, Machine(1 if single else 2))
+        return (victim,) if params[NEIGHBOUR] == NO_LOAD else (victim, beside)
     if roles == (Role.SOLO,) or Role.CONTROLLER in roles:
         return ()
     if Role.PEER in roles:

@@ -7,6 +7,7 @@ from typing import Protocol
 from cloudcmp.model.cast import LOOPBACK, Cast, machines_of, path_of
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.study import Caps
+from cloudcmp.plan.candidates import LOCAL
 from cloudcmp.plan.cast import cast_of
 from cloudcmp.plan.tasks import Task
 from cloudcmp.units import format_quantity, format_seconds
@@ -16,6 +17,8 @@ DUTY = 0.05
 MACHINES = 100
 """The default limit of machines at once: a typing error must not launch thousands."""
 _BULK = frozenset({"tcp", "udp"})
+ALONE = frozenset({LOCAL, "ssh"})
+"""Providers with one machine for a launch: there is no second machine of its kind."""
 
 
 def between_machines(task: Task) -> bool:
@@ -34,11 +37,14 @@ class Work(Protocol):
 
 
 def cast_for(candidate: Candidate, work: Work) -> Cast:
-    """The cast of a task on a launch of a candidate. One simulated machine plays both ends of a transfer."""
+    """The cast of a task on a launch of a candidate.
+
+    One simulated machine plays both ends of a transfer; on a machine without a second one, a neighbour works on some of
+    its processors.
+    """
     sold = candidate.offering
-    return cast_of(
-        work.probe, dict(work.params), sold.provider, sold.region, candidate.service, single=candidate.simulated
-    )
+    single = candidate.simulated or candidate.runner in ALONE
+    return cast_of(work.probe, dict(work.params), sold.provider, sold.region, candidate.service, single=single)
 
 
 def machines(candidate: Candidate, work: Iterable[Work]) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from cloudcmp.catalog import METRICS
+from cloudcmp.model.cast import BESIDE
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.offering import CellTruth, Truth
@@ -60,8 +61,10 @@ def _boot_s(candidate: Candidate, cells: Sequence[Cell], written: Sequence[Plant
 def _truth(
     candidate: Candidate, metric: Metric, cell: Cell, written: Sequence[PlantedCell], boot_s: float, seed: int
 ) -> CellTruth:
-    """The truth of one cell."""
+    """The truth of one cell; a neighbour takes nothing from its victim unless the study plants it."""
     known = best(cell, written)
+    if known is None:
+        cell = without(cell, *BESIDE)
     if known is None and cell.metric in (SCALING, *_STEPS):
         return _step(candidate, cell, written, boot_s, seed)
     if known is None:

@@ -51,9 +51,9 @@ def tail(whose: int | str, cell: Cell, seed: int) -> float:
     return math.pow(draw.uniform(*_TAIL), _TAIL_POWER.get(cell.get("percentile") or "50", 1.0))
 
 
-def without(cell: Cell, key: str) -> Cell:
-    """The cell without one of its parameters."""
-    return Cell(cell.metric, tuple(item for item in cell.params if item[0] != key))
+def without(cell: Cell, *keys: str) -> Cell:
+    """The cell without some of its parameters."""
+    return Cell(cell.metric, tuple(item for item in cell.params if item[0] not in keys))
 
 
 def log_uniform(number: float, ends: tuple[float, float]) -> float:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from cloudcmp import __version__
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
+from cloudcmp.report.charts import isolation as isolation_charts
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.charts import services as service_charts
 from cloudcmp.report.figures import Figure, figures
@@ -24,6 +25,7 @@ from cloudcmp.report.sheets import (
     estimates,
     grid,
     hosts,
+    isolation,
     offers,
     outcomes,
     pairs,
@@ -34,6 +36,8 @@ from cloudcmp.report.sheets import (
     verdicts,
 )
 
+_OF_SECTIONS = {scaling_chart.NAME, *service_charts.NAMES, *isolation_charts.NAMES}
+"""Figures that stand in a section of their own subject."""
 _FOLDER = resources.files("cloudcmp.report") / "templates"
 
 
@@ -98,7 +102,11 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         commands=commands.sheet(study),
         matrix=verdicts.matrix(study),
         winners=verdicts.winners(study),
-        pictures=[one for one in pictures if one.name not in {scaling_chart.NAME, *service_charts.NAMES}],
+        pictures=[one for one in pictures if one.name not in _OF_SECTIONS],
+        isolation=isolation.sheets(study),
+        isolation_title=isolation.TITLE,
+        isolation_pictures=[one for one in pictures if one.name in isolation_charts.NAMES],
+        isolation_answer=isolation.sentence(study),
         scaling=scaling.sheets(study),
         scaling_title=scaling.TITLE,
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],

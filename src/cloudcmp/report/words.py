@@ -12,9 +12,23 @@ from cloudcmp.model.untrusted_text import one_line
 _ORDER = ("task", "benchmark", "class", "mode", "service", "change", "writer", "block_bytes", "record_bytes",
           "size_bytes", "pattern", "op", "entries", "os", "direction", "vantage", "path", "protocol", "durability",
           "kernel", "store", "precision", "pages")  # fmt: skip
-_LAST = ("percentile", "threads")
+_LAST = ("percentile", "threads", "neighbour", "intensity")
 # Parameters in every name, because a reader who does not know them misreads the number.
-_ALWAYS = frozenset({"threads", "percentile", "path", "op", "pattern", "block_bytes", "service", "vantage", "writer"})
+_ALWAYS = frozenset(
+    {
+        "threads",
+        "percentile",
+        "path",
+        "op",
+        "pattern",
+        "block_bytes",
+        "service",
+        "vantage",
+        "writer",
+        "neighbour",
+        "intensity",
+    }
+)
 _PHRASE = frozenset({"block_bytes", "record_bytes", "size_bytes", "pattern", "op"})
 # Labels of what a number does not measure, also in every name.
 _LABELS = {("path", "loopback"): "loopback (no network)", ("durability", "cached"): "page cache (no disk)"}
@@ -30,7 +44,8 @@ _COUNTED = {"streams": "stream", "copies": "copy", "clients": "client", "count":
 _PLURALS = {"count": "machines at once"}
 _PATTERNS = {"to": "to {}", "percentile": "p{}", "pages": "{} pages", "rate_bytes_per_s": "rate {}",
              "concurrency": "{} at once", "rate_per_s": "{} started a second", "objects": "{} blobs",
-             "writer": "written on another machine ({})"}  # fmt: skip
+             "writer": "written on another machine ({})", "neighbour": "beside {}",
+             "intensity": "{} threads of load"}  # fmt: skip
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _EXACT = {
     ("client", "native"): "native client", ("client", "sdk-python"): "sdk-python client",
@@ -40,7 +55,8 @@ _EXACT = {
     ("change", "write"): "after a write", ("change", "update"): "after an update",
     ("change", "delete"): "after a delete", ("writer", "here"): "written by the reader",
     ("writer", "loopback"): "written by another process (no network)",
-    ("concurrency", "max"): "as many at once as it takes",
+    ("concurrency", "max"): "as many at once as it takes", ("neighbour", "none"): "alone",
+    ("intensity", "1"): "1 thread of load",
 }  # fmt: skip
 
 
@@ -141,7 +157,7 @@ def param_words(key: str, value: str) -> str:
         noun = key.removesuffix("_bytes")
         return _size(value) if noun in {"size", "block", "record"} else f"{noun} {_size(value)}"
     pattern = _PATTERNS.get(key, "{}" if key in _ORDER else f"{key.replace('_', ' ')} {{}}")
-    return pattern.replace("{}", value.replace("_", " ") if key == "op" else value)
+    return pattern.replace("{}", value.replace("_", " ") if key in {"op", "neighbour"} else value)
 
 
 def _exact_words(key: str, value: str) -> str | None:

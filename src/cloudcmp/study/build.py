@@ -9,6 +9,7 @@ from cloudcmp.model.study import FEWEST_LAUNCHES, Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
 from cloudcmp.study.faults import Faults, shown
+from cloudcmp.study.isolation import isolation_specs
 from cloudcmp.study.probes import CellBook, decide, probe_specs, weights
 from cloudcmp.study.shape import CandidateShape, DecideShape, Head, ProbeShape, SessionShape, fit
 from cloudcmp.study.terms import terms
@@ -40,7 +41,7 @@ def _head(tree: Tree, faults: Faults) -> Head:
     # An empty key counts as one that is not written, unless it is misspelt.
     data: dict[str, Any] = {key: value for key, value in tree.data.items() if value is not None or key not in known}
     for key in _REQUIRED:
-        if not data.get(key):
+        if not data.get(key) and not (key == "probes" and data.get("isolation")):
             faults.add(tree.key((key,)), f"{key} is missing", _EXAMPLES[key])
     head = fit(Head, tree, data, (), faults)
     while head is None:
@@ -67,6 +68,9 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
     faults = scope.faults
     entries = _parts(ProbeShape, "probes", head.probes, tree, faults)
     probes = probe_specs(entries, tree, faults)
+    if head.isolation is not None:
+        beside = isolation_specs(head.isolation, tree, faults)
+        probes = None if probes is None or beside is None else (*probes, *beside)
     complete = len(entries) == len(head.probes) and probes is not None
     own = any(isinstance(item, dict) and "command" in item for item in head.probes)
     book = CellBook(probes or (), complete, own)

@@ -6,12 +6,13 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind, models_json_schema
 
-from cloudcmp.catalog import COMMAND, METRICS, PROBES, SUITES, TOOL, TOOLS
-from cloudcmp.model.cast import APIS
+from cloudcmp.catalog import APART, COMMAND, LOADS, METRICS, PROBES, SUITES, TOOLS
+from cloudcmp.model.cast import APIS, BESIDE
 from cloudcmp.model.metric import Param
 from cloudcmp.study.build import NAME
 from cloudcmp.study.candidates import LOOPBACK_URL, OF_MACHINES, OF_SERVICES, S3, SIMULATED
 from cloudcmp.study.commands import THREADS, CommandShape, MetricShape
+from cloudcmp.study.isolation import VICTIMS
 from cloudcmp.study.key_texts import KEY_TEXTS
 from cloudcmp.study.quantities import LOCAL
 from cloudcmp.study.shape import CandidateShape, CellShape, DecideShape, Head, ProbeShape, SessionShape, Shape
@@ -97,7 +98,12 @@ def _set_lists(parts: dict[str, Schema]) -> None:
     head["properties"]["terms"].update(_ref("TermsShape"))
     head["properties"]["name"].update({"type": ["string", "number"], "pattern": rf"^\s*(?:{NAME.pattern})\s*$"})
     head["properties"]["name"].pop("anyOf")
-    head["required"] = ["schema", "question", "candidates", "probes"]
+    head["required"] = ["schema", "question", "candidates"]
+    head["anyOf"] = [_has("probes"), _has("isolation")]
+    victims = {"anyOf": [{"enum": list(VICTIMS)}, _ref("ProbeShape")]}
+    isolation = parts["IsolationShape"]["properties"]
+    isolation["victims"].update({"items": victims, "minItems": 1})
+    isolation["neighbours"].update({"items": {"enum": list(LOADS)}, "minItems": 1})
     for key in ("candidates", "probes"):
         head["properties"][key]["minItems"] = 1
     for key in head["properties"].keys() - {*head["required"]}:
@@ -205,7 +211,7 @@ def _probe_rules() -> Iterator[Schema]:
 
 def _measured() -> dict[str, Any]:
     """The probes that an entry can name: commands and tools have keys of their own."""
-    return {name: probe for name, probe in PROBES.items() if name not in {COMMAND, TOOL}}
+    return {name: probe for name, probe in PROBES.items() if name not in APART}
 
 
 def _names_with_texts(known: Mapping[str, Any]) -> Schema:
@@ -247,7 +253,7 @@ def _known_cell() -> Schema:
     for metric in METRICS.values():
         metrics_of.setdefault(metric.params, []).append(metric.name)
     cells = [
-        rf"{one_of(names)}(?: [\s;]*(?:{one_of(keys)}={_VALUE}(?:\s*;[\s;]*|\s*$))*)?"
+        rf"{one_of(names)}(?: [\s;]*(?:{one_of((*keys, *BESIDE))}={_VALUE}(?:\s*;[\s;]*|\s*$))*)?"
         for keys, names in metrics_of.items()
     ]
     return text(f"(?:{'|'.join(cells)})", "a metric, or metric key=value;key=value; see 'cloudcmp list metrics'")

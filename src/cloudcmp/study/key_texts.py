@@ -9,6 +9,7 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "name": "The name of the study's folder; default: the file's name.",
         "candidates": "What is compared: each entry is a machine or a storage service.",
         "probes": "What is measured: each entry is a probe, a suite, a tool or a command of your own.",
+        "isolation": "What a neighbour on the same machine takes: each victim alone and beside each load.",
         "decide": "The measurements that get a verdict, two or three at best; default: all.",
         "weights": "The weights of metrics or cells in one overall index; default: no index.",
         "launches": "The number of rounds; fewer than six give no verdict.",
@@ -86,6 +87,11 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "install": "Whether the machine's package manager may install the tool.",
         "params": "The parameters; each value of a list is run.",
         "runs": "How often this entry runs on a launch; default: as the study says.",
+    },
+    "IsolationShape": {
+        "victims": "What is measured: cpu, memory, disk_read, disk_write, small_files, or entries as in `probes`.",
+        "neighbours": "The loads beside it: cpu, memory, disk_read, disk_write, disk_mixed, small_files.",
+        "threads": "How many threads of a load work at once; each number is tried.",
     },
     "DecideShape": {
         "cell": "A metric, or a metric with some of its parameters.",

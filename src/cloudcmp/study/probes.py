@@ -24,6 +24,7 @@ from cloudcmp.catalog import (
 )
 from cloudcmp.catalog.lookup import tool_settings
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import BESIDE, NEIGHBOUR
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import CommandMetric
 from cloudcmp.model.metric import Metric, ParamKind
@@ -35,7 +36,11 @@ from cloudcmp.study.shape import DecideShape, ProbeShape
 from cloudcmp.study.tree import Tree
 
 MAX_SPECS = 5_000
-_OF_THEIR_OWN = {COMMAND: "- command: {name: mine, run: './mine'}", TOOL: "- {tool: fio}"}
+_OF_THEIR_OWN = {
+    COMMAND: "- command: {name: mine, run: './mine'}",
+    TOOL: "- {tool: fio}",
+    NEIGHBOUR: "isolation: {victims: [memory], neighbours: [memory]}",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +51,25 @@ class _Entry:
     shape: ProbeShape
     tree: Tree
     faults: Faults
+    list_path: Path
+
+    @property
+    def path(self) -> Path:
+        return (*self.list_path, self.number)
 
     def place(self, *inner: str | int) -> Place:
-        return self.tree.place(("probes", self.number, *inner))
+        return self.tree.place((*self.path, *inner))
 
 
-def probe_specs(entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Faults) -> tuple[ProbeSpec, ...] | None:
-    """All probes with one set of parameters each; None if any entry is wrong."""
+def probe_specs(
+    entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Faults, path: Path = ("probes",)
+) -> tuple[ProbeSpec, ...] | None:
+    """All probes of the list at a path, with one set of parameters each; None if any entry is wrong."""
     all_specs: list[ProbeSpec] = []
     given: dict[frozenset[object], Place] = {}
     right = True
     for number, shape in entries:
-        entry = _Entry(number, shape, tree, faults)
+        entry = _Entry(number, shape, tree, faults, path)
         specs = _spread(entry)
         right = right and specs is not None
         for spec in specs or ():
@@ -72,10 +84,10 @@ def probe_specs(entries: list[tuple[int, ProbeShape]], tree: Tree, faults: Fault
         if len(all_specs) > MAX_SPECS:
             faults.add(entry.place(), f"more than {MAX_SPECS} combinations of parameters", "split the study")
             return None
-    return tuple(all_specs) if right and _agree(all_specs, tree, faults) else None
+    return tuple(all_specs) if right and _agree(all_specs, tree.place(path), faults) else None
 
 
-def _agree(specs: list[ProbeSpec], tree: Tree, faults: Faults) -> bool:
+def _agree(specs: list[ProbeSpec], place: Place, faults: Faults) -> bool:
     """True if a metric of several commands has the same definition in all of them."""
     first_metrics: dict[str, CommandMetric] = {}
     for spec in specs:
@@ -83,7 +95,7 @@ def _agree(specs: list[ProbeSpec], tree: Tree, faults: Faults) -> bool:
             first = first_metrics.setdefault(metric.name, metric)
             if (first.unit, first.better, first.signed) != (metric.unit, metric.better, metric.signed):
                 what = f"{metric.name} has another unit or direction in another command"
-                faults.add(tree.place(("probes",)), what, "give it another name")
+                faults.add(place, what, "give it another name")
                 return False
     return True
 
@@ -96,7 +108,7 @@ def _spread(entry: _Entry) -> list[ProbeSpec] | None:
         faults.add(entry.place(), what, "write - {probe: stream} or - {suite: cpu}")
         return None
     if shape.tool is not None:
-        return tool_specs(shape, ("probes", entry.number), entry.tree, faults)
+        return tool_specs(shape, entry.path, entry.tree, faults)
     if shape.install is not None:
         faults.add(entry.place("install"), "only tools are installed", "install it in setup:, or on the image")
         return None
@@ -124,10 +136,10 @@ def _probe(entry: _Entry, name: str) -> list[ProbeSpec] | None:
 def _command(entry: _Entry) -> list[ProbeSpec] | None:
     """A command of the user's own."""
     if entry.shape.params:
-        place = entry.tree.key(("probes", entry.number, "params"))
+        place = entry.tree.key((*entry.path, "params"))
         entry.faults.add(place, "a command has no params", "write what differs into its lines, or two commands")
         return None
-    own = command(entry.shape.command, ("probes", entry.number, "command"), entry.tree, entry.faults)
+    own = command(entry.shape.command, (*entry.path, "command"), entry.tree, entry.faults)
     if own is None:
         return None
     where = entry.faults.where(entry.place())
@@ -167,7 +179,7 @@ def _values(entry: _Entry, probes: tuple[str, ...]) -> dict[str, tuple[str, ...]
             known = sorted({param.name for name in probes for param in PROBES[name].params})
             advice = hint(key, known, f"cloudcmp list probes {probes[0]}")
             what = f"{entry.shape.probe or entry.shape.suite} has no parameter {shown(key)}"
-            entry.faults.add(entry.tree.key(("probes", entry.number, "params", key)), what, advice)
+            entry.faults.add(entry.tree.key((*entry.path, "params", key)), what, advice)
             right = False
             continue
         items = value if isinstance(value, list) else [value]
@@ -305,7 +317,7 @@ class CellBook:
             advice = hint(cell.metric, self.metrics, "cloudcmp list metrics")
             faults.add(place, f"unknown metric {shown(cell.metric)}", advice)
             return None
-        unknown = [key for key, _ in cell.params if key not in self.metrics[cell.metric].params]
+        unknown = [key for key, _ in cell.params if key not in (*self.metrics[cell.metric].params, *BESIDE)]
         if unknown:
             known = self.metrics[cell.metric].params
             faults.add(place, f"{cell.metric} has no parameter {shown(unknown[0])}", f"it has {', '.join(known)}")

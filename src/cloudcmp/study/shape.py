@@ -117,6 +117,14 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 
+class IsolationShape(Shape):
+    """What a neighbour's load takes from a victim; the victims are checked one by one."""
+
+    victims: list[Any]
+    neighbours: list[Word]
+    threads: list[Whole] = [1]
+
+
 class Head(Shape):
     """The top-level keys; the lists are checked entry by entry."""
 
@@ -125,6 +133,7 @@ class Head(Shape):
     name: Word | None = None
     candidates: list[Any] = []
     probes: list[Any] = []
+    isolation: IsolationShape | None = None
     decide: list[Any] = []
     weights: dict[str, Any] = {}
     launches: Whole = 6
@@ -243,6 +252,10 @@ _NEXT = {
     "question": 'write e.g. question: "Which cloud is fastest for us?"',
     "candidates": "write - {provider: aws, region: us-east-1, offering: m7i.large}",
     "probes": "write - {probe: stream} or - {suite: cpu}",
+    "isolation": "write isolation: {victims: [memory], neighbours: [memory, cpu]}",
+    "victims": "write victims: [memory, disk_write], or entries such as {probe: pi}",
+    "neighbours": "write neighbours: [memory, cpu, disk_write]",
+    "IsolationShape.threads": "write threads: [1, 2], the numbers of threads of the load",
     "command": "write - command: {name: mine, run: './mine'}",
     "CommandShape.image": "write image: mine.tar, an archive of one image",
     "files": "write files: [bin/mine, data.csv], relative to the study",

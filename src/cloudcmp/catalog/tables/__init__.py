@@ -10,6 +10,7 @@ from cloudcmp.catalog.tables import (
     dbench,
     iozone,
     machines,
+    neighbours,
     network,
     npb,
     peaks,
@@ -20,9 +21,12 @@ from cloudcmp.catalog.tables import (
     unixbench,
     wan,
 )
+from cloudcmp.catalog.tables.neighbours import LOAD_START_S, LOADS
 from cloudcmp.model.metric import Metric, Probe, Suite
 
-FAMILIES = (peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, network, services, wan, tools, commands)
+FAMILIES = (
+    peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, neighbours, network, services, wan, tools, commands,
+)  # fmt: skip
 
 METRICS: dict[str, Metric] = {metric.name: metric for family in FAMILIES for metric in family.METRICS}
 PROBES: dict[str, Probe] = {probe.name: probe for family in FAMILIES for probe in family.PROBES}

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import date
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from cloudcmp.errors import LostAnswer, NoCapacity, ProviderFault, Refused, UserMistake
 from cloudcmp.model.cast import Role
-from cloudcmp.model.frames import note
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.frames import note, sample
 from cloudcmp.model.lease import CreateRequest, Handle, Lease, Listing, TaggedResource
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Billing, CellTruth, Faults, Offering, Price
@@ -97,6 +98,8 @@ class SimulatedInstance:
         reports = job_fields["role"] != Role.SERVER and (job_fields["role"] != Role.PEER or job_fields.get("listen"))
         if not reports:
             return SimulatedChannel(encode(frames), Fate.ENDS, 0.0, self.on_preemption)
+        if job_fields["role"] == Role.NEIGHBOUR:
+            return SimulatedChannel(encode([*frames, *_steady(trial)]), Fate.ENDS, 0.0, self.on_preemption)
         from cloudcmp.provider.simulated.services import notes_of
         from cloudcmp.provider.simulated.values import Moment, readings
 
@@ -107,6 +110,13 @@ class SimulatedInstance:
         notes = [note(key, value) for key, value in notes_of(trial, results).items()]
         fate, fault_at = _fate(self.faults, trial.seed, earlier)
         return SimulatedChannel(encode([*frames, *map(frame_of, results), *notes]), fate, fault_at, self.on_preemption)
+
+
+def _steady(load: PlannedTrial) -> Iterator[dict[str, object]]:
+    """The rates of a neighbour that works all the time; what it takes from the victim is planted in the victim."""
+    cell = Cell.parse(load.cells[0])
+    for second in range(1, int(float(dict(load.params)["duration_s"])) + 1):
+        yield sample(cell.metric, dict(cell.params), float(second), 1000.0)
 
 
 class SimulatedProvider(Unbilled):

@@ -1,0 +1,36 @@
+"""The loads of a neighbour, which work beside another probe's measurement."""
+
+from collections.abc import Mapping
+
+from cloudcmp.catalog.tables.base import INTERVAL, choice, compute, duration, threads
+from cloudcmp.model.cast import Role
+from cloudcmp.model.metric import Better, Metric, Probe, Reduce, Suite
+
+LOADS: Mapping[str, str] = {
+    "cpu": "arithmetic in registers",
+    "memory": "the triad over arrays that no cache holds",
+    "disk_read": "sequential reads of 1 MiB, past the page cache",
+    "disk_write": "sequential writes of 1 MiB, past the page cache",
+    "disk_mixed": "50 MiB written and flushed, then 50 MiB read, neither kept in the page cache",
+    "small_files": "files of 1 to 20 KiB: created, flushed, read, removed",
+}
+"""What each load does. The data of a neighbour is random, and not that of the measured machine."""
+
+LOAD_START_S = 0.6
+"""The time in which a neighbour makes its arrays and files."""
+
+METRICS: tuple[Metric, ...] = (
+    compute("neighbour_op_per_s", "op/s", Better.HIGHER, Reduce.TOTAL, ("load", "threads"), 1e3,
+            "Steps of a neighbour's load a second: they show that it worked.",
+            "Anything comparable: a step is another one for each load."),
+)  # fmt: skip
+
+PROBES = (
+    Probe("neighbour", ("neighbour_op_per_s",),
+          (choice("load", " ".join(LOADS), "what it does"), threads(), duration(), INTERVAL),
+          "A load beside a measurement; a study asks for it under `isolation`.",
+          "The measured machine, whose probe runs beside it.", 1.0, (Role.NEIGHBOUR,),
+          no_peer="it measures nothing by itself"),
+)  # fmt: skip
+
+SUITES: tuple[Suite, ...] = ()
