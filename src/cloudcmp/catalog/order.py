@@ -4,10 +4,11 @@ import math
 from contextlib import suppress
 from functools import cache
 
-from cloudcmp.catalog.tables import PROBES
+from cloudcmp.catalog.tables import LOADS, PROBES
+from cloudcmp.model.cast import INTENSITY, NEIGHBOUR, NO_LOAD
 from cloudcmp.model.cell import Cell
 
-_LAST = ("threads", "op", "percentile")
+_LAST = ("threads", "op", "percentile", NEIGHBOUR, INTENSITY)
 """Parameters that vary fastest, in this order; all others before them, by name."""
 _THREADS = {"one": 1.0, "all": math.inf}
 
@@ -33,4 +34,5 @@ def _rank(name: str, value: str, words: tuple[str, ...]) -> tuple[int, float, st
 def _words(metric: str) -> dict[str, tuple[str, ...]]:
     """The words of each parameter of the probes that give a metric, in their order."""
     probes = (probe for probe in PROBES.values() if metric in probe.metrics)
-    return {one.name: one.words for probe in probes for one in probe.params if one.words}
+    own = {one.name: one.words for probe in probes for one in probe.params if one.words}
+    return {**own, NEIGHBOUR: (NO_LOAD, *LOADS)}

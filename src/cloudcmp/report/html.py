@@ -107,6 +107,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         isolation_title=isolation.TITLE,
         isolation_pictures=[one for one in pictures if one.name in isolation_charts.NAMES],
         isolation_answer=isolation.sentence(study),
+        isolation_matrices=isolation.matrices(study),
         scaling=scaling.sheets(study),
         scaling_title=scaling.TITLE,
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],

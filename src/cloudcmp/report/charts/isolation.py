@@ -42,7 +42,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
 def _panel(study: StudyView, styles: Styles, some: list[Effect], candidate: int) -> Spec:
     own = [one for one in some if one.candidate == candidate]
     names = dict(zip(dict.fromkeys(one.victim for one in own), short_names(
-        list(dict.fromkeys(victim_words(study, one) for one in own)), 40), strict=False))  # fmt: skip
+        list(dict.fromkeys(victim_words(study, one) for one in own)), 52), strict=False))  # fmt: skip
     values = [
         {"victim": names.get(one.victim, one.victim), "load": load_words(one), "lost": one.lost,
          "words": f"{MARKS[one.verdict]} {_percent(one.lost)}", "interval": _ends(one)}
@@ -52,7 +52,7 @@ def _panel(study: StudyView, styles: Styles, some: list[Effect], candidate: int)
     x: Spec = {"field": "load", "type": "nominal", "sort": loads_of(own), "title": "load of the neighbour",
                "axis": {"orient": "top", "labelAngle": 0, "labelLimit": 90, **axis}}  # fmt: skip
     y: Spec = {"field": "victim", "type": "nominal", "sort": list(names.values()), "title": None,
-               "axis": {"labelPadding": 6, "labelLimit": 260, **axis}}  # fmt: skip
+               "axis": {"labelPadding": 6, "labelLimit": 340, **axis}}  # fmt: skip
     colour = number("lost", None, legend=None,
                     scale={"domain": [-_MOST, 0.0, _MOST], "range": list(_COLOURS), "clamp": True})  # fmt: skip
     return {

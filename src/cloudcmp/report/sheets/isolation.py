@@ -20,7 +20,6 @@ _SPREAD_NOTE = (
     "Ratio: standard deviation of runs inside launches beside the load, divided by that alone; p: Brown and Forsythe's "
     "test that they are equal, not corrected."
 )
-_MOST_IN_WORDS = 3
 
 
 def shown_effects(study: StudyView) -> tuple[Effect, ...]:
@@ -30,22 +29,25 @@ def shown_effects(study: StudyView) -> tuple[Effect, ...]:
 
 
 def sentence(study: StudyView) -> str:
-    """The answer in a sentence: how many loads slow their victims, and the worst of them; empty without any."""
+    """The answer in a sentence: how many loads slow their victims, and by how much the worst; empty without any."""
     some = shown_effects(study)
     if not some:
         return ""
-    counts = {verdict: [one for one in some if one.verdict is verdict] for verdict in Verdict}
-    slowed = sorted(counts[Verdict.WORSE], key=lambda one: -(one.lost or 0.0))
-    parts = [f"{len(slowed)} slow{'s' * (len(slowed) == 1)} the victim"] if slowed else ["none slows the victim"]
-    if slowed:
-        worst = "; ".join(f"{victim_words(study, one)} beside {load_words(one)} {loss_words(study, one)}"
-                          for one in slowed[:_MOST_IN_WORDS])  # fmt: skip
-        parts = [f"{parts[0]} ({worst}{f'; and {len(slowed) - _MOST_IN_WORDS} more' * (len(slowed) > _MOST_IN_WORDS)})"]
-    for verdict, words in ((Verdict.BETTER, "faster"), (Verdict.SAME, "practically the same"),
-                           (Verdict.CANNOT_TELL, "cannot tell yet")):  # fmt: skip
-        parts += [f"{len(counts[verdict])} {words}"] if counts[verdict] else []
-    whose = f" on {len({one.candidate for one in some})} candidates" if len(study.candidates) > 1 else ""
-    return f"of {len(some)} pairs of a victim and a load{whose}, {', '.join(parts)}."
+    slowed = [one for one in some if one.verdict is Verdict.WORSE]
+    counts = [(sum(one.verdict is verdict for one in some), words) for verdict, words in _COUNTED.items()]
+    rest = ", ".join(f"{count} {words}" for count, words in counts if count)
+    pairs = f"of {len(some)} pairs of a victim and a load"
+    if not slowed:
+        return f"{pairs}, none slows the victim: {rest}."
+    worst = max(slowed, key=lambda one: one.lost or 0.0)
+    most = f"most {victim_words(study, worst)} beside {load_words(worst)}: {loss_words(study, worst)}"
+    counted = f"{pairs}, {len(slowed)} slow{'s' * (len(slowed) == 1)} the victim, {most}."
+    return f"{counted} {rest[0].upper()}{rest[1:]}." if rest else counted
+
+
+_COUNTED = {
+    Verdict.BETTER: "faster", Verdict.SAME: "practically the same", Verdict.CANNOT_TELL: "cannot tell yet",
+}  # fmt: skip
 
 
 def victim_words(study: StudyView, one: Effect) -> str:
@@ -110,13 +112,15 @@ def brief(study: StudyView) -> tuple[Victim, ...]:
     return tuple(victims)
 
 
+def matrices(study: StudyView) -> tuple[Sheet, ...]:
+    """The matrix of victims and loads of each candidate; empty without any."""
+    return tuple(filter(None, (_matrix(study, one.index) for one in study.candidates)))
+
+
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """The matrix of victims and loads of each candidate, and all effects with their spreads; empty without any."""
+    """All effects with their spreads; empty without any."""
     found = study.view.effects
-    if not found:
-        return ()
-    matrices = (_matrix(study, one.index) for one in study.candidates)
-    return (*(one for one in matrices if one), _all(study, found))
+    return (_all(study, found),) if found else ()
 
 
 def loads_of(some: Sequence[Effect]) -> list[str]:
