@@ -30,6 +30,8 @@ OURS: dict[str, set[tuple[str, str]]] = {
     "rodamilans-2014": {("disk", "op"), ("disk", "pattern"), ("disk", "durability")},
     "delgado-2010": {
         ("iozone", "durability"),
+        ("pi", "intensity"),
+        ("stream", "intensity"),
         ("rtt", "path"),
         ("rtt", "protocol"),
         ("rtt", "interval_s"),
@@ -94,7 +96,7 @@ def _of_probe(study: Study, name: str, key: str | None, value: str | None, field
     if field in {"runs", "total"}:
         (each,) = runs
         return each if field == "runs" else each * study.launches
-    return {params[field] for _, params in specs}
+    return {params[field] for _, params in specs if field in params or field != "intensity"}
 
 
 def as_text(value: object) -> str:

@@ -33,6 +33,16 @@ def test_each_victim_is_measured_alone_and_beside_each_load_with_each_number_of_
     assert {dict(spec.params)["digits"] for spec in found.probes if spec.probe == "pi"} == {"1000"}
 
 
+def test_several_mappings_measure_a_victim_alone_once() -> None:
+    found = study(
+        "[{victims: [memory], neighbours: [cpu]}, {victims: [memory, cpu], neighbours: [memory], threads: [2]}]"
+    )
+    assert beside(found) == [
+        ("stream", "none", ""), ("stream", "cpu", "1"), ("stream", "memory", "2"), ("fma", "none", ""),
+        ("fma", "memory", "2"),
+    ]  # fmt: skip
+
+
 def test_other_probes_may_be_measured_too_and_a_cell_can_be_named() -> None:
     rest = "probes: [{probe: stream}]\ndecide: [triad_bytes_per_s neighbour=memory;intensity=1]"
     found = study("{victims: [memory], neighbours: [memory]}", rest)
@@ -71,6 +81,12 @@ def test_the_loads_are_those_of_the_agents_probe() -> None:
         ("{victims: [memory], neighbours: [cpu], threads: [0]}", "4:61", "0 is not a whole number from 1"),
         ("{victims: [memory], neighbours: [cpu], load: 3}", "4:51", "unknown key 'load'"),
         ("memory", "4:12", "isolation must hold key: value"),
+        (
+            "[{victims: [memory], neighbours: [cpu]}, {victims: [memory], neighbours: [cpu]}]",
+            "4:54",
+            "stream was measured",
+        ),
+        ("[]", "1:1", "probes is missing"),
     ],
 )
 def test_what_is_wrong_is_one_line_with_its_place(isolation: str, where: str, words: str) -> None:

@@ -16,7 +16,7 @@ from cloudcmp.catalog import (
     settings_text,
 )
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import LOOPBACK, path_key, path_of
+from cloudcmp.model.cast import BESIDE, LOOPBACK, path_key, path_of
 from cloudcmp.model.command import Command
 from cloudcmp.model.metric import When
 from cloudcmp.model.offering import Offering
@@ -150,7 +150,7 @@ def short_tasks(tasks: Sequence[Task]) -> tuple[Task, ...]:
 
 def _canonical(task: Task) -> list[tuple[str, str]]:
     """The parameters that are part of a task's cells."""
-    keys = {key for metric in PROBES[task.probe].metrics for key in METRICS[metric].params}
+    keys = {*BESIDE, *(key for metric in PROBES[task.probe].metrics for key in METRICS[metric].params)}
     return [(key, value) for key, value in task.params if key in keys]
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from cloudcmp.model.cast import LOOPBACK, Cast, machines_of, path_of
+from cloudcmp.model.cast import LOOPBACK, NEIGHBOUR, Cast, machines_of, path_of
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.candidates import LOCAL
@@ -82,7 +82,9 @@ def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequenc
             reads = one.service is not None and all(
                 task.probe == _CONSISTENCY for task in some if between_machines(task)
             )
+            loads = all(NEIGHBOUR in dict(task.params) for task in some if machines_of(cast_for(one, task)) > one.count)
             why = "one reads what the other has written" if reads else "for what goes between them"
+            why = "the other one loads what the first one measures" if loads else why
             notes.append(f"{one.id}: each launch takes {needed} machines, {why}; the cost counts both")
     return notes
 

@@ -68,9 +68,8 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
     faults = scope.faults
     entries = _parts(ProbeShape, "probes", head.probes, tree, faults)
     probes = probe_specs(entries, tree, faults)
-    if head.isolation is not None:
-        beside = isolation_specs(head.isolation, tree, faults)
-        probes = None if probes is None or beside is None else (*probes, *beside)
+    beside = isolation_specs(head.isolation, tree, faults)
+    probes = None if probes is None or beside is None else (*probes, *beside)
     complete = len(entries) == len(head.probes) and probes is not None
     own = any(isinstance(item, dict) and "command" in item for item in head.probes)
     book = CellBook(probes or (), complete, own)

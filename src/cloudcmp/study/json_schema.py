@@ -15,14 +15,24 @@ from cloudcmp.study.commands import THREADS, CommandShape, MetricShape
 from cloudcmp.study.isolation import VICTIMS
 from cloudcmp.study.key_texts import KEY_TEXTS
 from cloudcmp.study.quantities import LOCAL
-from cloudcmp.study.shape import CandidateShape, CellShape, DecideShape, Head, ProbeShape, SessionShape, Shape
+from cloudcmp.study.shape import (
+    CandidateShape,
+    CellShape,
+    DecideShape,
+    Head,
+    IsolationShape,
+    ProbeShape,
+    SessionShape,
+    Shape,
+)
 from cloudcmp.study.terms import TermsShape
 from cloudcmp.study.value_schemas import QUANTITY, Schema, closed, kinds, one_of, or_null, parameter, setting, text
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "cloudcmp study file"
 _SHAPES: tuple[type[Shape], ...] = (
-    Head, CandidateShape, CellShape, ProbeShape, DecideShape, SessionShape, CommandShape, MetricShape, TermsShape,
+    Head, CandidateShape, CellShape, ProbeShape, IsolationShape, DecideShape, SessionShape, CommandShape, MetricShape,
+    TermsShape,
 )  # fmt: skip
 _KINDS = ("probe", "suite", "tool", COMMAND)
 _OWN_METRIC = "[a-z][a-z0-9_]{0,63}"
@@ -104,6 +114,9 @@ def _set_lists(parts: dict[str, Schema]) -> None:
     isolation = parts["IsolationShape"]["properties"]
     isolation["victims"].update({"items": victims, "minItems": 1})
     isolation["neighbours"].update({"items": {"enum": list(LOADS)}, "minItems": 1})
+    isolation["threads"]["minItems"] = 1
+    one = _ref("IsolationShape")
+    head["properties"]["isolation"]["anyOf"] = [one, {"type": "array", "items": one, "minItems": 1}]
     for key in ("candidates", "probes"):
         head["properties"][key]["minItems"] = 1
     for key in head["properties"].keys() - {*head["required"]}:

@@ -118,7 +118,7 @@ class Shape(BaseModel):
 
 
 class IsolationShape(Shape):
-    """What a neighbour's load takes from a victim; the victims are checked one by one."""
+    """Victims and the loads beside them, all with all; the victims are checked one by one."""
 
     victims: list[Any]
     neighbours: list[Word]
@@ -133,7 +133,7 @@ class Head(Shape):
     name: Word | None = None
     candidates: list[Any] = []
     probes: list[Any] = []
-    isolation: IsolationShape | None = None
+    isolation: Any = None
     decide: list[Any] = []
     weights: dict[str, Any] = {}
     launches: Whole = 6

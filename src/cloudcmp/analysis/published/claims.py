@@ -85,6 +85,32 @@ def row_ratio(document: Document, claim: Claim) -> Finding:
     return f"{ratio:.4g} times", stated.low <= ratio <= stated.high
 
 
+def row_above(document: Document, claim: Claim) -> Finding:
+    """In the named row the second named item is more than `stated` times the third."""
+    first, second = _pair_in_row(document, claim)
+    return f"{first.value / second.value:.4g} times", first.over(second).low > float(claim.stated)
+
+
+def row_apart(document: Document, claim: Claim) -> Finding:
+    """In the named row the second named item is more than `stated` above the third, within any rounding."""
+    first, second = _pair_in_row(document, claim)
+    return f"{first.value - second.value:.4g} more", first.high - second.low > float(claim.stated)
+
+
+def row_drop_below(document: Document, claim: Claim) -> Finding:
+    """In the named row the third named item is less than `stated` percent below the second."""
+    first, second = _pair_in_row(document, claim)
+    drop = 100.0 * (1.0 - second.value / first.value)
+    return f"{drop:.3g} % less", 0.0 < drop < float(claim.stated)
+
+
+def _pair_in_row(document: Document, claim: Claim) -> tuple[Number, Number]:
+    row, *items = claim.names
+    table = document.table(claim.tables[0])
+    first, second = (_first_figure(table.column(item)[row]) for item in items)
+    return first, second
+
+
 def said_again(document: Document, claim: Claim) -> Finding:
     """The text's figure of a cell equals the printed one, within the coarser rounding of the two."""
     row, column = claim.names
@@ -266,7 +292,8 @@ KINDS: dict[str, Predicate] = {
     for one in (
         times, highest, lowest, lowest_of_all, steadiest, most_variable, significant, insignificant, equal, near,
         much_lower, achieved, at_most, per_core, count, present,
-        some_ratio, proportional, comparable, rows, row_ratio, said_again,
+        some_ratio, proportional, comparable, rows, row_ratio, row_above, row_apart, row_drop_below,
+        said_again,
     )
 }  # fmt: skip
 """The predicates by the kinds of claims, which are their names."""

@@ -62,6 +62,17 @@ def covs(document: Document, relation: Relation) -> Checks:
             yield check_figure(document.name, table, "CoV", platform, "sd / mean of its sessions", text, figure, "%")
 
 
+def sd_percents(document: Document, relation: Relation) -> Checks:
+    """The last row is the standard deviation, the row above, in percent of the mean, the first row."""
+    for table in map(document.table, relation.tables):
+        mean_row, sd_row, percent_row = table.names()
+        for column in table.figures():
+            cells = printed(document, table, column)
+            mean, sd = (number for row in (mean_row, sd_row) if (number := read(cells[row])) is not None)
+            figure, what = sd.over(mean).times(100.0), "standard deviation / mean"
+            yield check_figure(document.name, table, percent_row, column, what, cells[percent_row], figure, "%")
+
+
 def welch_tests(document: Document, relation: Relation) -> Checks:
     """Welch's two-sided p value (Excel's TTEST, tails 2, type 3) of two platforms' session values."""
     table, source = document.table(relation.into), document.table(relation.of[0])
@@ -184,6 +195,7 @@ KINDS: dict[str, Callable[[Document, Relation], Checks]] = {
     "median": medians,
     "pooled_median": pooled_medians,
     "cov": covs,
+    "sd_percent": sd_percents,
     "price_performance": price_checks,
     "unixbench_index": unixbench_index,
     "welch": welch_tests,

@@ -52,7 +52,7 @@ def _panel(study: StudyView, styles: Styles, some: list[Effect], candidate: int)
     x: Spec = {"field": "load", "type": "nominal", "sort": loads_of(own), "title": "load of the neighbour",
                "axis": {"orient": "top", "labelAngle": 0, "labelLimit": 90, **axis}}  # fmt: skip
     y: Spec = {"field": "victim", "type": "nominal", "sort": list(names.values()), "title": None,
-               "axis": {"labelPadding": 6, "labelLimit": 340, **axis}}  # fmt: skip
+               "axis": {"labelPadding": 6, "labelLimit": 340, "minExtent": 260, **axis}}  # fmt: skip
     colour = number("lost", None, legend=None,
                     scale={"domain": [-_MOST, 0.0, _MOST], "range": list(_COLOURS), "clamp": True})  # fmt: skip
     return {
@@ -131,14 +131,15 @@ def _level_panel(title: str, points: list[Row]) -> Spec:
     x = number("threads", "threads of the load", axis={"tickMinStep": 1, "format": "d"})
     y = number("left", "left of the victim, %", scale={"zero": True})
     load: Spec = {"field": "load", "type": "nominal", "title": None}
+    same: Spec = {**load, "legend": None}
     return {
         "title": title,
         "width": 300,
         "height": 170,
         "data": {"values": points},
         "layer": [
-            layer("line", {"x": x, "y": y, "color": load, "strokeDash": load}),
-            layer("point", {"x": x, "y": y, "color": load, "shape": load}, filled=True, size=45),
+            layer("line", {"x": x, "y": y, "color": load, "strokeDash": same}),
+            layer("point", {"x": x, "y": y, "color": load, "shape": same}, filled=True, size=45),
             layer(
                 "rule", {"x": x, "y": number("low", "left of the victim, %"), "y2": {"field": "high"}, "color": load}
             ),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from cloudcmp.model.cast import BESIDE
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.result import Bounds, Verdict
+from cloudcmp.published import load as load_document
 from cloudcmp.report.numbers import UNKNOWN, known, plain, probability, signed
 from cloudcmp.report.report_model import MARKS, StudyView
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, heading, row
@@ -67,12 +68,11 @@ def loss_words(study: StudyView, one: Effect) -> str:
         return _interval(signed(one.change, unit), one.bounds, lambda end: signed(end, unit))
     if not known(one.lost):
         return UNKNOWN
-    slower = one.lost >= 0.0
-    ends = [one.lost, *((one.lost_bounds.low, one.lost_bounds.high) if one.lost_bounds else ())]
-    digits = 0 if max(map(abs, ends)) >= 0.1 else 1
-    texts = [f"{(end if slower else -end) * 100:.{digits}f}" for end in ends]
-    interval = f" ({texts[1]} to {texts[2]})" if slower else f" ({texts[2]} to {texts[1]})"
-    return f"{texts[0]} % {'slower' if slower else 'faster'}{interval if one.lost_bounds else ''}"
+    sign, word = (1.0, "slower") if one.lost >= 0.0 else (-1.0, "faster")
+    ends = [] if one.lost_bounds is None else sorted((sign * one.lost_bounds.low, sign * one.lost_bounds.high))
+    digits = 0 if max(map(abs, (one.lost, *ends))) >= 0.1 else 1
+    texts = [f"{end * 100:.{digits}f}" for end in (sign * one.lost, *ends)]
+    return f"{texts[0]} % {word}{f' ({texts[1]} to {texts[2]})' if ends else ''}"
 
 
 def _interval(text: str, bounds: Bounds | None, shown: Callable[[float], str]) -> str:
@@ -118,9 +118,35 @@ def matrices(study: StudyView) -> tuple[Sheet, ...]:
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
-    """All effects with their spreads; empty without any."""
+    """All effects with their spreads, and those that a thesis printed of the same pairs; empty without any."""
     found = study.view.effects
-    return (_all(study, found),) if found else ()
+    return (_all(study, found), *_beside_the_thesis(study, found)) if found else ()
+
+
+_ONE_HOST = frozenset({"local", "ssh", "qemu", "simulated"})
+"""Providers whose victim and neighbour are known to be on one host."""
+_OF_THE_HOST = frozenset({"cpu", "memory"})
+"""Loads that can slow only a victim on the same host; a disk may be another machine that both reach by network."""
+
+
+def co_residence(study: StudyView) -> list[str]:
+    """What is known of the host of a victim and its neighbour, a line for each candidate that leases two machines."""
+    lines = []
+    for candidate in study.candidates:
+        some = [one for one in study.view.effects if one.candidate == candidate.index]
+        if not some or candidate.runner in _ONE_HOST:
+            continue
+        slowed = [one for one in some if one.load in _OF_THE_HOST and one.verdict is Verdict.WORSE]
+        if slowed:
+            worst = max(slowed, key=lambda one: one.lost or 0.0)
+            pair = f"{victim_words(study, worst)} beside {load_words(worst)} {loss_words(study, worst)}"
+            lines.append(f"{candidate.id}: co-residence shown by contention: {pair}")
+        else:
+            lines.append(
+                f"{candidate.id}: co-residence not shown: whether both machines are on one host is not known, so a "
+                "victim that keeps its speed is no evidence of isolation"
+            )
+    return lines
 
 
 def loads_of(some: Sequence[Effect]) -> list[str]:
@@ -150,8 +176,7 @@ def _matrix(study: StudyView, candidate: int) -> Sheet | None:
 
 
 def _field(study: StudyView, one: Effect) -> Field:
-    text, _, interval = loss_words(study, one).partition(" (")
-    return Field(f"{MARKS[one.verdict]} {text}", f"{interval.rstrip(')')}; n {one.n}", KINDS[one.verdict])
+    return Field(f"{MARKS[one.verdict]} {loss_words(study, one)}", f"n {one.n}", KINDS[one.verdict])
 
 
 def _all(study: StudyView, found: Sequence[Effect]) -> Sheet:
@@ -175,6 +200,39 @@ def _all(study: StudyView, found: Sequence[Effect]) -> Sheet:
                     str(one.n), verdict)
             )  # fmt: skip
     return Sheet(captioned(study.origin, "Each victim beside each load"), columns, tuple(rows), _SPREAD_NOTE)
+
+
+_PRINTED = (("pi_time_s", "cpu", "3.2"), ("triad_bytes_per_s", "memory", "3.3"))
+"""The metric and the load of each table of Delgado's thesis on a guest alone (1 VM) and beside another (2 VM)."""
+
+
+def _beside_the_thesis(study: StudyView, found: Sequence[Effect]) -> list[Sheet]:
+    """What Delgado printed, beside the same pairs of this study; empty if it has none of them."""
+    rows = []
+    for metric, load, number in _PRINTED:
+        own = [one for one in found if (parse_cell(one.victim).metric, one.load) == (metric, load)]
+        if own:
+            table = load_document("delgado-2010").table(number)
+            alone, beside = (list(table.column(column).values()) for column in ("1 VM", "2 VM"))
+            change, ratio = float(beside[0]) / float(alone[0]) - 1.0, float(beside[1]) / float(alone[1])
+            unit = table.rows[0][0].partition("(")[2].rstrip(")")
+            rows.append(
+                row(f"Delgado, table {number}, page {table.page}", load, f"{alone[0]} {unit}", f"{beside[0]} {unit}",
+                    f"{change * 100:+.1f} %", f"{ratio:.1f}")
+            )  # fmt: skip
+        for one in own:
+            words = (_value(study, one, cell).text for cell in (one.alone, one.beside))
+            change_text = UNKNOWN if one.change is None else f"{one.change * 100:+.1f} %"
+            who = f"{study.candidates[one.candidate].id}: {victim_words(study, one)}"
+            rows.append(row(who, load_words(one), *words, change_text, plain(one.sd_ratio)))
+    columns = (Column("measured"), Column("beside"), Column("alone", True), Column("beside it", True),
+               Column("change", True), Column("ratio of the standard deviations", True))  # fmt: skip
+    note = (
+        "Delgado, Exploring the limits of cloud computing, 2010: one pair of KVM guests, 100 runs each, alone and then "
+        "beside the other; the change of the means, and of the standard deviations of the runs. Ours are medians over "
+        "launches."
+    )
+    return [Sheet(captioned(study.origin, "Beside the printed figures"), columns, tuple(rows), note)] if rows else []
 
 
 _VERDICTS = {
