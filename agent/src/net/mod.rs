@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::fault::{Fault, OrFault};
+use crate::fault::{Fault, OrFault, check};
 
 mod datagram;
 mod noise;
@@ -56,6 +56,11 @@ impl AgentListener {
 
     pub fn address(&self) -> Result<SocketAddr, Fault> {
         self.listener.local_addr().or_fault("cannot read the address", NEXT)
+    }
+
+    /// Sets the receive buffer of the connections to come, which also bounds the window that they offer.
+    pub fn receive_buffer(&self, bytes: u64) -> Result<(), Fault> {
+        set_buffer(&self.listener, libc::SO_RCVBUF, bytes)
     }
 
     /// Admits the control connection and the `count` data connections of the one client, then closes the port.
@@ -121,6 +126,32 @@ impl AgentListener {
             }
         }
     }
+}
+
+/// Requests the size of a send or receive buffer; the kernel bounds it by its own maximum, which `buffer_bytes` shows.
+pub fn set_buffer(socket: &impl AsRawFd, option: i32, bytes: u64) -> Result<(), Fault> {
+    let (size, length) = (i32::try_from(bytes).unwrap_or(i32::MAX), size_of::<i32>() as u32);
+    let code =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const size).cast(), length) };
+    check(code.into()).map(drop).or_fault("cannot set the size of a socket's buffer", "use window_bytes=default")
+}
+
+/// Returns the size of a buffer as the kernel counts it: twice what was requested, because it keeps books in it.
+pub fn buffer_bytes(socket: &impl AsRawFd, option: i32) -> u64 {
+    let (mut size, mut length) = (0_i32, size_of::<i32>() as u32);
+    unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw mut size).cast(), &mut length);
+    }
+    size.max(0) as u64
+}
+
+/// Returns what the kernel knows of a connection; `None` if it does not say.
+pub fn tcp_info(stream: &TcpStream) -> Option<libc::tcp_info> {
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as u32;
+    let (fd, at) = (stream.as_raw_fd(), (&raw mut info).cast());
+    let code = unsafe { libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, at, &mut length) };
+    (code == 0).then_some(info)
 }
 
 type Admitted = (TcpStream, Purpose, Control);

@@ -23,10 +23,12 @@ mod barrier;
 mod blob;
 mod chase;
 mod command;
+mod connect;
 mod consistency;
 mod dbench;
 mod disk;
 mod fma;
+mod gaps;
 mod gemm;
 mod int;
 mod iozone;
@@ -66,6 +68,7 @@ pub static PROBES: &[Probe] = &[
     unixbench::PROBE,
     stream::PROBE,
     chase::PROBE,
+    gaps::PROBE,
     disk::PROBE,
     iozone::PROBE,
     dbench::PROBE,
@@ -73,6 +76,7 @@ pub static PROBES: &[Probe] = &[
     tcp::PROBE,
     udp::PROBE,
     rtt::PROBE,
+    connect::PROBE,
     barrier::PROBE,
     command::PROBE,
     blob::PROBE,
@@ -105,6 +109,8 @@ pub enum Kind {
     Whole(u64, u64),
     /// A whole number within these bounds, or this word.
     WholeOr(u64, u64, &'static str),
+    /// The same, and a cell names it only if it is not the default.
+    ImpliedWholeOr(u64, u64, &'static str),
     /// Seconds within these bounds.
     Seconds(f64, f64),
     /// `one`, `all`, or a number of threads.
@@ -139,7 +145,7 @@ impl Kind {
     fn name(&self) -> &'static str {
         match self {
             Kind::Whole(..) => "whole",
-            Kind::WholeOr(..) => "whole_or_word",
+            Kind::WholeOr(..) | Kind::ImpliedWholeOr(..) => "whole_or_word",
             Kind::Seconds(..) => "seconds",
             Kind::Threads => "threads",
             Kind::Choice(_) => "choice",
@@ -152,7 +158,7 @@ impl Kind {
         match self {
             Kind::Choice(choices) => choices.to_vec(),
             Kind::Threads => vec!["one", "all"],
-            Kind::WholeOr(_, _, word) => vec![word],
+            Kind::WholeOr(_, _, word) | Kind::ImpliedWholeOr(_, _, word) => vec![word],
             _ => Vec::new(),
         }
     }
@@ -161,7 +167,7 @@ impl Kind {
         let whole = |low: u64, high: u64| text.parse().is_ok_and(|value: u64| (low..=high).contains(&value));
         match *self {
             Kind::Whole(low, high) => whole(low, high),
-            Kind::WholeOr(low, high, word) => text == word || whole(low, high),
+            Kind::WholeOr(low, high, word) | Kind::ImpliedWholeOr(low, high, word) => text == word || whole(low, high),
             Kind::Seconds(low, high) => text.parse().is_ok_and(|value: f64| value >= low && value <= high),
             Kind::Threads => text == "one" || text == "all" || whole(1, MAX_THREADS),
             Kind::Choice(choices) => choices.contains(&text),
@@ -279,7 +285,8 @@ impl<'a> Context<'a> {
         let text = |name| free.iter().find(|(key, _)| *key == name).map_or_else(|| self.text(name), |(_, text)| text);
         let implied = |name: &str| {
             let param = self.probe.params.iter().find(|param| param.name == name);
-            param.is_some_and(|param| matches!(param.kind, Kind::ImpliedLabel) && text(param.name) == param.default)
+            let kind = |param: &Param| matches!(param.kind, Kind::ImpliedLabel | Kind::ImpliedWholeOr(..));
+            param.is_some_and(|param| kind(param) && text(param.name) == param.default)
         };
         let beside = BESIDE.iter().filter(|&&name| self.params.contains_key(name));
         let named = known.params.iter().chain(beside).filter(|&&name| !implied(name));

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Demand, Item};
@@ -20,6 +20,7 @@ use crate::net::{self, Control, number};
 use crate::pace::{self, Pace, Work};
 use crate::targets::Role;
 use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
+use crate::wire::{Out, finite};
 use crate::{disturbance, pin};
 
 pub const PROBE: Probe = Probe {
@@ -32,8 +33,13 @@ pub const PROBE: Probe = Probe {
         Param { name: "warmup_s", default: "0.1", kind: Kind::Seconds(0.0, 60.0) },
         PATH,
         Param { name: "size_bytes", default: "131072", kind: Kind::Whole(1, 16 << 20) },
+        Param { name: "window_bytes", default: "default", kind: Kind::ImpliedWholeOr(1024, 1 << 30, "default") },
     ],
-    metrics: &[Metric { name: "tcp_bytes_per_s", unit: "B/s", params: &["path", "size_bytes", "streams"] }],
+    metrics: &[Metric {
+        name: "tcp_bytes_per_s",
+        unit: "B/s",
+        params: &["path", "size_bytes", "streams", "window_bytes"],
+    }],
     run,
 };
 
@@ -73,10 +79,15 @@ fn limiter(context: &Context, share: f64, depth_s: f64) -> Result<Arc<Limiter>, 
 
 fn serve(context: &Context) -> Result<(), Fault> {
     let limiter = limiter(context, RECEIVER_TOLERANCE, RECEIVER_DEPTH_S)?;
+    let window = context.whole("window_bytes");
     let listener = context.listen()?;
+    if let Some(bytes) = window {
+        listener.receive_buffer(bytes)?; // accepted connections inherit it, and the window's scale with it
+    }
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = listener.admit_client(streams as u16)?;
     control.receive()?; // the client's writers are about to start
+    let buffer = data.first().map_or(0, |stream| net::buffer_bytes(stream, libc::SO_RCVBUF));
     let data = Mutex::new(data.into_iter().map(Some).collect::<Vec<_>>());
     let make = |i: usize| {
         let stream = data.lock().ok().and_then(|mut data| data.get_mut(i)?.take());
@@ -91,7 +102,7 @@ fn serve(context: &Context) -> Result<(), Fault> {
     limiter.note(context.out)?;
     // The client reports the fault too; if that fails, it sees the connection close.
     run.map_err(|fault| control.exchange_faults(fault))?;
-    control.send(&json!({"done": true}))?;
+    control.send(&json!({"done": true, "receive_buffer_bytes": buffer}))?;
     control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
 }
 
@@ -159,6 +170,12 @@ fn measure(context: &Context) -> Result<(), Fault> {
     let limiter = limiter(context, SENDER_TOLERANCE, SENDER_DEPTH_S)?;
     let streams = context.whole("streams").unwrap_or(1) as usize;
     let (mut control, data) = context.connect(streams as u16)?;
+    if let Some(bytes) = context.whole("window_bytes") {
+        data.iter().try_for_each(|stream| net::set_buffer(stream, libc::SO_SNDBUF, bytes))?;
+    }
+    context
+        .out
+        .note("send_buffer_bytes", data.first().map_or(0, |stream| net::buffer_bytes(stream, libc::SO_SNDBUF)))?;
     let cpus = &context.job.cpus;
     let used = &cpus[..cpus.len().min(streams)];
     disturbance::wait(context.out, used)?;
@@ -173,7 +190,7 @@ fn measure(context: &Context) -> Result<(), Fault> {
             let (cpu, limiter) = (cpus[i % cpus.len()], &limiter);
             scope.spawn(move || fill(stream, size, cpu, limiter));
         }
-        let collected = collect(context, &mut control, &limiter);
+        let collected = collect(context, &mut control, &limiter, &ends);
         limiter.stop();
         // The error that this causes ends the writers.
         ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
@@ -223,8 +240,42 @@ fn unsent(stream: &TcpStream) -> i32 {
     bytes
 }
 
+/// What the kernel knows of the connections, read with each sample of the server: TCP_INFO.
+#[derive(Default)]
+struct States {
+    rtt_us: Vec<u32>,
+    window_bytes: Vec<u64>,
+    retransmits: u64,
+}
+
+impl States {
+    fn add(&mut self, data: &[TcpStream]) {
+        let infos: Vec<libc::tcp_info> = data.iter().filter_map(net::tcp_info).collect();
+        self.retransmits = infos.iter().map(|info| u64::from(info.tcpi_total_retrans)).sum();
+        for info in infos {
+            self.rtt_us.push(info.tcpi_rtt);
+            self.window_bytes.push(u64::from(info.tcpi_snd_cwnd) * u64::from(info.tcpi_snd_mss));
+        }
+    }
+
+    /// Notes the retransmitted segments of all connections, and the middle of their round trips and windows.
+    fn note(&mut self, out: &Out) -> Result<(), Fault> {
+        if self.rtt_us.is_empty() {
+            return Ok(());
+        }
+        self.rtt_us.sort_unstable();
+        self.window_bytes.sort_unstable();
+        let middle = self.rtt_us.len() / 2;
+        out.note("tcp_retransmits", self.retransmits)?;
+        out.note("tcp_rtt_s", finite(f64::from(self.rtt_us[middle]) * 1e-6))?;
+        out.note("tcp_rtt_max_s", finite(f64::from(self.rtt_us[self.rtt_us.len() - 1]) * 1e-6))?;
+        out.note("tcp_congestion_window_bytes", self.window_bytes[middle])
+    }
+}
+
 /// Turns the server's counters into samples until the server reports the end.
-fn collect(context: &Context, control: &mut Control, limiter: &Limiter) -> Result<(), Fault> {
+fn collect(context: &Context, control: &mut Control, limiter: &Limiter, data: &[TcpStream]) -> Result<(), Fault> {
+    let mut states = States::default();
     // The longest possible silence: the warm-up and one interval, plus a margin.
     let interval_s = context.seconds("interval_s").min(context.seconds("duration_s"));
     let longest = net::IDLE + Duration::from_secs_f64(interval_s + context.seconds("warmup_s"));
@@ -233,8 +284,11 @@ fn collect(context: &Context, control: &mut Control, limiter: &Limiter) -> Resul
         let goes_on = || limiter.fault().is_none() || over.get_or_insert_with(Instant::now).elapsed() < LEAVE;
         control.wait(longest, goes_on)?;
         let message = control.receive()?;
+        states.add(data);
         if message.get("done").is_some() {
-            return Ok(());
+            let buffer = message.get("receive_buffer_bytes").and_then(Value::as_u64).unwrap_or(0);
+            context.out.note("receive_buffer_bytes", buffer)?;
+            return states.note(context.out);
         }
         if let Some(fault) = net::parse_fault(&message) {
             return Err(fault);

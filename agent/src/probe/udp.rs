@@ -1,4 +1,4 @@
-//! Datagrams in one direction, from client to server: goodput, loss and jitter.
+//! Datagrams in one direction, from client to server: goodput, loss, jitter and reordering.
 //!
 //! Loss is one value for the whole run: the datagrams that the sender's kernel accepted minus those that the receiver
 //! got, by counters at both ends. Goodput uses the receiver's clock, which starts with the first datagram; an interval
@@ -45,6 +45,7 @@ pub const PROBE: Probe = Probe {
         Metric { name: "udp_bytes_per_s", unit: "B/s", params: CELL },
         Metric { name: "udp_loss_ratio", unit: "ratio", params: CELL },
         Metric { name: "udp_jitter_s", unit: "s", params: CELL },
+        Metric { name: "udp_reordered_ratio", unit: "ratio", params: CELL },
     ],
     run,
 };
@@ -219,6 +220,10 @@ fn report(context: &Context, tallies: &[Tally], size: usize, sent: u64) -> Resul
             context.sample("udp_jitter_s", tally.end_s, jitter_s)?;
         }
         since_s = tally.end_s;
+    }
+    if size >= HEAD_BYTES {
+        let reordered: u64 = tallies.iter().map(|tally| tally.reordered).sum();
+        context.sample("udp_reordered_ratio", since_s, reordered as f64 / received as f64)?;
     }
     context.sample("udp_loss_ratio", since_s, (sent as f64 - received as f64) / sent as f64)
 }

@@ -36,7 +36,7 @@ fn a_neighbour_whose_controller_hangs_up_ends_at_once_and_leaves_no_file() {
     assert_ne!(folder.files(), 0);
     drop(agent.child.stdin.take());
     let (code, stream) = agent.end();
-    assert_eq!((code, stream.of("end").next().unwrap()["outcome"].as_str().unwrap()), (0, "aborted"));
+    assert_eq!((code, stream.outcome.as_str()), (0, "aborted"));
     assert_eq!(folder.files(), 0);
 }
 

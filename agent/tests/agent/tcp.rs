@@ -14,7 +14,23 @@ fn bytes_received_over_one_stream_and_over_several() {
         let values = client.values("tcp_bytes_per_s", &cell);
         assert!(!values.is_empty() && values.iter().all(|value| (1e6..1e12).contains(value)), "{values:?}");
         assert!(server.note("cpu_time_s").is_some());
+        for key in ["tcp_rtt_s", "tcp_rtt_max_s", "tcp_retransmits", "tcp_congestion_window_bytes"] {
+            assert!(client.note(key).is_some_and(|value| value.as_f64().unwrap() >= 0.0), "{key}");
+        }
     }
+}
+
+#[test]
+fn a_chosen_window_is_that_of_both_ends_and_stands_in_the_cell() {
+    let params = [("window_bytes", "32768"), ("duration_s", "0.1"), ("interval_s", "0.1"), ("warmup_s", "0.02")];
+    let (client, _) = measure_pair("tcp", &params);
+    let cell = json!({"path": "loopback", "size_bytes": "131072", "streams": "1", "window_bytes": "32768"});
+    assert!(!client.values("tcp_bytes_per_s", &cell).is_empty());
+    for key in ["send_buffer_bytes", "receive_buffer_bytes"] {
+        assert_eq!(client.note(key).unwrap().as_u64(), Some(2 * 32_768), "{key}: Linux doubles what is asked for");
+    }
+    let (client, _) = measure_pair("tcp", &[("duration_s", "0.05")]);
+    assert_ne!(client.note("receive_buffer_bytes").unwrap().as_u64(), Some(2 * 32_768));
 }
 
 #[test]

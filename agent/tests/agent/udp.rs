@@ -10,6 +10,7 @@ fn a_low_rate_arrives_completely_in_every_interval() {
     let loss = client.values("udp_loss_ratio", &cell);
     let jitter = client.values("udp_jitter_s", &cell);
     assert_eq!((goodput.len(), loss.len(), jitter.len()), (2, 1, 2));
+    assert_eq!(client.values("udp_reordered_ratio", &cell), [0.0]);
     let sent = client.note("datagrams_sent").unwrap().as_f64().unwrap();
     let received = client.note("datagrams_received").unwrap().as_f64().unwrap();
     assert!((200.0..=277.0).contains(&sent), "2 MB/s for 0.2 s is 277 datagrams: {sent}");
@@ -39,6 +40,7 @@ fn tiny_datagrams_have_intervals_and_loss_but_no_jitter() {
         let cell = json!({"path": "loopback", "rate_bytes_per_s": "20000", "size_bytes": size});
         assert_eq!(client.values("udp_bytes_per_s", &cell).len(), 3);
         assert_eq!(client.values("udp_jitter_s", &cell).len(), if size == "32" { 3 } else { 0 });
+        assert_eq!(client.values("udp_reordered_ratio", &cell).len(), usize::from(size == "32"));
         let count = |key| client.note(key).unwrap().as_u64().unwrap();
         assert!(count("datagrams_received") <= count("datagrams_sent"), "no cookie counts as data");
         assert_eq!(client.values("udp_loss_ratio", &cell).len(), 1);

@@ -20,8 +20,9 @@ _OVERHEAD_S = 0.05
 # These need the guest's uptime; without it, the start of its kernel is unknown.
 _OF_UPTIME = ("provisioning_latency_s", "booting_latency_s")
 
-# The bytes of a datagram's number and time of sending; a smaller one has no jitter.
+# The bytes of a datagram's number and time of sending; a smaller one has neither jitter nor order.
 _STAMPED_BYTES = 20
+_OF_STAMPS = ("udp_jitter_s", "udp_reordered_ratio")
 
 
 def probe_of(name: str) -> Probe:
@@ -67,7 +68,7 @@ def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
         return
     implied = {(param.name, param.default) for param in probe.params if param.implied}
     for metric in map(METRICS.__getitem__, probe.metrics):
-        if metric.name == "udp_jitter_s" and int(filled["size_bytes"]) < _STAMPED_BYTES:
+        if metric.name in _OF_STAMPS and int(filled["size_bytes"]) < _STAMPED_BYTES:
             continue
         if metric.name in _OF_UPTIME and filled["os"] == "windows":
             continue

@@ -27,23 +27,26 @@ pub struct Tally {
     /// Time since the first datagram, s.
     pub end_s: f64,
     pub received: u64,
+    /// Those of them whose number is below that of an earlier one (RFC 4737, section 3.3).
+    pub reordered: u64,
     /// `None` for datagrams too small to contain a time.
     pub jitter_s: Option<f64>,
 }
 
 impl Tally {
     pub fn message(&self) -> Value {
-        json!({"end_s": self.end_s, "received": self.received, "jitter_s": self.jitter_s})
+        json!({"end_s": self.end_s, "received": self.received, "reordered": self.reordered, "jitter_s": self.jitter_s})
     }
 
     pub fn of(message: &Value) -> Result<Tally, Fault> {
         let tally = Tally {
             end_s: number(message, "end_s")?,
             received: number(message, "received")? as u64,
+            reordered: number(message, "reordered")? as u64,
             jitter_s: message.get("jitter_s").and_then(Value::as_f64),
         };
         // No run is that long or fast: sums of a peer's numbers must not overflow.
-        if tally.end_s > 0.0 && tally.end_s < 1e6 && tally.received < 1 << 40 {
+        if tally.end_s > 0.0 && tally.end_s < 1e6 && tally.received < 1 << 40 && tally.reordered <= tally.received {
             return Ok(tally);
         }
         Err(Fault::failed("the server counted what can not be", "run the same agent on both sides"))
@@ -160,8 +163,11 @@ struct Count {
     first_ns: Option<u64>,
     last_ns: u64,
     received: u64,
-    /// Datagrams received until the end of the last interval.
-    counted: u64,
+    reordered: u64,
+    /// The number after the largest one so far.
+    expected: u64,
+    /// Datagrams received until the end of the last interval, and those of them that were reordered.
+    counted: (u64, u64),
     tallies: Vec<Tally>,
     transit_ns: Option<i64>,
     jitter_ns: f64,
@@ -176,7 +182,9 @@ impl Count {
             first_ns: None,
             last_ns: 0,
             received: 0,
-            counted: 0,
+            reordered: 0,
+            expected: 0,
+            counted: (0, 0),
             tallies: Vec::new(),
             transit_ns: None,
             jitter_ns: 0.0,
@@ -193,6 +201,9 @@ impl Count {
         if let Some(head) = datagram.first_chunk::<HEAD_BYTES>()
             && head[..4] == MARK
         {
+            let number = u64::from_le_bytes(head[4..12].try_into().unwrap_or_default());
+            self.reordered += u64::from(number < self.expected);
+            self.expected = self.expected.max(number.saturating_add(1));
             let sent = u64::from_le_bytes(head[12..20].try_into().unwrap_or_default());
             let transit = now.wrapping_sub(sent) as i64;
             if let Some(before) = self.transit_ns.replace(transit) {
@@ -214,8 +225,9 @@ impl Count {
 
     fn end_interval(&mut self, end_ns: u64) {
         let jitter_s = self.timed.then_some(self.jitter_ns * 1e-9);
-        self.tallies.push(Tally { end_s: seconds(end_ns), received: self.received - self.counted, jitter_s });
-        self.counted = self.received;
+        let (received, reordered) = (self.received - self.counted.0, self.reordered - self.counted.1);
+        self.tallies.push(Tally { end_s: seconds(end_ns), received, reordered, jitter_s });
+        self.counted = (self.received, self.reordered);
     }
 
     /// Ends the last interval: at the end of the run, or with a datagram that came later.
@@ -237,7 +249,22 @@ mod tests {
     use proptest::prelude::*;
 
     fn datagram(sent: u64) -> Vec<u8> {
-        [&MARK[..], &0_u64.to_le_bytes(), &sent.to_le_bytes()].concat()
+        numbered(0, sent)
+    }
+
+    fn numbered(number: u64, sent: u64) -> Vec<u8> {
+        [&MARK[..], &number.to_le_bytes(), &sent.to_le_bytes()].concat()
+    }
+
+    #[test]
+    fn a_datagram_after_one_with_a_larger_number_is_reordered_and_a_lost_one_is_not() {
+        let mut count = Count::new(1.0, 1.0);
+        for number in [0, 1, 5, 3, 4, 6, 2] {
+            count.take(&numbered(number, 1), 7);
+        }
+        count.take(&numbered(u64::MAX, 1), 7);
+        let tallies = count.close().unwrap();
+        assert_eq!((tallies[0].received, tallies[0].reordered), (8, 3));
     }
 
     #[test]
@@ -311,7 +338,7 @@ mod tests {
 
         #[test]
         fn p28_hostile_tallies_never_panic(end_s in any::<f64>(), received in any::<f64>(), jitter_s in any::<f64>()) {
-            let message = json!({"end_s": end_s, "received": received, "jitter_s": jitter_s});
+            let message = json!({"end_s": end_s, "received": received, "reordered": received / 2.0, "jitter_s": jitter_s});
             if let Ok(tally) = Tally::of(&message) {
                 prop_assert!(tally.end_s > 0.0 && tally.received < 1 << 40);
             }

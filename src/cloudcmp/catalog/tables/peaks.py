@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from cloudcmp.catalog.tables.base import INTERVAL, choice, compute, duration, size, suite, threads
-from cloudcmp.model.metric import Better, Param, ParamKind, Probe, Reduce
+from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
 
 _DISK = ("block_bytes", "depth", "durability", "op", "pattern", "threads")
 _DISK_PERCENTILE = ("block_bytes", "depth", "durability", "op", "pattern", "percentile", "threads")
@@ -48,6 +48,12 @@ METRICS = (
     compute("chase_latency_s", "s", Better.LOWER, Reduce.MEDIAN, ("pages", "size_bytes"), 8e-8,
              "Time of one dependent load in a random cycle through a working set of the given size and page size.",
              "Bandwidth and prefetching."),
+    Metric("gap_ratio", "ratio", Better.LOWER, Group.COMPUTE, Reduce.MEDIAN, ("least_s", "threads"),
+           "Share of the time in which a thread that only reads the clock was not running: gaps between two reads of at "
+           "least the given length.",
+           "Who took the time; a processor that is slower all the time.", 1e-3, signed=True),
+    compute("gap_s", "s", Better.LOWER, Reduce.PERCENTILE, ("least_s", "percentile", "threads"), 5e-5,
+             "Length of a gap, at a percentile; no value if there was none.", "How many there were.", sparse=True),
     compute("disk_op_per_s", "op/s", Better.HIGHER, Reduce.TOTAL, _DISK, 1e4,
              "Completed input/output operations a second on a file of a fresh launch.",
              "The page cache, unless durability is `cached`; metadata operations."),
@@ -88,6 +94,11 @@ PROBES = (
     Probe("chase", ("chase_latency_s",),
           (size("16384", "working set"), choice("pages", "base huge", "page size asked for"), duration("0.5")),
           "Follows a random cycle of pointers, one load waiting for the last.", "Bandwidth.", 0.5),
+    Probe("gaps", ("gap_ratio", "gap_s"),
+          (threads(), duration(), INTERVAL,
+           Param("least_s", ParamKind.SECONDS, "0.00002", "the shortest time between two reads that is a gap")),
+          "Reads the clock in a loop and finds gaps: processor sharing, interrupts, steal (Delgado, section 3.5.1).",
+          "Who took the time.", 1.0, no_peer="cyclictest times wake-ups, which this loop has none of"),
     Probe("disk", ("disk_op_per_s", "disk_bytes_per_s", "disk_latency_s"),
           (choice("op", "read write", "direction"), choice("pattern", "random sequential", "order of the blocks"),
            Param("block_bytes", ParamKind.BYTES, "4096", "size of one operation"),
