@@ -188,17 +188,22 @@ class CellNames:
     def __init__(self, cells: Iterable[str]) -> None:
         self._values: dict[str, dict[str, set[str]]] = {}
         self._count: dict[str, int] = {}
+        self._having: dict[tuple[str, str], int] = {}
         for cell in map(parse_cell, dict.fromkeys(cells)):
             values = self._values.setdefault(cell.metric, {})
             self._count[cell.metric] = self._count.get(cell.metric, 0) + 1
             for key, value in cell.params:
                 values.setdefault(key, set()).add(value)
+                self._having[cell.metric, key] = self._having.get((cell.metric, key), 0) + 1
 
     def _shared(self, metric: str, pair: tuple[str, str]) -> bool:
         key = pair[0]
         if _is_of_service(metric) and pair in _USUAL and key not in _NAMED_IF_VARIED:
             return True
-        return key not in _ALWAYS and pair not in _LABELS and len(self._values.get(metric, {}).get(key, ())) <= 1
+        if key in _ALWAYS or pair in _LABELS:
+            return False
+        of_all = self._having.get((metric, key), 0) == self._count.get(metric, 0)
+        return of_all and len(self._values.get(metric, {}).get(key, ())) <= 1
 
     def short(self, text: str, without: frozenset[str] = frozenset()) -> str:
         """A cell's name with only the parameters that set it apart from the metric's other cells."""
