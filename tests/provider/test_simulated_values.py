@@ -127,7 +127,7 @@ def test_percentiles_that_are_planted_out_of_order_do_not_fall(plans):
 def test_loss_is_a_ratio_even_where_it_is_nothing(plans, mean):
     trial = plans.trial("udp")
     truth = {"udp_bytes_per_s": CellTruth(1e8), "udp_jitter_s": CellTruth(mean, 1, 1)}
-    truth["udp_loss_ratio"] = CellTruth(mean, cov=0.5, between=0.5)
+    truth |= dict.fromkeys(("udp_loss_ratio", "udp_reordered_ratio"), CellTruth(mean, cov=0.5, between=0.5))
     losses, jitters = [], []
     for seed in range(200):
         found = of(replace(trial, seed=seed), truth, seed=seed)
