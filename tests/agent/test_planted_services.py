@@ -11,7 +11,9 @@ from tests.slices import WHOLE
 
 from cloudcmp.provider.simulated.storage import Distribution, Key, OperationTruth, Share, StorageTruth
 
-PERCENTILES = (50.0, 90.0)
+# The operations under way when a trial ends are the longest ones, and not counted: on a busy machine, which does few,
+# they are a large part of the slowest tenth.
+PERCENTILES = (50.0, 90.0) if WHOLE else (50.0,)
 
 
 @pytest.fixture(scope="module")
