@@ -18,7 +18,8 @@ fn a_stated_clock_divides_and_threads_beyond_the_processors_do_not_raise_the_pea
         measure(&job("peak", &params)).values("peak_ratio", &cell)[0]
     };
     let (slow, fast) = (share("1000000", "1"), share("1000000000", "1"));
-    assert!((300.0..3000.0).contains(&(slow / fast)), "{slow} {fast}");
+    // A thousand times the clock is a thousandth of the share; on a busy machine each of the two may be several times off.
+    assert!((30.0..30_000.0).contains(&(slow / fast)), "{slow} {fast}");
     let (two, eight) = (share("1000000000", "2"), share("1000000000", "8"));
     assert!((0.2..5.0).contains(&(eight / two)), "{two} {eight}");
 }
