@@ -1,6 +1,7 @@
 """What neighbours take: a planted loss is recovered, none gives no verdict, and each figure has a second witness."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from cloudcmp.catalog import METRICS
 from cloudcmp.compare import effects_of
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.isolation import Effect
-from cloudcmp.model.plan import Launch
-from cloudcmp.model.result import Verdict
+from cloudcmp.model.plan import Launch, Plan
+from cloudcmp.model.result import Estimate, Verdict
 from cloudcmp.model.study import Decide
+from cloudcmp.model.values import TrialValues
 
 TRIAD, TIME = "triad_bytes_per_s store=nontemporal;threads=all", "pi_time_s digits=1000"
 
@@ -27,11 +29,11 @@ def cells_of(victim: str, loads: Sequence[str]) -> list[str]:
     return [str(Cell.parse(f"{metric} {params};{one}")) for one in ("neighbour=none", *beside)]
 
 
-def measured(
+def study_of(
     seed: int, losses: dict[str, float], *, victim: str = TRIAD, rounds: int = 8, runs: int = 2, spread: float = 1.0,
     decide: Sequence[Decide] = (), failing: str = "",
-) -> list[Effect]:  # fmt: skip
-    """The effects of a study in which each load takes its share of a victim; launches differ by 5 %, runs by 2 %.
+) -> tuple[Plan, tuple[Estimate, ...], TrialValues]:  # fmt: skip
+    """A study in which each load takes its share of a victim; launches differ by 5 %, runs by 2 %.
 
     Beside a load, runs differ `spread` times as much; a load named `failing` fails in every other launch.
     """
@@ -49,7 +51,12 @@ def measured(
         return float(1e9 * level[launch.index] * kept * random.lognormal(0.0, 0.02 * (spread if load != "none" else 1)))
 
     values, histograms = values_of(plan, value)
-    return list(effects_of(plan, estimate(plan, values, histograms, METRICS), values, METRICS))
+    return plan, estimate(plan, values, histograms, METRICS), values
+
+
+def measured(seed: int, losses: dict[str, float], **more: Any) -> list[Effect]:
+    """The effects of such a study."""
+    return list(effects_of(*study_of(seed, losses, **more), METRICS))
 
 
 @pytest.mark.parametrize("victim", [TRIAD, TIME])
@@ -75,19 +82,19 @@ def test_no_loss_gives_no_verdict_of_slower_or_faster_in_95_of_100() -> None:
 
 @given(seed=st.integers(0, 2**32))
 def test_every_figure_agrees_with_scipy(seed: int) -> None:
-    found = measured(seed, {"memory": 0.1, "cpu": 0.0})
-    plan_rows: dict[str, list[float]] = {}
-    for one in found:
-        assert one.n == 8
-        assert one.change is not None
-        assert one.bounds is not None
-        plan_rows.setdefault(one.load, []).append(one.change)
-        centre = np.log1p(one.change)
-        half = np.log1p(one.bounds.high) - centre
-        assert np.isclose(centre - half, np.log1p(one.bounds.low))
-        t = scipy.stats.t.ppf(0.975, 7)
-        assert half / t > 0
+    plan, estimates, values = study_of(seed, {"memory": 0.1, "cpu": 0.0})
+    found = effects_of(plan, estimates, values, METRICS)
     assert [one.load for one in found] == ["cpu", "memory"]
+    launches = {one.cell: np.log(one.values) for one in estimates}
+    for one in found:
+        test = scipy.stats.ttest_rel(launches[one.beside], launches[one.alone])
+        ends = test.confidence_interval(0.95)
+        assert one.n == 8
+        assert one.bounds is not None
+        assert one.lost_bounds is not None
+        assert one.change == pytest.approx(np.expm1(np.mean(launches[one.beside] - launches[one.alone])))
+        assert (one.bounds.low, one.bounds.high) == pytest.approx((np.expm1(ends.low), np.expm1(ends.high)))
+        assert (one.lost_bounds.low, one.lost_bounds.high) == pytest.approx((-one.bounds.high, -one.bounds.low))
 
 
 def test_a_spread_that_grows_is_found_by_ratio_and_test() -> None:

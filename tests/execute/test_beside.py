@@ -27,9 +27,8 @@ def test_a_victim_is_measured_while_each_load_works(rig, agent, load):
     assert loaded["neighbour"]["load"] == load
     assert loaded["neighbour"]["op_per_s"] > 1
     assert "neighbour" not in alone
-    for trial, params in zip(trials, ({"intensity": "1", "neighbour": load}, {"neighbour": "none"}), strict=True):
-        for sample in rig.memory.samples[trial.index]:
-            assert params.items() <= dict(sample.params).items() if not isinstance(sample.params, str) else True
+    for trial, params in zip(trials, (f"intensity=1;neighbour={load};", "neighbour=none;"), strict=True):
+        assert {sample.params for sample in rig.memory.samples[trial.index]} == {f"{params}threads=one"}
     assert not list((rig.folder / "work").iterdir()), "nothing is left of the load"
 
 

@@ -14,6 +14,7 @@ from cloudcmp.model.untrusted_text import clip, one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report import numbers
 from cloudcmp.report.command_lines import show_commands
+from cloudcmp.report.neighbours import show_neighbours
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, STYLES, CellView, Standing, StudyView
 from cloudcmp.report.sheets import isolation
@@ -86,7 +87,7 @@ def show_first(console: Console, view: View, study_words: str = "DIR", *, plante
     screen = _Screen.of(console, width, study, shown_cells)
     _heading(screen)
     _answer(screen, deciding)
-    _neighbours(screen)
+    show_neighbours(console, width, study)
     notes = _notes(screen, shown_cells)
     open_ = False
     if deciding:
@@ -157,20 +158,6 @@ def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
             text = f"of {len(winners)} measurement{'s' * (len(winners) > 1)}, {standings(winners, names)}."
             _hung(screen, word, text, "bold")
     say(screen.console, "")
-
-
-def _neighbours(screen: _Screen) -> None:
-    """Print the effect of each load on each victim; nothing without any."""
-    victims = isolation.brief(screen.study)
-    widest = max((len(load) for victim in victims for _, load, _, _ in victim.lines), default=0)
-    for victim in victims:
-        screen.put((clip(victim.name, screen.width), ""))
-        for verdict, load, change, spread in victim.lines:
-            mark = (f"  {MARKS[verdict]} ", STYLES[verdict])
-            screen.put(mark, (f"beside {load.ljust(widest)}  {change.ljust(32)}", ""), (spread, "dim"))
-    if victims:
-        say(screen.console, "  ▼ slower  ▲ faster  = same within 3 %  ? undecided; paired inside launches, 95 %", "dim")
-        say(screen.console, "")
 
 
 def _hung(screen: _Screen, word: str, text: str, style: str = "") -> None:
