@@ -75,7 +75,7 @@ fn array_bytes(context: &Context) -> Result<u64, Fault> {
     Ok(bytes)
 }
 
-struct Triad {
+pub struct Triad {
     kernel: Kernel,
     a: MemoryMap,
     b: MemoryMap,
@@ -90,12 +90,9 @@ struct Triad {
 impl Triad {
     /// Maps the arrays, fills them (first touch, in this thread), and makes two warm passes.
     fn new(kernel: Kernel, elements: usize) -> Result<Triad, Fault> {
-        let map = || MemoryMap::new(elements * 8, Pages::Huge);
-        let mut triad =
-            Triad { kernel, a: map()?, b: map()?, c: map()?, elements, at: 0, wrapped: false, huge_bytes: 0 };
         // Whole numbers, so that their triad is exact, fused or not.
-        fill(triad.b.as_f64(), 7);
-        fill(triad.c.as_f64(), 5);
+        let mut periods = [7, 5].into_iter();
+        let mut triad = Triad::filled(kernel, elements, |values| fill(values, periods.next().unwrap_or(1)))?;
         // The first pass touches `a`.
         triad.pass();
         triad.pass();
@@ -103,6 +100,16 @@ impl Triad {
         for region in [&triad.a, &triad.b, &triad.c] {
             triad.huge_bytes += region.huge_bytes()?;
         }
+        Ok(triad)
+    }
+
+    /// Maps the arrays, and has both operands filled, first `b`.
+    pub fn filled(kernel: Kernel, elements: usize, mut fill: impl FnMut(&mut [f64])) -> Result<Triad, Fault> {
+        let map = || MemoryMap::new(elements * 8, Pages::Huge);
+        let mut triad =
+            Triad { kernel, a: map()?, b: map()?, c: map()?, elements, at: 0, wrapped: false, huge_bytes: 0 };
+        fill(triad.b.as_f64());
+        fill(triad.c.as_f64());
         Ok(triad)
     }
 
