@@ -112,7 +112,7 @@ def _play(name: str, words: Sequence[str], kills: Sequence[str], judged: bool) -
 
 def main() -> None:
     """Play tasks in this folder until there are no more."""
-    import_all(["duckdb", "pyarrow.parquet", "scipy.stats"])
+    import_all(["duckdb", "pyarrow.parquet", "scipy.special"])
     for line in sys.stdin:
         task = json.loads(line)
         before = os.times()

@@ -37,7 +37,7 @@ from typing import Any
 from cloudcmp.provider.longtail import CLOUDS
 from tests.guard_side import import_all
 
-IMPORTS = "asyncssh duckdb pyarrow.parquet rich.console rich.progress rich.table scipy.stats"
+IMPORTS = "asyncssh duckdb pyarrow.parquet rich.console rich.progress rich.table scipy.special"
 """What the product imports late; all of the product itself is imported too."""
 CLIENTS = {
     "AWS_": "botocore.session",

@@ -11,9 +11,10 @@ import pytest
 from .command import cloudcmp
 
 # What takes a tenth of a second or more to load, but for rich and pydantic, which typer loads itself. The clouds' own
-# libraries come with a sign of credentials, which a rented machine gives by being one.
+# libraries come with a sign of credentials, which a rented machine gives by being one. `scipy.stats` takes two seconds,
+# `scipy.special` a quarter of one.
 LONG = {
-    "numpy", "scipy", "pandas", "duckdb", "pyarrow", "pyarrow.dataset", "ruamel.yaml", "vl_convert", "jinja2",
+    "numpy", "scipy", "scipy.stats", "pandas", "duckdb", "pyarrow", "pyarrow.dataset", "ruamel.yaml", "vl_convert", "jinja2",
     "asyncssh", "httpx",
 }  # fmt: skip
 # A stand-in, because pyarrow loads pandas where that is installed, and it need not be here.
