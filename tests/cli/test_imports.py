@@ -14,8 +14,8 @@ from .command import cloudcmp
 # libraries come with a sign of credentials, which a rented machine gives by being one. `scipy.stats` takes two seconds,
 # `scipy.special` a quarter of one.
 LONG = {
-    "numpy", "scipy", "scipy.stats", "pandas", "duckdb", "pyarrow", "pyarrow.dataset", "ruamel.yaml", "vl_convert", "jinja2",
-    "asyncssh", "httpx",
+    "numpy", "scipy", "scipy.stats", "pandas", "duckdb", "pyarrow", "pyarrow.dataset", "ruamel.yaml", "vl_convert",
+    "jinja2", "asyncssh", "httpx",
 }  # fmt: skip
 # A stand-in, because pyarrow loads pandas where that is installed, and it need not be here.
 PANDAS = "raise RuntimeError('pandas was loaded')\n"
