@@ -280,7 +280,7 @@ probes:
       metrics:
         - {name: score_per_s, unit: score/s, better: higher, regex: "(.+)", scale: 2, signed: true}
         - {name: rest_per_s, unit: rest/s, better: lower, json: a.0.b}
-isolation: {victims: [memory, {probe: chase, runs: 3}], neighbours: [cpu, disk_mixed], threads: [1, 4]}
+isolation: {victims: [memory, {probe: chase, runs: 3}], neighbours: [cpu, net_in], threads: [4], rates: [5 MB/s]}
 decide:
   - fma_flop_per_s threads=all
   - {cell: score_per_s, margin: 1}

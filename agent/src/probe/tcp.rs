@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
+use super::{Context, DIRECTION, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Demand, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
@@ -34,11 +34,12 @@ pub const PROBE: Probe = Probe {
         PATH,
         Param { name: "size_bytes", default: "131072", kind: Kind::Whole(1, 16 << 20) },
         Param { name: "window_bytes", default: "default", kind: Kind::ImpliedWholeOr(1024, 1 << 30, "default") },
+        DIRECTION,
     ],
     metrics: &[Metric {
         name: "tcp_bytes_per_s",
         unit: "B/s",
-        params: &["path", "size_bytes", "streams", "window_bytes"],
+        params: &["direction", "path", "size_bytes", "streams", "window_bytes"],
     }],
     run,
 };

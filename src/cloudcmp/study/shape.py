@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from cloudcmp.catalog import nearest
+from cloudcmp.model.cast import FULL_RATE
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.study import Caps
@@ -123,6 +124,7 @@ class IsolationShape(Shape):
     victims: list[Any]
     neighbours: list[Word]
     threads: list[Whole] = [1]
+    rates: list[Any] = [FULL_RATE]
 
 
 class Head(Shape):
@@ -255,6 +257,7 @@ _NEXT = {
     "isolation": "write isolation: {victims: [memory], neighbours: [memory, cpu]}",
     "victims": "write victims: [memory, disk_write], or entries such as {probe: pi}",
     "neighbours": "write neighbours: [memory, cpu, disk_write]",
+    "IsolationShape.rates": "write rates: [10 MB/s, max], what a load on the network sends",
     "IsolationShape.threads": "write threads: [1, 2], the numbers of threads of the load",
     "command": "write - command: {name: mine, run: './mine'}",
     "CommandShape.image": "write image: mine.tar, an archive of one image",
