@@ -6,6 +6,7 @@ from typing import Protocol
 
 from cloudcmp.model.cast import LOOPBACK, NEIGHBOUR, Cast, machines_of, path_of
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.promise import Promised
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.candidates import LOCAL
 from cloudcmp.plan.cast import cast_of
@@ -153,7 +154,7 @@ def most_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str])
 
 
 def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> int:
-    """The bytes that a trial is expected to send: at the rate of its caps and its machine's advertised network.
+    """The bytes that a trial is expected to send: at the rate of its caps, or of its machine's promised network.
 
     A round trip is assumed to take 0.2 ms, unless the probe waits between messages.
     """
@@ -163,9 +164,9 @@ def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, s
         pause_s = max(float(params.get("interval_s", 0.0)), _ECHO_S)
         return math.ceil(2 * float(params["size_bytes"]) * _length_s(caps, probe, params) / pause_s)
     rate, requested = _rate(caps, probe, params), params.get("rate_bytes_per_s", "max")
-    advertised = dict(candidate.offering.attributes).get("network_bytes_per_s")
-    limits = [float(one) for one in (requested, advertised) if one not in {None, "max"} and one is not None]
-    return math.ceil(min([rate, *limits]) * _length_s(caps, probe, params))
+    promised = candidate.offering.promised_rate(Promised.NETWORK) or math.inf
+    asked = math.inf if requested == "max" else float(requested)
+    return math.ceil(min(rate, promised, asked) * _length_s(caps, probe, params))
 
 
 def _rate(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:

@@ -20,6 +20,7 @@ from cloudcmp.report.figures import Figure, figures
 from cloudcmp.report.inline_svg import inlined
 from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import (
+    advertised,
     candidates,
     commands,
     estimates,
@@ -108,6 +109,8 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         isolation_pictures=[one for one in pictures if one.name in isolation_charts.NAMES],
         isolation_answer=isolation.sentence(study),
         isolation_matrices=isolation.matrices(study),
+        advertised=advertised.sheets(study),
+        advertised_title=advertised.TITLE,
         scaling=scaling.sheets(study),
         scaling_title=scaling.TITLE,
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],
