@@ -18,7 +18,8 @@ NOTE = (
     f"shows as {10 * PAYLOAD_LEAST:.2f} Gbit/s (1500 B packets, all overhead counted) or more. A level is reached if "
     f"the whole interval lies from 3 % below to 3 % above it, for the network from 3 % below "
     f"{100 * PAYLOAD_LEAST:.0f} % of it. Throughput: sequential, or blocks of at least "
-    f"{THROUGHPUT_LEAST_BYTES // 1024} KiB; operations: random, at most {OPERATION_MOST_BYTES // 1024} KiB; both past the page cache."
+    f"{THROUGHPUT_LEAST_BYTES // 1024} KiB; operations: random, at most {OPERATION_MOST_BYTES // 1024} KiB; "
+    "both past the page cache."
 )
 _WHAT = {
     Promised.NETWORK: "network",
