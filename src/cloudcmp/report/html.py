@@ -14,6 +14,7 @@ from cloudcmp import __version__
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report.charts import isolation as isolation_charts
+from cloudcmp.report.charts import network as network_charts
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.charts import services as service_charts
 from cloudcmp.report.figures import Figure, figures
@@ -27,6 +28,7 @@ from cloudcmp.report.sheets import (
     grid,
     hosts,
     isolation,
+    network,
     offers,
     outcomes,
     pairs,
@@ -37,7 +39,7 @@ from cloudcmp.report.sheets import (
     verdicts,
 )
 
-_OF_SECTIONS = {scaling_chart.NAME, *service_charts.NAMES, *isolation_charts.NAMES}
+_OF_SECTIONS = {scaling_chart.NAME, *service_charts.NAMES, *isolation_charts.NAMES, *network_charts.NAMES}
 """Figures that stand in a section of their own subject."""
 _FOLDER = resources.files("cloudcmp.report") / "templates"
 
@@ -111,6 +113,9 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         isolation_matrices=isolation.matrices(study),
         advertised=advertised.sheets(study),
         advertised_title=advertised.TITLE,
+        network=network.sheets(study),
+        network_title=network.TITLE,
+        network_pictures=[one for one in pictures if one.name in network_charts.NAMES],
         scaling=scaling.sheets(study),
         scaling_title=scaling.TITLE,
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],
