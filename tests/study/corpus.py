@@ -246,6 +246,9 @@ candidates:
     count: 2
     price: 0.05 USD/h
     resize_price: 0.10 USD/h
+    advertised:
+      - {of: network, baseline: 781 Mbit/s, up_to: 12.5 Gbit/s, source: its data sheet, as_of: 2026-11-01}
+      - {of: volume_iops, op: read, baseline: 3000, source: its data sheet}
     volume: {type: gp3, size: 100 GiB, iops: 6000, root: false, price: 0.021 USD/h}
   - {provider: gcp, match: {vcpus: 2, memory_gib: 8, category: general}}
   - {provider: simulated, service: blob, from: {offering: small, price: 0.1 USD/h},

@@ -17,6 +17,7 @@ from cloudcmp.model.cast import (
     path_of,
 )
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.promise import Promised
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.candidates import LOCAL
 from cloudcmp.plan.cast import cast_of
@@ -205,7 +206,7 @@ def _most_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[str, s
 
 
 def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> int:
-    """The bytes that a trial is expected to send: at the rate of its caps and its machine's advertised network.
+    """The bytes that a trial is expected to send: at the rate of its caps, or of its machine's promised network.
 
     A round trip is assumed to take 0.2 ms, unless the probe waits between messages. A load on the network goes on for
     as long as its victim is measured.
@@ -222,13 +223,10 @@ def _expected_of_load(caps: Mapping[str, float], params: Mapping[str, str], cand
 
 
 def _rates(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> list[float]:
-    """The rates that each bound what a probe sends: that of its caps, its own, and the advertised one."""
+    """The rates that each bound what a probe sends: that of its caps, its own, and the promised one."""
     requested = params.get("rate_bytes_per_s", FULL_RATE)
-    advertised = dict(candidate.offering.attributes).get("network_bytes_per_s")
-    return [
-        _rate(caps, probe, params),
-        *(float(one) for one in (requested, advertised) if one not in {None, FULL_RATE}),
-    ]
+    promised = candidate.offering.promised_rate(Promised.NETWORK) or math.inf
+    return [_rate(caps, probe, params), promised, math.inf if requested == FULL_RATE else float(requested)]
 
 
 def _expected_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> int:

@@ -52,6 +52,7 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "prices": "The service's prices for its units of use.",
         "price": "The price of one machine for an hour; leave it out if it is unknown.",
         "resize_price": "The price for an hour after `resize` has made it another type.",
+        "advertised": "The rates that the provider promises, each with its source and date.",
         "truth": "The planted values of a simulated candidate.",
     },
     "MatchShape": {
