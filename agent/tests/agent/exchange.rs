@@ -192,7 +192,7 @@ fn four_namespaces_exchange_over_a_bridge_within_the_rate_of_their_links() {
     }
     // A link of 40 Mbit/s for what one peer sends: three messages take three times as long as one, and it is the
     // bottleneck of all.
-    if !network.spaces[2].run("tc qdisc add dev v root tbf rate 40mbit burst 16kb latency 2s") {
+    if !network.spaces[2].run("tc qdisc add dev card root tbf rate 40mbit burst 16kb latency 2s") {
         eprintln!("skipped: no tc here");
         return;
     }
@@ -203,5 +203,5 @@ fn four_namespaces_exchange_over_a_bridge_within_the_rate_of_their_links() {
     rates.sort_by(f64::total_cmp);
     // Payload over the wire: 1448 of 1514 bytes; the peer sends 3 of the 4 messages that the rate is about.
     let planted = 40e6 / 8.0 * 1448.0 / 1514.0 * 4.0 / 3.0;
-    assert!((rates[1] / planted - 1.0).abs() < 0.1, "{rates:?}, planted {planted}");
+    assert!((rates[1] / planted - 1.0).abs() < 0.03, "{rates:?}, planted {planted}");
 }

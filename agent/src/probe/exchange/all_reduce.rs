@@ -42,7 +42,7 @@ impl<'a> AllReduce<'a> {
     /// Returns the value that a peer has in this round at elements with a base.
     fn value(&self, base: usize, number: usize) -> f32 {
         let shift = mix(self.seed ^ mix(self.round as u64)) as usize | 1;
-        (base.wrapping_add(number.wrapping_mul(shift)) % VALUES) as f32
+        (base.wrapping_add((number + 1).wrapping_mul(shift)) % VALUES) as f32
     }
 }
 
@@ -137,6 +137,7 @@ mod tests {
 
     use super::super::transfer::tests::{free, meshes};
     use super::*;
+    use crate::rng::Rng;
     use proptest::prelude::*;
 
     proptest! {

@@ -45,8 +45,8 @@ pub struct Network {
 impl Network {
     /// Creates `count` namespaces 10.7.0.1, 10.7.0.2 and so on; prints the reason and returns `None` if it cannot.
     pub fn new(count: usize) -> Option<Network> {
-        let bridge = Space::new("ip link add br type bridge && ip link set br up")?;
-        let space = |i| bridge.bridged("br", &format!("v{i}"), &format!("10.7.0.{i}"));
+        let bridge = Space::new("ip link add name bridge0 type bridge && ip link set dev bridge0 up")?;
+        let space = |i| bridge.bridged("bridge0", &format!("v{i}"), &format!("10.7.0.{i}"));
         let spaces = (1..=count).map(space).collect::<Option<Vec<Space>>>()?;
         Some(Network { spaces, _bridge: bridge })
     }

@@ -236,13 +236,13 @@ impl Space {
         Some(other)
     }
 
-    /// Creates another namespace on a bridge of this one: `device` is here, `v` with the address is there.
+    /// Creates another namespace on a bridge of this one: `device` is here, `card` with the address is there.
     pub fn bridged(&self, bridge: &str, device: &str, address: &str) -> Option<Space> {
         let other = Space::by(self.enter(), "true")?;
-        let link = format!("ip link add {device} type veth peer name v netns {}", other.0.id());
-        let up = format!("ip link set {device} master {bridge} && ip link set {device} up");
+        let link = format!("ip link add name {device} type veth peer name card netns {}", other.0.id());
+        let up = format!("ip link set dev {device} master {bridge} && ip link set dev {device} up");
         if !self.run(&format!("{link} && {up}"))
-            || !other.run(&format!("ip addr add {address}/24 dev v && ip link set v up"))
+            || !other.run(&format!("ip addr add {address}/24 dev card && ip link set dev card up"))
         {
             eprintln!("skipped: no bridge between namespaces here");
             return None;
