@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::caps::{Demand, Item};
 use crate::fault::Fault;
 use crate::job::Job;
-use crate::net::{self, AgentListener, Control};
+use crate::net::{self, AgentListener, Control, Mesh};
 use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::service::credential::Credential;
@@ -27,9 +27,11 @@ mod connect;
 mod consistency;
 mod dbench;
 mod disk;
+mod exchange;
 mod fma;
 mod gaps;
 mod gemm;
+mod group;
 mod int;
 mod iozone;
 mod load;
@@ -44,6 +46,7 @@ mod propagation;
 mod queue;
 mod rtt;
 mod service_trial;
+mod share;
 mod stream;
 mod table;
 mod task;
@@ -79,6 +82,8 @@ pub static PROBES: &[Probe] = &[
     rtt::PROBE,
     connect::PROBE,
     barrier::PROBE,
+    exchange::PROBE,
+    share::PROBE,
     command::PROBE,
     blob::PROBE,
     table::PROBE,
@@ -334,9 +339,17 @@ impl<'a> Context<'a> {
         net::join(self.listener()?, self.secret()?)
     }
 
+    /// Connects to all other joined agents of the group.
+    pub fn meet(&self, control: &mut Control, data: TcpStream) -> Result<Mesh, Fault> {
+        let Link::Connects { others, .. } = &self.job.link else {
+            return Err(Fault::bad_job("bad job: no target listens", "name the address and port of one that does"));
+        };
+        net::meet(control, data, others, self.secret()?)
+    }
+
     fn listener(&self) -> Result<SocketAddr, Fault> {
-        match *self.job.link.agents() {
-            Link::Connects { to } => Ok(to),
+        match self.job.link.agents() {
+            Link::Connects { to, .. } => Ok(*to),
             _ => Err(Fault::bad_job("bad job: no target listens", "name the address and port of one that does")),
         }
     }

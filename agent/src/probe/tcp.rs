@@ -6,7 +6,6 @@
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -48,8 +47,6 @@ const NEXT: &str = "see that the peer runs and can be reached";
 /// Reads between two clock reads; with large reads, the kernel's copy takes far longer than both.
 const READS: usize = 4;
 
-/// From <linux/sockios.h>.
-const SIOCOUTQNSD: libc::Ioctl = 0x894b;
 /// Share of the measured time for which a rate cap may hold traffic back: for senders, and for receivers.
 const SENDER_TOLERANCE: f64 = 0.01;
 const RECEIVER_TOLERANCE: f64 = 0.1;
@@ -205,7 +202,7 @@ fn measure(context: &Context) -> Result<(), Fault> {
 }
 
 /// Writes until the connection closes or a cap is reached.
-fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
+pub fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
     let message = vec![0x5a_u8; if limiter.free() { size } else { size.min(PIECE_BYTES) }];
     if pin::to(&[cpu]).is_err() || stream.set_write_timeout(Some(LOOK)).is_err() {
         return; // the server sees the stream close
@@ -214,7 +211,7 @@ fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
     let (mut sent, mut granted, mut silent) = (0, 0_u64, Duration::ZERO);
     while silent < net::IDLE {
         if granted == 0 {
-            match limiter.take(grant as u64, || unsent(&stream) == 0) {
+            match limiter.take(grant as u64, || net::unsent(&stream) == 0) {
                 Some(bytes) => granted = bytes,
                 None => break,
             }
@@ -232,13 +229,6 @@ fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
     }
     limiter.used(sent);
     let _ = stream.shutdown(Shutdown::Write); // ignored: the connection may have ended before
-}
-
-/// Returns the bytes in the socket that the network has not accepted yet.
-fn unsent(stream: &TcpStream) -> i32 {
-    let mut bytes = 0_i32;
-    unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) };
-    bytes
 }
 
 /// What the kernel knows of the connections, read with each sample of the server: TCP_INFO.

@@ -244,11 +244,14 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
         if listening.address.rpartition(":")[0] != first.bracketed:
             what = f"it listens on {listening.address}, not on its own address"
             return _never_served(first, TrialResult(Outcome.INVALID, (), what))
-        at = [JobTarget(first.role.value, address=listening.address)]
+        at = JobTarget(first.role.value, address=listening.address)
         limit_s = trial.deadline_s + (1 if peers else 2) * context.grace_s
         draining = asyncio.create_task(_read(stream, listening, limit_s))
         connected = [
-            asyncio.create_task(_run_agent(context, task, one, at, secret, reports=not peers)) for one in others
+            asyncio.create_task(
+                _run_agent(context, task, one, (at, *_other_peers(one, others)), secret, reports=not peers)
+            )
+            for one in others
         ]
         try:
             if peers:
@@ -266,6 +269,11 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
         finally:
             await _cancel(draining, *connected)
     return _merge_peers(result, ended) if peers else _merge_client_and_server(result, listening)
+
+
+def _other_peers(own: Agent, others: Sequence[Agent]) -> list[JobTarget]:
+    """The peers besides the listening one, as an agent among them sees them; none for the only client."""
+    return [JobTarget(one.role.value, address=one.host) for one in others if one is not own]
 
 
 def _of_other_client(trial: PlannedTrial, instance: Instance) -> RunsOtherClient | None:
@@ -351,7 +359,7 @@ def _merge_peers(first: TrialResult, others: Sequence[TrialResult | None]) -> Tr
     """The first peer's result, unless another peer's stream gives reason to doubt it."""
     for number, other in enumerate(others, start=2):
         if other is None and first.outcome is Outcome.OK:
-            why = f"peer {number}: it did not end after the last barrier"
+            why = f"peer {number}: it did not end with its group"
             return TrialResult(Outcome.TIMEOUT, (), why, first.facts)
         if other is not None and other.outcome not in {Outcome.OK, Outcome.ABORTED}:
             return TrialResult(other.outcome, (), f"peer {number}: {other.why}", first.facts)

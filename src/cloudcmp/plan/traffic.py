@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from cloudcmp.catalog import LOAD_START_S, PROBES
+from cloudcmp.catalog import LOAD_START_S, PROBES, exchange_bytes
 from cloudcmp.model.cast import (
     FULL_RATE,
     INTENSITY,
@@ -28,7 +28,7 @@ DUTY = 0.05
 """The default share of a launch's time in which bulk may flow between machines."""
 MACHINES = 100
 """The default limit of machines at once: a typing error must not launch thousands."""
-_BULK = frozenset({"tcp", "udp"})
+_BULK = frozenset({"tcp", "udp", "exchange", "share"})
 ALONE = frozenset({LOCAL, "ssh"})
 """Providers with one machine for a launch: there is no second machine of its kind."""
 
@@ -100,7 +100,8 @@ def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequenc
             loads = all(NEIGHBOUR in dict(task.params) for task in some if machines_of(cast_for(one, task)) > one.count)
             why = "one reads what the other has written" if reads else "for what goes between them"
             why = "the other one loads what the first one measures" if loads else why
-            notes.append(f"{one.id}: each launch takes {needed} machines, {why}; the cost counts both")
+            counted = "both" if needed == 2 else "all"
+            notes.append(f"{one.id}: each launch takes {needed} machines, {why}; the cost counts {counted}")
     return notes
 
 
@@ -145,6 +146,10 @@ MOST_BYTES = 2**60
 BURST_S, BYTES_PER_S, PACKETS_PER_S, LATE_S = 60.0, 5e9 / 8, 5e5, 2.0
 _ECHO_S = 2e-4  # the assumed length of a round trip
 _CONSISTENCY = "consistency"
+# A barrier's ticks, there and back, and its rounds of clock comparisons besides its own.
+_TICKS_BYTES, _COMPARISONS = 16, 64
+# A connection is four packets that have only headers.
+_HEADERS_BYTES = 66
 # The most changes of a trial, the least time of each, and the bytes with which one is ordered and answered.
 _CHANGES, _CHANGE_S, _ORDER_BYTES = 200, 0.1, 2048
 
@@ -202,6 +207,8 @@ def _most_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[str, s
         return 2 * _CHANGES * _ORDER_BYTES
     if not _sends(probe):
         return 0
+    if probe in _COUNTED:
+        return _COUNTED[probe](params)
     return math.ceil(_rate(caps, probe, params) * (_length_s(caps, probe, params) + LATE_S))
 
 
@@ -232,6 +239,8 @@ def _rates(caps: Mapping[str, float], probe: str, params: Mapping[str, str], can
 def _expected_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> int:
     if probe == _CONSISTENCY:
         return math.ceil(min(_CHANGES, float(params["duration_s"]) / _CHANGE_S)) * _ORDER_BYTES
+    if probe in _COUNTED:
+        return _COUNTED[probe](params)
     if probe == "rtt":
         pause_s = max(float(params.get("interval_s", 0.0)), _ECHO_S)
         return math.ceil(2 * float(params["size_bytes"]) * _length_s(caps, probe, params) / pause_s)
@@ -247,9 +256,18 @@ def _sends(probe: str) -> bool:
 
 def _rate(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:
     rate = caps.get("bytes_per_s", BYTES_PER_S)
-    if probe == "tcp":  # the agent does not count its segments
+    if probe in {"tcp", "share"}:  # the agent does not count segments
         return rate
-    return min(rate, caps.get("packets_per_s", PACKETS_PER_S) * float(params["size_bytes"]))
+    packet_bytes = _HEADERS_BYTES if probe == "connect" else float(params["size_bytes"])
+    return min(rate, caps.get("packets_per_s", PACKETS_PER_S) * packet_bytes)
+
+
+def _barrier_bytes(params: Mapping[str, str]) -> int:
+    return _TICKS_BYTES * (int(params["peers"]) - 1) * (int(params["rounds"]) + _COMPARISONS)
+
+
+_COUNTED = {"barrier": _barrier_bytes, "exchange": exchange_bytes}
+"""Probes whose parameters say how many bytes all agents of a trial send together."""
 
 
 def _length_s(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:
