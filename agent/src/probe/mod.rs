@@ -48,6 +48,7 @@ mod stream;
 mod table;
 mod task;
 mod tcp;
+mod throttle;
 mod twolf;
 mod udp;
 pub mod unixbench;
@@ -77,6 +78,7 @@ pub static PROBES: &[Probe] = &[
     udp::PROBE,
     rtt::PROBE,
     connect::PROBE,
+    throttle::PROBE,
     barrier::PROBE,
     command::PROBE,
     blob::PROBE,

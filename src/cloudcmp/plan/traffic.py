@@ -16,7 +16,7 @@ DUTY = 0.05
 """The default share of a launch's time in which bulk may flow between machines."""
 MACHINES = 100
 """The default limit of machines at once: a typing error must not launch thousands."""
-_BULK = frozenset({"tcp", "udp"})
+_BULK = frozenset({"tcp", "udp", "throttle"})
 ALONE = frozenset({LOCAL, "ssh"})
 """Providers with one machine for a launch: there is no second machine of its kind."""
 
@@ -128,6 +128,8 @@ MOST_BYTES = 2**60
 # The agent's default caps between machines, and the longest delay with which it cuts a burst.
 BURST_S, BYTES_PER_S, PACKETS_PER_S, LATE_S = 60.0, 5e9 / 8, 5e5, 2.0
 _ECHO_S = 2e-4  # the assumed length of a round trip
+_SEGMENT_BYTES = 66  # an empty segment on the wire
+_CONNECT_SEGMENTS = 4
 _CONSISTENCY = "consistency"
 # The most changes of a trial, the least time of each, and the bytes with which one is ordered and answered.
 _CHANGES, _CHANGE_S, _ORDER_BYTES = 200, 0.1, 2048
@@ -149,7 +151,7 @@ def most_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str])
     """The upper bound of bytes that a trial sends and receives, from the caps on rates and its length."""
     if probe == _CONSISTENCY:
         return 2 * _CHANGES * _ORDER_BYTES
-    return math.ceil(_rate(caps, probe, params) * (_length_s(caps, probe, params) + LATE_S))
+    return _limited(math.ceil(_rate(caps, params) * (_length_s(caps, probe, params) + LATE_S)), params)
 
 
 def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> int:
@@ -162,17 +164,25 @@ def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, s
     if probe == "rtt":
         pause_s = max(float(params.get("interval_s", 0.0)), _ECHO_S)
         return math.ceil(2 * float(params["size_bytes"]) * _length_s(caps, probe, params) / pause_s)
-    rate, requested = _rate(caps, probe, params), params.get("rate_bytes_per_s", "max")
+    if probe == "connect":
+        return math.ceil(_CONNECT_SEGMENTS * _SEGMENT_BYTES * _length_s(caps, probe, params) / _ECHO_S)
+    rate, requested = _rate(caps, params), params.get("rate_bytes_per_s", "max")
     advertised = dict(candidate.offering.attributes).get("network_bytes_per_s")
     limits = [float(one) for one in (requested, advertised) if one not in {None, "max"} and one is not None]
-    return math.ceil(min([rate, *limits]) * _length_s(caps, probe, params))
+    return _limited(math.ceil(min([rate, *limits]) * _length_s(caps, probe, params)), params)
 
 
-def _rate(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:
+def _limited(sent: int, params: Mapping[str, str]) -> int:
+    """The bytes of a trial, if its own limit lets it send so many."""
+    limit = params.get("limit_bytes", "none")
+    return sent if limit == "none" else min(sent, int(limit))
+
+
+def _rate(caps: Mapping[str, float], params: Mapping[str, str]) -> float:
     rate = caps.get("bytes_per_s", BYTES_PER_S)
-    if probe == "tcp":  # the agent does not count its segments
+    if "streams" in params:  # the agent does not count their segments
         return rate
-    return min(rate, caps.get("packets_per_s", PACKETS_PER_S) * float(params["size_bytes"]))
+    return min(rate, caps.get("packets_per_s", PACKETS_PER_S) * float(params.get("size_bytes", _SEGMENT_BYTES)))
 
 
 def _length_s(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:
