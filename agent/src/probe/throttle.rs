@@ -171,8 +171,11 @@ fn watch(context: &Context, control: &mut Control, arrivals: &Arrivals) -> Resul
         let elapsed_s = seconds(now - start_ns);
         // The interval in which the client had sent all is not a whole one.
         let over = all_ended();
-        if !over || series.is_empty() {
+        if !over {
             series.push(bytes - counted, seconds(now - last_ns));
+        } else if series.is_empty() {
+            let what = format!("{bytes} bytes came within one interval");
+            return Err(Fault::failed(what, "raise limit_bytes, or lower interval_s"));
         }
         (last_ns, counted) = (now, bytes);
         let found = series.find(hold_s);

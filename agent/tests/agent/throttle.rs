@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-use crate::common::{Space, Stream, client_of, job, measure, serve, start_pair_in};
+use crate::common::{Space, Stream, client_of, job, measure, serve, start_pair, start_pair_in};
 use serde_json::{Value, json};
 
 const PIECE: usize = 16 * 1024;
@@ -166,6 +166,15 @@ fn not_a_byte_more_than_the_limit_is_sent() {
         let [burst, ..] = figures(&stream, &cell(streams));
         assert!((burst[0] / 20e6 - 1.0).abs() < 0.1, "{burst:?}");
         assert!(note(&stream, "transfer_s") < 1.0);
+    }
+}
+
+#[test]
+fn what_all_comes_within_one_interval_has_no_rate() {
+    let (server, client) = start_pair("throttle", &[("limit_bytes", "100000")], &json!({}), &json!({}));
+    for stream in [client.end().1, server.end().1] {
+        assert_eq!((stream.outcome.as_str(), stream.count()), ("failed", 0), "{}", about(&stream));
+        assert!(stream.error().contains("100000 bytes came within one interval"), "{}", stream.error());
     }
 }
 

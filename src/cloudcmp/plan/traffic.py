@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from cloudcmp.model.cast import LOOPBACK, NEIGHBOUR, Cast, machines_of, path_of
-from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.plan import Candidate, LaunchUsage, Plan
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.candidates import LOCAL
 from cloudcmp.plan.cast import cast_of
@@ -71,6 +71,18 @@ def traffic_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task
         share = duty((task.probe, dict(task.params), task.expected_s * task.runs) for task in some)
         notes += _over(one, share, caps)
     return notes
+
+
+def bytes_notes(usage: Iterable[LaunchUsage], caps: Caps) -> list[str]:
+    """A line for each path between machines with the bytes that all launches of a study send over it."""
+    sums: dict[str, tuple[int, int]] = {}
+    for one in usage:
+        for sent in one.traffic:
+            expected, most = sums.get(sent.path, (0, 0))
+            sums[sent.path] = expected + sent.expected_bytes * one.launches, most + sent.most_bytes * one.launches
+    limit = math.inf if caps.bytes is None else caps.bytes
+    texts = {path: [format_quantity(min(limit, size), "B") for size in both] for path, both in sums.items()}
+    return [f"between machines ({path}): {some} expected, {most} at most" for path, (some, most) in texts.items()]
 
 
 def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> list[str]:

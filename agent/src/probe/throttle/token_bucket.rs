@@ -12,8 +12,9 @@ use std::ops::Range;
 const LEAST_FALL: f64 = 0.1;
 /// The least share of intervals that lie on their own side of the middle between the levels: higher and lower level.
 const SIDES: (f64, f64) = (0.8, 0.9);
-/// The fall itself, with what a receiver makes up for, lies beside the split: in the interval before it, and in these.
-const FALL: usize = 2;
+/// Intervals before and after the split that belong to neither level: the fall itself, and what a receiver that missed
+/// an interval there makes up for.
+const FALL: (usize, usize) = (2, 3);
 /// The fewest intervals of the higher level.
 const LEAST_HIGH: usize = 4;
 /// A slow start ends within this time, at an interval with this share of the fastest ones.
@@ -89,7 +90,7 @@ impl Series {
     pub fn find(&self, hold_s: f64) -> Option<TokenBucket> {
         let (start, all) = (self.ramp(), self.bytes.len());
         let split = self.split(start)?;
-        let (high, low) = (start..split - 1, split + FALL..all);
+        let (high, low) = (start..split - FALL.0, split + FALL.1..all);
         let sustained_s: f64 = self.seconds.get(low.clone())?.iter().sum();
         let (burst, sustained) = (self.rate(high.clone()), self.rate(low.clone()));
         if sustained_s < hold_s || low.len() < BATCHES || sustained > burst * (1.0 - LEAST_FALL) {
@@ -107,7 +108,7 @@ impl Series {
         Some(TokenBucket {
             burst_bytes_per_s: burst,
             burst_s: self.seconds[..split].iter().sum(),
-            bucket_bytes: self.tokens(split + FALL, sustained),
+            bucket_bytes: self.tokens(split + FALL.1, sustained),
             sustained_bytes_per_s: sustained,
             sustained_s,
             sustained_error_ratio,
@@ -148,7 +149,7 @@ impl Series {
             let fall = before / before_s - (bytes - before) / after_s;
             // The squares that a split takes away: Σ T (m - mean)² of its two means m.
             let gain = fall * fall * before_s * after_s / seconds;
-            if i + 1 - start > LEAST_HIGH && fall > 0.0 && gain > best.0 {
+            if i + 1 - start >= LEAST_HIGH + FALL.0 && fall > 0.0 && gain > best.0 {
                 best = (gain, Some(i + 1));
             }
         }
