@@ -2,7 +2,7 @@ use crate::common::{Agent, job, measure};
 use serde_json::json;
 
 fn latency_s(size_bytes: &str, pages: &str) -> f64 {
-    let params = [("size_bytes", size_bytes), ("pages", pages), ("duration_s", "0.06")];
+    let params = [("size_bytes", size_bytes), ("pages", pages), ("duration_s", "0.4")];
     let stream = measure(&job("chase", &params));
     let mut values = stream.values("chase_latency_s", &json!({"pages": pages, "size_bytes": size_bytes}));
     values.sort_by(f64::total_cmp);
