@@ -51,6 +51,7 @@ mod stream;
 mod table;
 mod task;
 mod tcp;
+mod throttle;
 mod traffic;
 mod twolf;
 mod udp;
@@ -81,6 +82,7 @@ pub static PROBES: &[Probe] = &[
     udp::PROBE,
     rtt::PROBE,
     connect::PROBE,
+    throttle::PROBE,
     barrier::PROBE,
     exchange::PROBE,
     share::PROBE,

@@ -90,6 +90,8 @@ def make(
     weights = _still_weighed(study.weights, cells, notes)
     if weights and decide:
         decide = (Decide("", OVERALL.name), *decide)
+    usage = usage_of(round_tasks, len(rounds), study.caps)
+    notes += traffic.bytes_notes(usage, study.caps)
     checks, end_s = checks_of(study.until, len(rounds)), rounds[-1].start_s + round_tasks.round_s()
     return Plan(
         name=study.name,
@@ -112,7 +114,7 @@ def make(
         until=study.until,
         checks=checks,
         short=short,
-        usage=usage_of(round_tasks, len(rounds), study.caps),
+        usage=usage,
         terms=study.terms,
         commands=commands,
     )

@@ -16,7 +16,7 @@ from cloudcmp.model.cast import (
     machines_of,
     path_of,
 )
-from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.plan import Candidate, LaunchUsage, Plan
 from cloudcmp.model.promise import Promised
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.candidates import LOCAL
@@ -28,7 +28,8 @@ DUTY = 0.05
 """The default share of a launch's time in which bulk may flow between machines."""
 MACHINES = 100
 """The default limit of machines at once: a typing error must not launch thousands."""
-_BULK = frozenset({"tcp", "udp", "exchange", "share"})
+_STREAMS = frozenset({"tcp", "throttle", "share"})
+_BULK = frozenset({*_STREAMS, "udp", "exchange"})
 ALONE = frozenset({LOCAL, "ssh"})
 """Providers with one machine for a launch: there is no second machine of its kind."""
 
@@ -88,6 +89,18 @@ def traffic_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task
     return notes
 
 
+def bytes_notes(usage: Iterable[LaunchUsage], caps: Caps) -> list[str]:
+    """A line for each path between machines with the bytes that all launches of a study send over it."""
+    sums: dict[str, tuple[int, int]] = {}
+    for one in usage:
+        for sent in one.traffic:
+            expected, most = sums.get(sent.path, (0, 0))
+            sums[sent.path] = expected + sent.expected_bytes * one.launches, most + sent.most_bytes * one.launches
+    limit = math.inf if caps.bytes is None else caps.bytes
+    texts = {path: [format_quantity(min(limit, size), "B") for size in both] for path, both in sums.items()}
+    return [f"between machines ({path}): {some} expected, {most} at most" for path, (some, most) in texts.items()]
+
+
 def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> list[str]:
     """A line for each candidate whose launches take more machines than its count."""
     notes = []
@@ -145,11 +158,11 @@ MOST_BYTES = 2**60
 # The agent's default caps between machines, and the longest delay with which it cuts a burst.
 BURST_S, BYTES_PER_S, PACKETS_PER_S, LATE_S = 60.0, 5e9 / 8, 5e5, 2.0
 _ECHO_S = 2e-4  # the assumed length of a round trip
+_SEGMENT_BYTES = 66  # an empty segment on the wire
+_CONNECT_SEGMENTS = 4
 _CONSISTENCY = "consistency"
 # A barrier's ticks, there and back, and its rounds of clock comparisons besides its own.
 _TICKS_BYTES, _COMPARISONS = 16, 64
-# A connection is four packets that have only headers.
-_HEADERS_BYTES = 66
 # The most changes of a trial, the least time of each, and the bytes with which one is ordered and answered.
 _CHANGES, _CHANGE_S, _ORDER_BYTES = 200, 0.1, 2048
 
@@ -209,7 +222,7 @@ def _most_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[str, s
         return 0
     if probe in _COUNTED:
         return _COUNTED[probe](params)
-    return math.ceil(_rate(caps, probe, params) * (_length_s(caps, probe, params) + LATE_S))
+    return _limited(math.ceil(_rate(caps, probe, params) * (_length_s(caps, probe, params) + LATE_S)), params)
 
 
 def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> int:
@@ -246,7 +259,9 @@ def _expected_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[st
         return math.ceil(2 * float(params["size_bytes"]) * _length_s(caps, probe, params) / pause_s)
     if not _sends(probe):
         return 0
-    return math.ceil(min(_rates(caps, probe, params, candidate)) * _length_s(caps, probe, params))
+    if probe == "connect":
+        return math.ceil(_CONNECT_SEGMENTS * _SEGMENT_BYTES * _length_s(caps, probe, params) / _ECHO_S)
+    return _limited(math.ceil(min(_rates(caps, probe, params, candidate)) * _length_s(caps, probe, params)), params)
 
 
 def _sends(probe: str) -> bool:
@@ -254,12 +269,17 @@ def _sends(probe: str) -> bool:
     return bool({Role.CLIENT, Role.PEER} & set(PROBES[probe].roles))
 
 
+def _limited(sent: int, params: Mapping[str, str]) -> int:
+    """The bytes of a trial, if its own limit lets it send so many."""
+    limit = params.get("limit_bytes", "none")
+    return sent if limit == "none" else min(sent, int(limit))
+
+
 def _rate(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:
     rate = caps.get("bytes_per_s", BYTES_PER_S)
-    if probe in {"tcp", "share"}:  # the agent does not count segments
+    if probe in _STREAMS:  # the agent does not count their segments
         return rate
-    packet_bytes = _HEADERS_BYTES if probe == "connect" else float(params["size_bytes"])
-    return min(rate, caps.get("packets_per_s", PACKETS_PER_S) * packet_bytes)
+    return min(rate, caps.get("packets_per_s", PACKETS_PER_S) * float(params.get("size_bytes", _SEGMENT_BYTES)))
 
 
 def _barrier_bytes(params: Mapping[str, str]) -> int:
