@@ -151,7 +151,7 @@ def _caps_text(caps: Caps) -> str:
 
 OWN_GUESTS = frozenset({"netns", "qemu"})
 """Providers whose machines and networks are on this host, so that traffic disturbs nobody else."""
-WIDE = 1e9  # no cap on rates among guests of this host
+WIDE = 1e11  # no cap on rates among guests of this host: more than its memory can copy
 LOAD_S = 600.0  # no load of a neighbour on the network lasts longer
 LONG_S = 604800.0  # no cap on bursts either: a week is the longest that an agent accepts
 MOST_BYTES = 2**60

@@ -116,8 +116,8 @@ class NamespaceProvider(LocalProvider):
                 network.remove(name)
                 network.remove_unfinished()
 
-        if found is not None:
-            await run_to_completion(remove)
+        # Also without one: its maker may have died after it made the bridge, and before the machine.
+        await run_to_completion(remove)
         if await super().gone(handle) is None:
             await super().destroy(handle)
 

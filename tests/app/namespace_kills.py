@@ -1,0 +1,128 @@
+"""Studies of four machines in network namespaces, killed at random moments."""
+
+import os
+import random
+import shutil
+import signal
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cloudcmp.agent import locate
+from cloudcmp.provider.netns import network
+from tests.app.storage_kills import study_tag
+from tests.app.warm import warmth
+
+STUDY = """\
+schema: 1
+question: What does a killed study of four machines leave?
+candidates:
+  - {provider: netns, region: link-1gbit, offering: 1cpu}
+  - {provider: netns, region: local, offering: 1cpu-htb-100mbit}
+launches: 1
+runs: 1
+seed: 1
+probes:
+  - {probe: barrier, params: {path: zone, peers: 4, rounds: 20}}
+  - {probe: exchange, params: {path: zone, peers: 4, size_bytes: 100000, rounds: 5}}
+  - {probe: tcp, params: {path: zone, duration_s: 0.3}}
+  - {probe: udp, params: {path: zone, duration_s: 0.3, rate_bytes_per_s: 1 MB/s}}
+"""
+WAYS = ("cleanup", "resume", "sweep")
+
+
+@dataclass
+class Toll:
+    """What killing came to: kills by the way in which what was left was ended, and what was wrong."""
+
+    kills: int = 0
+    held: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def namespaces() -> set[str]:
+    """The namespaces of machines and switches on this host, whoever made them."""
+    folder = Path("/run/netns")
+    return {path.name for path in folder.glob("cloudcmp-*")} if folder.is_dir() else set()
+
+
+def _processes(of: set[str]) -> list[str]:
+    """The processes that work in a study's folders."""
+    found = []
+    for process in Path("/proc").iterdir():
+        try:
+            if process.name.isdigit() and any(str((process / "cwd").readlink()).startswith(one) for one in of):
+                found.append((process / "comm").read_text().strip())
+        except OSError:
+            continue
+    return found
+
+
+class Killer:
+    """Runs the study in a folder again and again, and kills it; another study must not run on this host meanwhile."""
+
+    def __init__(self, work: Path, seed: int) -> None:
+        self._work, self._chance = work, random.Random(seed)
+        self._before = namespaces()
+        self._environ = {**os.environ, "CLOUDCMP_AGENT": str(locate()), "COLUMNS": "80"}
+        (work / "study.yaml").write_text(STUDY)
+
+    def whole(self) -> tuple[int, str, float]:
+        """The exit code, the words and the length (s) of a study that nobody kills."""
+        self._command("--version")  # what forks has imported everything now
+        shutil.rmtree(self._work / "whole", ignore_errors=True)
+        began = time.monotonic()
+        code, said = self._command("run", "study.yaml", "--out", "whole", "--yes")
+        return code, said, time.monotonic() - began
+
+    def kills(self, n: int, length_s: float) -> Toll:
+        """Kills so many, each at a moment of its own, and ends what each left in one of the three ways."""
+        toll = Toll()
+        for number in range(3 * n):
+            if toll.kills == n:
+                break
+            self._kill(number, WAYS[toll.kills % 3], self._chance.uniform(0.1, length_s), toll)
+        code, said, _ = self.whole()
+        if code or namespaces() - self._before:
+            toll.wrong.append(
+                f"after the last study ({code}): {sorted(namespaces() - self._before)} is left: {said[-300:]}"
+            )
+        return toll
+
+    def _kill(self, number: int, way: str, after_s: float, toll: Toll) -> None:
+        before, folder = self._before, self._work / f"killed-{number}"
+        words = ["run", "study.yaml", "--out", folder.name, "--yes"]
+        job = warmth().start(words, self._environ, self._work)
+        time.sleep(after_s)
+        job.kill()
+        if job.wait() != -signal.SIGKILL:
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        toll.kills += 1
+        toll.held += bool(namespaces() - before)
+        code, said = self._end(folder, way)
+        if code:
+            toll.wrong.append(f"{number}: {way} ended with {code}: {said[-300:]}")
+        left = namespaces() - before
+        if way == "sweep":  # what its maker did not finish has no tags yet: it goes at the next start
+            left = {name for name in left if (found := network.read(name)) and found.tags}
+        if left:
+            toll.wrong.append(f"{number}: {way} left {sorted(left)}")
+        if some := _processes({str(folder)}):
+            toll.wrong.append(f"{number}: {way} left the processes {some}")
+
+    def _end(self, folder: Path, way: str) -> tuple[int, str]:
+        """Ends what a killed study left; one without a ledger has nothing."""
+        if not (folder / "study.db").is_file():
+            return 0, ""
+        if way == "cleanup":
+            return self._command("cleanup", folder.name)
+        if way == "resume":
+            return self._command("run", "--resume", folder.name, "--yes")
+        tag = study_tag(folder)
+        shutil.rmtree(folder)  # its agents died with their controller
+        return self._command("sweep", "netns", "--delete", "--study", tag)
+
+    def _command(self, *words: str) -> tuple[int, str]:
+        code, out, err = warmth().run(words, self._environ, self._work, 300.0)
+        return code, out + err
