@@ -87,6 +87,7 @@ def test_what_is_shown_is_within_half_a_percent(value: float, unit: str) -> None
         (1.2345e10, "flop/s", "12.3 Gflop/s"),
         (1.38e9, "B/s", "1.38 GB/s"),
         (9.999e9, "B/s", "10.0 GB/s"),
+        (3.24e10, "B", "32.4 GB"),
         (0.005, "ratio", "0.500 %"),
         (0.0, "ratio", "0 %"),
         (0.0, "s", "0 s"),

@@ -15,6 +15,7 @@ from cloudcmp.model.metric import Group, Reduce
 
 UNIT_ENDINGS = {
     "s": "_s",
+    "B": "_bytes",
     "B/s": "_bytes_per_s",
     "op/s": "_op_per_s",
     "row/s": "_row_per_s",

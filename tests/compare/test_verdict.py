@@ -32,6 +32,17 @@ def pair(a: Sequence[float], b: Sequence[float], cell: str = FMA, **study: objec
     return found[0]
 
 
+def test_what_did_not_happen_is_no_failure() -> None:
+    for cell, words in (
+        (FMA, "6 of 12 trials failed"),
+        ("bucket_bytes path=zone;streams=1", "6 of 12 trials gave no value"),
+    ):
+        estimates = [estimate_of(at, (1.0,) * 6, cell, n_ok=6) for at in range(2)]
+        found, _ = compare(planned(((1.0,) * 6,) * 2, cell), estimates, METRICS, {})
+        assert found[0].verdict is CANNOT_TELL
+        assert words in found[0].reason
+
+
 # --- the order of the verdicts
 
 STEADY = (10.0, 10.1, 9.9, 10.05, 9.95, 10.0)

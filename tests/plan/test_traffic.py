@@ -8,7 +8,7 @@ from tests.plan.clouds import planned
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.study import Caps
 from cloudcmp.plan import check_runnable
-from cloudcmp.plan.traffic import duty, expected_bytes, most_bytes
+from cloudcmp.plan.traffic import LATE_S, caps_of, duty, expected_bytes, most_bytes
 
 PAIR = "[{provider: aws, region: eu, offering: small, count: 2}]"
 ONE = "[{provider: aws, region: eu, offering: small}]"
@@ -42,6 +42,28 @@ def test_loopback_and_own_guests_disturb_nobody() -> None:
     assert duty([]) == 0.0
     plan = planned("[{provider: azure, region: eu, offering: small, count: 2}]", probes=BULK)
     check_runnable(replace(plan, candidates=(replace(plan.candidates[0], runner="qemu"),)), ["qemu"])
+
+
+def test_a_throttle_is_quoted_with_the_longest_and_largest_transfer_and_may_send_less() -> None:
+    probes = "[{probe: throttle, params: {path: zone, duration_s: 20 s%s}}]"
+    for limit, most in (("", 625e6 * (20 + LATE_S)), (", limit_bytes: 3 GB", 3e9), (", limit_bytes: 3 TB", 625e6 * 22)):
+        plan = planned(PAIR, probes=probes % limit)
+        (params,) = {trial.params for trial in plan.trials}
+        assert most_bytes({}, "throttle", dict(params)) == most
+        assert expected_bytes({}, "throttle", dict(params), plan.candidates[0]) == min(most, 625e6 * 20)
+        assert any("bulk flows between machines for 100 %" in note for note in plan.quote.notes)
+    longer = caps_of(Caps(burst_s=1800.0, bytes_per_s=2e9), "aws")
+    assert most_bytes(longer, "throttle", {"streams": "1", "duration_s": "900"}) == 2e9 * 902
+
+
+@pytest.mark.parametrize("probe", ["connect", "barrier"])
+def test_probes_of_small_messages_are_quoted_by_packets(probe: str) -> None:
+    peers = ", peers: 2" if probe == "barrier" else ""
+    plan = planned(PAIR, probes=f"[{{probe: {probe}, params: {{path: zone{peers}}}}}]")
+    (params,) = {trial.params for trial in plan.trials}
+    expected = expected_bytes({}, probe, dict(params), plan.candidates[0])
+    assert expected <= most_bytes({}, probe, dict(params)) <= 66 * 500_000 * (1 + LATE_S)
+    assert not any("bulk" in note for note in plan.quote.notes)
 
 
 def test_a_batch_that_is_timed_does_not_wait_for_a_zone() -> None:

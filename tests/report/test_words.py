@@ -17,6 +17,7 @@ from cloudcmp.report.words import CellNames, metric_words, origin, param_words
         ("tcp_bytes_per_s", "TCP bandwidth"),
         ("rtt_s", "round trip time"),
         ("udp_loss_ratio", "UDP loss"),
+        ("bucket_bytes", "token bucket of the network"),
         ("unixbench_index", "UnixBench index"),
     ],
 )

@@ -1,20 +1,24 @@
 """Every study in the folder can be planned: as it is, simulated, and in a short form on this machine."""
 
+import re
 from pathlib import Path
 
 import pytest
+from tests.cost.rows import at, tiers
 from tests.slices import spread
 
 from cloudcmp import plan
 from cloudcmp.catalog import PROBES, refusal
 from cloudcmp.cost import Market, with_quote
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.offering import Offering
+from cloudcmp.model.bill import Rate, Use
+from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.price import Item
 from cloudcmp.study import demo_text, read
 
 FOLDER = Path(__file__).parents[2] / "studies"
-WITH_DRIVERS = {"aws", "local", "qemu", "s3", "simulated", "ssh"}
+WITH_DRIVERS = {"aws", "local", "netns", "qemu", "s3", "simulated", "ssh"}
 STUDIES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 SEEDS = ("cloudcmp-2010", "deval-2017", "rodamilans-2014", "delgado-2010", "shah")
 SIMULATED = tuple(Offering("simulated", cloud, "medium", 2.0, 8.0) for cloud in ("nimbus", "stratus", "cumulus"))
@@ -105,6 +109,37 @@ def test_one_study_asks_three_kinds_of_providers_within_its_budget() -> None:
         if trial.probe == "scaling"
     }
     assert waited == {"aws", "qemu"}
+
+
+def test_half_an_hour_of_bulk_inside_one_zone_is_let_through_and_quoted_in_bytes() -> None:
+    made = planned("deval-2017")
+    assert plan.traffic.duty_excess(made) == []
+    caps = plan.caps_of(made.caps, "aws")
+    bulk = [dict(one.params) for one in made.trials if one.probe == "tcp"]
+    assert {one["path"] for one in bulk} == {"zone"}
+    assert all(float(one["duration_s"]) + float(one["warmup_s"]) <= caps["burst_s"] for one in bulk)
+    assert "caps of this study: burst 31 min 00 s, rate 2.50 GB/s, duty 50.0 %" in made.quote.notes
+    # 144 transfers of 1800.1 s at 2.5 GB/s, and the 2 s by which an agent may cut a burst late.
+    assert "between machines (zone): 648 TB expected, 649 TB at most" in made.quote.notes
+    assert made.quote.worst_cost is None, "the machines of 2017 have no price today"
+
+
+def test_the_worst_case_of_bulk_inside_one_zone_is_its_money_where_a_zone_is_not_free(tmp_path: Path) -> None:
+    text = (FOLDER / "deval-2017.yaml").read_text(encoding="utf-8").replace("1000 USD", "100000 USD")
+    priced = re.sub(r"(offering: [\w.-]+)\}", r"\1, price: 0.5 USD/h}", text)
+    (tmp_path / "priced.yaml").write_text(priced, encoding="utf-8")
+    study = read(tmp_path / "priced.yaml", providers=plan.published_providers() | WITH_DRIVERS, billed={"aws"})
+    made = plan.make(study, offerings_of=offerings_of, host_of=host_of, start_at=1767571200.0)
+
+    def rate_of(use: Use) -> Rate:
+        return at(tiers(("0.01", None)) if use.item is Item.EGRESS else ())(use)
+
+    free = with_quote(made, Market(billing_of=lambda _: Billing(free=("zone",)), rate_of=rate_of)).quote.worst_cost
+    paid = with_quote(made, Market(rate_of=rate_of)).quote.worst_cost
+    assert free is not None
+    assert paid is not None
+    most = sum(one.launches * sent.most_bytes for one in made.usage for sent in one.traffic)
+    assert float(paid.amount - free.amount) == pytest.approx(most / 1e9 * 0.01, rel=0.01)
 
 
 def test_a_study_that_costs_money_cannot_be_read_without_a_budget(tmp_path: Path) -> None:

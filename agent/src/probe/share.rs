@@ -83,7 +83,8 @@ fn send(context: &Context) -> Result<(), Fault> {
     group::await_begin(&mut control, &json!(context.text("size_bytes")))?;
     let size = context.whole("size_bytes").unwrap_or(1) as usize;
     // Ends when the receiver closes the connection.
-    tcp::fill(data, size, context.job.cpus[0], &limiter);
+    let grant = |want: u64, stream: &TcpStream| limiter.take(want, || net::unsent(stream) == 0);
+    tcp::fill(data, size, context.job.cpus[0], &limiter, grant);
     limiter.note(context.out)?;
     if let Some(fault) = limiter.fault() {
         return Err(control.exchange_faults(fault));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
+use super::{Context, DIRECTION, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Demand, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
@@ -33,11 +33,12 @@ pub const PROBE: Probe = Probe {
         PATH,
         Param { name: "size_bytes", default: "131072", kind: Kind::Whole(1, 16 << 20) },
         Param { name: "window_bytes", default: "default", kind: Kind::ImpliedWholeOr(1024, 1 << 30, "default") },
+        DIRECTION,
     ],
     metrics: &[Metric {
         name: "tcp_bytes_per_s",
         unit: "B/s",
-        params: &["path", "size_bytes", "streams", "window_bytes"],
+        params: &["direction", "path", "size_bytes", "streams", "window_bytes"],
     }],
     run,
 };
@@ -185,7 +186,8 @@ fn measure(context: &Context) -> Result<(), Fault> {
     let collected = std::thread::scope(|scope| {
         for (i, stream) in data.into_iter().enumerate() {
             let (cpu, limiter) = (cpus[i % cpus.len()], &limiter);
-            scope.spawn(move || fill(stream, size, cpu, limiter));
+            let grant = |want: u64, stream: &TcpStream| limiter.take(want, || net::unsent(stream) == 0);
+            scope.spawn(move || fill(stream, size, cpu, limiter, grant));
         }
         let collected = collect(context, &mut control, &limiter, &ends);
         limiter.stop();
@@ -200,17 +202,23 @@ fn measure(context: &Context) -> Result<(), Fault> {
     control.send(&json!({"done": true}))
 }
 
-/// Writes until the connection closes or a cap is reached.
-pub fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
+/// Writes what `grant` allows until the connection closes, a cap is reached or nothing more is granted.
+pub fn fill(
+    mut stream: TcpStream,
+    size: usize,
+    cpu: usize,
+    limiter: &Limiter,
+    grant: impl Fn(u64, &TcpStream) -> Option<u64>,
+) {
     let message = vec![0x5a_u8; if limiter.free() { size } else { size.min(PIECE_BYTES) }];
     if pin::to(&[cpu]).is_err() || stream.set_write_timeout(Some(LOOK)).is_err() {
         return; // the server sees the stream close
     }
-    let grant = (GRANT_BYTES / message.len()).max(1) * message.len();
+    let want = (GRANT_BYTES / message.len()).max(1) * message.len();
     let (mut sent, mut granted, mut silent) = (0, 0_u64, Duration::ZERO);
     while silent < net::IDLE {
         if granted == 0 {
-            match limiter.take(grant as u64, || net::unsent(&stream) == 0) {
+            match grant(want as u64, &stream) {
                 Some(bytes) => granted = bytes,
                 None => break,
             }
@@ -232,14 +240,14 @@ pub fn fill(mut stream: TcpStream, size: usize, cpu: usize, limiter: &Limiter) {
 
 /// What the kernel knows of the connections, read with each sample of the server: TCP_INFO.
 #[derive(Default)]
-struct States {
+pub struct States {
     rtt_us: Vec<u32>,
     window_bytes: Vec<u64>,
     retransmits: u64,
 }
 
 impl States {
-    fn add(&mut self, data: &[TcpStream]) {
+    pub fn add(&mut self, data: &[TcpStream]) {
         let infos: Vec<libc::tcp_info> = data.iter().filter_map(net::tcp_info).collect();
         self.retransmits = infos.iter().map(|info| u64::from(info.tcpi_total_retrans)).sum();
         for info in infos {
@@ -249,7 +257,7 @@ impl States {
     }
 
     /// Notes the retransmitted segments of all connections, and the middle of their round trips and windows.
-    fn note(&mut self, out: &Out) -> Result<(), Fault> {
+    pub fn note(&mut self, out: &Out) -> Result<(), Fault> {
         if self.rtt_us.is_empty() {
             return Ok(());
         }

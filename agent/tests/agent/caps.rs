@@ -36,6 +36,7 @@ fn p15_a_byte_cap_ends_each_probe_soon_and_says_so() {
         ("udp", vec![LONG, ("size_bytes", "65507")]),
         ("rtt", vec![LONG, ("size_bytes", "10000")]),
         ("rtt", vec![LONG, ("size_bytes", "10000"), ("protocol", "udp")]),
+        ("throttle", vec![LONG]),
     ] {
         let (client, server, took) = capped(probe, &params, &json!({"bytes": cap}));
         let about = format!("{probe} {params:?} {:#?} {:#?}", client.frames, server.frames);
@@ -55,6 +56,7 @@ fn p15_a_rate_cap_paces_and_a_paced_rate_is_no_result() {
         ("udp", vec![LONG], json!({"bytes_per_s": 4e6}), 4e6),
         ("udp", vec![LONG, ("size_bytes", "100")], json!({"packets_per_s": 5000}), 5e5),
         ("rtt", vec![LONG, ("size_bytes", "100")], json!({"packets_per_s": 1000}), 1e5),
+        ("throttle", vec![LONG], json!({"bytes_per_s": 4e6}), 4e6),
     ] {
         let (client, _, took) = capped(probe, &params, &caps);
         let about = format!("{probe} {params:?} {:#?}", client.frames);
@@ -74,6 +76,7 @@ fn p15_caps_that_hold_nothing_back_leave_a_trial_as_it_is() {
     let caps = json!({"bytes": 1_u64 << 40, "bytes_per_s": 1e12, "packets_per_s": 1e9, "burst_s": 60});
     for (probe, params) in [
         ("tcp", vec![("duration_s", "0.2"), ("streams", "2")]),
+        ("throttle", vec![("duration_s", "0.2"), ("streams", "2")]),
         ("udp", vec![("duration_s", "0.2")]),
         ("udp", vec![("duration_s", "0.2"), ("rate_bytes_per_s", "1000000")]),
         ("rtt", vec![("duration_s", "0.2")]),
@@ -154,6 +157,8 @@ fn p15_a_server_holds_to_its_own_caps_when_the_client_has_none() {
         ("rtt", vec![LONG, ("size_bytes", "10000")], json!({"bytes": 2 * MIB})),
         ("rtt", vec![("duration_s", "1.5"), ("protocol", "udp")], json!({"bytes": 20_000})),
         ("rtt", vec![("duration_s", "3")], json!({"packets_per_s": 100})),
+        ("throttle", vec![LONG], json!({"bytes": 2 * MIB})),
+        ("throttle", vec![LONG], json!({"bytes_per_s": 1e6})),
     ] {
         let (server, client) = start_pair(probe, &params, &json!({"caps": caps}), &json!({}));
         let start = Instant::now();
@@ -207,7 +212,8 @@ fn p15_between_machines_the_default_caps_hold_without_a_request() {
 
 #[test]
 fn p15_when_one_side_dies_in_a_burst_the_other_stops() {
-    for (probe, params) in [("tcp", vec![LONG]), ("udp", vec![LONG]), ("rtt", vec![LONG, ("protocol", "udp")])] {
+    let spoken = vec![LONG, ("protocol", "udp")];
+    for (probe, params) in [("tcp", vec![LONG]), ("udp", vec![LONG]), ("rtt", spoken), ("throttle", vec![LONG])] {
         for client_dies in [true, false] {
             let (mut server, mut client) = start_pair(probe, &params, &json!({}), &json!({}));
             std::thread::sleep(Duration::from_millis(400));
@@ -225,7 +231,7 @@ fn p15_when_one_side_dies_in_a_burst_the_other_stops() {
 
 #[test]
 fn p15_when_the_controller_goes_both_sides_stop_in_their_burst() {
-    for probe in ["tcp", "udp", "rtt"] {
+    for probe in ["tcp", "udp", "rtt", "throttle"] {
         let (mut server, mut client) = start_pair(probe, &[LONG], &json!({}), &json!({}));
         std::thread::sleep(Duration::from_millis(300));
         let start = Instant::now();

@@ -213,8 +213,9 @@ def estimate_of(
         sessions,
     )
     if not launches:
-        failed = (f"{n_started - n_ok} of {n_started} trials failed",) if n_ok < n_started else ()
-        return replace(bare, reason=_why_nothing(n_started, n_ok, is_offered), warnings=failed, offered=is_offered)
+        failed = (metric.why_without(n_started - n_ok, n_started),) if n_ok < n_started else ()
+        why = _why_nothing(metric, n_started, n_ok, is_offered)
+        return replace(bare, reason=why, warnings=failed, offered=is_offered)
     x = cell_values.values
     share = between_share(cell_values.trial_values, cell_values.trial_launches)
     p5, p95 = describe.quantiles(x, (0.05, 0.95))
@@ -233,13 +234,13 @@ def estimate_of(
     )
 
 
-def _why_nothing(n_started: int, n_ok: int, is_offered: bool) -> str:
+def _why_nothing(metric: Metric, n_started: int, n_ok: int, is_offered: bool) -> str:
     if not is_offered:
         return "not offered"
     if n_started == 0:
         return "no trial was started"
     if n_ok == 0:
-        return f"{n_started} of {n_started} trials failed"
+        return metric.why_without(n_started, n_started)
     return f"{n_ok} ok trials recorded no latency"
 
 

@@ -33,7 +33,7 @@ def warnings_of(
         yield f"too few launches: {bare.n} of at least {FEWEST_LAUNCHES}, so no 95 % interval of the median"
     failed = bare.n_started - bare.n_ok
     if failed:
-        yield f"{failed} of {bare.n_started} trials failed"
+        yield metric.why_without(failed, bare.n_started)
     if trials.size == np.unique(trial_launches).size and not once_a_launch(metric.name):
         yield "one run a launch: the between-launch share of the spread is unknown"
     if plan.imported and Cell.parse(bare.cell).get("percentile") is not None and trials.size > bare.n:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from cloudcmp.catalog import METRICS
 from cloudcmp.compare.pairing import Figures
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Metric
@@ -49,7 +50,9 @@ def _bar(plan: Plan, one: Estimate, schedule: Sequence[_Key]) -> Clause | None:
         return Clause(name, one.reason or "no values")
     failed = one.n_started - one.n_ok
     if failed * 100 > LARGEST_FAILED_PERCENT * one.n_started:
-        return Clause(name, f"{failed} of {one.n_started} trials failed")
+        metric = METRICS.get(Cell.parse(one.cell).metric)
+        sparse = metric is not None and metric.sparse
+        return Clause(name, f"{failed} of {one.n_started} trials {'gave no value' if sparse else 'failed'}")
     lost, due = _lost_launches(one, schedule)
     if lost * 100 > LARGEST_FAILED_PERCENT * due:
         return Clause(name, f"{lost} of {due} launches gave no value")

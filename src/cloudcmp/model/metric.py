@@ -56,6 +56,10 @@ class Metric:
     free: tuple[tuple[str, tuple[str, ...]], ...] = ()
     sparse: bool = False
 
+    def why_without(self, missing: int, started: int) -> str:
+        """Why some of the trials that were started have no value."""
+        return f"{missing} of {started} trials {'gave no value' if self.sparse else 'failed'}"
+
     @property
     def is_task(self) -> bool:
         """True for the finishing time of a task: `..._time_s`, in seconds, lower is better, above zero."""

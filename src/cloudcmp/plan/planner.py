@@ -7,7 +7,7 @@ from itertools import filterfalse
 
 from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import LOOPBACK, path_key, path_of
+from cloudcmp.model.cast import LOOPBACK, path_key, traffic_path
 from cloudcmp.model.metric import OVERALL, Metric
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, Traffic
 from cloudcmp.model.study import FEWEST_LAUNCHES, CandidateSpec, Caps, Decide, Study
@@ -90,6 +90,8 @@ def make(
     weights = _still_weighed(study.weights, cells, notes)
     if weights and decide:
         decide = (Decide("", OVERALL.name), *decide)
+    usage = usage_of(round_tasks, len(rounds), study.caps)
+    notes += traffic.bytes_notes(usage, study.caps)
     checks, end_s = checks_of(study.until, len(rounds)), rounds[-1].start_s + round_tasks.round_s()
     return Plan(
         name=study.name,
@@ -112,7 +114,7 @@ def make(
         until=study.until,
         checks=checks,
         short=short,
-        usage=usage_of(round_tasks, len(rounds), study.caps),
+        usage=usage,
         terms=study.terms,
         commands=commands,
     )
@@ -323,7 +325,7 @@ def _traffic(candidate: Candidate, tasks: Sequence[Task], caps: Caps) -> tuple[T
     allowed = caps_of(caps, candidate.runner)
     for task in tasks:
         params = dict(task.params)
-        path = path_of(params)
+        path = traffic_path(params, single=candidate.runner in traffic.ALONE)
         if path == LOOPBACK or task.by_controller:
             continue
         had = by_path.get(path, Traffic(path, 0, 0))

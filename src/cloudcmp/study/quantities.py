@@ -282,6 +282,8 @@ def in_unit_of(metric: Metric, value: object) -> float:
     text = str(value)
     if metric.unit == "s":
         return parse_seconds(text)
+    if metric.unit == "B":
+        return float(parse_bytes(text))
     if metric.unit == "B/s":
         return parse_rate(text)
     if metric.unit == "ratio":
