@@ -6,12 +6,16 @@
 //! closed. No agent connects to an address that its own job does not name.
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Admitted, AgentListener, Control, IDLE, NEXT, Purpose, number, reach, set_limits};
+use super::{Admitted, AgentListener, Control, FOREVER, IDLE, NEXT, Purpose, number, reach, set_limits};
 use crate::fault::{Fault, OrFault};
+
+/// An agent that waits for others checks at this interval whether one of them has failed.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The connections of one agent to the others of its group; the agent that listened first has number 0.
 pub struct Mesh {
@@ -51,13 +55,26 @@ pub fn introduce(controls: &mut [Control], data: Vec<TcpStream>) -> Result<Mesh,
     for (i, control) in controls.iter_mut().enumerate() {
         control.send(&json!({"place": i, "group": group}))?;
     }
-    for control in controls.iter_mut() {
-        let message = control.receive()?;
-        if let Some(fault) = super::parse_fault(&message) {
-            return Err(fault);
-        }
-    }
+    await_all(controls)?;
     Ok(Mesh { number: 0, streams: std::iter::once(None).chain(data.into_iter().map(Some)).collect() })
+}
+
+/// Waits until each agent says that it is connected; the first fault of any ends the wait.
+fn await_all(controls: &mut [Control]) -> Result<(), Fault> {
+    let begun = Instant::now();
+    let mut waiting: Vec<&mut Control> = controls.iter_mut().collect();
+    while !waiting.is_empty() {
+        let Some(ready) = waiting.iter().position(|control| control.is_ready()) else {
+            if begun.elapsed() > IDLE {
+                return Err(Fault::failed("a peer does not connect to the others", NEXT));
+            }
+            std::thread::sleep(LOOK);
+            continue;
+        };
+        let message = waiting.swap_remove(ready).receive()?;
+        super::parse_fault(&message).map_or(Ok(()), Err)?;
+    }
+    Ok(())
 }
 
 /// Connects a joined agent to the other joined ones, whose addresses its job names.
@@ -65,13 +82,13 @@ pub fn meet(control: &mut Control, data: TcpStream, named: &[IpAddr], secret: &[
     let own = control.local()?.ip();
     let listener = AgentListener::open(SocketAddr::new(own, 0), named.to_vec(), secret)?;
     control.send(&json!({"port": listener.address()?.port()}))?;
-    control.wait(super::HANDSHAKE * 6, || true)?;
+    control.wait(FOREVER, || true)?;
     let message = control.receive()?;
     if let Some(fault) = super::parse_fault(&message) {
         return Err(fault);
     }
     let (place, group) = read_group(&message, own.to_canonical(), named)?;
-    let peers = listener.admit(|admitted, _| gather(admitted, &group, place, secret))?;
+    let peers = listener.admit(|admitted, _| gather(admitted, &group, place, secret, control))?;
     control.send(&json!({"connected": true}))?;
     let streams = std::iter::once(Some(data)).chain(peers).collect();
     Ok(Mesh { number: place + 1, streams })
@@ -97,21 +114,31 @@ fn read_group(message: &Value, own: IpAddr, named: &[IpAddr]) -> Result<(usize, 
     Ok((place, group))
 }
 
-/// Connects to the agents before the own place, and waits for those after it.
+/// Connects to the agents before the own place, and waits for those after it, unless the listening agent says
+/// something meanwhile: then another one has failed.
 fn gather(
     admitted: &Receiver<Admitted>,
     group: &[SocketAddr],
     place: usize,
     secret: &[u8; 32],
+    control: &mut Control,
 ) -> Result<Vec<Option<TcpStream>>, Fault> {
     let mut streams: Vec<Option<TcpStream>> = group.iter().map(|_| None).collect();
     for (stream, &to) in streams.iter_mut().zip(&group[..place]) {
         *stream = Some(reach(to, secret, Purpose::Data(place as u16))?.0);
     }
+    let begun = Instant::now();
     while streams[place + 1..].iter().any(Option::is_none) {
-        let (stream, purpose, control) = admitted.recv_timeout(IDLE).or_fault("a peer does not connect", NEXT)?;
+        let (stream, purpose, noise) = match admitted.recv_timeout(LOOK) {
+            Err(RecvTimeoutError::Timeout) if control.is_ready() => {
+                let fault = super::parse_fault(&control.receive()?);
+                return Err(fault.unwrap_or_else(|| Fault::failed("the group began without a peer", NEXT)));
+            }
+            Err(RecvTimeoutError::Timeout) if begun.elapsed() < IDLE => continue,
+            other => other.or_fault("a peer does not connect", NEXT)?,
+        };
         set_limits(&stream)?;
-        let from = control.remote()?.ip().to_canonical();
+        let from = noise.remote()?.ip().to_canonical();
         let expected = match purpose {
             Purpose::Data(i) if usize::from(i) > place => {
                 streams.get_mut(usize::from(i)).zip(group.get(usize::from(i)))

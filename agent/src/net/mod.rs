@@ -31,6 +31,8 @@ pub const HANDSHAKE: Duration = Duration::from_secs(5);
 const PENDING: usize = 64;
 /// Stack of a handshake's thread: a handshake holds a few messages of 4 KiB.
 const STACK_BYTES: usize = 256 * 1024;
+/// Longer than any deadline: the last agent of a group may arrive late.
+pub const FOREVER: Duration = Duration::from_secs(30 * 86_400);
 /// An admitted connection that is silent for this long is closed.
 pub const IDLE: Duration = Duration::from_secs(30);
 /// From <linux/sockios.h>.

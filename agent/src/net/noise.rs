@@ -6,6 +6,7 @@
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -44,6 +45,12 @@ impl Control {
         let opened = self.noise.read_message(&sealed[..length], &mut plain);
         let length = opened.or_fault("a control message is not the peer's", NEXT)?;
         serde_json::from_slice(&plain[..length]).or_fault("a control message is no JSON", NEXT)
+    }
+
+    /// Whether a message, or the connection's end, is ready to receive now.
+    pub fn is_ready(&self) -> bool {
+        let mut one = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        unsafe { libc::poll(&mut one, 1, 0) > 0 }
     }
 
     /// Sets the longest wait for a message from now on.

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -17,8 +16,6 @@ pub const NEXT: &str = "see that all peers run and can be reached";
 pub const TICK: [u8; 8] = *b"ccmp bar";
 /// The number of times that fit into a control message.
 const PIECE: usize = 128;
-/// Longer than any deadline, because the last peer may arrive late.
-const FOREVER: Duration = Duration::from_secs(30 * 86_400);
 
 /// Returns the number of other peers if this agent listens, `None` if it joins.
 pub fn others(context: &Context) -> Result<Option<usize>, Fault> {
@@ -44,7 +41,7 @@ pub fn begin(controls: &mut [Control], common: &Value) -> Result<(), Fault> {
 
 /// Waits until the listening peer begins, however late; a fault if its job differs from this one.
 pub fn await_begin(control: &mut Control, common: &Value) -> Result<(), Fault> {
-    await_message(control)?;
+    control.wait(net::FOREVER, || true)?;
     let word = control.receive()?;
     if let Some(fault) = net::parse_fault(&word) {
         return Err(fault);
@@ -56,12 +53,7 @@ pub fn await_begin(control: &mut Control, common: &Value) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Waits until the listening peer says something, however late.
-pub fn await_message(control: &mut Control) -> Result<(), Fault> {
-    control.wait(FOREVER, || true)
-}
-
-/// Returns a fault for all peers, or the cap that ended the trial for one of them.
+/// Tells all peers the fault; returns it, or the cap that ended the trial for one of them.
 pub fn exchange_faults(controls: &mut [Control], fault: Fault) -> Fault {
     controls.iter_mut().fold(fault, |fault, control| control.exchange_faults(fault))
 }

@@ -174,10 +174,12 @@ fn p27_a_peer_connects_to_no_address_that_its_job_does_not_name() {
     let address = lead.frame()["addr"].as_str().unwrap().to_owned();
     let mut narrow = other("exchange", &address, 1, &params);
     narrow["targets"][1]["address"] = "127.0.0.2".into();
+    let begun = Instant::now();
     let (one, two) = (Agent::run(&narrow), Agent::run(&other("exchange", &address, 1, &params)));
     let (one, two, lead) = (one.end().1, two.end().1, lead.end().1);
     assert!(one.error().contains("other peers than the job names"), "{}", one.error());
     assert!([&one, &two, &lead].iter().all(|stream| stream.outcome == "failed" && stream.count() == 0));
+    assert!(begun.elapsed() < Duration::from_secs(8), "no peer waits for one that has left");
 }
 
 #[test]

@@ -138,8 +138,8 @@ fn the_table_and_the_version_are_machine_readable() {
     for probe in table["probes"].as_array().unwrap() {
         let params: Vec<&Value> = probe["params"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
         for metric in probe["metrics"].as_array().unwrap() {
-            // One trial of these has a cell for each test of an index, and for each operation of a load.
-            let known = |name: &Value| params.contains(&name) || name == "test" || name == "op";
+            // One trial of these has a cell for each test of an index, each operation of a load, and two senders.
+            let known = |name: &Value| params.contains(&name) || name == "test" || name == "op" || name == "sender";
             assert!(metric["params"].as_array().unwrap().iter().all(known), "{metric}");
             assert!(metric["unit"].is_string());
         }
