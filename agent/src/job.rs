@@ -192,7 +192,7 @@ mod tests {
         assert!(jobs.len() >= 9);
         let last = jobs.last().unwrap();
         assert_eq!((last.probe.as_str(), last.role, last.cpus.as_slice()), ("rtt", Role::Client, &[2, 3][..]));
-        assert_eq!(last.link, Link::Connects { to: "10.0.0.5:4711".parse().unwrap() });
+        assert_eq!(last.link, Link::Connects { to: "10.0.0.5:4711".parse().unwrap(), others: Vec::new() });
         assert_eq!(last.secret.unwrap()[31], 0x1f);
         assert_eq!(last.seed, u64::MAX);
     }

@@ -52,8 +52,8 @@ impl Role {
                 "a client takes no listen, and one server, whose address is ip:port, or one service, or both"
             }
             Role::Peer => {
-                "a peer takes listen and the other peers, whose addresses are ips, or no listen and one peer, whose \
-                 address is ip:port"
+                "a peer takes listen and the other peers, whose addresses are ips, or no listen and first the peer \
+                 whose address is ip:port, and perhaps the others, whose addresses are ips"
             }
             Role::Neighbour => "a neighbour takes neither listen nor targets",
             _ => "solo takes neither listen nor targets",
@@ -70,8 +70,11 @@ pub enum Link {
         at: SocketAddr,
         admits: Vec<IpAddr>,
     },
+    /// Connects to the listening agent. `others` are the addresses of the other peers of a group, which may connect to
+    /// each other.
     Connects {
         to: SocketAddr,
+        others: Vec<IpAddr>,
     },
     Service(Box<Service>),
     /// A service, and another agent that uses it too: a server or a client.
@@ -86,7 +89,7 @@ impl Link {
         match self {
             Link::Alone => true,
             Link::Listens { at, admits } => at.ip().is_loopback() && admits.iter().all(IpAddr::is_loopback),
-            Link::Connects { to } => to.ip().is_loopback(),
+            Link::Connects { to, others } => to.ip().is_loopback() && others.iter().all(IpAddr::is_loopback),
             Link::Service(service) => service.stays(),
             Link::Shared(agents, service) => agents.stays() && service.stays(),
             Link::Unmeasured(_) => false,
@@ -170,17 +173,24 @@ fn between(role: Role, listen: Option<SocketAddr>, targets: &[(Role, Place)]) ->
     match (role, listen, targets) {
         (Role::Solo | Role::Neighbour, None, []) => Ok(Link::Alone),
         (Role::Server, Some(at), [(Role::Client, Place::Machine(ip))]) => Ok(Link::Listens { at, admits: vec![*ip] }),
-        (Role::Client, None, [(Role::Server, Place::Listener(to))]) => Ok(Link::Connects { to: *to }),
-        (Role::Peer, None, [(Role::Peer, Place::Listener(to))]) => Ok(Link::Connects { to: *to }),
-        (Role::Peer, Some(at), others @ [_, ..]) => {
-            let ip = |other: &(Role, Place)| match other {
-                (Role::Peer, Place::Machine(ip)) => Ok(*ip),
-                _ => Err(role.takes().to_owned()),
-            };
-            Ok(Link::Listens { at, admits: others.iter().map(ip).collect::<Result<_, _>>()? })
+        (Role::Client, None, [(Role::Server, Place::Listener(to))]) => {
+            Ok(Link::Connects { to: *to, others: Vec::new() })
         }
+        (Role::Peer, None, [(Role::Peer, Place::Listener(to)), others @ ..]) => {
+            Ok(Link::Connects { to: *to, others: peers(others)? })
+        }
+        (Role::Peer, Some(at), others @ [_, ..]) => Ok(Link::Listens { at, admits: peers(others)? }),
         _ => Err(role.takes().into()),
     }
+}
+
+/// Returns the addresses of peers that do not listen yet.
+fn peers(others: &[(Role, Place)]) -> Result<Vec<IpAddr>, String> {
+    let ip = |other: &(Role, Place)| match other {
+        (Role::Peer, Place::Machine(ip)) => Ok(*ip),
+        _ => Err(Role::Peer.takes().to_owned()),
+    };
+    others.iter().map(ip).collect()
 }
 
 fn target((i, value): (usize, &Value)) -> Result<(Role, Place), String> {

@@ -40,7 +40,7 @@ RATE_UNITS = tuple(f"{unit}/s" for unit in (*_BYTES, *_BITS))
 
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _SMALL = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"), (1e-12, "p"))
-_PREFIXED = {"B", "B/s", "op/s", "row/s", "flop/s", "1/s", "task/s"}
+_PREFIXED = {"B", "B/s", "bit/s", "op/s", "row/s", "flop/s", "1/s", "task/s"}
 
 
 @dataclass(frozen=True, slots=True, order=True)

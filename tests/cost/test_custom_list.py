@@ -21,12 +21,15 @@ from tests.slices import WHOLE, examples, some
 
 from cloudcmp.app.fetch import take_in
 from cloudcmp.cost.lookup import Lookup
+from cloudcmp.cost.offering_prices import unpriced_book_offerings
 from cloudcmp.cost.price_query import PriceQuery, UnknownPrice
 from cloudcmp.cost.sources import custom_list, libcloud, sparecores
+from cloudcmp.cost.sources.aws import promises as aws_promises
 from cloudcmp.cost.sources.fields import LEAST, MOST, InvalidValue, Unreadable, amount_of, json_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Price
 from cloudcmp.model.price import Item, PriceList, Purchase, Unit
+from cloudcmp.model.promise import Promise, Promised
 from cloudcmp.store.prices import PriceBook
 
 DATA = Path(os.environ.get("CLOUDCMP_DATA", "nowhere"))
@@ -191,6 +194,33 @@ def test_spare_cores_tables_tell_types_and_prices() -> None:
     assert all(row.amount > 0 for row in found.rows)
 
 
+def test_spare_cores_servers_have_the_baseline_of_their_network() -> None:
+    path = DATA / "sparecores" / "servers.csv"
+    if not path.is_file():
+        pytest.skip("no real data: CLOUDCMP_DATA names no folder with sparecores")
+    with path.open("rb") as file:
+        found = collected(sparecores.read(file), HEAD)
+    known = {(one.provider, one.name): dict(one.attributes).get("network_bytes_per_s") for one in found.sold}
+    assert known["aws", "m7i.large"] == "97625000"
+    assert known["gcp", "n2-standard-2"] is None
+    assert sum(one is not None for one in known.values()) > 500
+
+
+@pytest.mark.parametrize(("speed", "attributes"), [("12.5", (("network_bytes_per_s", "1562500000"),)), ("0", ())])
+def test_a_spare_cores_database_may_have_the_network(
+    speed: str, attributes: tuple[tuple[str, str], ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "sc.db"
+    _spare_cores(path, [])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE server ADD COLUMN network_speed")
+        connection.execute("UPDATE server SET network_speed = ?", (float(speed),))
+        connection.commit()
+    with path.open("rb") as file:
+        (sold,) = collected(sparecores.read(file), HEAD).sold
+    assert sold.attributes == (("architecture", "x86_64"), *attributes)
+
+
 def _spare_cores(path: Path, rows: list[tuple[Any, ...]]) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
@@ -220,6 +250,25 @@ def test_spare_cores_database_tells_prices_by_their_names(tmp_path: Path) -> Non
     assert doubt.why == "a price of zero is unknown, not free"
     assert found.published == date(2026, 11, 1)
     assert (found.sold[0].vcpus, found.sold[0].memory_gib) == (2.0, 4.0)
+
+
+def test_promises_of_a_list_have_its_name_and_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    head = "vendor,instance_type,vcpus,memory_mib,arch,price_region,usd_per_hour,network_speed"
+    (tmp_path / "s.csv").write_text(f"{head}\nhcloud,cx22,2,4096,X86_64,fsn1,0.01,1.5\n")
+    now = datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp()
+    take_in("sparecores", [tmp_path / "s.csv"], source="a dump", as_of=date(2026, 11, 20), now=now)
+    (sold,) = unpriced_book_offerings("hcloud", "fsn1")
+    assert sold.promises == (Promise(Promised.NETWORK, 187_500_000.0, None, "a dump", date(2026, 11, 20)),)
+    assert sold.attributes == (("architecture", "x86_64"), ("source", "a dump"))
+
+
+def test_amazons_list_promises_in_words() -> None:
+    record = {"Network Performance": "Up to 12500 Megabit", "Dedicated EBS Throughput": "650 Mbps"}
+    network, volume = aws_promises(record)
+    assert (network.of, network.baseline, network.up_to) == (Promised.NETWORK, None, 1_562_500_000.0)
+    assert (volume.of, volume.baseline, volume.up_to) == (Promised.VOLUME_THROUGHPUT, 81_250_000.0, None)
+    assert list(aws_promises({"Network Performance": "Moderate", "Dedicated EBS Throughput": "N/A"})) == []
 
 
 @pytest.mark.parametrize("as_of", ["9999-11-20", "2026-11-26"])

@@ -11,11 +11,13 @@ from cloudcmp.model.cast import Role
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 
 LOADS = ("cpu", "memory", "disk_read", "disk_write", "disk_mixed", "small_files")
+NETWORK = ("net_out", "net_in")
 
 
 def beside(rig, load, index=0, probe="int", **params):
     own = {"duration_s": "0.2", **params, "neighbour": load}
-    return rig.trial(index, probe, **own, **({} if load == "none" else {"intensity": "1"}))
+    level = {} if load == "none" else {"intensity": "2000000" if load in NETWORK else "1"}
+    return rig.trial(index, probe, **own, **level)
 
 
 @pytest.mark.parametrize("load", LOADS)
@@ -30,6 +32,25 @@ def test_a_victim_is_measured_while_each_load_works(rig, agent, load):
     for trial, params in zip(trials, (f"intensity=1;neighbour={load};", "neighbour=none;"), strict=True):
         assert {sample.params for sample in rig.memory.samples[trial.index]} == {f"{params}threads=one"}
     assert not list((rig.folder / "work").iterdir()), "nothing is left of the load"
+
+
+@pytest.mark.parametrize("load", NETWORK)
+@pytest.mark.parametrize("probe", ["int", "udp"])
+def test_a_victim_is_measured_while_traffic_goes_on(rig, agent, load, probe):
+    more = {"rate_bytes_per_s": "1000000"} if probe == "udp" else {}
+    rig.on_local(agent, [beside(rig, load, 0, probe, duration_s="0.5", **more)])
+    assert rig.outcomes == ["ok"], [one.why for one in rig.memory.attempts]
+    did = json.loads(rig.memory.attempts[0].facts)["neighbour"]
+    assert (did["load"], did["rate_bytes_per_s"]) == (load, 2e6)
+    assert 2e5 < did["received_bytes_per_s"] < 2.5e6
+    assert {sample.params.split(";")[0] for sample in rig.memory.samples[0]} <= {"intensity=2000000", "direction=out"}
+
+
+@pytest.mark.parametrize("end", ["server", "client"])
+def test_traffic_whose_other_end_is_missing_makes_the_trial_invalid(rig, agent, end):
+    rig.on_local(impostor(rig.folder, agent, "exit 3", f'"role":"{end}"'), [beside(rig, "net_out")])
+    assert rig.outcomes == ["invalid"]
+    assert rig.memory.attempts[0].why.startswith("neighbour: ")
 
 
 @pytest.mark.parametrize(
@@ -55,12 +76,12 @@ def test_a_neighbour_that_dies_beside_its_victim_makes_the_trial_invalid(rig, ag
     assert "stood still" in rig.memory.attempts[0].why
 
 
-def impostor(folder: Path, agent: Path, body: str) -> Path:
-    """An agent that is the real one, but for a neighbour, of which it runs these shell lines; `$line` is its job."""
+def impostor(folder: Path, agent: Path, body: str, whose: str = '"role":"neighbour"') -> Path:
+    """The real agent, but for jobs with a text: with those it runs these shell lines; `$line` is the job."""
     path = folder / "impostor"
     path.write_text(
         "#!/bin/bash\nread -r line\n"
-        'case "$line" in *\'"role":"neighbour"\'*)\n'
+        f"case \"$line\" in *'{whose}'*)\n"
         f"{body}\nexit;; esac\n"
         f'{{ printf "%s\\n" "$line"; cat; }} | exec {agent}\n'
     )
@@ -82,7 +103,11 @@ class _Machine:
 @pytest.mark.parametrize(("cpus", "victim", "neighbour"), [((0, 1, 2), (0,), (1, 2)), ((4,), (4,), (4,))])
 def test_one_machine_is_shared_in_halves_and_two_are_not(cpus, victim, neighbour):
     machine = _Machine(*cpus)
-    agents = [Agent(role, machine, "") for role in (Role.VICTIM, Role.NEIGHBOUR, Role.SOLO)]
+    agents = [
+        Agent(Role.VICTIM, machine, "", isolated=True),
+        Agent(Role.NEIGHBOUR, machine, "", isolated=True, loads=True),
+        Agent(Role.SOLO, machine, ""),
+    ]
     assert [tuple(processors(one, alone=True)) for one in agents] == [victim, neighbour, cpus]
     assert [tuple(processors(one, alone=False)) for one in agents] == [cpus] * 3
 
@@ -100,9 +125,9 @@ def test_one_machine_is_shared_in_halves_and_two_are_not(cpus, victim, neighbour
     ],
 )
 def test_a_load_must_have_worked_during_the_victims_time(rig, times, took_s, fine):
-    load = load_trial(beside(rig, "cpu"))
+    load = load_trial(beside(rig, "cpu"), {}, single=True)
     samples = [Sample(at, "neighbour_op_per_s", "", t_s, 5.0, None) for at, t_s in enumerate(times)]
-    found = with_load(TrialResult(Outcome.OK, (), "", "{}"), load, samples, took_s)
+    found = with_load(TrialResult(Outcome.OK, (), "", "{}"), "cpu", load, samples, took_s)
     assert found.outcome is (Outcome.OK if fine else Outcome.INVALID)
     failed = TrialResult(Outcome.FAILED, (), "why")
-    assert with_load(failed, load, samples, took_s) == failed
+    assert with_load(failed, "cpu", load, samples, took_s) == failed

@@ -47,6 +47,51 @@ def test_four_real_agents_meet_on_this_machine(tmp_path: Path, agent: Path) -> N
     assert len({slot for slot, _ in rows}) == 2  # one machine for each launch
 
 
+EXCHANGES = """schema: 1
+question: How fast do three exchange, and how do two share a third?
+candidates: [{candidates}]
+probes:
+  - {{probe: exchange, params: {{op: [alltoall, allreduce], peers: 3, rounds: 5, size_bytes: 64 KiB, path: {path}}}}}
+  - {{probe: share, params: {{duration_s: 0.2 s, path: {path}}}}}
+launches: 2
+runs: 1
+"""
+CELLS = [
+    *(
+        f"{metric} op={op};path={{path}};peers=3;{percentile}size_bytes=65536"
+        for op in ("alltoall", "allreduce")
+        for metric, percentiles in (
+            ("exchange_bytes_per_s", [""]),
+            ("exchange_s", ["percentile=50;", "percentile=95;", "percentile=99;"]),
+            ("straggler_ratio", [""]),
+        )
+        for percentile in percentiles
+    ),
+    "fairness_ratio path={path};peers=3;size_bytes=131072",
+    "sender_bytes_per_s path={path};peers=3;sender=first;size_bytes=131072",
+    "sender_bytes_per_s path={path};peers=3;sender=last;size_bytes=131072",
+]
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_a_group_exchanges_and_senders_share_a_receiver(tmp_path: Path, agent: Path, real: bool) -> None:
+    candidates, path = (
+        ("{provider: local, region: local, match: {vcpus: 1}}", "loopback") if real else (SIMULATED, "zone")
+    )
+    (tmp_path / "s.yaml").write_text(EXCHANGES.format(candidates=candidates, path=path))
+    done = cloudcmp("run", "s.yaml", "--out", "out", "--json", "--all", cwd=tmp_path)
+    assert done.code == 0, done.err
+    found = {(one["candidate"], one["cell"]): one for one in done.json["data"]["estimates"]}
+    assert {cell for _, cell in found} == {cell.format(path=path) for cell in CELLS}
+    assert all(one["n"] == 2 for one in found.values())
+    for (_, cell), one in found.items():
+        if cell.startswith("straggler_ratio"):
+            assert one["median"] >= 1
+        if cell.startswith("fairness_ratio"):
+            assert 0.5 <= one["median"] <= 1
+    assert "straggler factor" in (tmp_path / "out" / "report.html").read_text()
+
+
 ONE_FAILS = """
 import json, os, subprocess, sys
 job = json.loads(sys.stdin.buffer.readline())
@@ -64,6 +109,38 @@ def test_a_peer_that_never_comes_fails_the_trial(rig: Rig, agent: Path) -> None:
     rig.on_local(script, [rig.trial(0, "barrier", deadline_s=3.0, rounds="5")], grace_s=0.5)
     (attempt,) = rig.memory.attempts
     assert attempt.outcome.value in {"failed", "invalid", "timeout"}
+    assert attempt.why
+    assert not rig.memory.samples[0]
+    assert rig.seconds < 10
+
+
+ONE_DIES = """
+import json, os, subprocess, sys, threading
+line = sys.stdin.buffer.readline()
+child = subprocess.Popen([{agent!r}], stdin=subprocess.PIPE)
+child.stdin.write(line); child.stdin.flush()
+if json.loads(line)["listen"] is None and not os.path.exists({mark!r}):
+    open({mark!r}, "w").close()
+    threading.Timer(0.7, child.kill).start()
+sys.exit(child.wait())
+"""
+
+
+@pytest.mark.parametrize(
+    ("probe", "params"),
+    [
+        ("exchange", {"rounds": "10000"}),
+        ("exchange", {"op": "allreduce", "rounds": "10000"}),
+        ("share", {"duration_s": "9"}),
+    ],
+)
+def test_a_peer_that_is_killed_in_the_middle_fails_the_trial(
+    rig: Rig, agent: Path, probe: str, params: dict[str, str]
+) -> None:
+    script = rig.script(ONE_DIES.format(mark=str(rig.folder / "mark"), agent=str(agent)))
+    rig.on_local(script, [rig.trial(0, probe, deadline_s=20.0, **params)], grace_s=0.5)
+    (attempt,) = rig.memory.attempts
+    assert attempt.outcome.value in {"failed", "invalid"}
     assert attempt.why
     assert not rig.memory.samples[0]
     assert rig.seconds < 10
@@ -92,5 +169,6 @@ def test_every_peer_is_given_the_others_and_one_secret(rig: Rig, agent: Path, ro
     else:
         for job in others:
             assert job["listen"] is None
-            ((target,)) = job["targets"]
-            assert target["address"].startswith("127.0.0.1:")
+            lead, *more = job["targets"]
+            assert lead["address"].startswith("127.0.0.1:")
+            assert more == [{"role": "peer", "address": "127.0.0.1"}] * 2

@@ -73,3 +73,35 @@ def test_a_batch_that_is_timed_does_not_wait_for_a_zone() -> None:
     check_runnable(planned(f"[{single}]", work % 1, "budget: 900 USD"), {"aws"}, {"aws"})
     with pytest.raises(UserMistake, match="scaling of several machines and trials within one zone"):
         check_runnable(planned(f"[{several}]", work % 4, "budget: 900 USD"), {"aws"}, {"aws"})
+
+
+@pytest.mark.parametrize(
+    ("probe", "params", "sent"),
+    [
+        # Three rounds, and one that is not reported: each of four peers sends 1000 B to three others; and 3 * 16 B.
+        ("exchange", "{op: alltoall, rounds: 3, size_bytes: 1000, path: zone}", 4 * (12_000 + 48)),
+        # Six steps of the ring, in each of which the whole vector is sent once.
+        ("exchange", "{op: allreduce, rounds: 3, size_bytes: 1000, path: zone}", 4 * (6_000 + 48)),
+        ("barrier", "{rounds: 10, path: zone}", 3 * 16 * (10 + 64)),
+    ],
+)
+def test_what_a_group_sends_is_known_exactly(probe: str, params: str, sent: int) -> None:
+    plan = planned(
+        "[{provider: aws, region: eu, offering: small, count: 4}]", f"[{{probe: {probe}, params: {params}}}]"
+    )
+    trial, candidate = plan.trials[0], plan.candidates[0]
+    assert most_bytes({}, probe, dict(trial.params)) == sent
+    assert expected_bytes({}, probe, dict(trial.params), candidate) == sent
+    assert plan.quote.worst_cost is not None
+
+
+@pytest.mark.parametrize(("probe", "most"), [("share", 625e6 * 3.1), ("connect", 5e5 * 66 * 3)])
+def test_other_probes_between_machines_send_what_their_caps_allow(probe: str, most: float) -> None:
+    plan = planned("[{provider: aws, region: eu, offering: small}]", f"[{{probe: {probe}, params: {{path: zone}}}}]")
+    assert most_bytes({}, probe, dict(plan.trials[0].params)) == pytest.approx(most)
+    assert any("each launch takes" in note for note in plan.quote.notes)
+
+
+def test_a_vector_that_is_not_one_of_numbers_is_refused() -> None:
+    with pytest.raises(UserMistake, match="multiple of 4"):
+        planned(PAIR, "[{probe: exchange, params: {op: allreduce, size_bytes: 1001}}]")

@@ -45,6 +45,15 @@ def test_what_is_drawn_follows_from_seed_candidate_and_cell_alone() -> None:
     assert truths(few) != truths(planned(probes="[{probe: fma}]", rest="seed: 2"))
 
 
+def test_ratios_stay_on_their_side_of_one() -> None:
+    for seed in range(20):
+        for cell, truth in truths(planned(probes="[{probe: exchange}, {probe: share}]", rest=f"seed: {seed}")).items():
+            if cell.startswith("straggler_ratio"):
+                assert truth.mean - 10 * (truth.mean * truth.cov + truth.between) > 1
+            if cell.startswith("fairness_ratio"):
+                assert truth.mean + 10 * (truth.mean * truth.cov + truth.between) < 1
+
+
 def test_percentiles_rise() -> None:
     plan = planned(probes=ALL)
     for number in (0, 1):

@@ -27,6 +27,7 @@ from cloudcmp.errors import (
 )
 from cloudcmp.model.lease import FIREWALL, VOLUME
 from cloudcmp.model.offering import Volume
+from cloudcmp.model.promise import Promised
 from cloudcmp.model.protocol import Remote
 from cloudcmp.model.remote import Access, KeyPair
 
@@ -64,6 +65,10 @@ def test_offerings_are_what_the_region_sells(cloud):
     facts = dict(m5d.attributes)
     assert (facts["architecture"], facts["disks"]) == ("x86_64", "1 x 75 GB")
     assert facts["network_class"] == "Up to 10 Gigabit"
+    promised = {one.of: one for one in m5d.promises}
+    assert set(promised) == {Promised.NETWORK, Promised.VOLUME_THROUGHPUT, Promised.VOLUME_IOPS}
+    assert promised[Promised.NETWORK].up_to == 1.25e9
+    assert all(one.as_of is not None and one.source == "DescribeInstanceTypes" for one in m5d.promises)
     assert dict(sold["m7g.large"].attributes)["architecture"] == "aarch64"
     kinds = {"c5.large": "compute", "r5.large": "memory", "t3.micro": "burstable", "i3.large": "storage"}
     assert {name: sold[name].category for name in kinds} == kinds

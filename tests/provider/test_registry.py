@@ -13,7 +13,7 @@ from cloudcmp.provider.registry import stores_of
 
 
 def test_each_name_makes_a_provider_of_that_name():
-    own = {"aws", "azure", "ec2", "gcp", "local", "openstack", "qemu", "rackspace", "simulated", "ssh"}
+    own = {"aws", "azure", "ec2", "gcp", "local", "netns", "openstack", "qemu", "rackspace", "simulated", "ssh"}
     assert names() == tuple(sorted(own | set(CLOUDS)))
     for name in names():
         assert make(name).name == name

@@ -18,7 +18,7 @@ from cloudcmp.model.price import Item
 from cloudcmp.study import demo_text, read
 
 FOLDER = Path(__file__).parents[2] / "studies"
-WITH_DRIVERS = {"aws", "local", "qemu", "s3", "simulated", "ssh"}
+WITH_DRIVERS = {"aws", "local", "netns", "qemu", "s3", "simulated", "ssh"}
 STUDIES = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 SEEDS = ("cloudcmp-2010", "deval-2017", "rodamilans-2014", "delgado-2010", "shah")
 SIMULATED = tuple(Offering("simulated", cloud, "medium", 2.0, 8.0) for cloud in ("nimbus", "stratus", "cumulus"))

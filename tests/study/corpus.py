@@ -246,6 +246,9 @@ candidates:
     count: 2
     price: 0.05 USD/h
     resize_price: 0.10 USD/h
+    advertised:
+      - {of: network, baseline: 781 Mbit/s, up_to: 12.5 Gbit/s, source: its data sheet, as_of: 2026-11-01}
+      - {of: volume_iops, op: read, baseline: 3000, source: its data sheet}
     volume: {type: gp3, size: 100 GiB, iops: 6000, root: false, price: 0.021 USD/h}
   - {provider: gcp, match: {vcpus: 2, memory_gib: 8, category: general}}
   - {provider: simulated, service: blob, from: {offering: small, price: 0.1 USD/h},
@@ -280,7 +283,7 @@ probes:
       metrics:
         - {name: score_per_s, unit: score/s, better: higher, regex: "(.+)", scale: 2, signed: true}
         - {name: rest_per_s, unit: rest/s, better: lower, json: a.0.b}
-isolation: {victims: [memory, {probe: chase, runs: 3}], neighbours: [cpu, disk_mixed], threads: [1, 4]}
+isolation: {victims: [memory, {probe: chase, runs: 3}], neighbours: [cpu, net_in], threads: [4], rates: [5 MB/s]}
 decide:
   - fma_flop_per_s threads=all
   - {cell: score_per_s, margin: 1}

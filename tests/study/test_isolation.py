@@ -5,6 +5,7 @@ from tests.study.corpus import PROVIDERS
 
 from cloudcmp.catalog import LOADS, PROBES, cells_of
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import NETWORK_LOADS
 from cloudcmp.model.study import Study
 from cloudcmp.study import read_text
 from cloudcmp.study.isolation import VICTIMS
@@ -64,7 +65,7 @@ def test_each_resource_has_a_probe_of_one_agent(name: str) -> None:
 
 def test_the_loads_are_those_of_the_agents_probe() -> None:
     [load] = [param for param in PROBES["neighbour"].params if param.name == "load"]
-    assert load.words == tuple(LOADS)
+    assert (*load.words, *NETWORK_LOADS) == tuple(LOADS)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,11 @@ def test_the_loads_are_those_of_the_agents_probe() -> None:
         ("{victims: [memry], neighbours: [cpu]}", "4:23", "unknown victim 'memry'; nearest: memory"),
         ("{victims: [memory], neighbours: [cpux]}", "4:45", "unknown load 'cpux'; nearest: cpu"),
         ("{victims: [memory], neighbours: [cpu, cpu]}", "4:50", "'cpu' was named before"),
-        ("{victims: [{probe: tcp}], neighbours: [cpu]}", "4:13", "tcp cannot be a victim"),
+        ("{victims: [{probe: blob}], neighbours: [cpu]}", "4:13", "blob cannot be a victim"),
+        ("{victims: [{probe: barrier}], neighbours: [cpu]}", "4:13", "barrier cannot be a victim"),
+        ("{victims: [memory], neighbours: [net_in], rates: [fast]}", "4:54", "fast"),
+        ("{victims: [memory], neighbours: [net_in], rates: [0]}", "4:54", "0 is no rate"),
+        ("{victims: [memory], neighbours: [net_in], rates: []}", "4:51", "rates: the list is empty"),
         ("{victims: [{probe: neighbour}], neighbours: [cpu]}", "4:31", "neighbour has an entry of its own"),
         ("{victims: [], neighbours: [cpu]}", "4:22", "victims: the list is empty"),
         ("{victims: [memory], neighbours: []}", "4:44", "neighbours: the list is empty"),

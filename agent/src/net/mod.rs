@@ -17,9 +17,11 @@ use serde_json::json;
 use crate::fault::{Fault, OrFault, check};
 
 mod datagram;
+mod mesh;
 mod noise;
 
 pub use datagram::{admit_datagrams, drain, open_datagrams};
+pub use mesh::{Mesh, introduce, meet};
 pub use noise::{Control, number, parse_fault};
 
 /// The longest duration of a handshake.
@@ -31,6 +33,8 @@ const PENDING: usize = 64;
 const STACK_BYTES: usize = 256 * 1024;
 /// An admitted connection that is silent for this long is closed.
 pub const IDLE: Duration = Duration::from_secs(30);
+/// From <linux/sockios.h>.
+const SIOCOUTQNSD: libc::Ioctl = 0x894b;
 const NEXT: &str = "see that both agents run, hold the same secret and can reach each other";
 
 /// The purpose of a connection; sent encrypted, as the last step of the handshake.
@@ -143,6 +147,13 @@ pub fn buffer_bytes(socket: &impl AsRawFd, option: i32) -> u64 {
         libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw mut size).cast(), &mut length);
     }
     size.max(0) as u64
+}
+
+/// Returns the bytes in a connection's send buffer that the network has not accepted yet.
+pub fn unsent(stream: &TcpStream) -> i32 {
+    let mut bytes = 0_i32;
+    unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) };
+    bytes
 }
 
 /// Returns what the kernel knows of a connection; `None` if it does not say.

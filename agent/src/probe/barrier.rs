@@ -7,20 +7,19 @@
 //! rounds (`skew.rs`). The note `clock_error_s` bounds the error of this comparison; a smaller skew cannot be
 //! distinguished from none. Excludes the time that a barrier takes, and the time between the arrivals of the peers.
 
-use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::group::{self, PEERS, TICK, receive, send};
 use super::{Context, Kind, Metric, PATH, Param, Probe};
 use crate::caps::{Demand, Item};
 use crate::clock::{self, now_ns, seconds};
 use crate::disturbance;
-use crate::fault::{Fault, OrFault};
-use crate::net::{self, Control};
-use crate::targets::{Link, Role};
+use crate::fault::Fault;
+use crate::net::Control;
+use crate::targets::Role;
 use crate::traffic_limiter::{Limiter, SENDER_DEPTH_S, Tolerance};
 use crate::wire::finite;
 
@@ -31,30 +30,19 @@ use skew::{Exchange, Offset};
 pub const PROBE: Probe = Probe {
     name: "barrier",
     roles: &[Role::Peer],
-    params: &[
-        Param { name: "peers", default: "4", kind: Kind::Whole(2, 64) },
-        PATH,
-        Param { name: "rounds", default: "100", kind: Kind::Whole(1, 10_000) },
-    ],
+    params: &[PEERS, PATH, Param { name: "rounds", default: "100", kind: Kind::Whole(1, 10_000) }],
     metrics: &[Metric { name: "start_skew_s", unit: "s", params: &["path", "peers"] }],
     run,
 };
 
-const NEXT: &str = "see that all peers run and can be reached";
 /// Clock comparisons before the rounds, and as many after them; the fastest one counts.
 const EXCHANGES: usize = 32;
-/// The message of both directions, for all purposes: arrival, release, a request for the time, and its answer.
-const TICK: [u8; 8] = *b"ccmp bar";
-/// The number of times that fit into a control message.
-const PIECE: usize = 128;
-/// Longer than any deadline, because the last peer may arrive late.
-const FOREVER: Duration = Duration::from_secs(30 * 86_400);
 
 fn run(context: &Context) -> Result<(), Fault> {
     let rounds = context.whole("rounds").unwrap_or(1) as usize;
-    match &context.job.link {
-        Link::Listens { admits, .. } => lead(context, rounds, admits.len()),
-        _ => follow(context, rounds),
+    match group::others(context)? {
+        Some(others) => lead(context, rounds, others),
+        None => follow(context, rounds),
     }
 }
 
@@ -73,31 +61,17 @@ fn pay(limiter: &Limiter, bytes: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-fn send(mut data: &TcpStream) -> Result<(), Fault> {
-    data.write_all(&TICK).or_fault("a peer is gone", NEXT)
-}
-
-fn receive(mut data: &TcpStream) -> Result<(), Fault> {
-    let mut tick = [0; TICK.len()];
-    data.read_exact(&mut tick).or_fault("a peer is gone", NEXT)?;
-    if tick == TICK { Ok(()) } else { Err(Fault::failed("a peer sends something else", NEXT)) }
-}
-
 /// Runs the part of the listening peer.
 fn lead(context: &Context, rounds: usize, others: usize) -> Result<(), Fault> {
-    if context.whole("peers") != Some(others as u64 + 1) {
-        let what = format!("bad job: {} peers, and {others} others are named", context.text("peers"));
-        return Err(Fault::bad_job(what, "name all peers but the one that listens"));
-    }
     let limiter = limiter(context, rounds, others)?;
-    let (mut controls, data): (Vec<Control>, Vec<TcpStream>) = context.listen()?.admit_group()?.into_iter().unzip();
+    let (mut controls, data) = group::admit(context)?;
     let measured = measure(context, rounds, &mut controls, &data, &limiter);
     limiter.note(context.out)?;
     let reported = measured.and_then(|group| group.report(context));
     reported.map_err(|fault| {
         // Peers that wait for a tick see the connection close, and then read the reason.
         data.iter().for_each(|data| drop(data.shutdown(Shutdown::Both)));
-        controls.iter_mut().fold(limiter.blame(fault), |fault, control| control.exchange_faults(fault))
+        group::exchange_faults(&mut controls, limiter.blame(fault))
     })?;
     controls.iter_mut().try_for_each(|control| control.send(&json!({"done": true})))
 }
@@ -112,26 +86,12 @@ fn measure(
     let cpus = &context.job.cpus;
     disturbance::wait(context.out, cpus)?;
     let before = disturbance::counts(cpus);
-    controls.iter_mut().try_for_each(|control| control.send(&json!({"rounds": rounds})))?;
+    group::begin(controls, &json!({"rounds": rounds}))?;
     let mut group = Group::run(data, rounds, limiter)?;
     disturbance::counts(cpus).note_since(&before, context.out)?;
-    group.theirs = controls.iter_mut().map(|control| collect(control, rounds)).collect::<Result<_, _>>()?;
+    let count = rounds + 2 * EXCHANGES;
+    group.theirs = controls.iter_mut().map(|control| group::receive_times(control, count)).collect::<Result<_, _>>()?;
     Ok(group)
-}
-
-/// Receives the times that a peer recorded, in order.
-fn collect(control: &mut Control, rounds: usize) -> Result<Vec<u64>, Fault> {
-    let mut times = Vec::new();
-    while times.len() < rounds + 2 * EXCHANGES {
-        let message = control.receive()?;
-        if let Some(fault) = net::parse_fault(&message) {
-            return Err(fault);
-        }
-        let piece = message.get("times").and_then(Value::as_array).filter(|piece| !piece.is_empty());
-        let piece = piece.and_then(|piece| piece.iter().map(Value::as_u64).collect::<Option<Vec<u64>>>());
-        times.extend(piece.ok_or_else(|| Fault::failed("a peer told no times", "run the same agent on all sides"))?);
-    }
-    Ok(times)
 }
 
 /// The times recorded by the listening peer, on its clock, and by the others, on theirs.
@@ -230,20 +190,12 @@ fn request_times(data: &[TcpStream], requests: &mut [Vec<(u64, u64)>], limiter: 
 fn follow(context: &Context, rounds: usize) -> Result<(), Fault> {
     let limiter = limiter(context, rounds, 1)?;
     let (mut control, data) = context.join()?;
-    control.wait(FOREVER, || true)?;
-    let word = control.receive()?;
-    if let Some(fault) = net::parse_fault(&word) {
-        return Err(fault);
-    }
-    if word.get("rounds").and_then(Value::as_u64) != Some(rounds as u64) {
-        let fault = Fault::failed("the peers were asked for different rounds", "give all peers the same parameters");
-        return Err(control.exchange_faults(fault));
-    }
+    group::await_begin(&mut control, &json!({"rounds": rounds}))?;
     let times = take_part(&data, rounds, &limiter, now_ns, || {});
     limiter.note(context.out)?;
     let times = times.map_err(|fault| control.exchange_faults(limiter.blame(fault)))?;
-    times.chunks(PIECE).try_for_each(|piece| control.send(&json!({"times": piece})))?;
-    control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
+    group::send_times(&mut control, &times)?;
+    group::await_end(&mut control)
 }
 
 /// Answers time requests and arrives at barriers; returns the times by `now` of all received ticks, in order. Calls
@@ -280,6 +232,7 @@ fn take_part(
 mod tests {
     use std::net::TcpListener;
     use std::thread;
+    use std::time::Duration;
 
     use super::*;
     use crate::caps::Caps;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::caps::{Demand, Item};
 use crate::fault::Fault;
 use crate::job::Job;
-use crate::net::{self, AgentListener, Control};
+use crate::net::{self, AgentListener, Control, Mesh};
 use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::service::credential::Credential;
@@ -27,9 +27,11 @@ mod connect;
 mod consistency;
 mod dbench;
 mod disk;
+mod exchange;
 mod fma;
 mod gaps;
 mod gemm;
+mod group;
 mod int;
 mod iozone;
 mod load;
@@ -44,11 +46,13 @@ mod propagation;
 mod queue;
 mod rtt;
 mod service_trial;
+mod share;
 mod stream;
 mod table;
 mod task;
 mod tcp;
 mod throttle;
+mod traffic;
 mod twolf;
 mod udp;
 pub mod unixbench;
@@ -80,6 +84,8 @@ pub static PROBES: &[Probe] = &[
     connect::PROBE,
     throttle::PROBE,
     barrier::PROBE,
+    exchange::PROBE,
+    share::PROBE,
     command::PROBE,
     blob::PROBE,
     table::PROBE,
@@ -88,6 +94,7 @@ pub static PROBES: &[Probe] = &[
     propagation::PROBE,
     consistency::PROBE,
     neighbour::PROBE,
+    traffic::PROBE,
 ];
 
 /// One kind of measurement.
@@ -118,6 +125,8 @@ pub enum Kind {
     /// `one`, `all`, or a number of threads.
     Threads,
     Choice(&'static [&'static str]),
+    /// The same, and a cell names it only if it is not the default.
+    ImpliedChoice(&'static [&'static str]),
     /// A short word that is only passed through.
     Label,
     /// A label that a cell names only if it is not the default.
@@ -139,6 +148,8 @@ pub const THREADS: Param = Param { name: "threads", default: "one", kind: Kind::
 pub const DURATION: Param = Param { name: "duration_s", default: "1", kind: Kind::Seconds(0.001, 86_400.0) };
 pub const INTERVAL: Param = Param { name: "interval_s", default: "1", kind: Kind::Seconds(0.001, 86_400.0) };
 pub const PATH: Param = Param { name: "path", default: "loopback", kind: Kind::Label };
+/// Seen from the first machine. Only the controller acts on it: it chooses who is the client, which sends.
+pub const DIRECTION: Param = Param { name: "direction", default: "out", kind: Kind::ImpliedChoice(&["out", "in"]) };
 const MAX_THREADS: u64 = 1024;
 /// Labels of any job: the load of a neighbour beside this trial, and its threads. Cells name them if the job does.
 const BESIDE: [&str; 2] = ["neighbour", "intensity"];
@@ -150,7 +161,7 @@ impl Kind {
             Kind::WholeOr(..) | Kind::ImpliedWholeOr(..) => "whole_or_word",
             Kind::Seconds(..) => "seconds",
             Kind::Threads => "threads",
-            Kind::Choice(_) => "choice",
+            Kind::Choice(_) | Kind::ImpliedChoice(_) => "choice",
             Kind::Label | Kind::ImpliedLabel => "label",
             Kind::Text(_) => "text",
         }
@@ -158,7 +169,7 @@ impl Kind {
 
     fn choices(&self) -> Vec<&'static str> {
         match self {
-            Kind::Choice(choices) => choices.to_vec(),
+            Kind::Choice(choices) | Kind::ImpliedChoice(choices) => choices.to_vec(),
             Kind::Threads => vec!["one", "all"],
             Kind::WholeOr(_, _, word) | Kind::ImpliedWholeOr(_, _, word) => vec![word],
             _ => Vec::new(),
@@ -172,7 +183,7 @@ impl Kind {
             Kind::WholeOr(low, high, word) | Kind::ImpliedWholeOr(low, high, word) => text == word || whole(low, high),
             Kind::Seconds(low, high) => text.parse().is_ok_and(|value: f64| value >= low && value <= high),
             Kind::Threads => text == "one" || text == "all" || whole(1, MAX_THREADS),
-            Kind::Choice(choices) => choices.contains(&text),
+            Kind::Choice(choices) | Kind::ImpliedChoice(choices) => choices.contains(&text),
             Kind::Text(most) => text.len() <= most && !text.contains('\0'),
             Kind::Label | Kind::ImpliedLabel => {
                 let word = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -287,7 +298,9 @@ impl<'a> Context<'a> {
         let text = |name| free.iter().find(|(key, _)| *key == name).map_or_else(|| self.text(name), |(_, text)| text);
         let implied = |name: &str| {
             let param = self.probe.params.iter().find(|param| param.name == name);
-            let kind = |param: &Param| matches!(param.kind, Kind::ImpliedLabel | Kind::ImpliedWholeOr(..));
+            let kind = |param: &Param| {
+                matches!(param.kind, Kind::ImpliedLabel | Kind::ImpliedWholeOr(..) | Kind::ImpliedChoice(_))
+            };
             param.is_some_and(|param| kind(param) && text(param.name) == param.default)
         };
         let beside = BESIDE.iter().filter(|&&name| self.params.contains_key(name));
@@ -328,9 +341,17 @@ impl<'a> Context<'a> {
         net::join(self.listener()?, self.secret()?)
     }
 
+    /// Connects to all other joined agents of the group.
+    pub fn meet(&self, control: &mut Control, data: TcpStream) -> Result<Mesh, Fault> {
+        let Link::Connects { others, .. } = &self.job.link else {
+            return Err(Fault::bad_job("bad job: no target listens", "name the address and port of one that does"));
+        };
+        net::meet(control, data, others, self.secret()?)
+    }
+
     fn listener(&self) -> Result<SocketAddr, Fault> {
-        match *self.job.link.agents() {
-            Link::Connects { to } => Ok(to),
+        match self.job.link.agents() {
+            Link::Connects { to, .. } => Ok(*to),
             _ => Err(Fault::bad_job("bad job: no target listens", "name the address and port of one that does")),
         }
     }

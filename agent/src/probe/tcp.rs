@@ -6,13 +6,12 @@
 use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
+use super::{Context, DIRECTION, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Demand, Item};
 use crate::clock::now_ns;
 use crate::fault::{Fault, OrFault};
@@ -34,11 +33,12 @@ pub const PROBE: Probe = Probe {
         PATH,
         Param { name: "size_bytes", default: "131072", kind: Kind::Whole(1, 16 << 20) },
         Param { name: "window_bytes", default: "default", kind: Kind::ImpliedWholeOr(1024, 1 << 30, "default") },
+        DIRECTION,
     ],
     metrics: &[Metric {
         name: "tcp_bytes_per_s",
         unit: "B/s",
-        params: &["path", "size_bytes", "streams", "window_bytes"],
+        params: &["direction", "path", "size_bytes", "streams", "window_bytes"],
     }],
     run,
 };
@@ -47,8 +47,6 @@ const NEXT: &str = "see that the peer runs and can be reached";
 /// Reads between two clock reads; with large reads, the kernel's copy takes far longer than both.
 const READS: usize = 4;
 
-/// From <linux/sockios.h>.
-const SIOCOUTQNSD: libc::Ioctl = 0x894b;
 /// Share of the measured time for which a rate cap may hold traffic back: for senders, and for receivers.
 const SENDER_TOLERANCE: f64 = 0.01;
 const RECEIVER_TOLERANCE: f64 = 0.1;
@@ -188,7 +186,7 @@ fn measure(context: &Context) -> Result<(), Fault> {
     let collected = std::thread::scope(|scope| {
         for (i, stream) in data.into_iter().enumerate() {
             let (cpu, limiter) = (cpus[i % cpus.len()], &limiter);
-            let grant = |want: u64, stream: &TcpStream| limiter.take(want, || unsent(stream) == 0);
+            let grant = |want: u64, stream: &TcpStream| limiter.take(want, || net::unsent(stream) == 0);
             scope.spawn(move || fill(stream, size, cpu, limiter, grant));
         }
         let collected = collect(context, &mut control, &limiter, &ends);
@@ -238,13 +236,6 @@ pub fn fill(
     }
     limiter.used(sent);
     let _ = stream.shutdown(Shutdown::Write); // ignored: the connection may have ended before
-}
-
-/// Returns the bytes in the socket that the network has not accepted yet.
-pub fn unsent(stream: &TcpStream) -> i32 {
-    let mut bytes = 0_i32;
-    unsafe { libc::ioctl(stream.as_raw_fd(), SIOCOUTQNSD, &raw mut bytes) };
-    bytes
 }
 
 /// What the kernel knows of the connections, read with each sample of the server: TCP_INFO.

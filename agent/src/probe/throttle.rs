@@ -248,7 +248,7 @@ fn measure(context: &Context) -> Result<(), Fault> {
 fn grant(left: &AtomicU64, limiter: &Limiter, want: u64, stream: &TcpStream) -> Option<u64> {
     let reserve = |left: u64| (left > 0).then(|| left - want.min(left));
     let granted = want.min(left.fetch_update(Relaxed, Relaxed, reserve).ok()?);
-    limiter.take(granted, || tcp::unsent(stream) == 0).map(|allowed| allowed.min(granted))
+    limiter.take(granted, || net::unsent(stream) == 0).map(|allowed| allowed.min(granted))
 }
 
 /// Waits for the server's result, and writes it.

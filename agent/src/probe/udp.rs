@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
+use super::{Context, DIRECTION, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Demand, Item};
 use crate::fault::Fault;
 use crate::net::{self, Control, number};
@@ -24,12 +24,12 @@ use crate::targets::Role;
 use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
 
 mod receive;
-mod send;
+pub mod send;
 
 use receive::{Sink, Tally};
 use send::Source;
 
-const CELL: &[&str] = &["path", "rate_bytes_per_s", "size_bytes"];
+const CELL: &[&str] = &["direction", "path", "rate_bytes_per_s", "size_bytes"];
 
 pub const PROBE: Probe = Probe {
     name: "udp",
@@ -40,6 +40,7 @@ pub const PROBE: Probe = Probe {
         INTERVAL,
         Param { name: "rate_bytes_per_s", default: "max", kind: Kind::WholeOr(1, 1 << 40, "max") },
         PATH,
+        DIRECTION,
     ],
     metrics: &[
         Metric { name: "udp_bytes_per_s", unit: "B/s", params: CELL },
@@ -72,7 +73,7 @@ fn run(context: &Context) -> Result<(), Fault> {
 }
 
 /// Requests large buffers; returns the actual size of the receive buffer.
-fn widen(socket: &UdpSocket) -> i32 {
+pub fn widen(socket: &UdpSocket) -> i32 {
     use std::os::fd::AsRawFd;
     let (fd, mut got, mut length) = (socket.as_raw_fd(), 0_i32, size_of::<i32>() as u32);
     for option in [libc::SO_SNDBUF, libc::SO_RCVBUF] {

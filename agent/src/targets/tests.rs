@@ -18,16 +18,23 @@ fn each_part_has_its_targets_and_no_others() {
         let admits = ips.iter().map(|ip| ip.parse().unwrap()).collect();
         Ok(Link::Listens { at: at.parse().unwrap(), admits })
     };
-    let connects = |to: &str| Ok(Link::Connects { to: to.parse().unwrap() });
+    let connects = |to: &str, others: &[&str]| {
+        let others = others.iter().map(|ip| ip.parse().unwrap()).collect();
+        Ok(Link::Connects { to: to.parse().unwrap(), others })
+    };
     let peer = |address: &str| json!({"role": "peer", "address": address});
     assert_eq!(server("10.0.0.5:0", "10.0.0.9"), listens("10.0.0.5:0", &["10.0.0.9"]));
     assert_eq!(server("[::1]:5", "::1"), listens("[::1]:5", &["::1"]));
     assert_eq!(server("[::ffff:10.0.0.5]:7", "::ffff:10.0.0.9"), listens("10.0.0.5:7", &["10.0.0.9"]));
-    assert_eq!(client("10.0.0.5:7"), connects("10.0.0.5:7"));
+    assert_eq!(client("10.0.0.5:7"), connects("10.0.0.5:7", &[]));
     let others = json!([peer("10.0.0.6"), peer("10.0.0.7"), peer("10.0.0.6")]);
     let first = read(Role::Peer, Some("10.0.0.5:0"), Some(&others));
     assert_eq!(first, listens("10.0.0.5:0", &["10.0.0.6", "10.0.0.7", "10.0.0.6"]));
-    assert_eq!(read(Role::Peer, None, Some(&json!([peer("10.0.0.5:7")]))), connects("10.0.0.5:7"));
+    assert_eq!(read(Role::Peer, None, Some(&json!([peer("10.0.0.5:7")]))), connects("10.0.0.5:7", &[]));
+    let all = json!([peer("10.0.0.5:7"), peer("10.0.0.6"), peer("10.0.0.7")]);
+    assert_eq!(read(Role::Peer, None, Some(&all)), connects("10.0.0.5:7", &["10.0.0.6", "10.0.0.7"]));
+    let stays = |more: &str| read(Role::Peer, None, Some(&json!([peer("127.0.0.1:7"), peer(more)]))).unwrap().stays();
+    assert!(stays("127.0.0.1") && !stays("10.0.0.6"));
     assert_eq!(read(Role::Solo, None, None), Ok(Link::Alone));
     let one = |role: &str, address: &str| json!([{"role": role, "address": address}]);
     for (role, listen, targets) in [
@@ -46,6 +53,8 @@ fn each_part_has_its_targets_and_no_others() {
         (Role::Peer, Some("10.0.0.5:0"), json!([])),
         (Role::Peer, Some("10.0.0.5:0"), json!([peer("10.0.0.6"), peer("10.0.0.7:7")])),
         (Role::Peer, None, json!([peer("10.0.0.6:7"), peer("10.0.0.7:7")])),
+        (Role::Peer, None, json!([peer("10.0.0.7"), peer("10.0.0.6:7")])),
+        (Role::Peer, None, json!([peer("10.0.0.6:7"), {"role": "client", "address": "10.0.0.7"}])),
     ] {
         assert_eq!(read(role, listen, Some(&targets)), Err(role.takes().into()), "{listen:?} {targets}");
     }
@@ -96,7 +105,7 @@ fn a_client_and_a_server_may_use_one_service() {
     let service = json!({"role": "service", "endpoint": "http://[::1]:9", "protocol": "s3", "data_set": "mine"});
     let of = |role, listen, other: Value| read(role, listen, Some(&json!([other, service]))).unwrap();
     let reads = of(Role::Client, None, json!({"role": "server", "address": "127.0.0.1:7"}));
-    assert_eq!(reads.agents(), &Link::Connects { to: "127.0.0.1:7".parse().unwrap() });
+    assert_eq!(reads.agents(), &Link::Connects { to: "127.0.0.1:7".parse().unwrap(), others: Vec::new() });
     assert!(reads.stays() && reads.service().is_some_and(|service| service.url.port == 9));
     let writes = of(Role::Server, Some("10.0.0.5:0"), json!({"role": "client", "address": "10.0.0.9"}));
     assert!(matches!(writes.agents(), Link::Listens { .. }) && writes.service().is_some() && !writes.stays());
@@ -190,7 +199,7 @@ proptest! {
         if let Ok(Link::Listens { at, admits }) = server(&text, "10.0.0.9").or_else(|_| server("10.0.0.5:0", &text)) {
             prop_assert!(one_machine(at.ip()) && admits.into_iter().all(one_machine));
         }
-        if let Ok(Link::Connects { to }) = client(&text) {
+        if let Ok(Link::Connects { to, .. }) = client(&text) {
             prop_assert!(one_machine(to.ip()) && to.port() > 0);
         }
     }

@@ -4,43 +4,22 @@
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::common::{Agent, SECRET, Stream, job, listening, sockets};
+use crate::common::group::{end, start};
+use crate::common::{Agent, SECRET, group, job, listening, sockets};
 use serde_json::{Value, json};
 
-/// Returns the job of the listening peer for `others` other peers on this machine.
 fn first(others: usize, params: &[(&str, &str)]) -> Value {
-    listening(job("barrier", params), "peer", "127.0.0.1:0", ("peer", &vec!["127.0.0.1"; others]))
+    group::first("barrier", others, params)
 }
 
 fn other(address: &str, params: &[(&str, &str)]) -> Value {
-    let mut job = job("barrier", params);
-    (job["role"], job["secret"]) = ("peer".into(), SECRET.into());
-    job["targets"] = json!([{"role": "peer", "address": address}]);
-    job
-}
-
-/// Starts a group: the first agent has announced its address; the others have begun.
-fn start(count: usize, params: &[(&str, &str)], more: &Value) -> (Agent, Vec<Agent>, String) {
-    let with = |mut job: Value| {
-        more.as_object().unwrap().iter().for_each(|(key, value)| job[key] = value.clone());
-        job
-    };
-    let mut lead = Agent::run(&with(first(count - 1, params)));
-    assert_eq!(lead.frame()["type"], "hello");
-    let address = lead.frame()["addr"].as_str().unwrap().to_owned();
-    let others = (1..count).map(|_| Agent::run(&with(other(&address, params)))).collect();
-    (lead, others, address)
-}
-
-fn end(lead: Agent, others: Vec<Agent>) -> (Stream, Vec<Stream>) {
-    let others = others.into_iter().map(|agent| agent.end().1).collect();
-    (lead.end().1, others)
+    group::other("barrier", address, 0, params)
 }
 
 #[test]
 fn four_agents_start_together_and_the_listening_one_reports_the_skew() {
     for (count, rounds) in [("4", "50"), ("2", "1")] {
-        let (lead, others, _) = start(count.parse().unwrap(), &[("peers", count), ("rounds", rounds)], &json!({}));
+        let (lead, others, _) = start("barrier", count.parse().unwrap(), &[("peers", count), ("rounds", rounds)], &json!({}));
         let (lead, others) = end(lead, others);
         assert_eq!(lead.outcome, "ok", "{:#?}", lead.frames);
         let values = lead.values("start_skew_s", &json!({"path": "loopback", "peers": count}));
@@ -80,7 +59,7 @@ fn jobs_that_do_not_fit_a_group_are_refused_before_a_port_is_open() {
 fn p15_a_group_keeps_its_packet_rate_cap_and_still_measures() {
     let caps = json!({"caps": {"packets_per_s": 1000}});
     let begun = Instant::now();
-    let (lead, others, _) = start(3, &[("peers", "3"), ("rounds", "100")], &caps);
+    let (lead, others, _) = start("barrier", 3, &[("peers", "3"), ("rounds", "100")], &caps);
     let (lead, _) = end(lead, others);
     assert_eq!((lead.outcome.as_str(), lead.count()), ("ok", 100), "{:#?}", lead.frames);
     // Four packets per round and comparison; ten milliseconds' worth may be sent at once.
@@ -90,7 +69,7 @@ fn p15_a_group_keeps_its_packet_rate_cap_and_still_measures() {
 #[test]
 fn p25_a_group_closes_its_port_and_admits_only_the_named_agents() {
     let slow = json!({"caps": {"packets_per_s": 500}});
-    let (lead, mut others, address) = start(3, &[("peers", "3"), ("rounds", "300")], &slow);
+    let (lead, mut others, address) = start("barrier", 3, &[("peers", "3"), ("rounds", "300")], &slow);
     std::thread::sleep(Duration::from_millis(700));
     assert!(TcpStream::connect(&address).is_err(), "a trial under way admits nobody");
     assert_eq!(sockets(lead.child.id()).len(), 4, "a control and a data connection of each");

@@ -11,6 +11,7 @@ import numpy as np
 from cloudcmp.analysis.facts import note, reported
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Plan, PlannedTrial
+from cloudcmp.model.promise import Promised
 from cloudcmp.model.result import Bounds, Estimate
 from cloudcmp.model.services import ClientFactor, Delays, Limit, Limiter, OperationCounts, Services
 from cloudcmp.model.trial import Attempt
@@ -22,7 +23,7 @@ _CENSORED, _WAY = "censored", "writer_way_max_s"
 _PROBES = frozenset({"table", "load", "blob", "queue", "propagation", "consistency"})
 _COUNTS = ("operations", "throttled", "server_errors", "client_errors", "timeouts", "wrong_bodies", "dropped_starts")
 _RATES = frozenset({"table_op_per_s", "blob_bytes_per_s", "queue_op_per_s"})
-_BANDWIDTH, _TCP, _ADVERTISED = "blob_bytes_per_s", "tcp_bytes_per_s", "network_bytes_per_s"
+_BANDWIDTH, _TCP = "blob_bytes_per_s", "tcp_bytes_per_s"
 # A client that is busy for more than half of the time of its threads limits; so does a service that refuses 1 %, and a
 # network of which 90 % is used.
 _CLIENT_BOUND, _THROTTLED, _NEAR = 0.5, 0.01, 0.9
@@ -139,11 +140,11 @@ def _networks(plan: Plan, estimates: Sequence[Estimate]) -> dict[int, tuple[floa
             measured[kind] = max(one.median, measured.get(kind, 0.0))
     found = {}
     for candidate in plan.candidates:
-        advertised = dict(candidate.offering.attributes).get(_ADVERTISED, "")
+        promised = candidate.offering.promised_rate(Promised.NETWORK)
         if kinds[candidate.index] in measured:
             found[candidate.index] = measured[kinds[candidate.index]], "TCP between two such machines"
-        elif advertised.replace(".", "", 1).isdigit():
-            found[candidate.index] = float(advertised), "advertised"
+        elif promised is not None:
+            found[candidate.index] = promised, "advertised"
     return found
 
 

@@ -10,7 +10,9 @@ from cloudcmp.model.metric import ParamKind
 from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.report.text import exact
 
-_OWN_MACHINES = ("local", "ssh")
+_HERE = ("local", "netns")
+"""Providers whose machines are this one: its files are theirs."""
+_OWN_MACHINES = (*_HERE, "ssh")
 """Providers whose machines exist before and after a study."""
 
 
@@ -50,7 +52,7 @@ def on_own_machines(plan: Plan) -> tuple[tuple[CommandUse, ...], tuple[str, ...]
     """
     own = [one for one in plan.candidates if one.runner in _OWN_MACHINES]
     uses = commands(plan) if own else ()
-    machines = {one.runner if one.runner == "local" else f"ssh {one.offering.name}" for one in own}
+    machines = {"local" if one.runner in _HERE else f"ssh {one.offering.name}" for one in own}
     return uses, tuple(sorted(machines)) if uses else ()
 
 

@@ -163,6 +163,7 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
         interruptions=(*_interruptions(plan, measured.interrupted), *_second_machines(store, plan)),
         commands=commands(plan),
         effects=compare.effects_of(plan, measured.estimates, measured.values.values, metrics),
+        delivered=compare.delivered_of(plan, measured.estimates),
         services=analysis.services(plan, measured.estimates, measured.attempts, measured.values.whole),
         warnings=measured.warnings,
     )

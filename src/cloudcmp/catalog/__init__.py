@@ -22,5 +22,6 @@ from cloudcmp.catalog.lookup import (
 )
 from cloudcmp.catalog.parameters import hint, nearest
 from cloudcmp.catalog.places import place_of
-from cloudcmp.catalog.tables import LOADS, METRICS, PROBES, SUITES
+from cloudcmp.catalog.tables import LOAD_START_S, LOADS, METRICS, PROBES, SUITES
+from cloudcmp.catalog.tables.groups import exchange_bytes
 from cloudcmp.tools import READERS, TOOLS

@@ -129,7 +129,7 @@ def _metric(own: CommandMetric) -> Metric:
 TOOL = "tool"
 """The probe that runs a tool; the agent runs it as a command."""
 
-APART = frozenset({COMMAND, TOOL, NEIGHBOUR})
+APART = frozenset({COMMAND, TOOL, NEIGHBOUR, "traffic"})
 """The probes that a study does not name under `probe`: each has a key of its own."""
 
 DEFAULT = "default"

@@ -1,5 +1,6 @@
 """The comparison of candidates: effects, tests of the whole family, verdicts, winners."""
 
+from cloudcmp.compare.advertised import delivered_of
 from cloudcmp.compare.best import asks_for_the_best
 from cloudcmp.compare.comparisons import REPLICATION_UNKNOWN, Compared, compare
 from cloudcmp.compare.isolation import effects_of

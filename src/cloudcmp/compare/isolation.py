@@ -9,7 +9,7 @@ import numpy as np
 from cloudcmp.catalog import LOADS
 from cloudcmp.compare.pairing import Figures, Rounds, figures_of, launches_of
 from cloudcmp.compare.verdict import CODES, adjusted, bars_of, deciding, sameness, verdicts_of
-from cloudcmp.model.cast import BESIDE, INTENSITY, NEIGHBOUR, NO_LOAD
+from cloudcmp.model.cast import BESIDE, FULL_RATE, INTENSITY, NEIGHBOUR, NO_LOAD
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.metric import Better, Metric
@@ -18,6 +18,8 @@ from cloudcmp.model.result import Bounds, Estimate, Verdict
 from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.model.values import TrialValues
 from cloudcmp.stats.spread import SpreadRatio, spread_ratio
+
+_LEVELS = 10**15  # more than any rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,14 @@ def effects_of(
 
 
 def _place(cell: Cell) -> int:
-    """The place of a cell's load: in the order of the catalog, and by its threads."""
-    return list(LOADS).index(cell.get(NEIGHBOUR) or "") * 100_000 + int(cell.get(INTENSITY) or 1)
+    """The place of a cell's load: in the order of the catalog, and by its level."""
+    return list(LOADS).index(cell.get(NEIGHBOUR) or "") * _LEVELS + int(min(_level(cell), _LEVELS - 1))
+
+
+def _level(cell: Cell) -> float:
+    """How much load there is: threads, or bytes a second."""
+    text = cell.get(INTENSITY) or "1"
+    return math.inf if text == FULL_RATE else float(text)
 
 
 def _pair(one: Estimate, known: Mapping[tuple[int, str], Estimate], metrics: Mapping[str, Metric]) -> _Pair | None:
@@ -125,7 +133,7 @@ def _effect(plan: Plan, pair: _Pair, reason: str, p: tuple[float, float], rows: 
     lost, lost_bounds = _as_loss(centre, half, metric) if n else (None, None)
     found = Effect(
         pair.beside.candidate, str(_bare(pair.cell)), pair.alone.cell, pair.beside.cell, pair.cell.get(NEIGHBOUR) or "",
-        int(pair.cell.get(INTENSITY) or 1), n, metric.signed, change, bounds, lost, lost_bounds,
+        _level(pair.cell), n, metric.signed, change, bounds, lost, lost_bounds,
         verdict or Verdict.CANNOT_TELL, reason,
     )  # fmt: skip
     spread = _spread(plan, pair, rows)

@@ -15,6 +15,7 @@ from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.price import OLD_BY_NATURE, Doubt, How, Item, PriceList, Purchase
 from cloudcmp.model.price_lists import FETCHED
+from cloudcmp.model.promise import from_attributes, is_promise
 from cloudcmp.model.terms import Commitment
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money
@@ -84,8 +85,13 @@ def _sold_in(book: PriceBook, provider: str, region: str) -> list[Offering]:
         for name in book.names(list_, *place):
             one = sold_by_name.get(name)
             facts = (one.vcpus, one.memory_gib, one.category) if one else (None, None, None)
-            attributes = tuple(sorted((*(one.attributes if one else ()), *source)))
-            offerings.setdefault(name, Offering(provider, region, name, *facts, attributes=attributes))
+            listed = dict(one.attributes) if one else {}
+            kept = [pair for pair in listed.items() if not is_promise(pair[0])]
+            offering = Offering(
+                provider, region, name, *facts, attributes=tuple(sorted((*kept, *source))),
+                promises=from_attributes(listed, list_.source, list_.dated),
+            )  # fmt: skip
+            offerings.setdefault(name, offering)
         if not partial:
             break
     return list(offerings.values())

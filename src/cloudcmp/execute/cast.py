@@ -8,7 +8,18 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from cloudcmp.agent import JobTarget
-from cloudcmp.model.cast import LOOPBACK, PASSIVE, Cast, CastMember, DataSet, Machine, Role, path_key, path_of
+from cloudcmp.model.cast import (
+    LOOPBACK,
+    NEIGHBOUR,
+    PASSIVE,
+    Cast,
+    CastMember,
+    DataSet,
+    Machine,
+    Role,
+    path_key,
+    path_of,
+)
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Outcome, TrialResult
@@ -17,6 +28,7 @@ from cloudcmp.plan import cast_of
 
 _CREDENTIAL = "service"
 _LOOPBACK_ADDRESS = "127.0.0.1"
+_LOADS = frozenset({Role.NEIGHBOUR, Role.REMOTE})
 
 Gone = Callable[[], Awaitable[str | None]]
 """Returns the provider's evidence that a machine of the launch is gone, or None."""
@@ -66,12 +78,17 @@ class LaunchTargets:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent of a trial: its role, its machine and the number of that, and the address at which it may listen."""
+    """One agent of a trial: its role, its machine and the number of that, and the address at which it may listen.
+
+    `isolated` is true in a trial that tells a victim from a neighbour; `loads` if the agent belongs to the neighbour.
+    """
 
     role: Role
     instance: Instance
     host: str
     number: int = 1
+    isolated: bool = False
+    loads: bool = False
 
     @property
     def listen(self) -> str:
@@ -85,7 +102,7 @@ class Agent:
 
 
 def _place_of(agent: Agent) -> tuple[bool, bool]:
-    return agent.role is not Role.SERVER, agent.role is Role.NEIGHBOUR
+    return agent.loads, agent.role is not Role.SERVER
 
 
 def cast_in(trial: PlannedTrial, machines: int) -> Cast:
@@ -95,15 +112,19 @@ def cast_in(trial: PlannedTrial, machines: int) -> Cast:
 
 
 def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
-    """The agents of a trial: first the one that listens, if any, then those that connect to it; a neighbour is last."""
+    """The agents of a trial: one that listens first, if any, then those that connect to it; those of a load last."""
+    params = dict(trial.params)
     cast = cast_in(trial, len(targets.machines))
-    here = path_of(dict(trial.params)) == LOOPBACK
+    alone = len(targets.machines) < 2
     agents = []
     for one in cast:
         if one.role not in PASSIVE:
             number = one.target.number if isinstance(one.target, Machine) else 1
             instance = targets.machines[number - 1]
-            agents.append(Agent(one.role, instance, _LOOPBACK_ADDRESS if here else instance.address, number))
+            loads = one.role in _LOADS
+            here = alone if loads else path_of(params) == LOOPBACK
+            host = _LOOPBACK_ADDRESS if here else instance.address
+            agents.append(Agent(one.role, instance, host, number, NEIGHBOUR in params, loads))
     return tuple(sorted(agents, key=_place_of))
 
 
@@ -125,8 +146,9 @@ def target_of(data_set: DataSet, *, by_other_client: bool = False) -> tuple[JobT
 
 
 def has_several_agents(trial: PlannedTrial) -> bool:
-    """True if the trial runs between agents; a neighbour does not talk to its victim."""
-    return sum(one.role not in {*PASSIVE, Role.NEIGHBOUR} for one in cast_in(trial, 1)) > 1
+    """True if the trial, or the load beside it, runs between agents; a neighbour does not talk to its victim."""
+    roles = [one.role for one in cast_in(trial, 1)]
+    return Role.REMOTE in roles or sum(role not in {*PASSIVE, Role.NEIGHBOUR} for role in roles) > 1
 
 
 def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:

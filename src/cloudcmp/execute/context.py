@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cloudcmp.model.cast import path_of
+from cloudcmp.model.cast import traffic_path
 from cloudcmp.model.command import Command
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.metric import Metric, Probe, When
@@ -212,7 +212,7 @@ class LaunchContext:
 
     def one_zone(self) -> bool:
         """True if a trial needs all machines in one zone."""
-        return any(path_of(dict(trial.params)) == ZONE for trial in self.turns.during)
+        return any(traffic_path(dict(trial.params), single=self.count < 2) == ZONE for trial in self.turns.during)
 
     def sleep_note(self) -> str:
         """A line if this machine slept since the launch, or its teardown, began; else empty."""

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from cloudcmp.execute.context import LaunchContext
-from cloudcmp.model.cast import LOOPBACK, path_of
+from cloudcmp.model.cast import LOOPBACK, traffic_path
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.trial import Attempt
-from cloudcmp.plan import caps_of, is_billed, most_bytes, service_caps
+from cloudcmp.plan import ALONE, caps_of, is_billed, most_bytes, service_caps
 from cloudcmp.store import StudyStore
 
 _POLL_S = 0.1
@@ -79,4 +79,5 @@ def _sent(attempt: Attempt, most: int) -> int:
 
 def _counts(candidate: Candidate, trial: PlannedTrial) -> bool:
     """True if a trial sends what is measured over a network between real machines; a service's bytes go elsewhere."""
-    return not candidate.simulated and candidate.service is None and path_of(dict(trial.params)) != LOOPBACK
+    path = traffic_path(dict(trial.params), single=candidate.runner in ALONE)
+    return not candidate.simulated and candidate.service is None and path != LOOPBACK

@@ -2,23 +2,23 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from cloudcmp.agent import Decoder, JobTarget, encode_job, expected_series
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import ConnectionLost, ProviderFault
-from cloudcmp.execute.beside import LOAD_READY_S, load_trial, processors, with_load
+from cloudcmp.execute.beside import LOAD_READY_S, ends_of, load_trial, processors, with_load
 from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, Link, agents_of, refuse_zones, target_of, with_zones
 from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
-from cloudcmp.model.cast import DataSet, Role
+from cloudcmp.model.cast import NEIGHBOUR, DataSet, Role
 from cloudcmp.model.plan import NATIVE, PlannedTrial
 from cloudcmp.model.protocol import Instance, RunsOtherClient
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.plan import shared_caps
+from cloudcmp.plan import shared_caps, split_caps
 
 READY_S = 10.0
 _LEASE_MARGIN_S = 30.0
@@ -60,13 +60,10 @@ async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
 
 async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
     agents = agents_of(task.trial, task.targets)
+    load = [one for one in agents if one.loads]
+    measured = agents[: len(agents) - len(load)]
     try:
-        if agents[-1].role is Role.NEIGHBOUR:
-            result = await _run_beside(context, task, *agents)
-        else:
-            result = await (
-                _run_cast(context, task, agents) if len(agents) > 1 else _run_agent(context, task, agents[0])
-            )
+        result = await (_run_beside(context, task, measured, load) if load else _measure(context, task, measured))
     except ConnectionLost as lost:
         return await _after_lost_connection(task.targets, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
@@ -145,29 +142,84 @@ async def _run_agent(
     return await parse_result(command, trial, result, decoder.texts) if command else result
 
 
-async def _run_beside(context: TrialContext, task: TrialTask, victim: Agent, neighbour: Agent) -> TrialResult:
-    """A victim's agent while a neighbour loads the machine; invalid if the load does not begin, or does not last."""
-    load = load_trial(task.trial)
-    job = _job(context, replace(task, trial=load), neighbour, (), None)
+async def _measure(context: TrialContext, task: TrialTask, agents: Sequence[Agent]) -> TrialResult:
+    return await (_run_cast(context, task, agents) if len(agents) > 1 else _run_agent(context, task, agents[0]))
+
+
+async def _run_beside(
+    context: TrialContext, task: TrialTask, victims: Sequence[Agent], neighbours: Sequence[Agent]
+) -> TrialResult:
+    """A victim's agents while a neighbour loads the machine; invalid if the load does not begin, or does not last."""
+    victims_caps, load_caps = split_caps(task.caps or {}, task.trial.probe, dict(task.trial.params))
+    load = load_trial(task.trial, load_caps, single=len(task.targets.machines) < 2)
     decoder = Decoder(expected_series(load.cells, METRICS), load.deadline_s, context.read_histogram)
-    async with neighbour.instance.start(job, load, task.earlier) as channel:
+    loading = replace(task, trial=load, caps=load_caps)
+    try:
+        started = _loading(context, loading, dict(task.trial.params), neighbours)
+        return await _beside(context, replace(task, caps=victims_caps), victims, load, decoder, started)
+    except _NoLoad as fault:
+        return fault.result
+
+
+class _NoLoad(Exception):
+    """The load of a neighbour did not begin."""
+
+    def __init__(self, result: TrialResult) -> None:
+        super().__init__(result.why)
+        outcome = result.outcome if result.outcome is Outcome.PREEMPTED else Outcome.INVALID
+        self.result = TrialResult(outcome, (), f"neighbour: {result.why or 'it ended before its load began'}")
+
+
+@asynccontextmanager
+async def _loading(
+    context: TrialContext, task: TrialTask, params: Mapping[str, str], neighbours: Sequence[Agent]
+) -> AsyncIterator[Channel]:
+    """The agent that reports a neighbour's load; one on the network has another agent, which listens first."""
+    if len(neighbours) < 2:
+        job = _job(context, task, neighbours[0], (), None)
+        async with neighbours[0].instance.start(job, task.trial, task.earlier) as channel:
+            yield channel
+        return
+    server, client = ends_of(neighbours, params)
+    secret = context.secret()
+    job = _job(context, task, server, [JobTarget(client.role.value, address=client.host)], secret, listens=True)
+    listening = Decoder({}, task.trial.deadline_s, context.read_histogram, listens=True)
+    async with server.instance.start(job, task.trial, task.earlier) as serving:
+        late = await _read(serving.stdout(), listening, READY_S, until_ready=True)
+        if listening.address is None or listening.fault is not None:
+            cut = (Outcome.TIMEOUT, "it did not say where it listens") if late else None
+            raise _NoLoad(await _result(listening, cut, serving, task.targets.gone))
+        at = [JobTarget(server.role.value, address=listening.address)]
+        job = _job(context, task, client, at, secret)
+        async with client.instance.start(job, task.trial, task.earlier) as channel:
+            yield channel
+
+
+async def _beside(
+    context: TrialContext,
+    task: TrialTask,
+    victims: Sequence[Agent],
+    load: PlannedTrial,
+    decoder: Decoder,
+    started: AbstractAsyncContextManager[Channel],
+) -> TrialResult:
+    """The victims' result beside a load, whose samples go to its decoder."""
+    async with started as channel:
         stream = channel.stdout()
         late = await _read(stream, decoder, LOAD_READY_S, until_sampled=True)
         if not decoder.samples:
             cut = (Outcome.TIMEOUT, f"no load within {LOAD_READY_S:g} s") if late else None
-            ended = await _result(decoder, cut, channel, task.targets.gone)
-            outcome = ended.outcome if ended.outcome is Outcome.PREEMPTED else Outcome.INVALID
-            return TrialResult(outcome, (), f"neighbour: {ended.why or 'it ended before its load began'}")
+            raise _NoLoad(await _result(decoder, cut, channel, task.targets.gone))
         clock = asyncio.get_running_loop().time
         draining, began_s = asyncio.create_task(_read(stream, decoder, load.deadline_s)), clock()
         try:
-            result = await _run_agent(context, task, victim)
+            result = await _measure(context, task, victims)
             took_s = clock() - began_s
             await channel.hang_up()
             await asyncio.wait([draining], timeout=LINGER_S)
         finally:
             await _cancel(draining)
-    return with_load(result, load, decoder.samples, took_s)
+    return with_load(result, dict(task.trial.params)[NEIGHBOUR], load, decoder.samples, took_s)
 
 
 async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Agent]) -> TrialResult:
@@ -192,11 +244,14 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
         if listening.address.rpartition(":")[0] != first.bracketed:
             what = f"it listens on {listening.address}, not on its own address"
             return _never_served(first, TrialResult(Outcome.INVALID, (), what))
-        at = [JobTarget(first.role.value, address=listening.address)]
+        at = JobTarget(first.role.value, address=listening.address)
         limit_s = trial.deadline_s + (1 if peers else 2) * context.grace_s
         draining = asyncio.create_task(_read(stream, listening, limit_s))
         connected = [
-            asyncio.create_task(_run_agent(context, task, one, at, secret, reports=not peers)) for one in others
+            asyncio.create_task(
+                _run_agent(context, task, one, (at, *_other_peers(one, others)), secret, reports=not peers)
+            )
+            for one in others
         ]
         try:
             if peers:
@@ -214,6 +269,11 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
         finally:
             await _cancel(draining, *connected)
     return _merge_peers(result, ended) if peers else _merge_client_and_server(result, listening)
+
+
+def _other_peers(own: Agent, others: Sequence[Agent]) -> list[JobTarget]:
+    """The peers besides the listening one, as an agent among them sees them; none for the only client."""
+    return [JobTarget(one.role.value, address=one.host) for one in others if one is not own]
 
 
 def _of_other_client(trial: PlannedTrial, instance: Instance) -> RunsOtherClient | None:
@@ -299,7 +359,7 @@ def _merge_peers(first: TrialResult, others: Sequence[TrialResult | None]) -> Tr
     """The first peer's result, unless another peer's stream gives reason to doubt it."""
     for number, other in enumerate(others, start=2):
         if other is None and first.outcome is Outcome.OK:
-            why = f"peer {number}: it did not end after the last barrier"
+            why = f"peer {number}: it did not end with its group"
             return TrialResult(Outcome.TIMEOUT, (), why, first.facts)
         if other is not None and other.outcome not in {Outcome.OK, Outcome.ABORTED}:
             return TrialResult(other.outcome, (), f"peer {number}: {other.why}", first.facts)

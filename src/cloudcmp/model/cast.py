@@ -8,7 +8,8 @@ from enum import StrEnum
 class Role(StrEnum):
     """The part that a target plays in a trial.
 
-    `solo`, `server`, `client`, `peer`, `victim` and `neighbour` are played by agents on machines. `service` and
+    `solo`, `server`, `client`, `peer`, `victim`, `neighbour` and `remote` (the other end of a neighbour's traffic) are
+    played by agents on machines. `service` and
     `endpoint` are measured from outside, by a `client` and from a `vantage`. `controller`: no agent takes part, the
     controller times what its provider does to the machine.
     """
@@ -19,6 +20,7 @@ class Role(StrEnum):
     PEER = "peer"
     VICTIM = "victim"
     NEIGHBOUR = "neighbour"
+    REMOTE = "remote"
     SERVICE = "service"
     VANTAGE = "vantage"
     ENDPOINT = "endpoint"
@@ -36,14 +38,39 @@ WRITER, HERE = "writer", "here"
 
 
 NEIGHBOUR, INTENSITY, NO_LOAD = "neighbour", "intensity", "none"
-"""The parameters of a trial for the load beside it and for that load's threads, and the value for none."""
+"""The parameters of a trial for the load beside it and for how much of it, and the value for none.
+
+How much is a number of threads, or for a load on the network a rate in bytes a second or `max`.
+"""
 BESIDE = (NEIGHBOUR, INTENSITY)
+FULL_RATE = "max"
+NETWORK_LOADS = {
+    "net_out": "datagrams that the neighbour sends to another machine",
+    "net_in": "datagrams that another machine sends to the neighbour",
+}
+"""The loads of a neighbour that take two machines of their own."""
+DIRECTION, INBOUND = "direction", "in"
+"""The parameter for the way that bulk goes, seen from the first machine, and its value if that one receives."""
+
+
+def is_network_load(params: Mapping[str, str]) -> bool:
+    """True if the neighbour of a trial loads the network."""
+    return params.get(NEIGHBOUR) in NETWORK_LOADS
 
 
 def path_of(params: Mapping[str, str]) -> str:
     """The path between the agents of a trial: `path`, or `writer` if another agent writes; by default loopback."""
     writer = params.get(WRITER, HERE)
     return params.get("path", LOOPBACK if writer == HERE else writer)
+
+
+def traffic_path(params: Mapping[str, str], *, single: bool) -> str:
+    """The path that the bytes of a trial take: its agents' own, or that of a load beside it, which is within a zone.
+
+    Nothing leaves a `single` machine.
+    """
+    own = path_of(params)
+    return "zone" if own == LOOPBACK and is_network_load(params) and not single else own
 
 
 def path_key(params: Mapping[str, str]) -> str:

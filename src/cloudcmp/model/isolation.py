@@ -9,7 +9,8 @@ from cloudcmp.model.result import Bounds, Verdict
 class Effect:
     """What one load of a neighbour does to one measurement of a victim, paired inside launches.
 
-    `victim` is the measurement without its neighbour, `alone` and `beside` are its cells; `threads` are the load's.
+    `victim` is the measurement without its neighbour, `alone` and `beside` are its cells; `level` is how much load: its
+    threads, or for one on the network its rate in bytes a second (infinite for as fast as it goes).
     `change` is the value beside the load divided by that alone, minus 1 (for a signed metric their difference), with
     its 95 % interval over `n` launches; `lost` is the same as a loss, the thesis's degradation: positive if the victim
     is slower, whatever the direction of its metric. `verdict` is that on beside against alone, corrected for all
@@ -23,7 +24,7 @@ class Effect:
     alone: str
     beside: str
     load: str
-    threads: int
+    level: float
     n: int
     by_difference: bool
     change: float | None

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 
+from cloudcmp.model.promise import Promise, Promised, from_attributes
+
 _HOUR_S = 3600.0
 
 
@@ -52,7 +54,8 @@ class Price:
 class Offering:
     """An instance type, or a storage service, in a region. Unknown facts are None.
 
-    `attributes` are further advertised facts (cpu, network_bytes_per_s, disk_class, ...), as sorted text pairs.
+    `attributes` are further advertised facts (cpu, disk_class, ...), as sorted text pairs; `promises` are the rates
+    that its provider promises.
     """
 
     provider: str
@@ -63,6 +66,16 @@ class Offering:
     category: str | None = None
     price: Price | None = None
     attributes: tuple[tuple[str, str], ...] = ()
+    promises: tuple[Promise, ...] = ()
+
+    @property
+    def promised(self) -> tuple[Promise, ...]:
+        """The promised rates; those of an imported table or of an earlier version are among the attributes."""
+        return self.promises or from_attributes(dict(self.attributes), "a fact of the offering, undated")
+
+    def promised_rate(self, of: Promised) -> float | None:
+        """The highest promised rate of a kind, in B/s or op/s; None if none is known."""
+        return max((one.cap for one in self.promised if one.of is of and one.cap is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

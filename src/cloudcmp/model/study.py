@@ -6,6 +6,7 @@ from cloudcmp.model.cast import ServiceKind
 from cloudcmp.model.command import Command
 from cloudcmp.model.offering import Match, Price, Truth, Volume
 from cloudcmp.model.price import UnitPrice
+from cloudcmp.model.promise import Promise
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
 
@@ -20,7 +21,7 @@ class CandidateSpec:
 
     With a `service`, `offering` is the machine that measures it, None for all processors of this machine; `from_place`
     is that machine's provider and region if they are not the service's. `endpoint`, `serve`, `name` and `api` are a
-    service's.
+    service's. `promises` are those that the user wrote down.
     """
 
     where: str
@@ -41,6 +42,7 @@ class CandidateSpec:
     serve: str = ""
     name: str = ""
     api: str = ""
+    promises: tuple[Promise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from cloudcmp.model.isolation import Effect
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Plan
+from cloudcmp.model.promise import Delivered
 from cloudcmp.model.result import Scaling
 from cloudcmp.model.safety import Spend
 from cloudcmp.model.services import NO_SERVICES, Services
@@ -52,3 +53,4 @@ class View:
     commands: tuple[CommandUse, ...] = ()
     services: Services = NO_SERVICES
     effects: tuple[Effect, ...] = ()
+    delivered: tuple[Delivered, ...] = ()

@@ -15,7 +15,7 @@ from cloudcmp.plan.tasks import Task
 from cloudcmp.plan.traffic import ALONE, between_machines
 
 # Machines that exist before a study and stay after it do not arrive, end or grow, and must not be crashed.
-_LACKS = {LOCAL: {"scaling", "scale_in", "resize", "recovery"}, "ssh": {"scaling", "scale_in", "resize", "recovery"}}
+_LACKS = dict.fromkeys((LOCAL, "netns", "ssh"), frozenset({"scaling", "scale_in", "resize", "recovery"}))
 
 
 def tasks_by_candidate(

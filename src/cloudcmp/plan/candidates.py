@@ -124,8 +124,11 @@ def _offering(spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) ->
     sold = _matching(spec, spec.match, known) if spec.match else _named(spec, known, certain=certain)
     if spec.price is not None or _dearer(spec):
         sold = replace(sold, price=spec.price)
-    # A cloud's price does not apply to this machine, which only stands in for it.
-    return replace(sold, price=None) if on == LOCAL and spec.provider != LOCAL else sold
+    if spec.promises:
+        own = {one.of for one in spec.promises}
+        sold = replace(sold, promises=(*spec.promises, *(one for one in sold.promised if one.of not in own)))
+    # A cloud's price and promises do not apply to this machine, which only stands in for it.
+    return replace(sold, price=None, promises=()) if on == LOCAL and spec.provider != LOCAL else sold
 
 
 def _options(spec: CandidateSpec, sold: Offering) -> tuple[tuple[str, str], ...]:

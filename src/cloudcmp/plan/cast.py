@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.model.cast import (
+    DIRECTION,
+    INBOUND,
     LOOPBACK,
     NEIGHBOUR,
     NO_LOAD,
@@ -15,6 +17,7 @@ from cloudcmp.model.cast import (
     ServiceKind,
     Target,
     Vantage,
+    is_network_load,
     path_of,
 )
 
@@ -33,9 +36,7 @@ def cast_of(
     """
     roles = PROBES[probe].roles
     if NEIGHBOUR in params:
-        victim = CastMember(Role.VICTIM, Machine(1))
-        beside = CastMember(Role.NEIGHBOUR, Machine(1 if single else 2))
-        return (victim,) if params[NEIGHBOUR] == NO_LOAD else (victim, beside)
+        return _beside(roles, params, single=single)
     if roles == (Role.SOLO,) or Role.CONTROLLER in roles:
         return ()
     if Role.PEER in roles:
@@ -44,14 +45,35 @@ def cast_of(
         return tuple(CastMember(Role.PEER, Machine(1 if alone else number)) for number in numbers)
     apart = not single and path_of(params) != LOOPBACK
     measured = service or Service(_kind(probe, params), provider, region)
+    first, other = Machine(1), Machine(2 if apart else 1)
+    inbound = params.get(DIRECTION) == INBOUND
     targets: dict[Role, Target] = {
-        Role.SERVER: Machine(2 if apart else 1),
-        Role.CLIENT: Machine(1),
+        Role.SERVER: first if inbound else other,
+        Role.CLIENT: other if inbound else first,
         Role.SERVICE: measured,
         Role.ENDPOINT: measured,
         Role.VANTAGE: Vantage(params.get("vantage", f"{params.get('vantages', 'all')} places")),
     }
     return tuple(CastMember(role, targets[role]) for role in PROBES[probe].roles_of(params))
+
+
+def _beside(roles: Sequence[Role], params: Mapping[str, str], *, single: bool) -> Cast:
+    """The cast of a victim alone or beside a load: machines 1 and 2 are the two whose isolation is in question.
+
+    A victim that measures a network has its other end on machine 3, and a load on the network has its own on the next.
+    """
+    far = Machine(1 if single else 3)
+    if Role.CLIENT in roles:
+        ends = (far, Machine(1)) if params.get(DIRECTION) == INBOUND else (Machine(1), far)
+        victims = [CastMember(role, end) for role, end in zip((Role.CLIENT, Role.SERVER), ends, strict=True)]
+    else:
+        victims = [CastMember(Role.VICTIM, Machine(1))]
+    if params[NEIGHBOUR] == NO_LOAD:
+        return tuple(victims)
+    loads = [CastMember(Role.NEIGHBOUR, Machine(1 if single else 2))]
+    if is_network_load(params):
+        loads.append(CastMember(Role.REMOTE, Machine(1 if single else len(victims) + 2)))
+    return (*victims, *loads)
 
 
 def _kind(probe: str, params: Mapping[str, str]) -> ServiceKind:

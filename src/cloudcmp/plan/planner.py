@@ -7,7 +7,7 @@ from itertools import filterfalse
 
 from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import LOOPBACK, path_key, path_of
+from cloudcmp.model.cast import LOOPBACK, path_key, traffic_path
 from cloudcmp.model.metric import OVERALL, Metric
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, Traffic
 from cloudcmp.model.study import FEWEST_LAUNCHES, CandidateSpec, Caps, Decide, Study
@@ -325,7 +325,7 @@ def _traffic(candidate: Candidate, tasks: Sequence[Task], caps: Caps) -> tuple[T
     allowed = caps_of(caps, candidate.runner)
     for task in tasks:
         params = dict(task.params)
-        path = path_of(params)
+        path = traffic_path(params, single=candidate.runner in traffic.ALONE)
         if path == LOOPBACK or task.by_controller:
             continue
         had = by_path.get(path, Traffic(path, 0, 0))

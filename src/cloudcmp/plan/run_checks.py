@@ -79,7 +79,7 @@ def _probes(plan: Plan) -> list[Fault]:
 
 
 _OPENSTACKS = ("openstack", "rackspace")
-_HAS = {"local": frozenset[str](), "ssh": frozenset[str](), "qemu": frozenset({"image", "volume"})}
+_HAS = {**dict.fromkeys(("local", "netns", "ssh"), frozenset[str]()), "qemu": frozenset({"image", "volume"})}
 """The options besides the type that providers with a limited choice have."""
 _NETWORKED = {"address", "network"}
 """Options that only OpenStack clouds have."""

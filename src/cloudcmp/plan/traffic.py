@@ -4,8 +4,20 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from cloudcmp.model.cast import LOOPBACK, NEIGHBOUR, Cast, machines_of, path_of
+from cloudcmp.catalog import LOAD_START_S, PROBES, exchange_bytes
+from cloudcmp.model.cast import (
+    FULL_RATE,
+    INTENSITY,
+    LOOPBACK,
+    NEIGHBOUR,
+    Cast,
+    Role,
+    is_network_load,
+    machines_of,
+    path_of,
+)
 from cloudcmp.model.plan import Candidate, LaunchUsage, Plan
+from cloudcmp.model.promise import Promised
 from cloudcmp.model.study import Caps
 from cloudcmp.plan.candidates import LOCAL
 from cloudcmp.plan.cast import cast_of
@@ -16,13 +28,14 @@ DUTY = 0.05
 """The default share of a launch's time in which bulk may flow between machines."""
 MACHINES = 100
 """The default limit of machines at once: a typing error must not launch thousands."""
-_BULK = frozenset({"tcp", "udp", "throttle"})
+_STREAMS = frozenset({"tcp", "throttle", "share"})
+_BULK = frozenset({*_STREAMS, "udp", "exchange"})
 ALONE = frozenset({LOCAL, "ssh"})
 """Providers with one machine for a launch: there is no second machine of its kind."""
 
 
-def between_machines(task: Task) -> bool:
-    """True if a task sends traffic from one machine to another."""
+def between_machines(task: "Work") -> bool:
+    """True if a task needs a path from one machine to another; a load beside it goes wherever its machines are."""
     return path_of(dict(task.params)) != LOOPBACK
 
 
@@ -59,7 +72,10 @@ def machine_limit(plan: Plan) -> int:
 
 def duty(work: Iterable[tuple[str, Mapping[str, str], float]]) -> float:
     """The share of the time in which bulk flows between machines; `work` holds (probe, parameters, seconds)."""
-    seconds = [(probe in _BULK and path_of(params) != LOOPBACK, spent_s) for probe, params, spent_s in work]
+    seconds = [
+        ((probe in _BULK and path_of(params) != LOOPBACK) or is_network_load(params), spent_s)
+        for probe, params, spent_s in work
+    ]
     whole_s = sum(spent_s for _, spent_s in seconds)
     return sum(spent_s for bulk, spent_s in seconds if bulk) / whole_s if whole_s > 0 else 0.0
 
@@ -97,7 +113,8 @@ def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequenc
             loads = all(NEIGHBOUR in dict(task.params) for task in some if machines_of(cast_for(one, task)) > one.count)
             why = "one reads what the other has written" if reads else "for what goes between them"
             why = "the other one loads what the first one measures" if loads else why
-            notes.append(f"{one.id}: each launch takes {needed} machines, {why}; the cost counts both")
+            counted = "both" if needed == 2 else "all"
+            notes.append(f"{one.id}: each launch takes {needed} machines, {why}; the cost counts {counted}")
     return notes
 
 
@@ -114,7 +131,7 @@ def duty_excess(plan: Plan) -> list[str]:
 
 def _over(one: Candidate, share: float, caps: Caps) -> list[str]:
     allowed = DUTY if caps.duty is None else caps.duty
-    if one.simulated or one.runner in OWN_GUESTS or share <= allowed:
+    if one.simulated or one.runner in OWN_GUESTS | ALONE or share <= allowed:
         return []
     part, most = format_quantity(share, "ratio"), format_quantity(allowed, "ratio")
     return [f"{one.id}: bulk flows between machines for {part} of a launch, more than {most}"]
@@ -132,9 +149,10 @@ def _caps_text(caps: Caps) -> str:
     return ", ".join(f"{name} {text}" for name, text in parts if text)
 
 
-OWN_GUESTS = frozenset({"qemu"})
+OWN_GUESTS = frozenset({"netns", "qemu"})
 """Providers whose machines and networks are on this host, so that traffic disturbs nobody else."""
 WIDE = 1e9  # no cap on rates among guests of this host
+LOAD_S = 600.0  # no load of a neighbour on the network lasts longer
 LONG_S = 604800.0  # no cap on bursts either: a week is the longest that an agent accepts
 MOST_BYTES = 2**60
 # The agent's default caps between machines, and the longest delay with which it cuts a burst.
@@ -143,6 +161,8 @@ _ECHO_S = 2e-4  # the assumed length of a round trip
 _SEGMENT_BYTES = 66  # an empty segment on the wire
 _CONNECT_SEGMENTS = 4
 _CONSISTENCY = "consistency"
+# A barrier's ticks, there and back, and its rounds of clock comparisons besides its own.
+_TICKS_BYTES, _COMPARISONS = 16, 64
 # The most changes of a trial, the least time of each, and the bytes with which one is ordered and answered.
 _CHANGES, _CHANGE_S, _ORDER_BYTES = 200, 0.1, 2048
 
@@ -160,28 +180,93 @@ def caps_of(caps: Caps, runner: str) -> dict[str, float]:
 
 
 def most_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> int:
-    """The upper bound of bytes that a trial sends and receives, from the caps on rates and its length."""
+    """The upper bound of bytes that a trial sends and receives, from the caps on rates and its length.
+
+    Those of a neighbour's load on the network are among them.
+    """
+    return _most_of_probe(caps, probe, params) + most_of_load(caps, params)
+
+
+def most_of_load(caps: Mapping[str, float], params: Mapping[str, str]) -> int:
+    """The upper bound of bytes of the load beside a trial; 0 without one on the network."""
+    if not is_network_load(params):
+        return 0
+    asked = params[INTENSITY]
+    rate = caps.get("bytes_per_s", BYTES_PER_S)
+    if asked != FULL_RATE:
+        rate = min(rate, float(asked))
+    return math.ceil(rate * (longest_load_s(caps) + LATE_S))
+
+
+def longest_load_s(caps: Mapping[str, float]) -> float:
+    """The longest time for which a neighbour may load the network beside one trial."""
+    return min(caps.get("burst_s", BURST_S), LOAD_S)
+
+
+def split_caps(
+    caps: Mapping[str, float], probe: str, params: Mapping[str, str]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The caps of a trial's own agents, and those of the load beside it: together they send no more bytes."""
+    load = most_of_load(caps, params)
+    if "bytes" not in caps or not load:
+        return dict(caps), dict(caps)
+    share = load / (load + _most_of_probe(caps, probe, params))
+    of_load = max(1, math.floor(caps["bytes"] * share))
+    return {**caps, "bytes": max(1, caps["bytes"] - of_load)}, {**caps, "bytes": of_load}
+
+
+def _most_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> int:
     if probe == _CONSISTENCY:
         return 2 * _CHANGES * _ORDER_BYTES
-    return _limited(math.ceil(_rate(caps, params) * (_length_s(caps, probe, params) + LATE_S)), params)
+    if not _sends(probe):
+        return 0
+    if probe in _COUNTED:
+        return _COUNTED[probe](params)
+    return _limited(math.ceil(_rate(caps, probe, params) * (_length_s(caps, probe, params) + LATE_S)), params)
 
 
 def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> int:
-    """The bytes that a trial is expected to send: at the rate of its caps and its machine's advertised network.
+    """The bytes that a trial is expected to send: at the rate of its caps, or of its machine's promised network.
 
-    A round trip is assumed to take 0.2 ms, unless the probe waits between messages.
+    A round trip is assumed to take 0.2 ms, unless the probe waits between messages. A load on the network goes on for
+    as long as its victim is measured.
     """
+    return _expected_of_probe(caps, probe, params, candidate) + _expected_of_load(caps, params, candidate)
+
+
+def _expected_of_load(caps: Mapping[str, float], params: Mapping[str, str], candidate: Candidate) -> int:
+    if not is_network_load(params):
+        return 0
+    length_s = min(float(params.get("duration_s", 1.0)) + LOAD_START_S, longest_load_s(caps))
+    own = {"rate_bytes_per_s": params[INTENSITY], "size_bytes": "1448"}
+    return math.ceil(min(_rates(caps, "traffic", own, candidate)) * length_s)
+
+
+def _rates(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> list[float]:
+    """The rates that each bound what a probe sends: that of its caps, its own, and the promised one."""
+    requested = params.get("rate_bytes_per_s", FULL_RATE)
+    promised = candidate.offering.promised_rate(Promised.NETWORK) or math.inf
+    return [_rate(caps, probe, params), promised, math.inf if requested == FULL_RATE else float(requested)]
+
+
+def _expected_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[str, str], candidate: Candidate) -> int:
     if probe == _CONSISTENCY:
         return math.ceil(min(_CHANGES, float(params["duration_s"]) / _CHANGE_S)) * _ORDER_BYTES
+    if probe in _COUNTED:
+        return _COUNTED[probe](params)
     if probe == "rtt":
         pause_s = max(float(params.get("interval_s", 0.0)), _ECHO_S)
         return math.ceil(2 * float(params["size_bytes"]) * _length_s(caps, probe, params) / pause_s)
+    if not _sends(probe):
+        return 0
     if probe == "connect":
         return math.ceil(_CONNECT_SEGMENTS * _SEGMENT_BYTES * _length_s(caps, probe, params) / _ECHO_S)
-    rate, requested = _rate(caps, params), params.get("rate_bytes_per_s", "max")
-    advertised = dict(candidate.offering.attributes).get("network_bytes_per_s")
-    limits = [float(one) for one in (requested, advertised) if one not in {None, "max"} and one is not None]
-    return _limited(math.ceil(min([rate, *limits]) * _length_s(caps, probe, params)), params)
+    return _limited(math.ceil(min(_rates(caps, probe, params, candidate)) * _length_s(caps, probe, params)), params)
+
+
+def _sends(probe: str) -> bool:
+    """True if agents send each other what they measure; the victim of a load on the network may not."""
+    return bool({Role.CLIENT, Role.PEER} & set(PROBES[probe].roles))
 
 
 def _limited(sent: int, params: Mapping[str, str]) -> int:
@@ -190,11 +275,19 @@ def _limited(sent: int, params: Mapping[str, str]) -> int:
     return sent if limit == "none" else min(sent, int(limit))
 
 
-def _rate(caps: Mapping[str, float], params: Mapping[str, str]) -> float:
+def _rate(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:
     rate = caps.get("bytes_per_s", BYTES_PER_S)
-    if "streams" in params:  # the agent does not count their segments
+    if probe in _STREAMS:  # the agent does not count their segments
         return rate
     return min(rate, caps.get("packets_per_s", PACKETS_PER_S) * float(params.get("size_bytes", _SEGMENT_BYTES)))
+
+
+def _barrier_bytes(params: Mapping[str, str]) -> int:
+    return _TICKS_BYTES * (int(params["peers"]) - 1) * (int(params["rounds"]) + _COMPARISONS)
+
+
+_COUNTED = {"barrier": _barrier_bytes, "exchange": exchange_bytes}
+"""Probes whose parameters say how many bytes all agents of a trial send together."""
 
 
 def _length_s(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> float:

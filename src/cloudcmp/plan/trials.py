@@ -55,7 +55,7 @@ def boot_s(candidate: Candidate) -> float:
     """Seconds from a launch's first request to its first trial."""
     if candidate.simulated and candidate.truth and candidate.truth.boot_s is not None:
         return candidate.truth.boot_s
-    return LOCAL_BOOT_S if candidate.runner == "local" else CLOUD_BOOT_S
+    return LOCAL_BOOT_S if candidate.runner in {"local", "netns"} else CLOUD_BOOT_S
 
 
 def launches_of(round_tasks: RoundTasks, rounds: Sequence[Round], seed: int) -> tuple[Launch, ...]:

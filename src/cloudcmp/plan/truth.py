@@ -23,6 +23,8 @@ _SHARES = ((0.35, 0.75), (0.02, 0.1), (0.8, 1.0), (0.5, 0.95))
 _STEPS = (*_SPLIT, "api_latency_s", "running_latency_s", "reachable_latency_s")
 # The speedup of n threads on n processors, as a power of n: efficiency stays below 1.
 _SCALING = (0.88, 0.98)
+# Ratios that are never above, or never below, one: their distance from it is drawn.
+_UP_TO_ONE, _FROM_ONE = "fairness_ratio", "straggler_ratio"
 _DISK_OPS, _DISK_BYTES, _DISK_LATENCY = "disk_op_per_s", "disk_bytes_per_s", "disk_latency_s"
 
 
@@ -71,11 +73,23 @@ def _truth(
         return (
             _of_the_same_disk(candidate, cell, written, seed)
             or of_a_service(candidate.index, cell, written, seed)
+            or _beside_one(candidate, metric, cell, seed)
             or _drawn(candidate, metric, cell, written, seed)
         )
     if metric.reduce is Reduce.PERCENTILE and known.cell.get("percentile") is None:
         return replace(known.truth, mean=known.truth.mean * tail("all", cell, seed))
     return known.truth
+
+
+def _beside_one(candidate: Candidate, metric: Metric, cell: Cell, seed: int) -> CellTruth | None:
+    """The truth of a ratio that stays on one side of 1; None for any other cell. Its spread is that of the distance."""
+    if metric.name not in (_UP_TO_ONE, _FROM_ONE):
+        return None
+    own = generator(seed, "truth of one", candidate.index, cell)
+    distance = abs(metric.typical - 1.0) * math.exp(own.gauss(0.0, APART))
+    cov, between = (one * distance for one in drawn_spreads(seed, candidate.index, cell))
+    mean = 1.0 - distance if metric.name == _UP_TO_ONE else 1.0 + distance
+    return CellTruth(float(f"{mean:.4g}"), cov, between)
 
 
 def _of_the_same_disk(candidate: Candidate, cell: Cell, written: Sequence[PlantedCell], seed: int) -> CellTruth | None:

@@ -72,6 +72,13 @@ def _qemu(options: ProviderOptions) -> Provider:
     return QemuProvider(study=options.study)
 
 
+def _netns(options: ProviderOptions) -> Provider:
+    from cloudcmp.provider.netns import NamespaceProvider
+
+    launches = (options.work or OwnedPath(Path())).below("launches")
+    return NamespaceProvider(launches, options.agent, options.study)
+
+
 def _cloud(package: str, class_name: str, *names: str) -> Callable[[ProviderOptions], Provider]:
     """The maker of a rented cloud's provider, by package and class."""
 
@@ -88,6 +95,7 @@ _FACTORIES: dict[str, Callable[[ProviderOptions], Provider]] = {
     "ec2": _cloud("aws", "Ec2Provider", "ec2"),
     "gcp": _cloud("gcp", "GcpProvider"),
     "local": _local,
+    "netns": _netns,
     "openstack": _cloud("openstack", "OpenStackProvider", "openstack"),
     "qemu": _qemu,
     "rackspace": _cloud("openstack", "OpenStackProvider", "rackspace"),

@@ -170,6 +170,7 @@ TESTED: Mapping[str, TestRecord] = {
         checked=("capability", *_PREFLIGHT),
     ),
     "local": TestRecord("the machine that the tests run on", _NO_SSH, checked=("host",)),
+    "netns": TestRecord("namespaces of the machine that the tests run on", _NO_SSH, checked=("host",)),
     "openstack": TestRecord(_EMULATED_OPENSTACK, checked=("capability", *_PREFLIGHT)),
     "qemu": TestRecord("guests of the machine that the tests run on", _NO_FIREWALL, checked=("host", "image", "quota")),
     "rackspace": TestRecord(

@@ -36,7 +36,7 @@ def load(name: str) -> Document:
         relations=tuple(Relation(**_frozen(block)) for block in blocks["relation"]),
         claims=tuple(Claim(**_frozen(block)) for block in blocks["claim"]),
         catalogues=tuple(Catalogue(**_frozen(block)) for block in blocks["catalogue"]),
-        **head,
+        **{"year": None, **head},
     )
 
 

@@ -119,13 +119,13 @@ class Catalogue:
 class Document:
     """A published study as data.
 
-    name: its name for `load`. labels: short forms of the names in its tables.
+    name: its name for `load`. labels: short forms of the names in its tables. year: None if it has no date.
     """
 
     name: str
     author: str
     title: str
-    year: int
+    year: int | None
     source: str
     tables: tuple[Table, ...]
     relations: tuple[Relation, ...] = ()

@@ -17,7 +17,7 @@ from cloudcmp.report.command_lines import show_commands
 from cloudcmp.report.money import figures_of
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, STYLES, CellView, StudyView
-from cloudcmp.report.sheets import offers, scaling
+from cloudcmp.report.sheets import advertised, offers, scaling
 from cloudcmp.report.sheets.candidates import no_price
 from cloudcmp.report.sheets.outcomes import warnings
 from cloudcmp.report.sheets.verdicts import standing_words
@@ -86,6 +86,7 @@ def show(console: Console, view: View, *, exploratory: Exploratory = "hidden") -
         rest = f"{len(study.cells) - len(decide)} exploratory of {len(study.cells)} cells"
         say(console, f"Not shown: {rest}, which get no verdict; --all shows them.", "dim")
     _scaling(screen, study)
+    _advertised(screen, study)
     show_commands(console, [use for use in view.commands if use.free])
     _closing(screen, study)
 
@@ -96,6 +97,14 @@ def _scaling(screen: _Screen, study: StudyView) -> None:
         screen.put("")
         table(screen.console, [heads[0], *map(Head, heads[1:])], rows, title=title)
         say(screen.console, note, "dim")
+
+
+def _advertised(screen: _Screen, study: StudyView) -> None:
+    """Print the promised rates with what was delivered of them; nothing if nothing promised was measured."""
+    if rows := advertised.brief(study, screen.names):
+        screen.put("")
+        heads = ("candidate", "promised", Head("delivered"), Head("of it"), "what it says")
+        table(screen.console, heads, rows, title=f"{advertised.TITLE} (TCP payload, without headers)")
 
 
 def _names(study: StudyView, limit: int) -> tuple[str, ...]:

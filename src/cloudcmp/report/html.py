@@ -14,18 +14,21 @@ from cloudcmp import __version__
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
 from cloudcmp.report.charts import isolation as isolation_charts
+from cloudcmp.report.charts import network as network_charts
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.charts import services as service_charts
 from cloudcmp.report.figures import Figure, figures
 from cloudcmp.report.inline_svg import inlined
 from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import (
+    advertised,
     candidates,
     commands,
     estimates,
     grid,
     hosts,
     isolation,
+    network,
     offers,
     outcomes,
     pairs,
@@ -36,7 +39,7 @@ from cloudcmp.report.sheets import (
     verdicts,
 )
 
-_OF_SECTIONS = {scaling_chart.NAME, *service_charts.NAMES, *isolation_charts.NAMES}
+_OF_SECTIONS = {scaling_chart.NAME, *service_charts.NAMES, *isolation_charts.NAMES, *network_charts.NAMES}
 """Figures that stand in a section of their own subject."""
 _FOLDER = resources.files("cloudcmp.report") / "templates"
 
@@ -108,6 +111,11 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         isolation_pictures=[one for one in pictures if one.name in isolation_charts.NAMES],
         isolation_answer=isolation.sentence(study),
         isolation_matrices=isolation.matrices(study),
+        advertised=advertised.sheets(study),
+        advertised_title=advertised.TITLE,
+        network=network.sheets(study),
+        network_title=network.TITLE,
+        network_pictures=[one for one in pictures if one.name in network_charts.NAMES],
         scaling=scaling.sheets(study),
         scaling_title=scaling.TITLE,
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],

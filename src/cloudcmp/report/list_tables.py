@@ -63,7 +63,8 @@ def _doubts(document: Document) -> tuple[str, ...]:
     """Return notes about a document's prices, one line each."""
     from cloudcmp.analysis.published import NO_CURRENCY, price_lists
 
-    lines = [f"{document.title} ({document.year}), {document.source}: published prices, never used to create anything"]
+    named = f"{document.title} ({document.year or 'undated'}), {document.source}"
+    lines = [f"{named}: published prices, never used to create anything"]
     lines += dict.fromkeys(f"table {one.table}: {one.dated_by}" for one in document.catalogues)
     if any(one.currency == NO_CURRENCY for one in document.catalogues):
         lines.append(f"{NO_CURRENCY}: the document prints no currency")

@@ -16,6 +16,7 @@ from typing import Any
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.promise import Promise
 from cloudcmp.model.result import Winner
 from cloudcmp.model.view import View
 
@@ -104,6 +105,7 @@ def hidden(view: View, by: Pseudonyms) -> View:
         warnings=tuple(map(text, view.warnings)),
         spend=None if view.spend is None else replace(view.spend, note=text(view.spend.note)),
         commands=tuple(_use(one, text) for one in view.commands),
+        delivered=tuple(replace(one, promise=_promise(one.promise, text)) for one in view.delivered),
     )
 
 
@@ -119,10 +121,16 @@ def _candidate(one: Candidate, text: Callable[[str], str]) -> Candidate:
     return replace(
         one,
         id=text(one.id),
-        offering=replace(sold, name=text(sold.name), attributes=attributes),
+        offering=replace(
+            sold, name=text(sold.name), attributes=attributes, promises=tuple(_promise(p, text) for p in sold.promises)
+        ),
         differs=tuple(map(text, one.differs)),
         options=tuple((key, text(value)) for key, value in one.options),
     )
+
+
+def _promise(one: Promise, text: Callable[[str], str]) -> Promise:
+    return replace(one, source=text(one.source), words=text(one.words))
 
 
 def _use(one: CommandUse, text: Callable[[str], str]) -> CommandUse:

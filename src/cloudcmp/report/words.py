@@ -3,16 +3,20 @@
 from collections.abc import Iterable
 
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import FULL_RATE, INTENSITY, is_network_load
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.units import format_quantity
 
 # Parameters in their order in a name; all others come before the threads, by name.
 _ORDER = ("task", "benchmark", "class", "mode", "service", "change", "writer", "block_bytes", "record_bytes",
           "size_bytes", "pattern", "op", "entries", "os", "direction", "vantage", "path", "protocol", "durability",
           "kernel", "store", "precision", "pages")  # fmt: skip
-_LAST = ("percentile", "threads", "neighbour", "intensity")
+_RATE = "rate of load"
+"""The key for the intensity of a load on the network."""
+_LAST = ("percentile", "threads", "neighbour", "intensity", _RATE)
 # Parameters in every name, because a reader who does not know them misreads the number.
 _ALWAYS = frozenset(
     {
@@ -56,7 +60,7 @@ _EXACT = {
     ("change", "delete"): "after a delete", ("writer", "here"): "written by the reader",
     ("writer", "loopback"): "written by another process (no network)",
     ("concurrency", "max"): "as many at once as it takes", ("neighbour", "none"): "alone",
-    ("intensity", "1"): "1 thread of load",
+    ("intensity", "1"): "1 thread of load", ("direction", "in"): "inbound", ("direction", "out"): "outbound",
 }  # fmt: skip
 
 
@@ -113,6 +117,11 @@ _TITLES = {
     "sustained_bytes_per_s": "sustained bandwidth",
     "rtt_s": "round trip time",
     "start_skew_s": "start skew of a group",
+    "exchange_bytes_per_s": "exchange of a group",
+    "exchange_s": "exchange time of a group",
+    "straggler_ratio": "straggler factor",
+    "fairness_ratio": "fairness among senders",
+    "sender_bytes_per_s": "throughput of one of several senders",
     "table_latency_s": "table latency",
     "table_op_per_s": "table operations",
     "table_throttled_ratio": "table throttled share",
@@ -172,6 +181,8 @@ def _exact_words(key: str, value: str) -> str | None:
     """The words of a parameter that follows no pattern; None for any other."""
     if key == "threads":
         return {"one": "1 thread", "1": "1 thread", "all": "all threads"}.get(value, f"{value} threads")
+    if key == _RATE:
+        return "as fast as it goes" if value == FULL_RATE else f"at {format_quantity(float(value), 'B/s')}"
     if key == "entries" and value.isdigit():
         return f"{int(value):,} entries"
     return f"matrix of {value}" if key == "n" else (_LABELS | _EXACT).get((key, value))
@@ -235,6 +246,9 @@ def _is_of_service(metric: str) -> bool:
 def _phrases(pairs: Iterable[tuple[str, str]]) -> list[str]:
     """Return readable parameters in their order; related ones form one phrase: `4 KiB random read`."""
     rank = {key: at for at, key in enumerate(_ORDER)} | {key: 101 + at for at, key in enumerate(_LAST)}
+    pairs = list(pairs)
+    if is_network_load(dict(pairs)):
+        pairs = [(_RATE if key == INTENSITY else key, value) for key, value in pairs]
     ordered = sorted(pairs, key=lambda pair: (rank.get(pair[0], 100), pair[0]))
     phrase = " ".join(param_words(*pair) for pair in ordered if pair[0] in _PHRASE)
     rest = [param_words(*pair) for pair in ordered if pair[0] not in _PHRASE]

@@ -7,6 +7,7 @@ from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.cell import parse_params
 from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.promise import as_attributes
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.store.imported_table import ImportedRows
 from cloudcmp.store.study_store import StudyStore
@@ -133,7 +134,8 @@ def _offering(plan: Plan, candidate: Candidate) -> tuple[str, str, str, dict[str
     key = (offering.provider, offering.region, offering.name)
     twins = [twin for twin in plan.candidates if (o := twin.offering) and (o.provider, o.region, o.name) == key]
     attributes: dict[str, str | float | Decimal] = {
-        (f"offering_{name}" if name in COLUMNS else name): text for name, text in offering.attributes
+        (f"offering_{name}" if name in COLUMNS else name): text
+        for name, text in (*as_attributes(offering.promises).items(), *offering.attributes)
     }
     optional = {
         "vcpus": offering.vcpus,

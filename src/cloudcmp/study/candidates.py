@@ -60,7 +60,7 @@ S3 = "s3"
 """The provider of S3-compatible services at any endpoint."""
 LOOPBACK_URL = r"^https?://(?:127\.0\.0\.1|localhost|\[::1\])(?::|/|$)"
 OF_SERVICES = ("api", "from", "prices", "endpoint", "serve", "name")
-OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price")
+OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price", "advertised")
 
 
 def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
@@ -109,6 +109,7 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
         count=shape.count,
         price=from_.price if from_ else shape.price,
         resize_price=shape.resize_price,
+        promises=shape.advertised,
         service=ServiceKind(shape.service) if shape.service else None,
         unit_prices=shape.prices,
         from_place=(from_.provider or shape.provider, from_.region) if from_ and from_.provider else None,

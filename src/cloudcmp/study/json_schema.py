@@ -115,6 +115,8 @@ def _set_lists(parts: dict[str, Schema]) -> None:
     isolation["victims"].update({"items": victims, "minItems": 1})
     isolation["neighbours"].update({"items": {"enum": list(LOADS)}, "minItems": 1})
     isolation["threads"]["minItems"] = 1
+    rate = next(one for one in PROBES["traffic"].params if one.name == "rate_bytes_per_s")
+    isolation["rates"].update({"items": setting(rate), "minItems": 1})
     one = _ref("IsolationShape")
     head["properties"]["isolation"]["anyOf"] = [one, {"type": "array", "items": one, "minItems": 1}]
     for key in ("candidates", "probes"):

@@ -52,6 +52,7 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "prices": "The service's prices for its units of use.",
         "price": "The price of one machine for an hour; leave it out if it is unknown.",
         "resize_price": "The price for an hour after `resize` has made it another type.",
+        "advertised": "The rates that the provider promises, each with its source and date.",
         "truth": "The planted values of a simulated candidate.",
     },
     "MatchShape": {
@@ -89,9 +90,12 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "runs": "How often this entry runs on a launch; default: as the study says.",
     },
     "IsolationShape": {
-        "victims": "What is measured: cpu, memory, disk_read, disk_write, small_files, or entries as in `probes`.",
-        "neighbours": "The loads beside it: cpu, memory, disk_read, disk_write, disk_mixed, small_files.",
+        "victims": "What is measured: cpu, memory, disk_read, disk_write, small_files, network_out, network_in, "
+        "latency, datagrams, or entries as in `probes`.",
+        "neighbours": "The loads beside it: cpu, memory, disk_read, disk_write, disk_mixed, small_files, net_out, "
+        "net_in.",
         "threads": "How many threads of a load work at once; each number is tried.",
+        "rates": "What a load on the network sends, such as 10 MB/s, or max; each rate is tried.",
     },
     "DecideShape": {
         "cell": "A metric, or a metric with some of its parameters.",

@@ -5,12 +5,15 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from cloudcmp.catalog import nearest
+from cloudcmp.model.cast import FULL_RATE
 from cloudcmp.model.offering import Price, Volume
 from cloudcmp.model.price import UnitPrice
+from cloudcmp.model.promise import Promise
 from cloudcmp.model.study import Caps
 from cloudcmp.study import quantities
 from cloudcmp.study import value_schemas as schemas
 from cloudcmp.study.faults import Faults, Path, shown
+from cloudcmp.study.promises import promises
 from cloudcmp.study.quantities import MeasuringMachine
 from cloudcmp.study.tree import Tree
 from cloudcmp.units import Money
@@ -105,6 +108,7 @@ Machine = Annotated[MeasuringMachine, BeforeValidator(quantities.measuring_machi
 UnitPrices = Annotated[
     tuple[UnitPrice, ...], BeforeValidator(quantities.unit_prices), WithJsonSchema(schemas.UNIT_PRICES)
 ]
+Promises = Annotated[tuple[Promise, ...], BeforeValidator(promises), WithJsonSchema(schemas.PROMISES)]
 Limits = Annotated[Caps, BeforeValidator(quantities.caps), WithJsonSchema(schemas.CAPS)]
 Days = Annotated[tuple[int, ...], BeforeValidator(quantities.days), WithJsonSchema(schemas.days(quantities.DAY_NAMES))]
 Hours = Annotated[tuple[int, int], BeforeValidator(quantities.hours), WithJsonSchema(schemas.HOURS)]
@@ -123,6 +127,7 @@ class IsolationShape(Shape):
     victims: list[Any]
     neighbours: list[Word]
     threads: list[Whole] = [1]
+    rates: list[Any] = [FULL_RATE]
 
 
 class Head(Shape):
@@ -216,6 +221,7 @@ class CandidateShape(Shape):
     name: Word | None = None
     price: MachinePrice | None = None
     resize_price: MachinePrice | None = None
+    advertised: Promises = ()
     truth: TruthShape | None = None
 
 
@@ -255,6 +261,7 @@ _NEXT = {
     "isolation": "write isolation: {victims: [memory], neighbours: [memory, cpu]}",
     "victims": "write victims: [memory, disk_write], or entries such as {probe: pi}",
     "neighbours": "write neighbours: [memory, cpu, disk_write]",
+    "IsolationShape.rates": "write rates: [10 MB/s, max], what a load on the network sends",
     "IsolationShape.threads": "write threads: [1, 2], the numbers of threads of the load",
     "command": "write - command: {name: mine, run: './mine'}",
     "CommandShape.image": "write image: mine.tar, an archive of one image",
@@ -273,6 +280,7 @@ _NEXT = {
     "endpoint": "write endpoint: http://127.0.0.1:9000",
     "serve": "write serve: './server --port 9000', a command that serves the endpoint",
     "prices": "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}",
+    "advertised": "write advertised: [{of: network, up_to: 10 Gbit/s, source: its data sheet, as_of: 2026-11-01}]",
     "match": "write match: {vcpus: 2, memory_gib: 8, category: general}",
     "truth": "write truth: {cells: {rtt_s: {mean: 200 us}}}",
     "cells": "write cells: {rtt_s: {mean: 200 us}}",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cloudcmp.model.metric import Param, ParamKind
+from cloudcmp.model.promise import Promised
 from cloudcmp.units import CURRENCIES, NUMBER, RATE_UNITS, SIZE_UNITS, TIME_UNITS
 
 Schema = dict[str, Any]
@@ -109,6 +110,20 @@ UNIT_PRICE_KEYS: dict[str, Schema] = {
     **dict.fromkeys(OPERATIONS, _unit_price(r"\d+", "0.005 USD/1000")),
 }
 UNIT_PRICES: Schema = {**closed(UNIT_PRICE_KEYS), "minProperties": 1}
+
+PROMISE_KEYS: dict[str, Schema] = {
+    "of": {"enum": [one.value for one in Promised]},
+    "baseline": {"anyOf": [RATE, POSITIVE]},
+    "up_to": {"anyOf": [RATE, POSITIVE]},
+    "op": {"enum": ["read", "write"]},
+    "source": SENTENCE,
+    "as_of": DAY,
+}
+_PROMISE: Schema = {
+    **closed(PROMISE_KEYS, "of", "source"),
+    "anyOf": [{"required": ["baseline"]}, {"required": ["up_to"]}],
+}
+PROMISES: Schema = {"type": "array", "items": _PROMISE, "minItems": 1}
 
 
 def days(words: Iterable[str]) -> Schema:

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 pub mod bad_service;
+pub mod group;
 pub mod store;
 
 pub const SECRET: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
@@ -230,6 +231,20 @@ impl Space {
             |own: u8, device: &str| format!("ip addr add {network}.{own}/24 dev {device} && ip link set {device} up");
         if !self.run(&format!("{link} && {}", up(1, here))) || !other.run(&up(2, there)) {
             eprintln!("skipped: no link between two namespaces here");
+            return None;
+        }
+        Some(other)
+    }
+
+    /// Creates another namespace on a bridge of this one: `device` is here, `card` with the address is there.
+    pub fn bridged(&self, bridge: &str, device: &str, address: &str) -> Option<Space> {
+        let other = Space::by(self.enter(), "true")?;
+        let link = format!("ip link add name {device} type veth peer name card netns {}", other.0.id());
+        let up = format!("ip link set dev {device} master {bridge} && ip link set dev {device} up");
+        if !self.run(&format!("{link} && {up}"))
+            || !other.run(&format!("ip addr add {address}/24 dev card && ip link set dev card up"))
+        {
+            eprintln!("skipped: no bridge between namespaces here");
             return None;
         }
         Some(other)

@@ -213,7 +213,7 @@ def _agents(provider: Provider, candidates: Sequence[Candidate]) -> list[Finding
     """Whether there is an agent for each architecture that is known in advance."""
     if provider.simulated:
         return []
-    if provider.name == "local" or not candidates:
+    if provider.name in {"local", "netns"} or not candidates:
         return [_agent(agent.this_triple())]
     kinds = {dict(one.offering.attributes).get("architecture", "") for one in candidates}
     return [_agent(_TRIPLES.get(kind.lower())) for kind in sorted(kinds)]

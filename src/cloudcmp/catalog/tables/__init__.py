@@ -8,6 +8,7 @@ the agent's own. Each value of a parameter of a suite is run.
 from cloudcmp.catalog.tables import (
     commands,
     dbench,
+    groups,
     iozone,
     machines,
     neighbours,
@@ -25,7 +26,8 @@ from cloudcmp.catalog.tables.neighbours import LOAD_START_S, LOADS
 from cloudcmp.model.metric import Metric, Probe, Suite
 
 FAMILIES = (
-    peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, neighbours, network, services, wan, tools, commands,
+    peaks, tasks, unixbench, dbench, iozone, postmark, npb, machines, neighbours, network, groups, services, wan, tools,
+    commands,
 )  # fmt: skip
 
 METRICS: dict[str, Metric] = {metric.name: metric for family in FAMILIES for metric in family.METRICS}

@@ -1,16 +1,19 @@
 """Bulk transfer, datagrams and round trips between two agents; a barrier of several."""
 
 from cloudcmp.catalog.tables.base import INTERVAL, PEERS, choice, duration, size, suite
-from cloudcmp.model.cast import Role
+from cloudcmp.model.cast import DIRECTION, INBOUND, Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce
 
-_UDP = ("path", "rate_bytes_per_s", "size_bytes")
+_UDP = (DIRECTION, "path", "rate_bytes_per_s", "size_bytes")
+_DIRECTION = Param(
+    DIRECTION, ParamKind.CHOICE, "out", "which way it goes, seen from the first machine", ("out", INBOUND), implied=True
+)
 _THROTTLE = ("path", "streams")
 _PATH = Param("path", ParamKind.TEXT, "loopback", "where the agents are: loopback, zone, region, ...")
 
 METRICS = (
     Metric("tcp_bytes_per_s", "B/s", Better.HIGHER, Group.NETWORK, Reduce.TOTAL,
-           ("path", "size_bytes", "streams", "window_bytes"),
+           (DIRECTION, "path", "size_bytes", "streams", "window_bytes"),
            "Payload received a second over TCP between two agents; `path` says where they were.",
            "On path=loopback: any network at all.", 6e8),
     Metric("udp_bytes_per_s", "B/s", Better.HIGHER, Group.NETWORK, Reduce.TOTAL, _UDP,
@@ -53,11 +56,11 @@ PROBES = (
           (Param("streams", ParamKind.COUNT, "1", "connections at once"), duration(), INTERVAL,
            Param("warmup_s", ParamKind.SECONDS, "0.1", "not measured, first"), _PATH, size("131072", "bytes of one write"),
            Param("window_bytes", ParamKind.BYTES, "default", "buffers of both ends, which bound TCP's window; default: the system's", ("default",),
-                 implied=True)),
+                 implied=True), _DIRECTION),
           "Bulk transfer from the client agent to the server agent.", "On loopback: any network at all.", 1.0, PEERS),
     Probe("udp", ("udp_bytes_per_s", "udp_loss_ratio", "udp_jitter_s", "udp_reordered_ratio"),
           (size("1448", "payload of a datagram"), duration(), INTERVAL,
-           Param("rate_bytes_per_s", ParamKind.RATE, "max", "sending rate; max: as fast as it goes", ("max",)), _PATH),
+           Param("rate_bytes_per_s", ParamKind.RATE, "max", "sending rate; max: as fast as it goes", ("max",)), _PATH, _DIRECTION),
           "Datagrams from the client agent to the server agent, counted at both ends; those below 20 B give no jitter and no order.",
           "On loopback: any network at all.", 1.0, PEERS),
     Probe("rtt", ("rtt_s",),

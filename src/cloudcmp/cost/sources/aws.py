@@ -17,6 +17,7 @@ from typing import BinaryIO
 from cloudcmp.cost.sources import aws_services, fields
 from cloudcmp.cost.sources.aws_json import from_json
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
+from cloudcmp.model.promise import Promise, Promised, as_attributes, promise_of, speed_in_words
 from cloudcmp.model.untrusted_text import one_line
 
 PROVIDER = "aws"
@@ -272,7 +273,17 @@ def _type_facts(record: Record) -> Iterator[TypeFacts]:
         return
     if region and name and vcpus > 0 and memory > 0:
         attributes = tuple((key, one_line(value)) for key, value in known if value)
+        attributes += tuple(as_attributes(promises(record)).items())
         yield TypeFacts(PROVIDER, region, name, float(vcpus), float(memory), _category(record), attributes)
+
+
+def promises(record: Record) -> Iterator[Promise]:
+    """Yields the rates of the network and of the way to volumes, which the list has in words."""
+    for of, column in (
+        (Promised.NETWORK, "Network Performance"),
+        (Promised.VOLUME_THROUGHPUT, "Dedicated EBS Throughput"),
+    ):
+        yield from promise_of(of, *speed_in_words(record.get(column, "")), "")
 
 
 def _category(record: Record) -> str | None:

@@ -19,7 +19,8 @@ _ATTRIBUTES = {
     "fromLocationType": "From Location Type",
     "toRegionCode": "To Region Code", "marketoption": "MarketOption", "processorArchitecture": "Processor Architecture",
     "physicalProcessor": "Physical Processor", "servicecode": "serviceCode", "queueType": "Queue Type",
-    "volumeType": "Volume Type",
+    "volumeType": "Volume Type", "networkPerformance": "Network Performance",
+    "dedicatedEbsThroughput": "Dedicated EBS Throughput",
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from cloudcmp.cost.sources import fields
 from cloudcmp.model.price import Item, PriceEntry, PriceRow, Purchase, TypeFacts, Unit
+from cloudcmp.model.promise import Promised, as_attributes, promise_of
 from cloudcmp.model.untrusted_text import one_line
 
 _PURCHASES = {"ONDEMAND": Purchase.ON_DEMAND, "SPOT": Purchase.SPOT}
@@ -22,7 +23,10 @@ _GUESTS = {"windows": ("windows",), "rhel": ("rhel", "red hat"), "suse": ("suse"
            "linux": ("linux", "ubuntu", "debian")}  # fmt: skip
 _UNITS = {"HOUR": Unit.HOUR, "MONTH": Unit.MONTH}
 _SQLITE = b"SQLite format 3\0"
-_SERVERS = "SELECT vendor_id, server_id, api_reference, vcpus, memory_amount, cpu_architecture FROM server"
+_SERVERS = "SELECT vendor_id, server_id, api_reference, vcpus, memory_amount, cpu_architecture{} FROM server"
+_SPEED = "network_speed"
+"""The column of the baseline of a server's network in Gbit/s (R), which not every file has."""
+_BYTES_PER_S = 1e9 / 8
 _PRICES = """SELECT p.vendor_id, coalesce(r.api_reference, p.region_id), coalesce(s.api_reference, p.server_id),
     p.operating_system, p.allocation, p.unit, p.price, p.currency, p.status, p.observed_at, p.price_upfront
     FROM server_price p LEFT JOIN region r ON r.vendor_id = p.vendor_id AND r.region_id = p.region_id
@@ -47,7 +51,7 @@ def _server(row: Mapping[str, str]) -> Iterator[PriceEntry]:
         raise fields.Unreadable("its head has no vendor or no instance type")
     region = one_line(row.get("price_region") or "")
     yield from _type_facts(provider, region, name, row["vcpus"], row.get("memory_mib") or row.get("memory_amount"),
-                     row.get("arch") or row.get("cpu_architecture"))  # fmt: skip
+                     row.get("arch") or row.get("cpu_architecture"), row.get(_SPEED))  # fmt: skip
     if region:
         try:
             amount = fields.amount_of(row.get("usd_per_hour"))
@@ -57,7 +61,7 @@ def _server(row: Mapping[str, str]) -> Iterator[PriceEntry]:
 
 
 def _type_facts(
-    provider: str, region: str, name: str, vcpus: object, memory_mib: object, architecture: object
+    provider: str, region: str, name: str, vcpus: object, memory_mib: object, architecture: object, speed: object
 ) -> Iterator[PriceEntry]:
     def known(value: object) -> float | None:
         try:
@@ -67,8 +71,11 @@ def _type_facts(
         return number if 0 < number < 1e9 else None
 
     memory = known(memory_mib)
-    attributes = (("architecture", one_line(architecture).lower()),) if architecture else ()
-    yield TypeFacts(provider, region, name, known(vcpus), memory / 1024 if memory else None, None, attributes)
+    attributes = {"architecture": one_line(architecture).lower()} if architecture else {}
+    attributes |= as_attributes(promise_of(Promised.NETWORK, speed, None, "", factor=_BYTES_PER_S))
+    yield TypeFacts(
+        provider, region, name, known(vcpus), memory / 1024 if memory else None, None, tuple(attributes.items())
+    )
 
 
 def _database(path: Path) -> Iterator[PriceEntry]:
@@ -76,8 +83,10 @@ def _database(path: Path) -> Iterator[PriceEntry]:
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")  # the file is untrusted
-            for vendor, id, reference, vcpus, memory, architecture in connection.execute(_SERVERS):
-                yield from _type_facts(one_line(vendor), "", one_line(reference or id), vcpus, memory, architecture)
+            known = {str(column[1]) for column in connection.execute("PRAGMA table_info(server)")}
+            query = _SERVERS.format(f", {_SPEED}" if _SPEED in known else ", NULL")
+            for vendor, id, reference, *facts in connection.execute(query):
+                yield from _type_facts(one_line(vendor), "", one_line(reference or id), *facts)
             for row in connection.execute(_PRICES):
                 yield from _price(row)
     except sqlite3.Error as error:

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, date, datetime
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, ProviderFault, RefusalKind, Refused
 from cloudcmp.model.offering import Offering
+from cloudcmp.model.promise import Promise, Promised, positive, promise_of, speed_in_words
 from cloudcmp.provider.aws.images import Image, default_image, find_image
 from cloudcmp.provider.aws.sdk import Sdk
 from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
@@ -29,7 +31,8 @@ class OfferingCatalog:
             types = self._sdk.run_blocking(lambda: self._fetch_types(place), place)
             if types is None:
                 return ()
-            offerings = (offering_of(self._name, place, response) for response in types)
+            day = datetime.now(UTC).date()
+            offerings = (offering_of(self._name, place, response, day) for response in types)
             self._offerings[place] = tuple(sorted(offerings, key=lambda one: one.name))
         return self._offerings[place]
 
@@ -134,8 +137,8 @@ def category_of(name: str) -> str | None:
     return _CATEGORIES.get(letters.group()) if letters else None
 
 
-def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offering:
-    """An offering from a DescribeInstanceTypes entry; converts MiB to GiB and Gbit/s to bytes per second."""
+def offering_of(provider: str, region: str, response: Mapping[str, Any], day: date | None = None) -> Offering:
+    """An offering from a DescribeInstanceTypes entry of a day; converts MiB to GiB and Gbit/s to bytes per second."""
     memory_mib = response.get("MemoryInfo", {}).get("SizeInMiB")
     vcpus = response.get("VCpuInfo", {}).get("DefaultVCpus")
     return Offering(
@@ -146,11 +149,39 @@ def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offe
         memory_gib=memory_mib / 1024 if memory_mib else None,
         category=category_of(str(response["InstanceType"])),
         attributes=tuple(sorted(_attributes(response))),
+        promises=tuple(_promises(response, day)),
     )
 
 
+_SOURCE = "DescribeInstanceTypes"
+
+
+def _promises(response: Mapping[str, Any], day: date | None) -> Iterator[Promise]:
+    """The rates of the card that a machine's one interface is on, and those of the way to its volumes.
+
+    Peaks hold for at least 30 minutes a day:
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-instance-network-bandwidth.html,
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ebs-optimized.html
+    """
+    network = response.get("NetworkInfo", {})
+    cards = network.get("NetworkCards") or [{}]
+    default = network.get("DefaultNetworkCardIndex", 0)
+    card = next((one for one in cards if one.get("NetworkCardIndex") == default), cards[0])
+    words = str(card.get("NetworkPerformance") or network.get("NetworkPerformance") or "")
+    low, high = speed_in_words(words)
+    known = [positive(card.get(f"{level}BandwidthInGbps")) for level in ("Baseline", "Peak")]
+    baseline, peak = (None if one is None else one * _GBIT for one in known)
+    yield from promise_of(Promised.NETWORK, baseline or low, peak or high, _SOURCE, day, words=words)
+    ebs = response.get("EbsInfo", {}).get("EbsOptimizedInfo", {})
+    for of, name, factor in (
+        (Promised.VOLUME_THROUGHPUT, "ThroughputInMBps", 1e6),
+        (Promised.VOLUME_IOPS, "Iops", 1.0),
+    ):
+        yield from promise_of(of, ebs.get(f"Baseline{name}"), ebs.get(f"Maximum{name}"), _SOURCE, day, factor=factor)
+
+
 def _attributes(response: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    processor, network = response.get("ProcessorInfo", {}), response.get("NetworkInfo", {})
+    processor = response.get("ProcessorInfo", {})
     kinds = [_ARCHITECTURES[kind] for kind in processor.get("SupportedArchitectures", ()) if kind in _ARCHITECTURES]
     if kinds:
         yield "architecture", "x86_64" if "x86_64" in kinds else kinds[0]
@@ -158,11 +189,8 @@ def _attributes(response: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "clock_hz", f"{processor['SustainedClockSpeedInGhz'] * 1e9:.0f}"
     if processor.get("Manufacturer"):
         yield "cpu_maker", str(processor["Manufacturer"])
-    if network.get("NetworkPerformance"):
-        yield "network_class", str(network["NetworkPerformance"])
-    cards = network.get("NetworkCards") or [{}]
-    if cards[0].get("BaselineBandwidthInGbps"):
-        yield "network_bytes_per_s", f"{cards[0]['BaselineBandwidthInGbps'] * _GBIT:.0f}"
+    if response.get("NetworkInfo", {}).get("NetworkPerformance"):
+        yield "network_class", str(response["NetworkInfo"]["NetworkPerformance"])
     yield from _disks(response)
     if response.get("BurstablePerformanceSupported"):
         yield "burstable", "yes"
@@ -177,8 +205,3 @@ def _disks(response: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if disks:
         yield "disk_class", ", ".join(sorted({str(disk.get("Type", "unknown")) for disk in disks}))
         yield "disks", ", ".join(f"{disk.get('Count', 1)} x {disk.get('SizeInGB')} GB" for disk in disks)
-    baseline = response.get("EbsInfo", {}).get("EbsOptimizedInfo", {})
-    if baseline.get("BaselineThroughputInMBps"):
-        yield "volume_bytes_per_s", f"{baseline['BaselineThroughputInMBps'] * 1e6:.0f}"
-    if baseline.get("BaselineIops"):
-        yield "volume_iops", str(baseline["BaselineIops"])

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, Refused
 from cloudcmp.model.offering import Offering
+from cloudcmp.model.promise import Promise, Promised, promise_of
 from cloudcmp.provider.azure.images import Image, default_image, find_image
 from cloudcmp.provider.azure.sdk import Reply, Sdk
 from cloudcmp.provider.common.suggestions import check_name, check_system, nearest
@@ -24,7 +26,8 @@ class OfferingCatalog:
         """The sizes that the subscription may use in a region, without prices; none for an unknown region."""
         place = region or self._sdk.default_region()
         skus = self._sdk.run_blocking(lambda: self._fetch_skus(place))
-        return tuple(sorted((offering_of(place, response) for response in skus), key=lambda one: one.name))
+        day = datetime.now(UTC).date()
+        return tuple(sorted((offering_of(place, response, day) for response in skus), key=lambda one: one.name))
 
     def _fetch_skus(self, region: str) -> tuple[dict[str, Any], ...]:
         if region in self._skus:
@@ -139,8 +142,8 @@ def zones_of(response: Mapping[str, Any], region: str) -> tuple[str, ...]:
     return tuple(sorted(zones))
 
 
-def offering_of(region: str, response: Mapping[str, Any]) -> Offering:
-    """An offering from a resource SKU, whose memory in GB means GiB and whose local disks in MB mean MiB."""
+def offering_of(region: str, response: Mapping[str, Any], day: date | None = None) -> Offering:
+    """An offering from a resource SKU of a day, whose memory in GB means GiB and whose local disks in MB mean MiB."""
     facts = facts_of(response)
     name = str(response["name"])
     vcpus = _number(facts.get("vCPUsAvailable") or facts.get("vCPUs"))
@@ -152,7 +155,20 @@ def offering_of(region: str, response: Mapping[str, Any]) -> Offering:
         memory_gib=_number(facts.get("MemoryGB")),
         category=category_of(name),
         attributes=tuple(sorted(_attributes(facts))),
+        promises=tuple(_promises(facts, day)),
     )
+
+
+_SOURCE = "resource SKUs"
+
+
+def _promises(facts: Mapping[str, str], day: date | None) -> Iterator[Promise]:
+    """The rates of all volumes together, past the host's cache; the API has no bursts and no network (R)."""
+    for of, name in (
+        (Promised.VOLUME_THROUGHPUT, "UncachedDiskBytesPerSecond"),
+        (Promised.VOLUME_IOPS, "UncachedDiskIOPS"),
+    ):
+        yield from promise_of(of, facts.get(name), None, _SOURCE, day, words="past the host's cache")
 
 
 def _attributes(facts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -162,10 +178,6 @@ def _attributes(facts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield "gpus", facts["GPUs"]
     if (_number(facts.get("MaxResourceVolumeMB")) or 0) > 0:
         yield "local_disk_bytes", f"{int(float(facts['MaxResourceVolumeMB'])) * _MIB}"
-    if _number(facts.get("UncachedDiskBytesPerSecond")):
-        yield "volume_bytes_per_s", facts["UncachedDiskBytesPerSecond"]
-    if _number(facts.get("UncachedDiskIOPS")):
-        yield "volume_iops", facts["UncachedDiskIOPS"]
     if facts.get("LowPriorityCapable") == "False":
         yield "spot", "no"
 

@@ -10,6 +10,7 @@ from datetime import date
 from cloudcmp.errors import Refused
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
+from cloudcmp.model.promise import Promised, promise_of
 from cloudcmp.provider.common.address import SSH, Net
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import none_if_missing, require_id
@@ -31,7 +32,8 @@ _STATES = {"running": "running", "offline": "stopped", "stopped": "stopped", "sh
 _CATEGORIES = {"nanode": "burstable", "standard": "burstable", "dedicated": "compute", "premium": "compute"}
 _CATEGORIES |= {"highmem": "memory", "gpu": "accelerated", "accelerated": "accelerated"}
 _NEEDED = {"Linodes", "Metadata", "Cloud Firewall"}
-_PRICES = "Linode's own list, https://api.linode.com/v4/linode/types"
+_TYPES = "https://api.linode.com/v4/linode/types"
+_PRICES = f"Linode's own list, {_TYPES}"
 
 
 class Linodes(SingleFirewall):
@@ -57,8 +59,7 @@ class Linodes(SingleFirewall):
         price = (own or response.get("price") or {}).get("hourly")
         kind = str(response.get("class", ""))
         facts = {"disks": f"1 x {response['disk']} MiB"} if response.get("disk") else {}
-        rate = response.get("network_out")
-        facts |= {"network_bytes_per_s": f"{rate * 1e6 / 8:.0f}"} if rate else {}
+        network_mbit = response.get("network_out")
         return Offering(
             cloud.name,
             region,
@@ -68,6 +69,7 @@ class Linodes(SingleFirewall):
             _CATEGORIES.get(kind),
             hourly(price, _PRICES, today, cloud.currency),
             tuple(sorted({"architecture": "x86_64", **facts}.items())),
+            promise_of(Promised.NETWORK, network_mbit, None, _TYPES, today, words="outbound", factor=1e6 / 8),
         )
 
     async def image(self, api: Api, image_name: str) -> Image:

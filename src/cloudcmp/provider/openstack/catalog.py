@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 
 from cloudcmp.errors import ProviderFault, Refused
 from cloudcmp.model.offering import Offering
+from cloudcmp.model.promise import Promise, Promised, positive, promise_of
 from cloudcmp.provider.common.suggestions import check_name, nearest
 from cloudcmp.provider.openstack.images import DEFAULT, Image, find_image
 from cloudcmp.provider.openstack.networks import Network, choose_network
@@ -40,7 +42,8 @@ class OfferingCatalog:
             return place, self._fetch_flavors(place) if place in self._sdk.regions() else []
 
         place, listed = self._sdk.run_blocking(fetch, region or "")
-        by_name = {one.name: one for one in (offering_of(self._name, place, response) for response in listed)}
+        day = datetime.now(UTC).date()
+        by_name = {one.name: one for one in (offering_of(self._name, place, response, day) for response in listed)}
         return tuple(sorted(by_name.values(), key=lambda one: one.name))
 
     def _fetch_flavors(self, region: str) -> list[Any]:
@@ -90,8 +93,8 @@ class OfferingCatalog:
             await self._sdk.has(region, BLOCKS)
 
 
-def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offering:
-    """An offering from a flavor, without category: https://docs.openstack.org/api-ref/compute/#flavors"""
+def offering_of(provider: str, region: str, response: Mapping[str, Any], day: date | None = None) -> Offering:
+    """An offering from a flavor of a day, without category: https://docs.openstack.org/api-ref/compute/#flavors"""
     memory_mib, vcpus = response.get("ram"), response.get("vcpus")
     return Offering(
         provider=provider,
@@ -100,7 +103,28 @@ def offering_of(provider: str, region: str, response: Mapping[str, Any]) -> Offe
         vcpus=float(vcpus) if vcpus else None,
         memory_gib=memory_mib / 1024 if memory_mib else None,
         attributes=tuple(sorted(_attributes(response))),
+        promises=tuple(_promises(response.get("extra_specs") or {}, day)),
     )
+
+
+_SOURCE = "quotas of the flavor"
+_KILOBYTE = 1000.0  # libvirt hands rates in kilobytes to tc, whose kilo is 1000
+
+
+def _promises(specs: Mapping[str, Any], day: date | None) -> Iterator[Promise]:
+    """The limits that a flavor sets: https://docs.openstack.org/nova/latest/admin/resource-limits.html
+
+    Of the network the narrower direction counts, because both ends of a transfer are of the flavor. Limits of disks
+    hold for those of the flavor, not for volumes.
+    """
+    ways = [[positive(specs.get(f"quota:vif_{way}_{level}")) for way in ("inbound", "outbound")]
+            for level in ("average", "peak")]  # fmt: skip
+    average, peak = (min((one for one in some if one is not None), default=None) for some in ways)
+    yield from promise_of(Promised.NETWORK, average, peak, _SOURCE, day, factor=_KILOBYTE)
+    for of, unit in ((Promised.DISK_THROUGHPUT, "bytes"), (Promised.DISK_IOPS, "iops")):
+        for op, way in (("", "total"), ("read", "read"), ("write", "write")):
+            quota = f"quota:disk_{way}_{unit}_sec"
+            yield from promise_of(of, specs.get(quota), specs.get(f"{quota}_max"), _SOURCE, day, op=op)
 
 
 def _attributes(response: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

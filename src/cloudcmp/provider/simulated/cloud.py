@@ -98,7 +98,7 @@ class SimulatedInstance:
         reports = job_fields["role"] != Role.SERVER and (job_fields["role"] != Role.PEER or job_fields.get("listen"))
         if not reports:
             return SimulatedChannel(encode(frames), Fate.ENDS, 0.0, self.on_preemption)
-        if job_fields["role"] == Role.NEIGHBOUR:
+        if trial.probe in {"neighbour", "traffic"}:
             return SimulatedChannel(encode([*frames, *_steady(trial)]), Fate.ENDS, 0.0, self.on_preemption)
         from cloudcmp.provider.simulated.services import notes_of
         from cloudcmp.provider.simulated.values import Moment, readings

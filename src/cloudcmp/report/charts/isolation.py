@@ -1,13 +1,16 @@
 """The slowdown matrix as a heat map, and what a victim keeps against the threads of a load."""
 
+import math
 from typing import Any
 
+from cloudcmp.model.cast import NETWORK_LOADS
 from cloudcmp.model.isolation import Effect
 from cloudcmp.report.charts.base import INK, Figure, Spec, Styles, draw, layer, number, title_of
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, StudyView
 from cloudcmp.report.sheets.isolation import NOTE, TITLE, load_words, loads_of, shown_effects, victim_words
 from cloudcmp.report.text import short_names
+from cloudcmp.units import format_quantity
 
 NAME = "isolation"
 LEVELS = "isolation-levels"
@@ -16,7 +19,7 @@ _CELL_WIDTH, _CELL_HEIGHT = 92, 44
 # Light at no change, so that dark ink is readable everywhere; the mark and the number say the same without colour.
 _COLOURS = ("#9ecae1", "#f7f7f7", "#f4a582")
 _MOST = 0.5
-_COLUMNS = ("candidate", "victim", "load", "threads", "lost", "low", "high", "n", "verdict", "sd_ratio")
+_COLUMNS = ("candidate", "victim", "load", "level", "lost", "low", "high", "n", "verdict", "sd_ratio")
 Row = dict[str, Any]
 
 
@@ -28,7 +31,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
     panels = [_panel(study, styles, some, at) for at in dict.fromkeys(one.candidate for one in some)]
     title = title_of(study, TITLE)
     rows = tuple(
-        (study.candidates[one.candidate].id, one.victim, one.load, one.threads, one.lost,
+        (study.candidates[one.candidate].id, one.victim, one.load, one.level, one.lost,
          one.lost_bounds and one.lost_bounds.low, one.lost_bounds and one.lost_bounds.high, one.n, one.verdict.value,
          one.sd_ratio)
         for one in some
@@ -78,24 +81,30 @@ def _ends(one: Effect) -> str:
 
 
 def _levels(study: StudyView, styles: Styles, some: list[Effect], rows: tuple[tuple[object, ...], ...]) -> list[Figure]:
-    """What is left of each victim against the threads of each load, as the thesis' figures 3.4 to 3.13."""
+    """What is left of each victim against how much load there is, as the thesis' figures 3.4 to 3.13.
+
+    The rate of a load on the network takes the place of its threads; one without a limit has no place on that axis.
+    """
     lines: dict[tuple[int, str, str], list[Effect]] = {}
     for one in some:
-        lines.setdefault((one.candidate, one.victim, one.load), []).append(one)
+        if math.isfinite(one.level):
+            lines.setdefault((one.candidate, one.victim, one.load), []).append(one)
     lines = {key: own for key, own in lines.items() if len(own) > 1}
     if not lines:
         return []
     panels = []
-    for candidate, victim in dict.fromkeys((key[0], key[1]) for key in lines):
+    for candidate, victim, rates in dict.fromkeys((key[0], key[1], key[2] in NETWORK_LOADS) for key in lines):
         points = [
-            {"threads": threads, "left": left, "low": low, "high": high, "load": load.replace("_", " ")}
+            {"level": level / 1e6 if rates else level, "left": left, "low": low, "high": high,
+             "load": load.replace("_", " ")}
             for (at, whose, load), own in lines.items()
-            if (at, whose) == (candidate, victim)
-            for threads, left, low, high in _points(own)
-        ]
+            if (at, whose, load in NETWORK_LOADS) == (candidate, victim, rates)
+            for level, left, low, high in _points(own)
+        ]  # fmt: skip
         words = victim_words(study, next(one for one in some if (one.candidate, one.victim) == (candidate, victim)))
-        panels.append(_level_panel(f"{styles.names[candidate]}: {words}" if len(styles.names) > 1 else words, points))
-    title = title_of(study, "What is left of each victim, against the threads of the load")
+        title = f"{styles.names[candidate]}: {words}" if len(styles.names) > 1 else words
+        panels.append(_level_panel(title, points, "rate of the load, MB/s" if rates else "threads of the load"))
+    title = title_of(study, "What is left of each victim, against the load")
     caption = (
         "100 %: the victim alone. Bars: 95 % interval, paired inside launches. "
         f"{' '.join(filter(None, map(level_words, lines.values())))}"
@@ -103,32 +112,33 @@ def _levels(study: StudyView, styles: Styles, some: list[Effect], rows: tuple[tu
     return [Figure(LEVELS, title, caption, draw(title, panels, 2), _COLUMNS, rows)]
 
 
-def _points(own: list[Effect]) -> list[tuple[int, float, float | None, float | None]]:
-    """Threads, and what is left in percent with its interval; no thread leaves all."""
-    found: list[tuple[int, float, float | None, float | None]] = [(0, 100.0, None, None)]
-    for one in sorted(own, key=lambda one: one.threads):
+def _points(own: list[Effect]) -> list[tuple[float, float, float | None, float | None]]:
+    """The level, and what is left in percent with its interval; no load leaves all."""
+    found: list[tuple[float, float, float | None, float | None]] = [(0.0, 100.0, None, None)]
+    for one in sorted(own, key=lambda one: one.level):
         bounds, lost = one.lost_bounds, one.lost or 0.0
         ends = (100 * (1 - bounds.high), 100 * (1 - bounds.low)) if bounds else (None, None)
-        found.append((one.threads, 100 * (1 - lost), *ends))
+        found.append((one.level, 100 * (1 - lost), *ends))
     return found
 
 
 def level_words(own: list[Effect]) -> str:
-    """A sentence on the number of threads from which a load takes no more; empty if it still takes more at the end.
+    """A sentence on the level from which a load takes no more; empty if it still takes more at the end.
 
-    That is the smallest number whose interval has the loss of every larger number in it.
+    That is the lowest level whose interval has the loss of every higher level in it.
     """
-    ordered = sorted(own, key=lambda one: one.threads)
+    ordered = sorted(own, key=lambda one: one.level)
     for at, one in enumerate(ordered[:-1]):
         bounds = one.lost_bounds
         if bounds and all(bounds.low <= (other.lost or 0.0) <= bounds.high for other in ordered[at + 1 :]):
-            threads = f"{one.threads} thread{'s' * (one.threads > 1)}"
-            return f"{one.load.replace('_', ' ')} takes no more from {threads} on."
+            threads = f"{one.level:g} thread{'s' * (one.level > 1)}"
+            level = format_quantity(one.level, "B/s") if one.load in NETWORK_LOADS else threads
+            return f"{one.load.replace('_', ' ')} takes no more from {level} on."
     return ""
 
 
-def _level_panel(title: str, points: list[Row]) -> Spec:
-    x = number("threads", "threads of the load", axis={"tickMinStep": 1, "format": "d"})
+def _level_panel(title: str, points: list[Row], axis: str) -> Spec:
+    x = number("level", axis, axis={"tickMinStep": 1, "format": "d"})
     y = number("left", "left of the victim, %", scale={"zero": True})
     load: Spec = {"field": "load", "type": "nominal", "title": None}
     same: Spec = {**load, "legend": None}

@@ -10,6 +10,7 @@ from cloudcmp.model.study import Session
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.report_model import StudyView
+from cloudcmp.report.sheets.advertised import kind_words, promise_words
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
 from cloudcmp.report.words import metric_words, stands_in
 from cloudcmp.units import format_money, format_quantity, format_seconds
@@ -155,7 +156,8 @@ def _session(one: Session) -> str:
 def advertised(one: Candidate) -> dict[str, str]:
     """Return the advertised facts of an offering, under the names of the facts that machines report."""
     promised = {"vcpus": _amount(one.offering.vcpus), "memory": memory(one.offering.memory_gib)}
-    return promised | {key: _attribute(key, value) for key, value in one.offering.attributes}
+    rates = {kind_words(rate): promise_words(rate) for rate in one.offering.promises}
+    return promised | rates | {key: _attribute(key, value) for key, value in one.offering.attributes}
 
 
 def _attribute(key: str, value: str) -> str:

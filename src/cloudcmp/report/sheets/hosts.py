@@ -57,7 +57,7 @@ def _with_caches(facts: dict[str, str]) -> dict[str, str]:
 
 def _sheet(study: StudyView, part: list[int], seen: dict[int, dict[str, str]]) -> Sheet:
     promised = {at: advertised(study.candidates[at]) for at in part}
-    owned = {one.index for one in study.candidates if one.runner == "local"}
+    owned = {one.index for one in study.candidates if one.runner in {"local", "netns"}}
     rows = [heading("advertised", "and what the machines themselves report, which is not verified")]
     rows += [
         _advertised(key, promised, seen, part, owned) for key in sorted({key for at in part for key in promised[at]})

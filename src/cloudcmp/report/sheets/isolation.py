@@ -1,9 +1,10 @@
 """The sheets of isolation: what each load of a neighbour takes from each victim, for the report and the terminal."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cloudcmp.model.cast import BESIDE
+from cloudcmp.model.cast import BESIDE, NETWORK_LOADS
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.published import load as load_document
@@ -11,6 +12,7 @@ from cloudcmp.report.numbers import UNKNOWN, known, plain, probability, signed
 from cloudcmp.report.report_model import MARKS, StudyView
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, heading, row
 from cloudcmp.report.words import direction, parse_cell
+from cloudcmp.units import format_quantity
 
 TITLE = "What neighbours take"
 NOTE = (
@@ -57,8 +59,11 @@ def victim_words(study: StudyView, one: Effect) -> str:
 
 
 def load_words(one: Effect) -> str:
-    """The name of a load, with its threads if they are several."""
-    return one.load.replace("_", " ") + (f" ×{one.threads}" if one.threads > 1 else "")
+    """The name of a load, with its threads if they are several, or with its rate if it has one."""
+    name = one.load.replace("_", " ")
+    if one.load in NETWORK_LOADS:
+        return f"{name} at {format_quantity(one.level, 'B/s')}" if math.isfinite(one.level) else name
+    return f"{name} ×{one.level:g}" if one.level > 1 else name
 
 
 def loss_words(study: StudyView, one: Effect) -> str:
@@ -123,7 +128,7 @@ def sheets(study: StudyView) -> tuple[Sheet, ...]:
     return (_all(study, found), *_beside_the_thesis(study, found)) if found else ()
 
 
-_ONE_HOST = frozenset({"local", "ssh", "qemu", "simulated"})
+_ONE_HOST = frozenset({"local", "netns", "ssh", "qemu", "simulated"})
 """Providers whose victim and neighbour are known to be on one host."""
 _OF_THE_HOST = frozenset({"cpu", "memory"})
 """Loads that can slow only a victim on the same host; a disk may be another machine that both reach by network."""
