@@ -91,7 +91,7 @@ def make(
     if weights and decide:
         decide = (Decide("", OVERALL.name), *decide)
     usage = usage_of(round_tasks, len(rounds), study.caps)
-    notes += traffic.bytes_notes(usage, study.caps)
+    notes += traffic.bytes_notes(candidates, usage, study.caps)
     checks, end_s = checks_of(study.until, len(rounds)), rounds[-1].start_s + round_tasks.round_s()
     return Plan(
         name=study.name,

@@ -89,10 +89,15 @@ def traffic_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task
     return notes
 
 
-def bytes_notes(usage: Iterable[LaunchUsage], caps: Caps) -> list[str]:
-    """A line for each path between machines with the bytes that all launches of a study send over it."""
+def bytes_notes(candidates: Sequence[Candidate], usage: Iterable[LaunchUsage], caps: Caps) -> list[str]:
+    """A line for each path between machines with the bytes that all launches of a study send over it.
+
+    Those among guests of this host disturb nobody and cost nothing: they are not counted.
+    """
     sums: dict[str, tuple[int, int]] = {}
     for one in usage:
+        if candidates[one.candidate].runner in OWN_GUESTS:
+            continue
         for sent in one.traffic:
             expected, most = sums.get(sent.path, (0, 0))
             sums[sent.path] = expected + sent.expected_bytes * one.launches, most + sent.most_bytes * one.launches
