@@ -117,7 +117,9 @@ def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequenc
             )
             loads = all(NEIGHBOUR in dict(task.params) for task in some if machines_of(cast_for(one, task)) > one.count)
             why = "one reads what the other has written" if reads else "for what goes between them"
-            why = "the other one loads what the first one measures" if loads else why
+            if loads:
+                why = "the other one loads what the first one measures"
+                why += ", and their traffic goes to the rest" if needed > 2 else ""
             counted = "both" if needed == 2 else "all"
             notes.append(f"{one.id}: each launch takes {needed} machines, {why}; the cost counts {counted}")
     return notes
