@@ -1,8 +1,8 @@
 """What is destroyed on this machine is proved to be the lease's, and nothing else is touched."""
 
 import asyncio
-import gc
 import errno
+import gc
 import json
 import os
 import shutil
