@@ -174,13 +174,13 @@ def test_launches_faster_than_promised_are_listed_left_out_of_boxes_and_counted_
     assert {one.candidate for one in marks} == {0}
     assert all(one.value > 1.03 * 125e6 for one in marks)
     drawn = {one.name: one for one in figures(view)}[charts.WITHIN]
-    left_out = [row for row in drawn.rows if row[4]]
+    left_out = [row for row in drawn.rows if row[7]]
     assert f"Launches left out as co-located, faster than promised by more than 3 %: {first.id} {len(marks)}." in (
         drawn.caption
     )
     assert {row[1] for row in left_out} == {first.id}
     between = {one.name: one for one in figures(view)}[charts.BETWEEN]
-    assert not any(row[4] for row in between.rows)
+    assert not any(row[7] for row in between.rows)
     assert "left out" not in between.caption
     (sheet,) = (one for one in network.sheets(study) if one.caption.startswith("Launches marked as co-located"))
     assert [texts(row)[1] for row in sheet.rows] == [str(one.round + 1) for one in marks]
@@ -206,4 +206,4 @@ def test_a_candidate_of_which_every_launch_is_marked_has_no_box_and_is_asked_abo
     assert "that is every launch: does the provider deliver more?" in " ".join(outcomes.warnings(StudyView.of(view)))
     drawn = {one.name: one for one in figures(view)}[charts.WITHIN]
     assert drawn.svg
-    assert all(row[4] for row in drawn.rows if row[1] == view.plan.candidates[0].id and "streams=1;" not in str(row[0]))
+    assert all(row[7] for row in drawn.rows if row[1] == view.plan.candidates[0].id and "streams=1;" not in str(row[0]))

@@ -40,7 +40,10 @@ _MEANING = (
     "Box: quartiles over launches, each a pair of machines, with the median; line: lowest to highest; dots: launches. "
     "Orange: the highest rate that the provider promises, where one is known. Payload, without headers."
 )
-_COLUMNS = ("cell", "candidate", "launch_value_bytes_per_s", "promised_bytes_per_s", "left_out_as_co_located")
+_COLUMNS = (
+    "cell", "candidate", "launch_value_bytes_per_s", "promised_bytes_per_s", "n", "n_ok", "n_started",
+    "left_out_as_co_located",
+)  # fmt: skip
 _WIDTH, _WIDE, _STEP = 280, 430, 30
 """The width of a panel, that of a panel alone, whose title needs the room, and the height of a box."""
 _Row = dict[str, Any]
@@ -82,9 +85,9 @@ def _left_out(study: StudyView, views: list[CellView]) -> str:
 def _rows(study: StudyView, views: list[CellView]) -> list[tuple[object, ...]]:
     return [
         (view.cell, study.candidates[at].id, value, study.candidates[at].offering.promised_rate(Promised.NETWORK),
-         co_located)
+         own.n, own.n_ok, own.n_started, co_located)
         for view in views
-        for at in view.estimates
+        for at, own in view.estimates.items()
         for value, co_located in launch_values(study, view, at)
     ]  # fmt: skip
 
