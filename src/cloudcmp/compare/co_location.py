@@ -34,7 +34,7 @@ def co_location_of(plan: Plan, estimates: Sequence[Estimate]) -> tuple[CoLocatio
     """The signs of co-location by candidate and round; empty where nothing is promised and round trips are alike.
 
     A launch has the sign of its rate if the TCP payload of its fastest setting is more than 3 % above the highest
-    promised rate (CloudCmp left such pairs out: IMC 2010, section 5.3). It has the sign of its round trip if its median
+    promised rate (CloudCmp left such pairs out: IMC 2010). It has the sign of its round trip if its median
     within one zone is less than half of the median over the candidate's other launches, of which there are at least
     five. A candidate whose machines are known to be on one host has none, and so has an imported value of an unknown
     round.

@@ -13,7 +13,7 @@ from cloudcmp.units import format_quantity
 
 NOTE = (
     "Marked: TCP payload more than 3 % above the highest promised rate, so that it hardly went through a network card; "
-    "or the provider delivers more than it promises. CloudCmp left such pairs out (section 5.3). Here the box plots "
+    "or the provider delivers more than it promises. CloudCmp left such pairs out (IMC 2010). Here the box plots "
     "leave them out; tables, intervals and verdicts count them."
 )
 
