@@ -125,6 +125,17 @@ def test_on_a_cloud_co_residence_is_shown_by_contention_or_not_at_all(view: View
     assert on_a_cloud(()) == []
 
 
+def test_the_matrix_says_what_is_known_of_pages_and_balloon(view: View) -> None:
+    def note(*facts: tuple[str, str]) -> str:
+        [sheet] = isolation.matrices(StudyView.of(replace(view, hosts=((0, facts),))))
+        return sheet.note
+
+    assert note(("memory.total_bytes", "1")) == isolation.NOTE
+    told = note(("memory.balloon", "virtio_balloon"), ("memory.ksm", "off"), ("memory.thp", "madvise"))
+    pages = "transparent huge pages madvise, merging of equal pages (KSM) off, balloon virtio_balloon."
+    assert f"as the victim's machine sees it: {pages}" in told
+
+
 def test_one_launch_has_changes_without_intervals(view: View) -> None:
     bare = tuple(replace(one, bounds=None, lost_bounds=None, sd_ratio=None, sd_bounds=None) for one in view.effects)
     study = StudyView.of(replace(view, effects=bare))
