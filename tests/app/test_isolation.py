@@ -1,6 +1,7 @@
 """A study of neighbours from its file to its report: planted losses are found in their intervals, and none is none."""
 
 import io
+import math
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -13,6 +14,7 @@ from cloudcmp.model.isolation import Effect
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.view import View
 from cloudcmp.report import documents, html
+from cloudcmp.report.charts import neighbour_rates
 from cloudcmp.report.charts.isolation import LEVELS, NAME, level_words
 from cloudcmp.report.figures import figures
 from cloudcmp.report.first_screen import show_first
@@ -46,10 +48,10 @@ runs: 3
 PLANTED = {("memory", 1): 0.2, ("memory", 2): 0.5, ("memory", 4): 0.5, ("cpu", 1): 0.0}
 
 
-def measured(folder: Path, seed: int) -> View:
+def measured(folder: Path, seed: int, study: str = STUDY) -> View:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "study.yaml"
-    file.write_text(STUDY, encoding="utf-8")
+    file.write_text(study, encoding="utf-8")
     plan, text = planning.plan_file(file, on=None, short=False, seed=seed)
     return measured_plan(plan, text, folder / "study")
 
@@ -64,7 +66,7 @@ def wrong(effects: tuple[Effect, ...]) -> list[str]:
     """The effects whose interval has not the planted loss, and the verdicts that it does not bear out."""
     found = []
     for one in effects:
-        planted = PLANTED[one.load, one.threads] if one.victim.startswith("triad") else 1802 / 1716 - 1
+        planted = PLANTED[one.load, one.level] if one.victim.startswith("triad") else 1802 / 1716 - 1
         assert one.lost_bounds is not None
         if not one.lost_bounds.low <= planted <= one.lost_bounds.high:
             found.append(f"{one.beside}: {planted} is not in {one.lost_bounds}")
@@ -134,6 +136,51 @@ def test_the_matrix_says_what_is_known_of_pages_and_balloon(view: View) -> None:
     told = note(("memory.balloon", "virtio_balloon"), ("memory.ksm", "off"), ("memory.thp", "madvise"))
     pages = "transparent huge pages madvise, merging of equal pages (KSM) off, balloon virtio_balloon."
     assert f"as the victim's machine sees it: {pages}" in told
+
+
+NETWORK = """\
+schema: 1
+question: What does a neighbour's traffic take?
+candidates:
+  - provider: simulated
+    region: nimbus
+    offering: small
+    truth:
+      cells:
+        rtt_s percentile=50: {mean: 60 us, cov: 2 %, between: 3 %}
+        rtt_s percentile=50;neighbour=net_in;intensity=max: {mean: 9 ms, cov: 2 %, between: 3 %}
+        rtt_s percentile=50;neighbour=net_in;intensity=5000000: {mean: 66 us, cov: 2 %, between: 3 %}
+isolation:
+  victims:
+    - {probe: rtt, params: {path: lan, protocol: udp}}
+    - {probe: udp, params: {path: lan, rate_bytes_per_s: 1 MB/s}}
+  neighbours: [net_out, net_in]
+  rates: [5 MB/s, max]
+launches: 8
+runs: 2
+"""
+
+
+def test_loads_on_the_network_are_told_by_their_rate_and_drawn_against_it(tmp_path: Path) -> None:
+    view = measured(tmp_path, 3, NETWORK)
+    study = StudyView.of(view)
+    said = {isolation.load_words(one) for one in view.effects}
+    assert said == {"net out at 5.00 MB/s", "net out", "net in at 5.00 MB/s", "net in"}
+    p50 = {
+        (one.load, one.level): one for one in view.effects if "percentile=50" in one.victim and one.victim[:3] == "rtt"
+    }
+    assert p50["net_in", 5e6].verdict is Verdict.WORSE
+    assert 145 < 1 + (p50["net_in", math.inf].lost or 0.0) < 155
+    assert "times as long (" in isolation.loss_words(study, p50["net_in", math.inf])
+    assert p50["net_out", 5e6].verdict in {Verdict.SAME, Verdict.CANNOT_TELL}, "nothing is planted there"
+    drawn = {one.name: one for one in figures(view)}
+    rates = drawn[neighbour_rates.NAME]
+    assert {row[3] for row in rates.rows} == {0.0, 5e6}, "one as fast as it goes has no place on the axis"
+    assert LEVELS not in drawn
+    page = html.render(view)
+    assert "Delgado, table 3.4, page 46" in page
+    assert "net in at 45 Mbit/s" in page
+    assert "+20.0 %" in page, "0.825 ms beside 0.688 ms, as printed"
 
 
 def test_one_launch_has_changes_without_intervals(view: View) -> None:

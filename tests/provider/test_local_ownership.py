@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import json
 import os
 import shutil
@@ -158,6 +159,8 @@ FOREIGN = {
 
 @pytest.mark.parametrize("kind", FOREIGN)
 def test_a_folder_without_the_card_of_this_lease_is_kept(plans, local, launches, token, kind):
+    if kind == "a nested card":
+        gc.collect()  # what other tests left would be finalised at the end of the stack, which fails
     folder = launches / token
     folder.mkdir(parents=True)
     (folder / "letter.txt").write_text("dear")

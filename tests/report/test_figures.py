@@ -35,8 +35,8 @@ def _texts(figure: Figure) -> list[str]:
 def test_every_kind_of_figure_is_drawn(drawn: tuple[Figure, ...]) -> None:
     names = [figure.name for figure in drawn]
     assert names == [
-        "bars-compute", "bars-storage", "bars-network", "bars-wan", "cost-compute", "price-performance",
-        "blob-latency", "cdf-network", "series",
+        "bars-compute", "bars-storage", "bars-network", "bars-wan", "network-within", "cost-compute",
+        "price-performance", "blob-latency", "cdf-network", "series",
     ]  # fmt: skip
 
 

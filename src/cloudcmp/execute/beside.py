@@ -28,7 +28,7 @@ def load_trial(trial: PlannedTrial, caps: Mapping[str, float], *, single: bool) 
     params = dict(trial.params)
     longest_s = LOAD_READY_S + trial.deadline_s
     if is_network_load(params):
-        probe, longest_s = "traffic", min(longest_s, longest_load_s(caps))
+        probe, longest_s = "traffic", min(longest_s, longest_load_s(caps, params))
         own = {
             "rate_bytes_per_s": params[INTENSITY], "path": LOOPBACK if single else params.get("path", "zone"),
         }  # fmt: skip

@@ -117,7 +117,9 @@ def extra_machine_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequenc
             )
             loads = all(NEIGHBOUR in dict(task.params) for task in some if machines_of(cast_for(one, task)) > one.count)
             why = "one reads what the other has written" if reads else "for what goes between them"
-            why = "the other one loads what the first one measures" if loads else why
+            if loads:
+                why = "the other one loads what the first one measures"
+                why += ", and their traffic goes to the rest" if needed > 2 else ""
             counted = "both" if needed == 2 else "all"
             notes.append(f"{one.id}: each launch takes {needed} machines, {why}; the cost counts {counted}")
     return notes
@@ -157,7 +159,7 @@ def _caps_text(caps: Caps) -> str:
 OWN_GUESTS = frozenset({"netns", "qemu"})
 """Providers whose machines and networks are on this host, so that traffic disturbs nobody else."""
 WIDE = 1e11  # no cap on rates among guests of this host: more than its memory can copy
-LOAD_S = 600.0  # no load of a neighbour on the network lasts longer
+LOAD_S = 600.0  # a load on the network lasts no longer than the measurement that it is beside by more than this
 LONG_S = 604800.0  # no cap on bursts either: a week is the longest that an agent accepts
 MOST_BYTES = 2**60
 # The agent's default caps between machines, and the longest delay with which it cuts a burst.
@@ -200,12 +202,12 @@ def most_of_load(caps: Mapping[str, float], params: Mapping[str, str]) -> int:
     rate = caps.get("bytes_per_s", BYTES_PER_S)
     if asked != FULL_RATE:
         rate = min(rate, float(asked))
-    return math.ceil(rate * (longest_load_s(caps) + LATE_S))
+    return math.ceil(rate * (longest_load_s(caps, params) + LATE_S))
 
 
-def longest_load_s(caps: Mapping[str, float]) -> float:
-    """The longest time for which a neighbour may load the network beside one trial."""
-    return min(caps.get("burst_s", BURST_S), LOAD_S)
+def longest_load_s(caps: Mapping[str, float], params: Mapping[str, str]) -> float:
+    """The longest time for which a neighbour may load the network beside one trial with these parameters."""
+    return min(caps.get("burst_s", BURST_S), float(params.get("duration_s", 0.0)) + LOAD_S)
 
 
 def split_caps(
@@ -242,7 +244,7 @@ def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, s
 def _expected_of_load(caps: Mapping[str, float], params: Mapping[str, str], candidate: Candidate) -> int:
     if not is_network_load(params):
         return 0
-    length_s = min(float(params.get("duration_s", 1.0)) + LOAD_START_S, longest_load_s(caps))
+    length_s = min(float(params.get("duration_s", 1.0)) + LOAD_START_S, longest_load_s(caps, params))
     own = {"rate_bytes_per_s": params[INTENSITY], "size_bytes": "1448"}
     return math.ceil(min(_rates(caps, "traffic", own, candidate)) * length_s)
 

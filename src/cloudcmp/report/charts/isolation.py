@@ -1,20 +1,19 @@
 """The slowdown matrix as a heat map, and what a victim keeps against the threads of a load."""
 
-import math
 from typing import Any
 
 from cloudcmp.model.cast import NETWORK_LOADS
 from cloudcmp.model.isolation import Effect
+from cloudcmp.report.charts import neighbour_rates
 from cloudcmp.report.charts.base import INK, Figure, Spec, Styles, draw, layer, number, title_of
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, StudyView
-from cloudcmp.report.sheets.isolation import NOTE, TITLE, load_words, loads_of, shown_effects, victim_words
+from cloudcmp.report.sheets.isolation import MANY_TIMES, NOTE, TITLE, load_words, loads_of, shown_effects, victim_words
 from cloudcmp.report.text import short_names
-from cloudcmp.units import format_quantity
 
 NAME = "isolation"
 LEVELS = "isolation-levels"
-NAMES = frozenset({NAME, LEVELS})
+NAMES = frozenset({NAME, LEVELS, neighbour_rates.NAME})
 _CELL_WIDTH, _CELL_HEIGHT = 92, 44
 # Light at no change, so that dark ink is readable everywhere; the mark and the number say the same without colour.
 _COLOURS = ("#9ecae1", "#f7f7f7", "#f4a582")
@@ -24,10 +23,10 @@ Row = dict[str, Any]
 
 
 def figures(study: StudyView, styles: Styles) -> list[Figure]:
-    """The heat map of all candidates, and the levels if a load was tried with several numbers of threads."""
-    some = [one for one in shown_effects(study) if known(one.lost)]
+    """The heat map of all candidates, the levels of loads with several numbers of threads, and those on the network."""
+    some, rates = [one for one in shown_effects(study) if known(one.lost)], neighbour_rates.figures(study, styles)
     if not some:
-        return []
+        return rates
     panels = [_panel(study, styles, some, at) for at in dict.fromkeys(one.candidate for one in some)]
     title = title_of(study, TITLE)
     rows = tuple(
@@ -39,7 +38,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
     maps = Figure(
         NAME, title, f"Red: the victim is slower beside this load. {NOTE}", draw(title, panels, 1), _COLUMNS, rows
     )
-    return [maps, *_levels(study, styles, some, rows)]
+    return [maps, *_levels(study, styles, some, rows), *rates]
 
 
 def _panel(study: StudyView, styles: Styles, some: list[Effect], candidate: int) -> Spec:
@@ -48,12 +47,13 @@ def _panel(study: StudyView, styles: Styles, some: list[Effect], candidate: int)
         list(dict.fromkeys(victim_words(study, one) for one in own)), 52), strict=False))  # fmt: skip
     values = [
         {"victim": names.get(one.victim, one.victim), "load": load_words(one), "lost": one.lost,
-         "words": f"{MARKS[one.verdict]} {_percent(one.lost)}", "interval": _ends(one)}
+         "words": f"{MARKS[one.verdict]} {_change(one.lost)}", "interval": _ends(one)}
         for one in own
     ]  # fmt: skip
     axis: Spec = {"domain": False, "ticks": False}
     x: Spec = {"field": "load", "type": "nominal", "sort": loads_of(own), "title": "load of the neighbour",
-               "axis": {"orient": "top", "labelAngle": 0, "labelLimit": 90, **axis}}  # fmt: skip
+               "axis": {"orient": "top", "labelAngle": 0, "labelLimit": 90, "labelExpr": "split(datum.label, ' at ')",
+                        **axis}}  # fmt: skip
     y: Spec = {"field": "victim", "type": "nominal", "sort": list(names.values()), "title": None,
                "axis": {"labelPadding": 6, "labelLimit": 340, "minExtent": 260, **axis}}  # fmt: skip
     colour = number("lost", None, legend=None,
@@ -71,40 +71,48 @@ def _panel(study: StudyView, styles: Styles, some: list[Effect], candidate: int)
     }
 
 
-def _percent(lost: float | None) -> str:
-    return "" if lost is None else f"{-lost * 100:+.{0 if abs(lost) >= 0.1 else 1}f} %"
+def _change(lost: float | None) -> str:
+    """The change in percent; of a time that is many times as long, the factor."""
+    if lost is None:
+        return ""
+    return f"×{1 + lost:.3g}" if lost >= MANY_TIMES else f"{_signed(-lost, 0 if abs(lost) >= 0.1 else 1)} %"
+
+
+def _signed(share: float, digits: int) -> str:
+    """A share in percent with its sign; one that rounds to 0 has none."""
+    text = f"{share * 100:+.{digits}f}"
+    return text if float(text) else text[1:]
 
 
 def _ends(one: Effect) -> str:
     bounds = one.lost_bounds
-    return "" if bounds is None else f"{-bounds.high * 100:+.0f} to {-bounds.low * 100:+.0f}"
+    if bounds is None:
+        return ""
+    if (one.lost or 0.0) >= MANY_TIMES:
+        return f"{1 + bounds.low:.3g} to {1 + bounds.high:.3g}"
+    return f"{_signed(-bounds.high, 0)} to {_signed(-bounds.low, 0)}"
 
 
 def _levels(study: StudyView, styles: Styles, some: list[Effect], rows: tuple[tuple[object, ...], ...]) -> list[Figure]:
-    """What is left of each victim against how much load there is, as the thesis' figures 3.4 to 3.13.
-
-    The rate of a load on the network takes the place of its threads; one without a limit has no place on that axis.
-    """
+    """What is left of each victim against the threads of each load, as the thesis' figures 3.4 to 3.13."""
     lines: dict[tuple[int, str, str], list[Effect]] = {}
     for one in some:
-        if math.isfinite(one.level):
+        if one.load not in NETWORK_LOADS:
             lines.setdefault((one.candidate, one.victim, one.load), []).append(one)
     lines = {key: own for key, own in lines.items() if len(own) > 1}
     if not lines:
         return []
     panels = []
-    for candidate, victim, rates in dict.fromkeys((key[0], key[1], key[2] in NETWORK_LOADS) for key in lines):
+    for candidate, victim in dict.fromkeys((key[0], key[1]) for key in lines):
         points = [
-            {"level": level / 1e6 if rates else level, "left": left, "low": low, "high": high,
-             "load": load.replace("_", " ")}
+            {"threads": threads, "left": left, "low": low, "high": high, "load": load.replace("_", " ")}
             for (at, whose, load), own in lines.items()
-            if (at, whose, load in NETWORK_LOADS) == (candidate, victim, rates)
-            for level, left, low, high in _points(own)
-        ]  # fmt: skip
+            if (at, whose) == (candidate, victim)
+            for threads, left, low, high in _points(own)
+        ]
         words = victim_words(study, next(one for one in some if (one.candidate, one.victim) == (candidate, victim)))
-        title = f"{styles.names[candidate]}: {words}" if len(styles.names) > 1 else words
-        panels.append(_level_panel(title, points, "rate of the load, MB/s" if rates else "threads of the load"))
-    title = title_of(study, "What is left of each victim, against the load")
+        panels.append(_level_panel(f"{styles.names[candidate]}: {words}" if len(styles.names) > 1 else words, points))
+    title = title_of(study, "What is left of each victim, against the threads of the load")
     caption = (
         "100 %: the victim alone. Bars: 95 % interval, paired inside launches. "
         f"{' '.join(filter(None, map(level_words, lines.values())))}"
@@ -113,7 +121,7 @@ def _levels(study: StudyView, styles: Styles, some: list[Effect], rows: tuple[tu
 
 
 def _points(own: list[Effect]) -> list[tuple[float, float, float | None, float | None]]:
-    """The level, and what is left in percent with its interval; no load leaves all."""
+    """Threads, and what is left in percent with its interval; no load leaves all."""
     found: list[tuple[float, float, float | None, float | None]] = [(0.0, 100.0, None, None)]
     for one in sorted(own, key=lambda one: one.level):
         bounds, lost = one.lost_bounds, one.lost or 0.0
@@ -123,22 +131,21 @@ def _points(own: list[Effect]) -> list[tuple[float, float, float | None, float |
 
 
 def level_words(own: list[Effect]) -> str:
-    """A sentence on the level from which a load takes no more; empty if it still takes more at the end.
+    """A sentence on the number of threads from which a load takes no more; empty if it still takes more at the end.
 
-    That is the lowest level whose interval has the loss of every higher level in it.
+    That is the smallest number whose interval has the loss of every larger number in it.
     """
     ordered = sorted(own, key=lambda one: one.level)
     for at, one in enumerate(ordered[:-1]):
         bounds = one.lost_bounds
         if bounds and all(bounds.low <= (other.lost or 0.0) <= bounds.high for other in ordered[at + 1 :]):
             threads = f"{one.level:g} thread{'s' * (one.level > 1)}"
-            level = format_quantity(one.level, "B/s") if one.load in NETWORK_LOADS else threads
-            return f"{one.load.replace('_', ' ')} takes no more from {level} on."
+            return f"{one.load.replace('_', ' ')} takes no more from {threads} on."
     return ""
 
 
-def _level_panel(title: str, points: list[Row], axis: str) -> Spec:
-    x = number("level", axis, axis={"tickMinStep": 1, "format": "d"})
+def _level_panel(title: str, points: list[Row]) -> Spec:
+    x = number("threads", "threads of the load", axis={"tickMinStep": 1, "format": "d"})
     y = number("left", "left of the victim, %", scale={"zero": True})
     load: Spec = {"field": "load", "type": "nominal", "title": None}
     same: Spec = {**load, "legend": None}

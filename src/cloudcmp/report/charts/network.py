@@ -37,7 +37,9 @@ _MEANING = (
     "Box: quartiles over launches, each a pair of machines, with the median; line: lowest to highest; dots: launches. "
     "Orange: the highest rate that the provider promises, where one is known. Payload, without headers."
 )
-_COLUMNS = ("cell", "candidate", "launch_value_bytes_per_s", "promised_bytes_per_s")
+_COLUMNS = (
+    "cell", "candidate", "launch_value_bytes_per_s", "promised_bytes_per_s", "n", "n_ok", "n_started",
+)  # fmt: skip
 _WIDTH, _WIDE, _STEP = 280, 430, 30
 """The width of a panel, that of a panel alone, whose title needs the room, and the height of a box."""
 _Row = dict[str, Any]
@@ -65,11 +67,12 @@ def _has_values(one: CellView) -> bool:
 
 def _rows(study: StudyView, views: list[CellView]) -> list[tuple[object, ...]]:
     return [
-        (view.cell, study.candidates[at].id, value, study.candidates[at].offering.promised_rate(Promised.NETWORK))
+        (view.cell, study.candidates[at].id, value, study.candidates[at].offering.promised_rate(Promised.NETWORK),
+         own.n, own.n_ok, own.n_started)
         for view in views
         for at, own in view.estimates.items()
         for value in own.values
-    ]
+    ]  # fmt: skip
 
 
 def _panel(study: StudyView, styles: Styles, view: CellView, width: int) -> Spec:
