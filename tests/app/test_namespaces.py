@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.namespace_kills import Killer, namespaces
+from tests.app.namespace_kills import Killer, existing, names_of
 from tests.app.namespaces import needs_namespaces
 
 pytestmark = [needs_namespaces, pytest.mark.usefixtures("agent")]
@@ -15,10 +15,11 @@ pytestmark = [needs_namespaces, pytest.mark.usefixtures("agent")]
 
 def test_p01_four_machines_are_measured_and_killed_and_nothing_of_them_is_left(tmp_path: Path) -> None:
     killer = Killer(tmp_path, 20261126)
-    before = namespaces()
     code, said, length_s = killer.whole()
     assert code == 0, said
-    assert namespaces() == before
+    names = names_of(tmp_path / "whole")
+    assert len(names) == 8 + 2, "four machines for each candidate, and where they meet"
+    assert existing(names) == set()
     with closing(sqlite3.connect(tmp_path / "whole" / "study.db")) as database:
         ended = database.execute("SELECT outcome, why, facts FROM attempt").fetchall()
         leases = database.execute("SELECT slot, event FROM lease").fetchall()
