@@ -156,6 +156,17 @@ def test_on_a_cloud_a_rate_above_the_network_shows_co_residence_and_a_round_trip
     assert "placement" not in told(placement="spread")
 
 
+def test_the_matrix_says_what_is_known_of_pages_and_balloon(view: View) -> None:
+    def note(*facts: tuple[str, str]) -> str:
+        [sheet] = isolation.matrices(StudyView.of(replace(view, hosts=((0, facts),))))
+        return sheet.note
+
+    assert note(("memory.total_bytes", "1")) == isolation.NOTE
+    told = note(("memory.balloon", "virtio_balloon"), ("memory.ksm", "off"), ("memory.thp", "madvise"))
+    pages = "transparent huge pages madvise, merging of equal pages (KSM) off, balloon virtio_balloon."
+    assert f"as the victim's machine sees it: {pages}" in told
+
+
 NETWORK = """\
 schema: 1
 question: What does a neighbour's traffic take?

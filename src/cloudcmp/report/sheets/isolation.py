@@ -11,6 +11,7 @@ from cloudcmp.model.co_location import Sign
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Bounds, Verdict
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.published import load as load_document
 from cloudcmp.report.numbers import UNKNOWN, known, plain, probability, signed
 from cloudcmp.report.report_model import MARKS, StudyView
@@ -234,7 +235,22 @@ def _matrix(study: StudyView, candidate: int) -> Sheet | None:
         rows.append(row(Field(victim_words(study, first)), Field(value), *fields))
     caption = captioned(study.origin, f"{study.candidates[candidate].id}: change of each victim beside each load")
     columns = (Column("victim"), Column("alone", True), *(Column(load, True) for load in loads))
-    return Sheet(caption, columns, tuple(rows), NOTE)
+    return Sheet(caption, columns, tuple(rows), " ".join(filter(None, (NOTE, memory_note(study, candidate)))))
+
+
+_OF_MEMORY = (
+    ("memory.thp", "transparent huge pages"), ("memory.huge_pages", "reserved huge pages"),
+    ("memory.ksm", "merging of equal pages (KSM)"), ("memory.balloon", "balloon"),
+)  # fmt: skip
+
+
+def memory_note(study: StudyView, candidate: int) -> str:
+    """What the machine of a victim says of its pages and its balloon; empty if it says nothing."""
+    facts = dict(dict(study.view.hosts).get(candidate, ()))
+    told = [f"{name} {one_line(facts[key], 40)}" for key, name in _OF_MEMORY if key in facts]
+    if not told:
+        return ""
+    return f"Memory as the victim's machine sees it: {', '.join(told)}. Its host's own KSM and ballooning do not show."
 
 
 def _field(study: StudyView, one: Effect) -> Field:
