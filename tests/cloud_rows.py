@@ -65,6 +65,40 @@ def _cloud_kills(clouds: tuple[str, ...], n: int, statement: str) -> Row:
     return _tolled("P1 P16", statement, _killed, *((share, SEED + k, clouds) for k, share in enumerate(shares)))
 
 
+def _group_killed(n: int, seed: int, cloud: str) -> "Toll":
+    from tests.app.group_kills import group_kills
+
+    with folder() as place:
+        return group_kills(place, n, seed, cloud)
+
+
+def group_kills() -> Row:
+    """Controllers of a study of four machines, killed at random moments at each cloud in which machines meet."""
+    from tests.app.group_kills import clouds_of_groups
+
+    some, n = clouds_of_groups(), 500 if LONG else 50
+    cases = [(n // len(some) + (k < n % len(some)), SEED + k, cloud) for k, cloud in enumerate(some)]
+    statement = f"four machines that measure between each other, killed at random at {len(some)} clouds: 0 left"
+    return _tolled("P1 P16", statement, _group_killed, *cases)
+
+
+def namespace_kills() -> Row:
+    """The same with four namespaces of this host."""
+    from tests.app.namespace_kills import Killer
+    from tests.app.namespaces import why
+
+    statement, n = "four namespaces that measure between each other, killed at random: 0 left", 500 if LONG else 50
+    if why:
+        return Row("P1", statement, 0, 0, left_out=why)
+    with folder() as place:
+        killer = Killer(place, SEED)
+        code, said, length_s = killer.whole()
+        toll = killer.kills(n, length_s)
+    wrong = [*([f"whole: {code}: {said[-300:]}"] if code else []), *toll.wrong]
+    show([*wrong, f"machines were there at {toll.held} of {toll.kills} kills"])
+    return Row("P1", statement, toll.kills, len(wrong))
+
+
 def _lost_at(cloud: str) -> "Toll":
     from tests.app.lost_walk import lost
 

@@ -344,7 +344,8 @@ def mutated_prices() -> Row:
 ROWS = (
     slices, wholes, kills, winners, ties, looks, seed_studies, simulated_histories, quotes, bills, answers_lost,
     cloud_rows.answers_lost_everywhere,
-    *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, guest_kills, stopped,
+    *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, cloud_rows.group_kills,
+    cloud_rows.namespace_kills, guest_kills, stopped,
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,
     wrong_hosts, cloud_rows.wrong_hosts_everywhere, silent_lines, silent_clouds, capped, strangers, hostile_bytes,
     leases_end, strangers_folders,

@@ -20,15 +20,18 @@ def attempt(trial: int, notes: dict[str, object] | None = None, **hello: object)
 
 def test_facts_are_those_that_must_be_alike() -> None:
     host = {
-        "kernel": "6.1.0", "os": "Debian 12", "clocksource": "tsc", "memory": {"thp": "madvise", "total_bytes": 1},
+        "kernel": "6.1.0", "os": "Debian 12", "clocksource": "tsc",
+        "memory": {
+            "thp": "madvise", "total_bytes": 1, "huge_pages": 0, "ksm": "off", "ksm_pages_sharing": 0, "balloon": None,
+        },
         "disk": {"fs": "ext4", "free_bytes": 5}, "cpu": {"model": "x"},
     }  # fmt: skip
     notes = {"engine": "io_uring", "isa": "avx2", "page_cache": "cold", "pass": "cut"}
     assert facts_of(PLAN, [attempt(0, notes, version="0.1", target="x86_64", host=host)]) == {
         0: {
             "agent_version": "0.1", "image": "Debian 12", "kernel": "6.1.0", "transparent_huge_pages": "madvise",
-            "clocksource": "tsc", "file_system": "ext4", "fma.engine": "io_uring", "fma.page_cache": "cold",
-            "fma.pass": "cut",
+            "huge_pages": "0", "page_merging": "off", "clocksource": "tsc", "file_system": "ext4",
+            "fma.engine": "io_uring", "fma.page_cache": "cold", "fma.pass": "cut",
         },
         1: {},
     }  # fmt: skip

@@ -33,7 +33,18 @@ def rented(*clouds: str) -> tuple[str, ...]:
 (RENTED,) = rented("aws")
 OWNED = "  - {provider: ssh, offering: box}\n"
 GUEST = "  - {provider: qemu, region: local, offering: 1cpu-128mb}\n"
-STUDY = """\
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study that dies: its text, with a place for candidates, and how many trials each of them has."""
+
+    text: str
+    trials: int
+
+
+STUDY = Study(
+    """\
 schema: 1
 question: Rented or owned?
 candidates:
@@ -42,7 +53,9 @@ candidates:
 launches: 1
 runs: 2
 budget: 1 USD
-"""
+""",
+    2,
+)
 _STUDIES_A_SKY = 20  # clouds that remember hundreds of ended machines answer slowly
 MENDS = ("cleanup", "resume")
 
@@ -59,8 +72,8 @@ class Toll:
 class Stand:
     """A sky, a process that forks commands under it, and the studies that ran there."""
 
-    def __init__(self, folder: Path, candidates: Iterable[str] = (RENTED, OWNED)) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, candidates: Iterable[str] = (RENTED, OWNED), study: Study = STUDY) -> None:
+        self._folder, self._study = folder, study
         self.candidates = tuple(candidates)
         self._guests = GUEST in self.candidates
         self.clouds = tuple(name for name in KINDS if any(f"provider: {name}\n" in one for one in self.candidates))
@@ -86,7 +99,7 @@ class Stand:
         for name in self.clouds:
             machines = [one for one in self.sky.foreign if one.startswith(f"{name} instance")]
             assert len(machines) == 2, "without foreign machines nothing shows that none is touched"
-        (place / "study.yaml").write_text(STUDY % "".join(self.candidates))
+        (place / "study.yaml").write_text(self._study.text % "".join(self.candidates))
 
     @property
     def leased(self) -> int:
@@ -129,7 +142,7 @@ class Stand:
             code = job.wait()
             wrong += [f"{how}: exit code {code}: {job.said()}"] if code != 0 else []
         if how in {"run", "resume"}:
-            done, all_of = len({trial for trial, _ in acknowledged(out)}), 2 * len(self.candidates)
+            done, all_of = len({trial for trial, _ in acknowledged(out)}), self._study.trials * len(self.candidates)
             wrong += [f"only {done} of {all_of} trials were measured"] if done != all_of else []
         after = acknowledged(out)
         wrong += [f"trial {key} is lost or another" for key, digest in before.items() if after.get(key) != digest]
@@ -182,10 +195,12 @@ def _dies(stand: Stand, at: str, verb: str, mend: str, toll: Toll) -> bool:
     return code == -9
 
 
-def kills(folder: Path, n: int, seed: int, candidates: Iterable[str] = (RENTED, OWNED)) -> Toll:
+def kills(
+    folder: Path, n: int, seed: int, candidates: Iterable[str] = (RENTED, OWNED), study: Study = STUDY
+) -> Toll:  # fmt: skip
     """SIGKILL for a controller's group at `n` random moments; half of the time what goes on is killed again."""
     chance, toll = random.Random(seed), Toll()
-    with Stand(folder, candidates) as stand:
+    with Stand(folder, candidates, study) as stand:
         # What forks has imported everything then: that is no part of a study's length.
         stand.warm.start(["--version"], stand.sky.environ, stand.sky.folder).wait()
         began = time.monotonic()

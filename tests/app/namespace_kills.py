@@ -4,7 +4,9 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +30,7 @@ probes:
   - {probe: tcp, params: {path: zone, duration_s: 0.1}}
   - {probe: udp, params: {path: zone, duration_s: 0.2, rate_bytes_per_s: 1 MB/s}}
 """
+REGIONS = ("link-1gbit", "local")
 WAYS = ("cleanup", "resume", "sweep")
 
 
@@ -40,10 +43,25 @@ class Toll:
     wrong: list[str] = field(default_factory=list)
 
 
-def namespaces() -> set[str]:
-    """The namespaces of machines and switches on this host, whoever made them."""
-    folder = Path("/run/netns")
-    return {path.name for path in folder.glob("cloudcmp-*")} if folder.is_dir() else set()
+def names_of(folder: Path) -> set[str]:
+    """The names of all namespaces that a study may have made: those of its ledger's machines, and their switches.
+
+    Other studies may run on this host meanwhile; what is theirs is not looked at.
+    """
+    if not (folder / "study.db").is_file():
+        return set()
+    with closing(sqlite3.connect(folder / "study.db")) as database:
+        try:
+            tokens = {token for (token,) in database.execute("SELECT token FROM lease WHERE kind = 'instance'")}
+        except sqlite3.OperationalError:  # killed while its tables were made
+            return set()
+    switches = {network.switch_of(study_tag(folder), region) for region in REGIONS}
+    return {network.namespace_of(token) for token in tokens} | switches
+
+
+def existing(names: set[str]) -> set[str]:
+    """Those of some namespaces that exist."""
+    return {name for name in names if (Path("/run/netns") / name).exists()}
 
 
 def _processes(of: set[str]) -> list[str]:
@@ -59,11 +77,11 @@ def _processes(of: set[str]) -> list[str]:
 
 
 class Killer:
-    """Runs the study in a folder again and again, and kills it; another study must not run on this host meanwhile."""
+    """Runs the study in a folder again and again, and kills it."""
 
     def __init__(self, work: Path, seed: int) -> None:
         self._work, self._chance = work, random.Random(seed)
-        self._before = namespaces()
+        self._made: set[str] = set()
         self._environ = {**os.environ, "CLOUDCMP_AGENT": str(locate()), "COLUMNS": "80"}
         (work / "study.yaml").write_text(STUDY)
 
@@ -83,14 +101,13 @@ class Killer:
                 break
             self._kill(number, WAYS[toll.kills % 3], self._chance.uniform(0.1, length_s), toll)
         code, said, _ = self.whole()
-        if code or namespaces() - self._before:
-            toll.wrong.append(
-                f"after the last study ({code}): {sorted(namespaces() - self._before)} is left: {said[-300:]}"
-            )
+        left = existing(self._made | names_of(self._work / "whole"))
+        if code or left:
+            toll.wrong.append(f"after the last study ({code}): {sorted(left)} is left: {said[-300:]}")
         return toll
 
     def _kill(self, number: int, way: str, after_s: float, toll: Toll) -> None:
-        before, folder = self._before, self._work / f"killed-{number}"
+        folder = self._work / f"killed-{number}"
         words = ["run", "study.yaml", "--out", folder.name, "--yes"]
         job = warmth().start(words, self._environ, self._work)
         time.sleep(after_s)
@@ -99,11 +116,14 @@ class Killer:
             shutil.rmtree(folder, ignore_errors=True)
             return
         toll.kills += 1
-        toll.held += bool(namespaces() - before)
+        made = names_of(folder)
+        toll.held += bool(existing(made))
         code, said = self._end(folder, way)
+        made |= names_of(folder)  # a study that went on has made others
+        self._made |= made
         if code:
             toll.wrong.append(f"{number}: {way} ended with {code}: {said[-300:]}")
-        left = namespaces() - before
+        left = existing(made)
         if way == "sweep":  # what its maker did not finish has no tags yet: it goes at the next start
             left = {name for name in left if (found := network.read(name)) and found.tags}
         if left:

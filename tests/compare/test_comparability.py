@@ -35,11 +35,23 @@ def test_another_version_of_the_agent_refuses_the_verdict_but_shows_the_numbers(
     assert one.p_adjusted is None
 
 
-@pytest.mark.parametrize("key", ["kernel", "image", "compiler", "transparent_huge_pages", "clocksource"])
-def test_what_is_found_on_the_machine_marks_the_verdict(key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [
+        ("kernel", "kernel"),
+        ("image", "image"),
+        ("compiler", "compiler"),
+        ("transparent_huge_pages", "transparent huge pages"),
+        ("huge_pages", "reserved huge pages"),
+        ("page_merging", "merging of pages (KSM)"),
+        ("balloon", "memory balloon"),
+        ("clocksource", "clock source"),
+    ],
+)
+def test_what_is_found_on_the_machine_marks_the_verdict(key: str, name: str) -> None:
     one = between({key: "a"}, {key: "b"})
     assert one.verdict is Verdict.BETTER
-    assert one.marks == (f"{key.replace('_', ' ').replace('clocksource', 'clock source')}: a against b",)
+    assert one.marks == (f"{name}: a against b",)
 
 
 def test_the_file_system_matters_to_disks_only() -> None:

@@ -88,6 +88,7 @@ TRIALS = {"cloudcmp-2010": 20_940, "deval-2017": 1_008, "rodamilans-2014": 3_080
     "scaling-batch": 160,
     "scaling-qemu": 80,
     "aws-ssh-qemu": 84,
+    "isolation-qemu": 72,
 }
 
 

@@ -12,6 +12,7 @@ use crate::clock;
 mod cpu;
 mod disk;
 mod limits;
+mod memory;
 mod units;
 
 pub use cpu::last_level_cache_bytes;
@@ -23,7 +24,7 @@ pub use units::multiply_add_bits;
 pub fn facts(dir: Option<&Path>) -> Value {
     json!({
         "cpu": cpu::facts(),
-        "memory": memory(),
+        "memory": memory::facts(""),
         "kernel": read("/proc/sys/kernel/osrelease"),
         "os": os_name(),
         "hypervisor": cpu::hypervisor(),
@@ -39,22 +40,6 @@ pub fn facts(dir: Option<&Path>) -> Value {
         "nics": nics(),
         // Last, because it must be the time of the hello: the kernel's own time since boot, including suspends.
         "uptime_s": clock::since_boot_s(),
-    })
-}
-
-fn memory() -> Value {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let bytes = |key: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
-        line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
-    };
-    json!({
-        "total_bytes": bytes("MemTotal"),
-        "available_bytes": available_memory_bytes(),
-        "swap_bytes": bytes("SwapTotal"),
-        "page_bytes": unsafe { libc::sysconf(libc::_SC_PAGESIZE) },
-        "thp": chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
-        "thp_defrag": chosen("/sys/kernel/mm/transparent_hugepage/defrag"),
     })
 }
 

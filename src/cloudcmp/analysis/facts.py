@@ -16,6 +16,9 @@ _OF_THE_MACHINE = (
     ("kernel", ("host", "kernel")),
     ("compiler", ("host", "compiler")),
     ("transparent_huge_pages", ("host", "memory", "thp")),
+    ("huge_pages", ("host", "memory", "huge_pages")),
+    ("page_merging", ("host", "memory", "ksm")),
+    ("balloon", ("host", "memory", "balloon")),
     ("clocksource", ("host", "clocksource")),
     ("file_system", ("host", "disk", "fs")),
 )

@@ -55,6 +55,11 @@ def namespace_of(token: str) -> str:
     return f"{_MACHINE}{_digest(token)}"
 
 
+def switch_of(study: str, region: str) -> str:
+    """The name of the namespace in which the machines of a study in a region meet."""
+    return f"{_SWITCH}{_digest(f'{study} {region}')}"
+
+
 def enter(name: str) -> list[str]:
     """The command that runs another one in a namespace, with the same process id."""
     return [_tool("ip"), "netns", "exec", name]
@@ -78,7 +83,7 @@ def make(token: str, number: int, region: str, rate: float | None, kind: Machine
     found = read(name)
     if found is not None:
         return
-    switch = f"{_SWITCH}{_digest(f'{tags.get(STUDY, token)} {region}')}"
+    switch = switch_of(tags.get(STUDY, token), region)
     texts = [_alias(tags), _alias({"token": token, "region": region, "address": str(_ADDRESSES[-1])})]
     if (longest := max(len(text.encode()) for text in texts)) > _ALIAS_BYTES_MAX:
         raise Refused.at("netns", f"the tags of a machine take {longest} B of {_ALIAS_BYTES_MAX}", "rename the study")
