@@ -54,7 +54,11 @@ def duration(default: str, short: str = "1", doc: str = "length of the measured 
 
 
 PATH = Param(
-    "path", ParamKind.TEXT, "loopback", "where the two machines are: loopback (both ends on one), zone, region, ..."
+    "path",
+    ParamKind.TEXT,
+    "loopback",
+    "where the two machines are: loopback (both ends on one), zone (in one), zones (in two), region (in any of its "
+    "zones), regions (in two), or a word of your own",
 )
 """The parameter of a tool between two machines; it is a parameter of the trial, not one of its settings."""
 
