@@ -125,3 +125,23 @@ def test_p15_a_run_that_reaches_the_rate_of_the_caps_shows_the_caps(tmp_path: Pa
     ((outcome, why, notes),) = run_newer(tmp_path, probes, "caps: {rate: 80 Mbit/s}\n")
     assert (outcome, notes["rate_cap_bytes_per_s"]) == ("aborted", 10_000_000)
     assert "held it back" in why
+
+
+def test_settings_that_cannot_be_are_told_with_their_place(tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    for entry, says in (
+        ("{tool: ping, params: {interval_s: 0}}", "interval_s: 0 is not more than 0"),
+        ("{tool: ping, params: {packets: 0}}", "packets: '0' is not a whole number of at least 1"),
+        ("{tool: iperf3, params: {duration_s: 1.5}}", "duration_s: '1.5' is not a whole number"),
+        ("{tool: iperf3, params: {protocol: sctp}}", "'sctp' is none of tcp, udp"),
+        ("{tool: fio, params: {path: zone}}", "fio has no parameter 'path'"),
+    ):
+        study.write_text(STUDY % ("netns", "", entry), encoding="utf-8")
+        done = cloudcmp("plan", study)
+        assert done.code == 2
+        assert f"{study}:" in done.err.replace("\n", "")
+        assert says in done.err
+    study.write_text(STUDY % ("local", "", "{tool: ping, params: {path: zone}}"), encoding="utf-8")
+    done = cloudcmp("plan", study)
+    assert done.code == 2
+    assert "path: zone cannot be measured on one machine" in " ".join(done.err.split())

@@ -14,6 +14,7 @@ from cloudcmp.model.command import Command, ShippedFile
 from cloudcmp.model.metric import ParamKind
 from cloudcmp.model.plan import PlannedTrial
 
+PAIR_NO_LINES = {"bulk_s", "packet_bytes", "packets", "rate_bytes_per_s", "spacing_s"}
 LINES = ("run", "setup", "warmup", "check")
 NO_LINES = {"command", "program", "packages", "install", "image", "threads", "limit_s", "setup_limit_s"}
 
@@ -54,8 +55,9 @@ def test_a_tools_line_is_told_and_is_free_once_the_study_chose_a_text_of_it(name
     told = {line.kind: line.text for line in shell_lines(work)}
     assert told.pop("run") == sent(work)["run"]
     assert told.pop("program", "") in {"", f"command -v {sent(work)['program']}"}
+    assert told.pop("serve", "") == sent(work).get("serve", "")
     assert told == {}
-    assert set(sent(work)) <= NO_LINES | {"run"}
+    assert set(sent(work)) <= NO_LINES | {"run"} | (PAIR_NO_LINES | {"serve"} if TOOLS[name].pair else set())
     assert not is_free(work)
     assert is_free(tool(name, install="yes"))
     for param in TOOLS[name].params:

@@ -285,10 +285,14 @@ def _tool_setting(tool: str, key: str, item: Any, path: Path, tree: Tree, faults
         faults.add(tree.place(path), f"{key}: {shown(item)} is not a value", "write a word, or a number with its unit")
         return None
     try:
-        return tool_settings(tool, {key: str(item)})[key]
+        text = tool_settings(tool, {key: str(item)})[key]
+        kind = next(param.kind for param in TOOLS[tool].params if param.name == key)
+        if kind in {ParamKind.SECONDS, ParamKind.RATE} and _too_small("", text):
+            raise UserMistake.at("", f"{key}: {shown(item)} is not more than 0", "write a larger value")
     except UserMistake as error:
         faults.add_text(tree.place(path), error.faults[0].what, error.faults[0].next)
         return None
+    return text
 
 
 class CellBook:

@@ -179,7 +179,7 @@ fn run(context: &Context, workspace: &Workspace, control: &mut Control) -> Resul
     control.wait(workspace.setup_limit() + net::IDLE, || true)?;
     let offer = control.receive()?;
     if let Some(fault) = net::parse_fault(&offer) {
-        return Err(fault);
+        return Err(Fault { next: "see the machine of the server".into(), ..fault });
     }
     let (own, peer) = (control.local()?.ip().to_canonical(), control.remote()?.ip().to_canonical());
     let environ = environ(context, own, peer, number(&offer, "port")? as u16);
