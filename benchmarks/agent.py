@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from cloudcmp.model.frames import PROTOCOL_VERSION
+
 ROOT = Path(__file__).parent.parent
 AGENT = Path(os.environ.get("CLOUDCMP_AGENT", ROOT / ".venv/bin/cloudcmp-agent"))
 SEEN = Path(__file__).parent / "seen.json"
@@ -40,8 +42,8 @@ def job(
 ) -> dict[str, object]:
     """What the agent is asked for one solo trial."""
     return {
-        "v": 1, "seq": 0, "type": "job", "probe": probe, "params": params, "role": "solo", "cpus": list(cpus),
-        "dir": folder and str(folder), "peer": None, "secret": None, "deadline_s": 600.0, "seed": 1,
+        "v": PROTOCOL_VERSION, "seq": 0, "type": "job", "probe": probe, "params": params, "role": "solo",
+        "cpus": list(cpus), "dir": folder and str(folder), "secret": None, "deadline_s": 600.0, "seed": 1,
     }  # fmt: skip
 
 

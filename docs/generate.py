@@ -138,6 +138,11 @@ def _tool(tool: Tool) -> Iterator[str]:
     for line in tool.command(settings).splitlines():
         yield from _continued(line)
     yield "```"
+    if tool.pair and (served := tool.pair(settings).serve):
+        yield "\non the second machine, while the first one's line runs:\n\n```text"
+        for line in served.splitlines():
+            yield from _continued(line)
+        yield "```"
 
 
 def _continued(line: str) -> list[str]:

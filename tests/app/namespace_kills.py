@@ -27,8 +27,8 @@ seed: 1
 probes:
   - {probe: barrier, params: {path: zone, peers: 4, rounds: 20}}
   - {probe: exchange, params: {path: zone, peers: 4, size_bytes: 100000, rounds: 5}}
-  - {probe: tcp, params: {path: zone, duration_s: 0.3}}
-  - {probe: udp, params: {path: zone, duration_s: 0.3, rate_bytes_per_s: 1 MB/s}}
+  - {probe: tcp, params: {path: zone, duration_s: 0.1}}
+  - {probe: udp, params: {path: zone, duration_s: 0.2, rate_bytes_per_s: 1 MB/s}}
 """
 REGIONS = ("link-1gbit", "local")
 WAYS = ("cleanup", "resume", "sweep")

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from cloudcmp.app import plan as planning
+from cloudcmp.model.co_location import CoLocation, Sign
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.view import View
@@ -136,6 +137,34 @@ def test_the_matrix_says_what_is_known_of_pages_and_balloon(view: View) -> None:
     told = note(("memory.balloon", "virtio_balloon"), ("memory.ksm", "off"), ("memory.thp", "madvise"))
     pages = "transparent huge pages madvise, merging of equal pages (KSM) off, balloon virtio_balloon."
     assert f"as the victim's machine sees it: {pages}" in told
+
+
+def test_on_a_cloud_a_rate_above_the_network_shows_co_residence_and_a_round_trip_is_a_hint(view: View) -> None:
+    [candidate] = view.plan.candidates
+    quiet = tuple(replace(one, verdict=Verdict.CANNOT_TELL) for one in view.effects)
+
+    def told(*signs: CoLocation, placement: str = "", runner: str = "aws") -> str:
+        options = (("placement", placement),) if placement else ()
+        plan = replace(view.plan, candidates=(replace(candidate, runner=runner, options=options),))
+        found = isolation.co_residence(StudyView.of(replace(view, plan=plan, effects=quiet, co_location=signs)))
+        return " | ".join(line.removeprefix(f"{candidate.id}: ") for line in found)
+
+    rate = CoLocation(0, 2, None, Sign.RATE, "tcp_bytes_per_s path=zone", 14e9 / 8, 10e9 / 8, 8)
+    trip = CoLocation(0, 2, None, Sign.ROUND_TRIP, "rtt_s path=zone;percentile=50", 4e-5, 5e-5, 8)
+    assert told(rate) == (
+        "co-residence shown in 1 of 8 launches by the rate between both: 14.0 Gbit/s where 10.0 Gbit/s is promised, "
+        "unless the provider delivers more than it promises"
+    )
+    assert told(trip).startswith("co-residence not shown: ")
+    assert told(trip).endswith(
+        "| a hint: in 1 of 8 launches the round trip between both is less than half of the others' (down to 40.0 µs); "
+        "how often this errs is unknown"
+    )
+    assert told(placement="cluster").endswith("| placement: cluster asks for nearness and is no evidence of one host")
+    assert told(placement="cluster", runner="openstack").endswith(
+        "asked for one host (affinity), which nothing has checked"
+    )
+    assert "placement" not in told(placement="spread")
 
 
 NETWORK = """\

@@ -23,7 +23,8 @@ from tests.app.clouds import Sky, clouds, unable
 from tests.emulated.kinds import LARGE, kind
 from tests.slices import WHOLE, long
 
-pytestmark = pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run")
+# One study on several clouds each day: tests/app/test_clouds.py.
+pytestmark = [pytest.mark.skipif(bool(unable()), reason=unable() or "studies can run"), long]
 STUDY = """\
 schema: 1
 question: Which of all these clouds runs it best?
@@ -73,7 +74,6 @@ def rounds(plan: Plan) -> list[list[Launch]]:
     return [[one for one in plan.launches if one.round == number] for number in range(plan.rounds)]
 
 
-@long  # one study on several clouds each day: tests/app/test_clouds.py
 def test_p01_nothing_is_left_anywhere_and_nothing_foreign_was_touched(measured: Measured) -> None:
     sky = measured.sky
     assert measured.data["left"] == []

@@ -2,18 +2,20 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 
 import pytest
 
 from cloudcmp.app import plan as planning
+from cloudcmp.model.co_location import Sign
 from cloudcmp.model.view import View
-from cloudcmp.report import html
+from cloudcmp.report import documents, html
 from cloudcmp.report.charts import network as charts
 from cloudcmp.report.charts.base import Figure
 from cloudcmp.report.figures import figures
 from cloudcmp.report.report_model import StudyView
-from cloudcmp.report.sheets import network
+from cloudcmp.report.sheets import network, outcomes
 from cloudcmp.report.sheets.sheet import Row, Sheet
 
 from .planted import measured as measured_plan
@@ -28,13 +30,13 @@ candidates:
     price: 0.5 USD/h
     advertised: [{of: network, up_to: 1 Gbit/s, source: planted}]
     truth: {cells: {tcp_bytes_per_s path=zone: {mean: 940 Mbit/s, cov: 1 %, between: 1 %},
-                    tcp_bytes_per_s path=region: {mean: 220 Mbit/s, cov: 5 %, between: 20 %},
+                    tcp_bytes_per_s path=regions: {mean: 220 Mbit/s, cov: 5 %, between: 20 %},
                     udp_bytes_per_s: {mean: 800 Mbit/s}}}
   - {provider: simulated, region: stratus, offering: small}
   - {provider: simulated, region: stratus, offering: large}
 probes:
   - {probe: tcp, params: {path: zone, streams: [1, 50, 128]}}
-  - {probe: tcp, params: {path: region}}
+  - {probe: tcp, params: {path: regions}}
   - {probe: tcp, params: {path: zone, size_bytes: [1 KB, 64 KB]}}
   - {probe: udp, params: {path: zone, size_bytes: 1 KB}}
   - {probe: rtt, params: {path: zone, protocol: [tcp, udp], size_bytes: 1 KB}}
@@ -133,7 +135,7 @@ def test_the_figures_have_a_panel_for_each_setting_and_every_launch_as_data(view
     drawn: dict[str, Figure] = {one.name: one for one in figures(view)}
     within, between = drawn[charts.WITHIN], drawn[charts.BETWEEN]
     assert {str(row[0]).count("path=zone") for row in within.rows} == {1}
-    assert {str(row[0]).count("path=region") for row in between.rows} == {1}
+    assert {str(row[0]).count("path=regions") for row in between.rows} == {1}
     assert len(between.rows) == 12 * len(view.plan.candidates)
     assert "prints no numbers" in within.caption
     assert "SIMULATED" in within.title
@@ -156,3 +158,52 @@ def test_the_page_has_a_section_only_where_machines_talked(
     alone = measured_plan(plan, text, folder / "study")
     assert network.sheets(StudyView.of(alone)) == ()
     assert 'id="network"' not in html.render(alone)
+
+
+CO_LOCATED = STUDY.replace("mean: 940 Mbit/s, cov: 1 %, between: 1 %", "mean: 1 Gbit/s, cov: 1 %, between: 5 %")
+
+
+def test_launches_faster_than_promised_are_listed_left_out_of_boxes_and_counted_elsewhere(tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(CO_LOCATED, encoding="utf-8")
+    plan, text = planning.plan_file(file, on=None, short=False, seed=3)
+    view = measured_plan(plan, text, tmp_path / "study")
+    study, first = StudyView.of(view), view.plan.candidates[0]
+    marks = [one for one in view.co_location if one.sign is Sign.RATE]
+    assert 0 < len(marks) < 12
+    assert {one.candidate for one in marks} == {0}
+    assert all(one.value > 1.03 * 125e6 for one in marks)
+    drawn = {one.name: one for one in figures(view)}[charts.WITHIN]
+    left_out = [row for row in drawn.rows if row[7]]
+    assert f"Launches left out as co-located, faster than promised by more than 3 %: {first.id} {len(marks)}." in (
+        drawn.caption
+    )
+    assert {row[1] for row in left_out} == {first.id}
+    between = {one.name: one for one in figures(view)}[charts.BETWEEN]
+    assert not any(row[7] for row in between.rows)
+    assert "left out" not in between.caption
+    (sheet,) = (one for one in network.sheets(study) if one.caption.startswith("Launches marked as co-located"))
+    assert [texts(row)[1] for row in sheet.rows] == [str(one.round + 1) for one in marks]
+    assert "where 1.00 Gbit/s is promised" in " ".join(outcomes.warnings(study))
+    own = study.by_cell[marks[0].cell].estimates[0]
+    assert own.n == len(own.values) == 12
+    page = html.render(view)
+    assert "Launches marked as co-located" in page
+    places = next(one for one in network.sheets(study) if one.caption.startswith("TCP throughput by place"))
+    others = ", ".join(one.id for one in view.plan.candidates[1:])
+    assert f"Co-location cannot be told, because no rate is promised: {others}." in places.note
+    found = documents.comparison(view)["co_location"]
+    assert {(one.candidate, one.round, one.sign) for one in found} == {
+        (0, one.round, "more than the promised network") for one in marks
+    }
+
+
+def test_a_candidate_of_which_every_launch_is_marked_has_no_box_and_is_asked_about(tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    file.write_text(CO_LOCATED.replace("mean: 1 Gbit/s", "mean: 9 Gbit/s"), encoding="utf-8")
+    plan, text = planning.plan_file(file, on=None, short=False, seed=3)
+    view = measured_plan(plan, text, tmp_path / "study")
+    assert "that is every launch: does the provider deliver more?" in " ".join(outcomes.warnings(StudyView.of(view)))
+    drawn = {one.name: one for one in figures(view)}[charts.WITHIN]
+    assert drawn.svg
+    assert all(row[7] for row in drawn.rows if row[1] == view.plan.candidates[0].id and "streams=1;" not in str(row[0]))

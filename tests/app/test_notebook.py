@@ -14,6 +14,7 @@ from cloudcmp.store import StudyStore
 from tests.cli.command import cloudcmp as command
 from tests.docs.pages import DOCS, blocks
 from tests.late import Late
+from tests.made_once import made_once
 from tests.slices import long
 
 pa = Late("pyarrow")
@@ -24,10 +25,11 @@ jupyter_client = Late("jupyter_client")
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("notebook") / "demo"
-    done = command("demo", "--out", folder)
-    assert done.code == 0, done.err
-    return folder
+    def make(folder: Path) -> None:
+        done = command("demo", "--out", folder)
+        assert done.code == 0, done.err
+
+    return made_once(tmp_path_factory, "notebook-demo", make)
 
 
 @pytest.fixture(scope="module")

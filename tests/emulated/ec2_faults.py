@@ -12,8 +12,9 @@ class Faults(Behaviour):
     `tokens` is honoured or ignored; `terminated_token` is what a token of a terminated instance gives: error or
     instance. `tags` is kept, ignored (nothing can be tagged) or stripped (only in the creating call; CreateTags works)
     or refused (UnknownParameter). `shutdown` is kept, ignored or refused. `terminate` is ends, nothing (answers 200 and
-    does nothing) or stopped. `unknown` are actions that this cloud has not, `denied` those that the user may not do.
-    `page` is the most items of any list in one answer.
+    does nothing) or stopped. `zones` that a request names are kept, or ignored: every machine stands in the first one.
+    `unknown` are actions that this cloud has not, `denied` those that the user may not do. `page` is the most items of
+    any list in one answer.
     """
 
     tokens: str = "honoured"
@@ -24,6 +25,7 @@ class Faults(Behaviour):
     dry_run: bool = True
     terminate: str = "ends"
     terminate_s: float = 0.0
+    zones: str = "kept"
     forget_s: float = 3600.0
     console_s: float = 0.0
     page: int | None = None

@@ -45,6 +45,8 @@ class Instances:
             life.placement = params.get("Placement.GroupName", "")
             # Of two machines that name no zone, each is put into another one.
             life.zone = params.get("Placement.AvailabilityZone") or f"{region}{'ab'[len(self._is.lives.all) % 2]}"
+            if self._is.faults.zones == "ignored":
+                life.zone = f"{region}a"
             if params.get("InstanceMarketOptions.MarketType") == "spot":
                 life.spot = f"sir-{secrets.token_hex(4)}"
                 given = tags.get("spot-instances-request", {}) if self._is.faults.tags == "kept" else {}

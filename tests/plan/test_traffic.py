@@ -6,6 +6,7 @@ import pytest
 from tests.plan.clouds import planned
 
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import Machine
 from cloudcmp.model.study import Caps
 from cloudcmp.plan import check_runnable
 from cloudcmp.plan.traffic import LATE_S, caps_of, duty, expected_bytes, most_bytes
@@ -105,3 +106,30 @@ def test_other_probes_between_machines_send_what_their_caps_allow(probe: str, mo
 def test_a_vector_that_is_not_one_of_numbers_is_refused() -> None:
     with pytest.raises(UserMistake, match="multiple of 4"):
         planned(PAIR, "[{probe: exchange, params: {op: allreduce, size_bytes: 1001}}]")
+
+
+def test_tools_between_machines_take_two_and_are_quoted_at_the_rate_of_the_caps() -> None:
+    for tool, caps, expected, most in (
+        ("ping, params: {path: zone, packets: 10, payload_bytes: 92}", {}, 2000, 2000),
+        ("iperf3, params: {path: zone, duration_s: 5}", {}, 625e6 * 5, 625e6 * (5 + LATE_S)),
+        ("iperf3, params: {path: zone, duration_s: 5}", {"bytes_per_s": 1e6}, 5e6, 7e6),
+        ("iperf3, params: {path: zone, duration_s: 5, rate_bytes_per_s: 1 MB/s}", {}, 5e6, 7e6),
+        ("iperf3, params: {path: zone, duration_s: 5, protocol: udp}", {"packets_per_s": 10.0}, 72400, 101360),
+        ("iperf3, params: {path: zone, duration_s: 500}", {}, 625e6 * 500, 625e6 * (60 + LATE_S)),
+    ):
+        plan = planned(ONE, probes=f"[{{tool: {tool}}}]")
+        trial = plan.trials[0]
+        assert [str(one) for one in trial.cast] == ["server: machine 2", "client: machine 1"]
+        assert all("path=zone" in cell for cell in trial.cells)
+        assert expected_bytes(caps, "tool", dict(trial.params), plan.candidates[0]) == expected
+        assert most_bytes(caps, "tool", dict(trial.params)) == most
+        assert any("each launch takes 2 machines" in note for note in plan.quote.notes)
+        assert any("bulk flows" in note for note in plan.quote.notes) == ("iperf3" in tool)
+
+
+def test_a_tool_between_machines_is_on_loopback_unless_the_study_names_a_path() -> None:
+    plan = planned(ONE, probes="[{tool: ping}]")
+    trial = plan.trials[0]
+    assert {one.target.number for one in trial.cast if isinstance(one.target, Machine)} == {1}
+    assert all("path=loopback" in cell for cell in trial.cells)
+    assert not any("2 machines" in note for note in plan.quote.notes)

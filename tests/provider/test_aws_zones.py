@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from tests.emulated.ec2 import Faults
@@ -14,21 +15,25 @@ from cloudcmp.execute.cast import refuse_zones, with_zones
 from cloudcmp.model.lease import Lease, LeaseState
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.trial import Outcome, TrialResult
+from cloudcmp.plan import cast_of
 from cloudcmp.provider.aws import Ec2Provider
 from cloudcmp.provider.time import VirtualTime, WallTime
-from cloudcmp.provision import Connector, Keys, Ledger, ProvisionContext, set_up, zones_of
+from cloudcmp.provision import Connector, Keys, Ledger, Placement, ProvisionContext, set_up, zones_of
 
 OPTION = "Placement.AvailabilityZone"
 
 
-def launch(driver, *, one_zone, count=3, give_up_s=0.5):
+ONE_ZONE = Placement(one_zone=True)
+
+
+def launch(driver, placement, *, count=3, give_up_s=0.5):
     """Ask for the machines of a launch, Windows ones, which need no login; nothing answers at their doors."""
     ledger = Ledger(MemoryJournal(), STUDY, WallTime())
     connector = Connector(WallTime(), None, None, new_key(), poll_s=0.02, give_up_s=give_up_s)
     context = ProvisionContext(ledger, connector, Keys(new_key, lambda *_: ""))
     machines = set_up(
         context, driver, candidate(os="windows", allow="192.0.2.7/32"), Launch(0, 0, 0, None, 0.0, 1), 600.0, [], count,
-        one_zone=one_zone,
+        placement=placement,
     )  # fmt: skip
     return ledger, machines
 
@@ -43,7 +48,7 @@ def test_the_second_machine_is_asked_for_where_the_first_one_is(cloud, lag_s):
 
     async def walk():
         # Long against the lag, for a busy machine: what is asked is where they stand, not how soon they are seen.
-        ledger, machines = launch(provider(), one_zone=True, give_up_s=0.5 + 10 * lag_s)
+        ledger, machines = launch(provider(), ONE_ZONE, give_up_s=0.5 + 10 * lag_s)
         with pytest.raises(Exception, match="cannot be reached"):
             await machines
         connector = Connector(WallTime(), None, None, new_key(), poll_s=0.02)
@@ -56,10 +61,19 @@ def test_the_second_machine_is_asked_for_where_the_first_one_is(cloud, lag_s):
     assert sorted(map(str, asked(cloud))) == sorted(["None", first, first])
 
 
+def test_all_but_the_first_are_asked_for_in_the_far_zone_at_once(cloud):
+    async def walk():
+        with pytest.raises(Exception, match="cannot be reached"):
+            await launch(provider(), Placement(far_zone="us-east-1b"))[1]
+
+    asyncio.run(walk())
+    assert sorted(map(str, asked(cloud))) == ["None", "us-east-1b", "us-east-1b"]
+
+
 def test_machines_that_need_not_be_together_are_not_kept_together(cloud):
     async def walk():
         with pytest.raises(Exception, match="cannot be reached"):
-            await launch(provider(), one_zone=False)[1]
+            await launch(provider(), Placement())[1]
 
     asyncio.run(walk())
     assert asked(cloud) == [None, None, None]
@@ -70,7 +84,7 @@ def test_where_the_first_one_is_refused_no_other_is_asked_for(cloud):
 
     async def walk():
         with pytest.raises(NoCapacity):
-            await asyncio.wait_for(launch(provider(), one_zone=True)[1], 60)
+            await asyncio.wait_for(launch(provider(), ONE_ZONE)[1], 60)
 
     asyncio.run(walk())
     assert len({call.params["ClientToken"] for call in cloud.calls("RunInstances")}) == 1
@@ -98,14 +112,36 @@ WITHIN = [
     ("zone", ("unknown", "unknown"), "path: zone, and its machines are in unknown and unknown"),
     ("zone", ("a", "a"), None),
     ("zone", (), None),
+    ("zones", ("a", "a"), "path: zones, and both machines are in a"),
+    ("zones", ("a", "unknown"), "path: zones, and its machines are in a and unknown"),
+    ("zones", ("a", "b"), None),
     ("region", ("a", "b"), None),
     ("loopback", ("a",), None),
+]
+GROUPS = [
+    ("zones", ("a", "b", "b"), None),
+    ("zones", ("a", "a", "a"), "path: zones, and all machines are in a"),
+    ("zones", ("a", "b", "a"), "path: zones, and its machines are in a and b and a"),
+    ("zones", ("a", "b", "c"), "path: zones, and its machines are in a and b and c"),
+    ("zone", ("a", "a", "b"), "path: zone, and its machines are in a and a and b"),
 ]
 
 
 @pytest.mark.parametrize(("path", "zones", "why"), WITHIN)
 def test_a_path_of_one_zone_between_two_is_invalid(plans, path, zones, why):
     found = refuse_zones(plans.trial("rtt", path=path), zones)
+    assert (found and (found.outcome, found.why)) == (why and (Outcome.INVALID, why))
+
+
+def test_between_zones_of_a_provider_that_tells_none_is_invalid(plans):
+    trial = plans.trial("rtt", path="zones")
+    found = refuse_zones(replace(trial, cast=cast_of("rtt", dict(trial.params), "x", "y")), ())
+    assert found.why == "path: zones, and its machines are in unknown and unknown"
+
+
+@pytest.mark.parametrize(("path", "zones", "why"), GROUPS)
+def test_the_machines_of_a_group_are_where_the_path_says(plans, path, zones, why):
+    found = refuse_zones(plans.trial("barrier", path=path, peers="3"), zones)
     assert (found and (found.outcome, found.why)) == (why and (Outcome.INVALID, why))
 
 
@@ -128,7 +164,7 @@ def test_where_a_zone_cannot_be_asked_for_nobody_waits_for_ever(cloud, monkeypat
 
     async def walk():
         with pytest.raises(Exception, match=r"a fault of its own|cannot be reached"):
-            await asyncio.wait_for(launch(provider(), one_zone=True)[1], 30)
+            await asyncio.wait_for(launch(provider(), ONE_ZONE)[1], 30)
 
     asyncio.run(walk())
     assert len(asked(cloud)) <= 3

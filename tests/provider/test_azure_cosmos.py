@@ -10,6 +10,7 @@ from tests.cli.command import cloudcmp
 from tests.provider import data_sets
 from tests.servers.clients import azure, azure_connection
 from tests.servers.serving import Served
+from tests.slices import long
 
 from cloudcmp.errors import BadCredentials, NoCredentials
 from cloudcmp.model.cast import Service, ServiceKind
@@ -81,6 +82,7 @@ def test_a_wrong_account_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert data_sets.made(CosmosDataSets, SERVICE).billed
 
 
+@long  # its parts each day, above and in test_azure_storage_study.py
 def test_a_study_measures_it_beside_table_storage_and_its_key_stays_here(
     agent: Path, azurite: Served, tmp_path: Path
 ) -> None:

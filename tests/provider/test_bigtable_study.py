@@ -14,6 +14,7 @@ from tests.app.storage_kills import study_tag
 from tests.cli.command import COMMAND, cloudcmp
 from tests.emulated.bigtable_instances import BigtableInstances, bigtable_instances
 from tests.servers.serving import Served
+from tests.slices import long
 
 from cloudcmp.provider.gcp.bigtable_sdk import INSTANCE, TABLE, BigtableSdk
 
@@ -77,6 +78,7 @@ def test_a_study_runs_is_answered_and_leaves_nothing(agent: Path, instances: Big
     assert names(instances) == set(LOOK_ALIKES)
 
 
+@long  # with instances each day, above
 def test_a_study_runs_where_there_are_tables_only(agent: Path, server: Served, tmp_path: Path) -> None:
     environ = {"BIGTABLE_EMULATOR_HOST": server.host("bigtable"), "CLOUDCMP_AGENT": str(agent)}
     ran = cloudcmp("run", study(tmp_path), "--out", tmp_path / "out", **environ)
@@ -98,6 +100,7 @@ def test_the_plan_counts_the_nodes_and_a_budget_below_them_is_refused(tmp_path: 
     assert (ran.code, "the worst case of 5.200000 USD is not within it" in ran.err) == (2, True), ran.err
 
 
+@long  # every store's data sets are killed in the row storage_kills; a slice each day: tests/app/test_storage.py
 @pytest.mark.parametrize("way", ["cleanup", "sweep"])
 def test_what_a_killed_study_leaves_is_found_and_look_alikes_survive(
     agent: Path, instances: BigtableInstances, way: str, tmp_path: Path

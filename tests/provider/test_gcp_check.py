@@ -145,6 +145,15 @@ def test_names_that_are_unknown(gce_cloud, change, what, next):
     assert found.next.startswith(next)
 
 
+def test_the_zone_of_the_machines_beyond_the_first_is_checked_as_well(gce_cloud):
+    near = candidate(zone="us-central1-a")
+    assert checked(gce_cloud, replace(near, far_zone="us-central1-b"))["capability"].ok
+    asked = {call.params["zone"] for call in gce_cloud.calls("machineTypes.get")}
+    assert asked == {"us-central1-a", "us-central1-b"}
+    found = checked(gce_cloud, replace(near, far_zone="us-central1-q"))["capability"]
+    assert (found.ok, "there is no zone 'us-central1-q'" in found.text) == (False, True)
+
+
 def test_a_project_without_the_default_network_is_told(gce_cloud):
     gce_cloud.faults = Faults(network=False)
     network = checked(gce_cloud)["capability"]

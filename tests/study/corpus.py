@@ -240,6 +240,7 @@ candidates:
     placement: cluster
     credits: standard
     zone: eu-north-1a
+    far: {zone: eu-north-1b}
     accept_untracked: true
     network: net
     address: floating

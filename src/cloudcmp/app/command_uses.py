@@ -84,7 +84,7 @@ def _use(trial: PlannedTrial, own: tuple[Command, ...]) -> CommandUse | None:
     return CommandUse(dict(job.trial.params)["command"], shell_lines(job), files, (), is_free(job))
 
 
-_SETUP, _WARMUP, _RUN, _CHECK = "setup", "warmup", "run", "check"
+_SETUP, _WARMUP, _RUN, _CHECK, _SERVE = "setup", "warmup", "run", "check", "serve"
 _INSTALLERS = {
     "apt-get": "apt-get -q update; apt-get -qy --no-install-recommends install",
     "dnf": "dnf -qy install",
@@ -103,6 +103,7 @@ def shell_lines(job: CommandJob) -> tuple[ShellLine, ...]:
     if program := params.get("program"):
         lines.append(ShellLine("program", f"command -v {program}"))
         lines += _install(params["packages"]) if params["install"] == "yes" else []
+    lines.append(ShellLine(_SERVE, params.get(_SERVE, "")))
     lines += [ShellLine(_RUN, params["run"]), ShellLine(_CHECK, params.get(_CHECK, ""))]
     return tuple(line for line in lines if line.text)
 

@@ -164,6 +164,7 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
         commands=commands(plan),
         effects=compare.effects_of(plan, measured.estimates, measured.values.values, metrics),
         delivered=compare.delivered_of(plan, measured.estimates),
+        co_location=compare.co_location_of(plan, measured.estimates),
         services=analysis.services(plan, measured.estimates, measured.attempts, measured.values.whole),
         warnings=measured.warnings,
     )

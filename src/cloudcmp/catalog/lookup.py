@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from cloudcmp.catalog.parameters import canonical_of, hint
 from cloudcmp.catalog.tables import LOAD_START_S, METRICS, PERCENTILES, PROBES, SUITES
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import BESIDE, NEIGHBOUR, NO_LOAD
+from cloudcmp.model.cast import BESIDE, NEIGHBOUR, NO_LOAD, Role
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import Command, CommandMetric
 from cloudcmp.model.metric import Group, Metric, Probe, Reduce
-from cloudcmp.model.tool import Tool
+from cloudcmp.model.tool import PairRun, Tool
 from cloudcmp.tools import TOOLS
 from cloudcmp.tools.page import word
 
@@ -64,7 +64,7 @@ def cells_of(name: str, params: Mapping[str, str]) -> tuple[Cell, ...]:
 
 def _cells(probe: Probe, filled: Mapping[str, str]) -> Iterator[Cell]:
     if probe.name == TOOL:
-        yield from tool_cells(filled["tool"], filled["settings"])
+        yield from tool_cells(filled["tool"], filled["settings"], filled["path"])
         return
     implied = {(param.name, param.default) for param in probe.params if param.implied}
     for metric in map(METRICS.__getitem__, probe.metrics):
@@ -185,16 +185,31 @@ def output_settings_text(settings: Mapping[str, str]) -> str:
     return ",".join(f"{word(key)}:{word(value)}" for key, value in sorted(settings.items())) or UNKNOWN_SETTINGS
 
 
-def measure_cell(name: str, settings: str, measure: str, metric: str) -> Cell:
-    """The cell of one measure of a tool with these settings, as text."""
-    return Cell.of(metric, {"measure": measure, "settings": settings, "tool": name})
+def measure_cell(name: str, settings: str, measure: str, metric: str, path: str = "") -> Cell:
+    """The cell of one measure of a tool with these settings, as text; with the path of a tool between two machines."""
+    params = {"measure": measure, "settings": settings, "tool": name}
+    return Cell.of(metric, params | ({"path": path} if path else {}))
 
 
-def tool_cells(name: str, text: str) -> tuple[Cell, ...]:
-    """The cells that a tool gives with these settings, as text."""
-    settings = settings_of(name, text)
+def tool_cells(name: str, text: str, path: str) -> tuple[Cell, ...]:
+    """The cells that a tool gives with these settings, as text; `path` is ignored for a tool of one machine."""
+    tool, settings = tool_of(name), settings_of(name, text)
     text = settings_text(name, settings)
-    return tuple(measure_cell(name, text, one.name, one.metric) for one in tool_of(name).measures(settings))
+    path = path if tool.pair else ""
+    return tuple(measure_cell(name, text, one.name, one.metric, path) for one in tool.measures(settings))
+
+
+def pair_run(probe: str, params: Mapping[str, str]) -> PairRun | None:
+    """What a trial of a tool between two machines needs; None for any other trial."""
+    tool = TOOLS.get(params.get(TOOL, "")) if probe == TOOL else None
+    if tool is None or tool.pair is None:
+        return None
+    return tool.pair(settings_of(tool.name, params.get("settings", DEFAULT)))
+
+
+def roles_of(probe: str, params: Mapping[str, str]) -> tuple[Role, ...]:
+    """The roles of a trial with these parameters: a tool between two machines has a server beside its client."""
+    return (Role.SERVER, Role.CLIENT) if pair_run(probe, params) else PROBES[probe].roles_of(params)
 
 
 def expected_of(name: str, text: str) -> float:

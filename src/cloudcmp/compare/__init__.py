@@ -2,6 +2,7 @@
 
 from cloudcmp.compare.advertised import delivered_of
 from cloudcmp.compare.best import asks_for_the_best
+from cloudcmp.compare.co_location import OWN_HOSTS, co_location_of, is_pair
 from cloudcmp.compare.comparisons import REPLICATION_UNKNOWN, Compared, compare
 from cloudcmp.compare.isolation import effects_of
 from cloudcmp.compare.looks import share_of

@@ -10,6 +10,7 @@ from cloudcmp.cost.rates import hourly_rate
 from cloudcmp.cost.rules import USER_SOURCES, clock_of, directions
 from cloudcmp.cost.service_parts import service_parts
 from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
+from cloudcmp.model.cast import REGION, ZONES
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, LaunchUsage, Traffic
 from cloudcmp.model.price import MONTH_HOURS, OLD_BY_NATURE, Item, Purchase, Unit
@@ -154,7 +155,7 @@ def _surplus(candidate: Candidate, usage: LaunchUsage, billing: Billing) -> list
 def _traffic(candidate: Candidate, usage: LaunchUsage, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
     """Returns the expected and the worst traffic of a path between a launch's machines, () if it has no price."""
     price = candidate.offering.price
-    use = replace(_use(candidate, usage, Item.EGRESS, "egress"), to=sent.path)
+    use = replace(_use(candidate, usage, Item.EGRESS, "egress"), to=REGION if sent.path == ZONES else sent.path)
     use = replace(use, count=directions(use))
     rate = rate_of(use)
     if (

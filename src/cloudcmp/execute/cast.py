@@ -12,6 +12,8 @@ from cloudcmp.model.cast import (
     LOOPBACK,
     NEIGHBOUR,
     PASSIVE,
+    SAME_ZONE,
+    ZONES,
     Cast,
     CastMember,
     DataSet,
@@ -28,6 +30,7 @@ from cloudcmp.plan import cast_of
 
 _CREDENTIAL = "service"
 _LOOPBACK_ADDRESS = "127.0.0.1"
+_UNKNOWN = "unknown"
 _LOADS = frozenset({Role.NEIGHBOUR, Role.REMOTE})
 
 Gone = Callable[[], Awaitable[str | None]]
@@ -152,16 +155,33 @@ def has_several_agents(trial: PlannedTrial) -> bool:
 
 
 def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
-    """The result of a trial within one zone if its machines may be in different zones; None if it can run."""
-    if path_of(dict(trial.params)) != "zone" or len(zones) < 2:
+    """The result of a trial within one zone, or between two, if its machines may be elsewhere; None if it can run.
+
+    Between two zones, the first machine is in one and all others are in another. A provider without zones is not asked
+    for one zone.
+    """
+    params = dict(trial.params)
+    path = path_of(params)
+    if path not in {SAME_ZONE, ZONES} or (path == SAME_ZONE and len(zones) < 2):
         return None
-    numbers = [one.target.number for one in cast_in(trial, len(zones)) if isinstance(one.target, Machine)]
-    some = [zones[number - 1] for number in sorted(set(numbers))]
-    if len(some) < 2 or (len(set(some)) == 1 and "unknown" not in some):
+    numbers = sorted({one.target.number for one in cast_in(trial, len(zones)) if isinstance(one.target, Machine)})
+    places = [one_line(zones[number - 1], 40) if number <= len(zones) else _UNKNOWN for number in numbers]
+    if len(places) < 2 or _are_at(path, places):
         return None
-    key, places = path_key(dict(trial.params)), " and ".join(one_line(zone, 40) for zone in some)
-    what = f"{key}: zone, and its machines are in {places}"
+    known = set(places) - {_UNKNOWN}
+    where = f"its machines are in {' and '.join(places)}"
+    if path == ZONES and len(known) == 1 and _UNKNOWN not in places:
+        where = f"{'both' if len(places) == 2 else 'all'} machines are in {places[0]}"
+    what = f"{path_key(params)}: {path}, and {where}"
     return TrialResult(Outcome.INVALID, (), what, '{"notes":{"payload_bytes":0}}')  # nothing was sent
+
+
+def _are_at(path: str, zones: Sequence[str]) -> bool:
+    """True if zones are known and stand to each other as a path says."""
+    first, *others = zones
+    if _UNKNOWN in zones:
+        return False
+    return len(set(zones)) == 1 if path == SAME_ZONE else first not in others and len(set(others)) == 1
 
 
 def with_zones(result: TrialResult, zones: Sequence[str]) -> TrialResult:

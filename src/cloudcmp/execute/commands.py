@@ -14,29 +14,37 @@ from pathlib import Path
 from cloudcmp.catalog import COMMAND, DEFAULT, TOOL, measure_cell, settings_of, settings_text, tool_of
 from cloudcmp.errors import Fault, ProviderFault, UserMistake
 from cloudcmp.execute import regex_extract
+from cloudcmp.model.cast import LOOPBACK
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.command import Command, CommandMetric, ShippedFile
 from cloudcmp.model.plan import Plan, PlannedTrial
 from cloudcmp.model.protocol import AcceptsFiles, Instance
-from cloudcmp.model.tool import Settings, Tool, UnclearOutput
+from cloudcmp.model.tool import PairRun, Settings, Tool, UnclearOutput
 from cloudcmp.model.trial import Outcome, Sample, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.model.values import LARGEST_VALUE
+from cloudcmp.units import format_quantity
 
 _MANAGERS = {"debian": "apt-get", "fedora": "dnf", "alpine": "apk"}
+_PAIR_MARGIN_S = 10.0  # for a peer that answers late
+_HELD_BACK = 0.97  # of the caps' rate: a network that reaches so much may be faster
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _PROGRAM = re.compile(r"[A-Za-z0-9_.+-]+(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandJob:
-    """The agent's job for a trial, and the cells for which the agent itself sends samples."""
+    """The agent's job for a trial, and the cells for which the agent itself sends samples.
+
+    `path` is that of a tool between two machines, empty for any other.
+    """
 
     trial: PlannedTrial
     cells: tuple[str, ...]
     command: Command | None = None
     tool: Tool | None = None
     settings: Settings = field(default_factory=dict)
+    path: str = ""
 
     @property
     def files(self) -> dict[str, Path]:
@@ -80,7 +88,7 @@ def _tool_job(trial: PlannedTrial) -> CommandJob:
     params = dict(trial.params)
     tool = tool_of(params.get(TOOL, ""))
     settings = settings_of(tool.name, params.get("settings", DEFAULT))
-    line = tool.command(settings)
+    line, pair = tool.command(settings), tool.pair(settings) if tool.pair else None
     named = ((_MANAGERS[system], package) for system, package in tool.packages if system in _MANAGERS)
     command_params = {
         COMMAND: tool.name,
@@ -90,9 +98,25 @@ def _tool_job(trial: PlannedTrial) -> CommandJob:
         "install": params.get("install", "no"),
         "limit_s": f"{trial.deadline_s:g}",
     }
+    if pair:
+        command_params |= _pair_params(pair, tool.typical_s(settings))
     cells = (f"command_time_s {COMMAND}={tool.name}",)
     command_trial = replace(trial, probe=COMMAND, params=tuple(command_params.items()))
-    return CommandJob(command_trial, cells, tool=tool, settings=settings)
+    path = params.get("path", LOOPBACK) if pair else ""
+    return CommandJob(command_trial, cells, tool=tool, settings=settings, path=path)
+
+
+def _pair_params(pair: PairRun, typical_s: float) -> dict[str, str]:
+    """The parameters of both agents of a tool between two machines: neither line lives much longer than it sends."""
+    return {
+        "serve": pair.serve,
+        "bulk_s": f"{pair.bulk_s:g}",
+        "rate_bytes_per_s": "max" if pair.rate_bytes_per_s == math.inf else f"{pair.rate_bytes_per_s:.0f}",
+        "packet_bytes": str(pair.packet_bytes),
+        "packets": str(pair.packets),
+        "spacing_s": f"{pair.spacing_s:g}",
+        "limit_s": f"{typical_s + _PAIR_MARGIN_S:g}",
+    }
 
 
 async def upload_files(job: CommandJob, instance: Instance, there: set[str]) -> None:
@@ -121,6 +145,8 @@ async def parse_result(
         result = _with_version(job, result, texts.get("stdout", ""))
     except UnclearOutput as doubt:
         return replace(result, outcome=Outcome.INVALID, samples=(), why=str(doubt))
+    if why := _held_back(result, values):
+        return replace(result, outcome=Outcome.ABORTED, samples=(), why=why)
     ended_s = result.samples[-1].t_s
     samples = [*result.samples] if job.command else []  # only the tool's own figures
     for cell, value in values.items():
@@ -140,11 +166,20 @@ async def _values(job: CommandJob, result: TrialResult, stdout: str) -> dict[Cel
     if job.tool is not None:
         name, settings = job.tool.name, settings_text(job.tool.name, job.settings)
         readings = job.tool.read(stdout, job.settings)
-        return {measure_cell(name, settings, one.measure, one.metric): one.value for one in readings}
+        return {measure_cell(name, settings, one.measure, one.metric, job.path): one.value for one in readings}
     if own is None:
         return {}
     values = await metric_values(own.told, stdout)
     return {Cell.of(metric, {COMMAND: own.name}): value for metric, value in values.items()}
+
+
+def _held_back(result: TrialResult, values: Mapping[Cell, float]) -> str:
+    """Why a tool between two machines shows the caps on traffic and not the network; empty if it does not."""
+    cap = json.loads(result.facts).get("notes", {}).get("rate_cap_bytes_per_s")
+    fastest = max((value for cell, value in values.items() if cell.metric == "tool_bytes_per_s"), default=0.0)
+    if not isinstance(cap, int | float) or fastest < _HELD_BACK * cap:
+        return ""
+    return f"the caps' rate of {format_quantity(cap, 'B/s')} held it back: raise caps: rate, or name a lower rate"
 
 
 def _with_version(job: CommandJob, result: TrialResult, stdout: str) -> TrialResult:

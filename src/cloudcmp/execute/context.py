@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cloudcmp.model.cast import traffic_path
+from cloudcmp.model.cast import SAME_ZONE, ZONES, traffic_path
 from cloudcmp.model.command import Command
-from cloudcmp.model.lease import ZONE
 from cloudcmp.model.metric import Metric, Probe, When
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
 from cloudcmp.model.protocol import Clock, Progress, Provider
 from cloudcmp.model.trial import Attempt, LaunchReason, Outcome, Sample
-from cloudcmp.provision import Guard, Machine, ProvisionContext, Stopwatch
+from cloudcmp.provision import Guard, Machine, Placement, ProvisionContext, Stopwatch
 from cloudcmp.store import StudyStore
 
 SLEPT_S = 5.0
@@ -210,9 +209,10 @@ class LaunchContext:
         """The trials that have not ended by themselves in an earlier run."""
         return [trial for trial in trials if trial.index not in self.before]
 
-    def one_zone(self) -> bool:
-        """True if a trial needs all machines in one zone."""
-        return any(traffic_path(dict(trial.params), single=self.count < 2) == ZONE for trial in self.turns.during)
+    def placement(self) -> Placement:
+        """Where the trials need the machines: all in one zone, all but the first in a second one, or anywhere."""
+        paths = {traffic_path(dict(trial.params), single=self.count < 2) for trial in self.turns.during}
+        return Placement(SAME_ZONE in paths, self.candidate.far_zone if ZONES in paths else "")
 
     def sleep_note(self) -> str:
         """A line if this machine slept since the launch, or its teardown, began; else empty."""

@@ -90,7 +90,7 @@ async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
     try:
         context.machines = await set_up(
             provisioning, context.provider, context.candidate, context.launch, context.ttl_s, context.watches,
-            context.count, one_zone=context.one_zone(),
+            context.count, placement=context.placement(),
             paid_s=restarts_s(context.provider, context.candidate, context.left(turns.last)),
         )  # fmt: skip
     except (*CONTROLLER_FAULTS, AgentMissing) as fault:
@@ -192,7 +192,7 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
         reconnect=await reconnect_of(context),
         caps=lambda trial: allowance(context, trial),
         left_s=context.left_s,
-        zones=await zones_of(run.provisioning.connector, context.provider, leases, needed=context.one_zone()),
+        zones=await zones_of(run.provisioning.connector, context.provider, leases, needed=bool(context.placement())),
     )
     async with data_set_of(context) as data_set:
         targets = replace(targets, data_set=data_set)

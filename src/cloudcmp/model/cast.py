@@ -33,6 +33,10 @@ PASSIVE = frozenset({Role.SERVICE, Role.ENDPOINT, Role.CONTROLLER})
 
 LOOPBACK = "loopback"
 """The path between agents on one machine."""
+SAME_ZONE, ZONES, REGION, REGIONS = "zone", "zones", "region", "regions"
+"""The paths between machines with a meaning: in one zone; between two zones of a region; in one region, in the zones
+that the cloud chooses; between two regions. Any other path is a label of the study, which nothing checks.
+"""
 WRITER, HERE = "writer", "here"
 """The parameter for the agent that makes the changes of a service, and its value for the one that reads them."""
 
@@ -70,7 +74,7 @@ def traffic_path(params: Mapping[str, str], *, single: bool) -> str:
     Nothing leaves a `single` machine.
     """
     own = path_of(params)
-    return "zone" if own == LOOPBACK and is_network_load(params) and not single else own
+    return SAME_ZONE if own == LOOPBACK and is_network_load(params) and not single else own
 
 
 def path_key(params: Mapping[str, str]) -> str:

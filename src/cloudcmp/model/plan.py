@@ -31,7 +31,8 @@ class Candidate:
     machine besides the type and the volumes, and `surplus` the most that an hour of full speed beyond the CPU credits
     adds. With a `service`, the service is the candidate, at its `unit_prices`; the
     offering is the machine that measures it, whose own cost is quoted separately; `store` is the provider that makes
-    the service's data sets, empty for a service that the study itself serves, and for one without a driver.
+    the service's data sets, empty for a service that the study itself serves, and for one without a driver. `far_zone`
+    is the zone of a launch's machines beyond the first, in trials between zones.
     """
 
     index: int
@@ -50,6 +51,7 @@ class Candidate:
     service: Service | None = None
     unit_prices: tuple[UnitPrice, ...] = ()
     store: str = ""
+    far_zone: str = ""
 
     @property
     def drivers(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ class CandidateSpec:
 
     With a `service`, `offering` is the machine that measures it, None for all processors of this machine; `from_place`
     is that machine's provider and region if they are not the service's. `endpoint`, `serve`, `name` and `api` are a
-    service's. `promises` are those that the user wrote down.
+    service's. `promises` are those that the user wrote down. `far_zone` is the zone of the machines beyond the first.
     """
 
     where: str
@@ -43,6 +43,7 @@ class CandidateSpec:
     name: str = ""
     api: str = ""
     promises: tuple[Promise, ...] = ()
+    far_zone: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Third-party tools: how each is run, and how its output is read."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -70,12 +71,31 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
+class PairRun:
+    """What a run of a tool between two machines needs besides its line, and the traffic that it makes.
+
+    `serve` is the shell line of the second machine, which listens for the first; empty if none is needed. A run sends
+    `bulk_s` seconds without a break, at `rate_bytes_per_s` or as fast as it goes; or it sends `packets`, each of which
+    is answered, every `spacing_s` seconds. `packet_bytes` is the payload of one packet or datagram, 0 for a stream.
+    """
+
+    serve: str = ""
+    bulk_s: float = 0.0
+    rate_bytes_per_s: float = math.inf
+    packet_bytes: int = 0
+    packets: int = 0
+    spacing_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A tool that runs on the measured machine, and the reader of its output.
 
     `packages` maps Debian, Fedora and Alpine to the name of its package there. `command` returns the shell line, which
     runs in an empty folder of its own; `measures` the figures that a run with these settings reports; `typical_s` the
-    expected seconds of a run.
+    expected seconds of a run. `pair` is set for a tool between two machines: its line runs on the first, and finds the
+    second one's address in `CLOUDCMP_PEER`, the port to use in `CLOUDCMP_PORT`, and the rate that the caps allow or the
+    settings ask for in `CLOUDCMP_BITS_PER_S`, 0 without one.
     """
 
     name: str
@@ -87,6 +107,7 @@ class Tool:
     measures: Callable[[Settings], tuple[Measure, ...]]
     reader: Reader
     typical_s: Callable[[Settings], float]
+    pair: Callable[[Settings], PairRun] | None = None
 
     def read(self, text: str, settings: Settings) -> tuple[Reading, ...]:
         """The readings in the standard output of a run with these settings: exactly its measures, each once.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from cloudcmp.model.co_location import CoLocation
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.metric import Metric
@@ -54,3 +55,4 @@ class View:
     services: Services = NO_SERVICES
     effects: tuple[Effect, ...] = ()
     delivered: tuple[Delivered, ...] = ()
+    co_location: tuple[CoLocation, ...] = ()

@@ -61,6 +61,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             runner=on or sold.provider,
             volume=spec.volume,
             options=_options(spec, sold),
+            far_zone=spec.far_zone,
             resize_price=spec.resize_price,
             count=spec.count,
             asked=spec.match,
@@ -196,6 +197,7 @@ def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
         text = f"{spec.provider}/{place}/{kind} from {seen_from}"
     text += f"+{spec.volume}" if spec.volume else ""
     text += "".join(f" {value}" for key, value in spec.options if key in _SHOWN and value not in _USUAL)
+    text += f" to {spec.far_zone}" if spec.far_zone else ""
     text += f" x{spec.count}" if spec.count > 1 else ""
     return f"{text} on {on}" if on and on != spec.provider else text
 

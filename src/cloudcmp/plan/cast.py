@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from cloudcmp.catalog import PROBES
+from cloudcmp.catalog import PROBES, roles_of
 from cloudcmp.model.cast import (
     DIRECTION,
     INBOUND,
@@ -34,7 +34,7 @@ def cast_of(
     Over loopback all agents are on the first machine; otherwise each has its own, unless the launch is a `single`
     machine. A service is the candidate's own `service`, else that of its provider and region.
     """
-    roles = PROBES[probe].roles
+    roles = roles_of(probe, params)
     if NEIGHBOUR in params:
         return _beside(roles, params, single=single)
     if roles == (Role.SOLO,) or Role.CONTROLLER in roles:
@@ -54,7 +54,7 @@ def cast_of(
         Role.ENDPOINT: measured,
         Role.VANTAGE: Vantage(params.get("vantage", f"{params.get('vantages', 'all')} places")),
     }
-    return tuple(CastMember(role, targets[role]) for role in PROBES[probe].roles_of(params))
+    return tuple(CastMember(role, targets[role]) for role in roles)
 
 
 def _beside(roles: Sequence[Role], params: Mapping[str, str], *, single: bool) -> Cast:

@@ -15,6 +15,7 @@ from cloudcmp.plan import traffic
 from cloudcmp.plan.candidate_tasks import local_tasks, tasks_by_candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf, PricedBy, only_name_known, resolve, unpriced
 from cloudcmp.plan.cast import kinds_of
+from cloudcmp.plan.path_checks import path_notes
 from cloudcmp.plan.resize_target import unknown_price_notes
 from cloudcmp.plan.schedule import rounds_of
 from cloudcmp.plan.service_use import service_use
@@ -74,6 +75,7 @@ def make(
     )
     notes += traffic.traffic_notes(candidates, round_tasks.tasks, study.caps)
     notes += traffic.extra_machine_notes(candidates, round_tasks.tasks)
+    notes += path_notes(candidates, round_tasks.tasks)
     notes += [
         f"{one.id}: its price an hour is that of the machine that asks, which no figure of the service counts"
         for one in candidates

@@ -4,15 +4,15 @@ from collections.abc import Collection, Sequence
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
-from cloudcmp.model.cast import KEY_APIS, Role, path_of
-from cloudcmp.model.lease import ZONE
+from cloudcmp.model.cast import KEY_APIS, Role
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.price_lists import FETCHED, fetch_command
 from cloudcmp.plan.client_checks import client_faults
+from cloudcmp.plan.path_checks import path_faults
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
 from cloudcmp.plan.service_use import is_billed, lacks_node_price
-from cloudcmp.plan.traffic import OWN_GUESTS, duty_excess, machine_limit, machines
+from cloudcmp.plan.traffic import duty_excess, machine_limit, machines
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 
@@ -32,7 +32,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
         *_money(plan, billed),
         *_traffic(plan),
     ]
-    faults += [*_machines(plan), *_options(plan), *_next(plan), *_batches(plan)]
+    faults += [*_machines(plan), *_options(plan), *_next(plan), *path_faults(plan)]
     if faults:
         raise UserMistake(*faults)
 
@@ -131,19 +131,6 @@ def _machines(plan: Plan) -> list[Fault]:
         Fault("caps", f"{one.id}: each launch takes {needed} machines, and {most} are the most at once", next_)
         for one, needed in needs
         if needed > most
-    ]
-
-
-def _batches(plan: Plan) -> list[Fault]:
-    """Faults for timed batches whose machines wait for the first one's zone: the wait would be in their times."""
-    by_launch = {launch.index: plan.candidates[launch.candidate] for launch in plan.launches}
-    one_zone = {by_launch[one.launch].index for one in plan.trials if path_of(dict(one.params)) == ZONE}
-    timed = {by_launch[one.launch].index for one in plan.trials if one.probe == "scaling"}
-    what = "scaling of several machines and trials within one zone: the others wait for the first one's zone"
-    return [
-        Fault(one.id, what, "write two studies")
-        for one in plan.candidates
-        if one.index in one_zone & timed and one.count > 1 and one.runner not in OWN_GUESTS and not one.simulated
     ]
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from cloudcmp.catalog import LOAD_START_S, PROBES, exchange_bytes
+from cloudcmp.catalog import LOAD_START_S, PROBES, exchange_bytes, pair_run
 from cloudcmp.model.cast import (
     FULL_RATE,
     INTENSITY,
@@ -19,6 +19,7 @@ from cloudcmp.model.cast import (
 from cloudcmp.model.plan import Candidate, LaunchUsage, Plan
 from cloudcmp.model.promise import Promised
 from cloudcmp.model.study import Caps
+from cloudcmp.model.tool import PairRun
 from cloudcmp.plan.candidates import LOCAL
 from cloudcmp.plan.cast import cast_of
 from cloudcmp.plan.tasks import Task
@@ -73,11 +74,16 @@ def machine_limit(plan: Plan) -> int:
 def duty(work: Iterable[tuple[str, Mapping[str, str], float]]) -> float:
     """The share of the time in which bulk flows between machines; `work` holds (probe, parameters, seconds)."""
     seconds = [
-        ((probe in _BULK and path_of(params) != LOOPBACK) or is_network_load(params), spent_s)
+        ((_is_bulk(probe, params) and path_of(params) != LOOPBACK) or is_network_load(params), spent_s)
         for probe, params, spent_s in work
     ]
     whole_s = sum(spent_s for _, spent_s in seconds)
     return sum(spent_s for bulk, spent_s in seconds if bulk) / whole_s if whole_s > 0 else 0.0
+
+
+def _is_bulk(probe: str, params: Mapping[str, str]) -> bool:
+    tool = pair_run(probe, params)
+    return probe in _BULK or (tool is not None and tool.bulk_s > 0)
 
 
 def traffic_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]], caps: Caps) -> list[str]:
@@ -225,6 +231,8 @@ def split_caps(
 def _most_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[str, str]) -> int:
     if probe == _CONSISTENCY:
         return 2 * _CHANGES * _ORDER_BYTES
+    if tool := pair_run(probe, params):
+        return _bytes_of_tool(tool, _rate_of_tool(tool, caps), min(tool.bulk_s, caps.get("burst_s", BURST_S)) + LATE_S)
     if not _sends(probe):
         return 0
     if probe in _COUNTED:
@@ -238,6 +246,9 @@ def expected_bytes(caps: Mapping[str, float], probe: str, params: Mapping[str, s
     A round trip is assumed to take 0.2 ms, unless the probe waits between messages. A load on the network goes on for
     as long as its victim is measured.
     """
+    if tool := pair_run(probe, params):
+        promised = candidate.offering.promised_rate(Promised.NETWORK) or math.inf
+        return _bytes_of_tool(tool, min(promised, _rate_of_tool(tool, caps)), tool.bulk_s)
     return _expected_of_probe(caps, probe, params, candidate) + _expected_of_load(caps, params, candidate)
 
 
@@ -269,6 +280,17 @@ def _expected_of_probe(caps: Mapping[str, float], probe: str, params: Mapping[st
     if probe == "connect":
         return math.ceil(_CONNECT_SEGMENTS * _SEGMENT_BYTES * _length_s(caps, probe, params) / _ECHO_S)
     return _limited(math.ceil(min(_rates(caps, probe, params, candidate)) * _length_s(caps, probe, params)), params)
+
+
+def _rate_of_tool(tool: PairRun, caps: Mapping[str, float]) -> float:
+    """The highest rate of a tool between two machines, bytes/s: the agent tells the tool its caps."""
+    datagrams = caps.get("packets_per_s", PACKETS_PER_S) * tool.packet_bytes if tool.packet_bytes else math.inf
+    return min(caps.get("bytes_per_s", BYTES_PER_S), datagrams, tool.rate_bytes_per_s)
+
+
+def _bytes_of_tool(tool: PairRun, rate: float, length_s: float) -> int:
+    """The bytes of a tool between two machines: its packets and their answers, or what it sends at a rate."""
+    return 2 * tool.packets * tool.packet_bytes if tool.packets else math.ceil(rate * length_s)
 
 
 def _sends(probe: str) -> bool:

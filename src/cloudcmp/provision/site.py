@@ -32,6 +32,20 @@ class ProvisionContext:
     keys: Keys
 
 
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a launch's machines must be: all in the zone of the first, or all but the first in `far_zone`.
+
+    False if they may be anywhere.
+    """
+
+    one_zone: bool = False
+    far_zone: str = ""
+
+    def __bool__(self) -> bool:
+        return self.one_zone or bool(self.far_zone)
+
+
 async def set_up(
     context: ProvisionContext,
     provider: Provider,
@@ -41,34 +55,33 @@ async def set_up(
     watches: list[Stopwatch],
     count: int = 1,
     *,
-    one_zone: bool = False,
+    placement: Placement = Placement(),
     paid_s: float = 0.0,
 ) -> tuple[Machine, ...]:
     """Returns the launch's `count` machines, all ready; first ends what an earlier attempt left.
 
     Adds a stopwatch for each requested machine to `watches`, which records its progress even on failure; all count from
-    the first request. Raises what `acquire` and `arrive` raise; the ledger then has what must be torn down. With
-    `one_zone` all machines are requested in the zone of the first; `paid_s` are additional billed seconds of each
-    machine.
+    the first request. Raises what `acquire` and `arrive` raise; the ledger then has what must be torn down. Machines
+    are requested where `placement` says; `paid_s` are additional billed seconds of each machine.
     """
     await release_earlier(context.ledger, provider, context.ledger.open_of(launch))
     dependencies = await _create_dependencies(context, provider, candidate, launch, ttl_s)
-    start, placement = Start(), ZonePlacement(context.connector, provider if one_zone else None)
+    start, zones = Start(), ZoneOptions(context.connector, provider, placement)
 
     async def one(number: int) -> Machine:
         access = _access(context, provider, ttl_s)
         watch = Stopwatch(context.ledger.time, start)
         watches.append(watch)
-        options = tuple(sorted((*dependencies.items(), *await placement.options(number))))
+        options = tuple(sorted((*dependencies.items(), *await zones.options(number))))
         part = Part(INSTANCE, number, options, access)
         sharing: asyncio.Task[None] | None = None
         try:
             lease = await acquire(context.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
-            sharing = asyncio.create_task(placement.share_zone(number, lease))  # concurrently, as the arrival is timed
+            sharing = asyncio.create_task(zones.share_zone(number, lease))  # concurrently, as the arrival is timed
             machine = await arrive(context.connector, provider, lease, candidate, launch, watch, ttl_s, access)
             await sharing
         except BaseException:
-            placement.fail(number)
+            zones.fail(number)
             if sharing is not None:
                 sharing.cancel()
             raise
@@ -136,16 +149,22 @@ async def _gather_all(arrivals: list) -> list[Machine]:  # type: ignore[type-arg
 _ZONE_WAIT_S = 60.0  # after this, the other machines get any zone
 
 
-class ZonePlacement:
-    """Makes machines 2 to n of a launch wait for the first one's zone, if the provider has zones."""
+class ZoneOptions:
+    """Chooses the zones of a launch's machines beyond the first: the named one, or that of the first.
 
-    def __init__(self, connector: Connector, provider: Provider | None) -> None:
+    For the zone of the first they wait, if the provider has zones.
+    """
+
+    def __init__(self, connector: Connector, provider: Provider, placement: Placement) -> None:
         self._ways = connector
-        self._provider = provider if isinstance(provider, Zoned) else None
+        self._far_zone = placement.far_zone
+        self._provider = provider if placement.one_zone and isinstance(provider, Zoned) else None
         self._zone: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
     async def options(self, number: int) -> Sequence[tuple[str, str]]:
-        """Returns the options that place a machine in the zone of the first."""
+        """Returns the options that place a machine in its zone; none for the first one."""
+        if number > 1 and self._far_zone:
+            return ((ZONE, self._far_zone),)
         if number == 1 or self._provider is None:
             return ()
         zone = await asyncio.shield(self._zone)

@@ -139,6 +139,7 @@ def _tools(found: Sequence[Tool]) -> Table:
 def _tool(tool: Tool) -> Table:
     """Return the facts about a tool, with its default settings."""
     settings = tool_settings(tool.name, {})
+    served = tool.pair(settings).serve if tool.pair else ""
     rows = [
         ("does", tool.doc),
         ("leaves out", tool.excludes),
@@ -146,6 +147,7 @@ def _tool(tool: Tool) -> Table:
         *((f"parameter {one.name}", f"{one.default} ({one.kind.value}): {_meaning(one)}") for one in tool.params),
         *((f"measure {one.name}", one.metric) for one in tool.measures(settings)),
         *(("" if at else "command", line) for at, line in enumerate(tool.command(settings).splitlines())),
+        *(("" if at else "on the second machine", line) for at, line in enumerate(served.splitlines())),
         ("takes", f"about {format_seconds(tool.typical_s(settings))}"),
         ("its output", f"{tool.reader.doc}; cloudcmp import reads it too"),
     ]

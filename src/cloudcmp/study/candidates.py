@@ -51,6 +51,7 @@ def check(number: int, item: Any, scope: Scope) -> None:
                 faults.add(tree.key((*path, key)), f"{key} is for a service", "write service: blob beside it")
     if item.get("match") == {}:
         faults.add(tree.place((*path, "match")), "match is empty", "write e.g. match: {vcpus: 2, memory_gib: 8}")
+    _check_far(item, path, scope)
     if "truth" in item and provider != SIMULATED:
         what = f"truth can only be planted in provider: {SIMULATED}"
         faults.add(tree.key((*path, "truth")), what, "leave truth out, or simulate the candidate")
@@ -89,6 +90,20 @@ def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
             scope.faults.add(scope.tree.key((*path, key)), f"{key} is not a service's", next_)
 
 
+def _check_far(item: dict[str, Any], path: Path, scope: Scope) -> None:
+    """Reports a second zone beside no first one, which the cloud could choose as the first, or beside the same one."""
+    far = item.get("far")
+    second = far.get("zone") if isinstance(far, dict) else None
+    if second is None:
+        return
+    if item.get("zone") is None:
+        what = "far: {zone: ...} is a second zone, and the first is not named"
+        scope.faults.add(scope.tree.key((*path, "far")), what, "write zone: beside it")
+    elif str(item["zone"]).strip() == str(second).strip():
+        what = f"zone and far are both {shown(second)}"
+        scope.faults.add(scope.tree.place((*path, "far", "zone")), what, "name another zone of the region")
+
+
 def _is_loopback(endpoint: object) -> bool:
     """True for a URL whose host is this machine."""
     return isinstance(endpoint, str) and re.match(LOOPBACK_URL, endpoint) is not None
@@ -106,6 +121,7 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
         match=Match(shape.match.vcpus, shape.match.memory_gib, shape.match.category) if shape.match else None,
         volume=shape.volume,
         options=_options(shape),
+        far_zone=shape.far.zone if shape.far else "",
         count=shape.count,
         price=from_.price if from_ else shape.price,
         resize_price=shape.resize_price,

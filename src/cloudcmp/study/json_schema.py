@@ -209,6 +209,7 @@ def _candidate_rules() -> Iterator[Schema]:
         "required": ["from", "endpoint"],
     }
     yield {"if": _has("serve"), "then": served}
+    yield {"if": _has("far"), "then": _has("zone")}
     simulated = {"required": ["provider"], "properties": {"provider": {"const": SIMULATED}}}
     yield {"if": {"required": ["truth"]}, "then": simulated}
 

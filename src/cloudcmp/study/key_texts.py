@@ -37,6 +37,7 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "placement": "How the machines of a launch are placed relative to each other.",
         "credits": "For types that earn CPU credits: whether the machine slows down without them, or costs more.",
         "zone": "The zone of the region; default: the cloud's choice.",
+        "far": "Where the machines beyond the first are, for `path: zones`; needs `zone`.",
         "account": "The only account that may be used, in quotes.",
         "allow": "The addresses from which you log in, in CIDR form; default: your own.",
         "accept_untracked": "Use a cloud on which a lost machine could not be found again.",
@@ -54,6 +55,9 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "resize_price": "The price for an hour after `resize` has made it another type.",
         "advertised": "The rates that the provider promises, each with its source and date.",
         "truth": "The planted values of a simulated candidate.",
+    },
+    "FarShape": {
+        "zone": "Another zone of the region.",
     },
     "MatchShape": {
         "vcpus": "The number of virtual processors.",

@@ -259,7 +259,8 @@ def tool_specs(shape: ProbeShape, path: Path, tree: Tree, faults: Faults) -> lis
     specs = []
     for combination in itertools.product(*values.values()):
         settings = tool_settings(name, dict(zip(values, combination, strict=True)))
-        params = {"install": install, "settings": settings_text(name, settings), TOOL: name}
+        between = {"path": settings.pop("path")} if TOOLS[name].pair else {}
+        params = {"install": install, **between, "settings": settings_text(name, settings), TOOL: name}
         specs.append(ProbeSpec(where, TOOL, tuple(params.items()), shape.runs))
     return specs
 

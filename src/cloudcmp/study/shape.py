@@ -191,6 +191,12 @@ class TruthShape(Shape):
     faults: FaultsShape = FaultsShape()
 
 
+class FarShape(Shape):
+    """The place of a launch's machines beyond the first."""
+
+    zone: Word
+
+
 class CandidateShape(Shape):
     """One candidate."""
 
@@ -206,6 +212,7 @@ class CandidateShape(Shape):
     placement: Literal["cluster", "spread", "partition"] | None = None
     credits: Literal["standard", "unlimited"] | None = None
     zone: Word | None = None
+    far: FarShape | None = None
     account: Word | None = None
     allow: Networks | None = None
     accept_untracked: Literal[True] | None = None
@@ -296,6 +303,8 @@ _NEXT = {
     "tenancy": "write tenancy: dedicated or tenancy: shared",
     "placement": "write placement: cluster, spread or partition",
     "credits": "write credits: standard, which slows down without credits, or credits: unlimited, which costs more",
+    "far": "write far: {zone: us-east-1b}, the zone of the machines beyond the first",
+    "zone": "write zone: us-east-1b, a zone of the region",
     "weights": "write weights: {fma_flop_per_s: 2, triad_bytes_per_s: 1}",
     "until": "write until: 5 %, to stop once every interval is within 5 % of its value",
     "terms": "write terms: {discounts: [{share: 10 %, provider: aws}]}",

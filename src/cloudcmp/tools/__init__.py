@@ -47,7 +47,7 @@ _MODULES = (
 )
 _IMPORTED = (network, messages, scores, sparecores, inspector, lmbench, hyperfine, k6, phoronix)
 
-TOOLS: dict[str, Tool] = {tool.name: tool for module in _MODULES for tool in module.TOOLS}
+TOOLS: dict[str, Tool] = {tool.name: tool for module in (*_MODULES, network) for tool in module.TOOLS}
 """The tools that a study can run."""
 
 _READERS = (

@@ -53,6 +53,12 @@ def duration(default: str, short: str = "1", doc: str = "length of the measured 
     return Param("duration_s", ParamKind.SECONDS, default, doc, short=short)
 
 
+PATH = Param(
+    "path", ParamKind.TEXT, "loopback", "where the two machines are: loopback (both ends on one), zone, region, ..."
+)
+"""The parameter of a tool between two machines; it is a parameter of the trial, not one of its settings."""
+
+
 def path(name: str, default: str, doc: str) -> Param:
     """A parameter: a path on the measured machine."""
     return Param(name, ParamKind.TEXT, default, doc)

@@ -1,11 +1,25 @@
-"""ping, iperf and iperf3 between two machines; import only, because cloudcmp has probes of its own."""
+"""ping and iperf3 between two machines, beside cloudcmp's own probes; iperf 2, whose output is only imported."""
 
 import math
 import re
 
-from cloudcmp.model.tool import Reader, Reading, Report, UnclearOutput
+from cloudcmp.model.metric import Param, ParamKind
+from cloudcmp.model.tool import Measure, PairRun, Reader, Reading, Report, Settings, Tool, UnclearOutput
 from cloudcmp.tools import iperf3_json
-from cloudcmp.tools.base import BYTES, JITTER, KIB, LATENCY, LOSS, MIB, reading
+from cloudcmp.tools.base import (
+    BYTES,
+    JITTER,
+    KIB,
+    LATENCY,
+    LOSS,
+    MIB,
+    PATH,
+    choice,
+    count,
+    measures,
+    reading,
+    size,
+)
 from cloudcmp.tools.page import (
     NUMBER,
     Page,
@@ -165,9 +179,11 @@ def _datagrams3(lines: list[tuple[str, re.Match[str]]], streams: list[str]) -> t
     return tuple(readings)
 
 
+PING = Reader("ping", "text of iputils' ping, with its summary; one run or several", begins(r"PING \S+ \("), _ping)
+IPERF3 = Reader("iperf3", "text or JSON of iperf3's client: TCP and UDP, one run or several", _is_iperf3, _iperf3)
 READERS = (
-    Reader("ping", "text of iputils' ping, with its summary; one run or several", begins(r"PING \S+ \("), _ping),
-    Reader("iperf3", "text or JSON of iperf3's client: TCP and UDP, one run or several", _is_iperf3, _iperf3),
+    PING,
+    IPERF3,
     Reader(
         "iperf",
         "text of iperf 2's client: UDP with the server's report, TCP with intervals or -e",
@@ -175,3 +191,84 @@ READERS = (
         _iperf,
     ),
 )
+
+_ICMP_BYTES = 8  # the header of an echo
+_REPLY_S = 2
+_OPEN_SINCE = (3, 20)  # strangers can stop or mislead the servers of older versions
+
+
+def _ping_line(settings: Settings) -> str:
+    return (
+        f"ping -n -c {settings['packets']} -i {settings['interval_s']} -s {settings['payload_bytes']} "
+        f'-W {_REPLY_S} "$CLOUDCMP_PEER"'
+    )
+
+
+def _ping_run(settings: Settings) -> PairRun:
+    return PairRun(
+        packet_bytes=int(settings["payload_bytes"]) + _ICMP_BYTES,
+        packets=int(settings["packets"]),
+        spacing_s=float(settings["interval_s"]),
+    )
+
+
+def _iperf3_line(settings: Settings) -> str:
+    """The client's line; iperf3 writes why it failed into its JSON, and may end with exit 0 all the same."""
+    datagrams = f" -u -l {settings['datagram_bytes']}" if settings["protocol"] == "udp" else ""
+    return (
+        'iperf3 -J -c "$CLOUDCMP_PEER" -p "$CLOUDCMP_PORT" --connect-timeout 5000 '
+        f"-t {settings['duration_s']} -P {settings['streams']}{datagrams} "
+        f"-b $((CLOUDCMP_BITS_PER_S / {settings['streams']})) >run.json\n"
+        "code=$?\ncat run.json\n"
+        'why=$(sed -n \'s/.*"error":[[:space:]]*"\\(.*\\)".*/\\1/p\' run.json)\n'
+        '[ -z "$why" ] || { echo "$why" >&2; exit 1; }\nexit $code'
+    )
+
+
+def _iperf3_server() -> str:
+    """The server's line: one client, on this machine's own address; refuses old versions that others could reach."""
+    major, minor = _OPEN_SINCE
+    return (
+        'case "$CLOUDCMP_ADDRESS" in 127.*|::1) ;; *)\n'
+        "version=$(iperf3 --version | sed -n '1s/^iperf \\([0-9]*[.][0-9]*\\).*/\\1/p')\n"
+        "major=${version%.*} minor=${version#*.}\n"
+        f"[ $((${{major:-0}} * 1000 + ${{minor:-0}})) -ge {major * 1000 + minor} ] || {{\n"
+        f'echo "iperf3 $version may not listen beyond loopback, {major}.{minor} and later may" >&2; exit 1; }};;\n'
+        'esac\nexec iperf3 -s -1 -B "$CLOUDCMP_ADDRESS" -p "$CLOUDCMP_PORT"'
+    )
+
+
+def _iperf3_run(settings: Settings) -> PairRun:
+    rate = settings["rate_bytes_per_s"]
+    return PairRun(
+        serve=_iperf3_server(),
+        bulk_s=float(settings["duration_s"]),
+        rate_bytes_per_s=math.inf if rate == "max" else float(rate),
+        packet_bytes=int(settings["datagram_bytes"]) if settings["protocol"] == "udp" else 0,
+    )
+
+
+def _iperf3_measures(settings: Settings) -> tuple[Measure, ...]:
+    if settings["protocol"] == "tcp":
+        return measures(throughput=BYTES)
+    return measures(sent=BYTES, throughput=BYTES, lost=LOSS, jitter=JITTER)
+
+
+TOOLS = (
+    Tool("ping", "Round-trip times of ICMP echoes from the first machine of a launch to the second.",
+         "What a transport adds; a network may treat ICMP unlike other packets.",
+         (("debian", "iputils-ping"), ("fedora", "iputils"), ("alpine", "iputils")),
+         (PATH, count("packets", "50", "echoes, one after the other", short="5"),
+          Param("interval_s", ParamKind.SECONDS, "0.2", "time between echoes; less than 0.2 s may need root"),
+          size("payload_bytes", "56", "payload of an echo")),
+         _ping_line, lambda _: measures(rtt_mean=LATENCY, rtt_min=LATENCY, rtt_max=LATENCY, lost=LOSS), PING,
+         lambda s: float(s["packets"]) * float(s["interval_s"]) + 1, _ping_run),
+    Tool("iperf3", "Bytes a second from the first machine of a launch to the second, over TCP or UDP.",
+         "Latency; iperf3 before 3.16 has one thread for all streams.",
+         (("debian", "iperf3"), ("fedora", "iperf3"), ("alpine", "iperf3")),
+         (PATH, choice("protocol", "tcp udp", "transport"), count("streams", "1", "connections at once"),
+          count("duration_s", "10", "length of the run in whole seconds", short="1"),
+          Param("rate_bytes_per_s", ParamKind.RATE, "max", "rate of all streams; max: as fast as the caps allow", ("max",)),
+          size("datagram_bytes", "1448", "payload of a datagram")),
+         _iperf3_line, _iperf3_measures, IPERF3, lambda s: float(s["duration_s"]) + 1, _iperf3_run),
+)  # fmt: skip

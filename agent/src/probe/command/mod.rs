@@ -3,16 +3,20 @@
 //!
 //! Does not measure processes that the line leaves running; they are killed at its end. The time includes the start of
 //! the shell and the reading of the output. Setup, warm-up and checks are not timed.
+//!
+//! With a server, the line runs on the client's machine, while the server may run a line of its own that listens.
 
 mod container;
 mod output;
+mod pair;
 mod program;
 mod workspace;
 
 use crate::disturbance;
 use crate::fault::Fault;
-use crate::probe::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
+use crate::probe::{Context, Kind, Metric, Param, Probe, THREADS};
 use crate::supervisor::{Done, How};
+use crate::targets::Role;
 use container::Container;
 use workspace::Workspace;
 
@@ -21,7 +25,7 @@ const SHORT_TEXT: Kind = Kind::Text(256);
 
 pub const PROBE: Probe = Probe {
     name: "command",
-    roles: SOLO,
+    roles: &[Role::Solo, Role::Server, Role::Client],
     params: &[
         Param { name: "command", default: "command", kind: Kind::Label },
         Param { name: "run", default: "", kind: TEXT },
@@ -36,6 +40,13 @@ pub const PROBE: Probe = Probe {
         Param { default: "all", ..THREADS },
         Param { name: "limit_s", default: "3600", kind: Kind::Seconds(0.001, 604_800.0) },
         Param { name: "setup_limit_s", default: "600", kind: Kind::Seconds(0.001, 604_800.0) },
+        // With a server: its line, and the traffic that both lines make, for the caps.
+        Param { name: "serve", default: "", kind: TEXT },
+        Param { name: "rate_bytes_per_s", default: "max", kind: Kind::WholeOr(1, 1 << 40, "max") },
+        Param { name: "bulk_s", default: "0", kind: Kind::Seconds(0.0, 604_800.0) },
+        Param { name: "packet_bytes", default: "0", kind: Kind::Whole(0, 65_507) },
+        Param { name: "packets", default: "0", kind: Kind::Whole(0, 1 << 40) },
+        Param { name: "spacing_s", default: "0", kind: Kind::Seconds(0.0, 86_400.0) },
     ],
     metrics: &[Metric { name: "command_time_s", unit: "s", params: &["command"] }],
     run,
@@ -44,6 +55,11 @@ pub const PROBE: Probe = Probe {
 fn run(context: &Context) -> Result<(), Fault> {
     if context.text("run").trim().is_empty() {
         return Err(Fault::bad_job("bad job: command.run is empty", "give it a line for a shell"));
+    }
+    match context.job.role {
+        Role::Server => return pair::serve(context),
+        Role::Client => return pair::measure(context),
+        _ => {}
     }
     let workspace = Workspace::new(context)?;
     program::prepare(context, &workspace)?;

@@ -56,7 +56,7 @@ impl<'a> Workspace<'a> {
         if setup.is_empty() || fs::read_to_string(&self.marker).is_ok_and(|done| done == digest) {
             return Ok(());
         }
-        let done = self.shell(setup, &self.files, self.setup_limit(), false)?;
+        let done = self.shell(setup, &self.files, self.setup_limit(), Vec::new())?;
         must_end_well("setup", &done)?;
         self.context.out.note("setup_s", crate::wire::finite(done.time_s))?;
         fs::write(&self.marker, digest).or_fault("cannot mark the setup as done", NEXT)
@@ -64,7 +64,13 @@ impl<'a> Workspace<'a> {
 
     /// Runs a line in the folder of this run.
     pub fn inside(&self, line: &str, limit: Duration, checking: bool) -> Result<Done, Fault> {
-        self.shell(line, &self.run_dir(), limit, checking)
+        let more = checking.then(|| ("CLOUDCMP_OUTPUT", self.output().into()));
+        self.shell(line, &self.run_dir(), limit, more.into_iter().collect())
+    }
+
+    /// Runs a line in the folder of this run, with more variables in its environment.
+    pub fn inside_with(&self, line: &str, more: Vec<(&'static str, OsString)>) -> Result<Done, Fault> {
+        self.shell(line, &self.run_dir(), self.limit(), more)
     }
 
     pub fn run_dir(&self) -> PathBuf {
@@ -84,7 +90,13 @@ impl<'a> Workspace<'a> {
         self.work.path().join("stdout")
     }
 
-    fn shell(&self, text: &str, dir: &Path, limit: Duration, checking: bool) -> Result<Done, Fault> {
+    fn shell(
+        &self,
+        text: &str,
+        dir: &Path,
+        limit: Duration,
+        more: Vec<(&'static str, OsString)>,
+    ) -> Result<Done, Fault> {
         let mut environ: Vec<(&'static str, OsString)> = vec![
             ("PATH", PATH.into()),
             ("HOME", self.run_dir().into()),
@@ -93,7 +105,7 @@ impl<'a> Workspace<'a> {
             ("CLOUDCMP_THREADS", self.context.threads().to_string().into()),
             ("CLOUDCMP_SEED", self.context.job.seed.to_string().into()),
         ];
-        environ.extend(checking.then(|| ("CLOUDCMP_OUTPUT", self.output().into())));
+        environ.extend(more);
         environ.extend(std::env::var_os(LEASE).map(|token| (LEASE, token)));
         let (stdout_bytes, stderr_bytes) = (output::STDOUT_BYTES, output::STDERR_BYTES);
         supervisor::run(&Line { dir, text, environ: &environ, limit, stdout_bytes, stderr_bytes })

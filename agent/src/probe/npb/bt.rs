@@ -197,6 +197,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "seconds without optimisation: the optimised tests run it")]
     fn every_set_of_instructions_and_any_number_of_threads_gives_the_published_norms() {
         // With more threads than planes, some threads get none.
         for (isa, threads) in Isa::all().into_iter().cycle().zip([1, 3, 11]) {

@@ -202,6 +202,7 @@ mod tests {
     use crate::probe::npb::tests::led;
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "seconds without optimisation: the optimised tests run it")]
     fn any_number_of_threads_gives_the_published_eigenvalue() {
         for threads in [1, 2, 3] {
             let outcome = led(threads, |team| run(&Problem::of(Class::S), team));

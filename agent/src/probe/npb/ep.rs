@@ -290,6 +290,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(debug_assertions, ignore = "seconds without optimisation: the optimised tests run it")]
     fn every_set_of_instructions_and_any_number_of_threads_gives_the_published_sums_and_counts() {
         for (isa, threads) in Isa::all().into_iter().cycle().zip([1, 2, 3]) {
             let outcome = led(threads, |team| run(&Problem::of(Class::S), isa, team));

@@ -8,7 +8,12 @@ from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe
 
 _EXCHANGE = ("op", "path", "peers", "size_bytes")
 _SHARE = ("path", "peers", "size_bytes")
-_PATH = Param("path", ParamKind.TEXT, "loopback", "where the agents are: loopback, zone, region, ...")
+_PATH = Param(
+    "path",
+    ParamKind.TEXT,
+    "loopback",
+    "where the agents are: loopback, zone (in one), zones (in two), region (in any of its zones), regions (in two), or a word of your own",
+)
 _LOOPBACK = "On path=loopback: any network at all."
 _TICK_BYTES = 8  # a peer arrives at a barrier, and is released
 _WARMUP = 1  # rounds that are not reported

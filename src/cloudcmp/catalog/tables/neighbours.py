@@ -39,7 +39,7 @@ PROBES = (
     Probe("traffic", ("traffic_bytes_per_s",),
           (size("1448", "payload of a datagram"), duration(), INTERVAL,
            Param("rate_bytes_per_s", ParamKind.RATE, FULL_RATE, "sending rate; max: as fast as it goes", (FULL_RATE,)),
-           Param("path", ParamKind.TEXT, "loopback", "where the agents are: loopback, zone, region, ...")),
+           Param("path", ParamKind.TEXT, "loopback", "where the agents are: loopback, zone (in one), zones (in two), region (in any of its zones), regions (in two), or a word of your own")),
           "A load on the network beside a measurement; a study asks for it under `isolation`.",
           "The measured machine, whose probe runs beside it.", 1.0, PEERS,
           no_peer="it measures nothing by itself"),

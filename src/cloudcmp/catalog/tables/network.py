@@ -9,7 +9,12 @@ _DIRECTION = Param(
     DIRECTION, ParamKind.CHOICE, "out", "which way it goes, seen from the first machine", ("out", INBOUND), implied=True
 )
 _THROTTLE = ("path", "streams")
-_PATH = Param("path", ParamKind.TEXT, "loopback", "where the agents are: loopback, zone, region, ...")
+_PATH = Param(
+    "path",
+    ParamKind.TEXT,
+    "loopback",
+    "where the agents are: loopback, zone (in one), zones (in two), region (in any of its zones), regions (in two), or a word of your own",
+)
 
 METRICS = (
     Metric("tcp_bytes_per_s", "B/s", Better.HIGHER, Group.NETWORK, Reduce.TOTAL,

@@ -29,7 +29,7 @@ _WRITER = Param(
     ParamKind.TEXT,
     HERE,
     implied=True,
-    doc="who makes the changes: here (the machine that reads), or another agent at this path from it: loopback, zone, ...",
+    doc="who makes the changes: here (the machine that reads), or another agent at this path from it: loopback, zone, zones, region, ...",
 )
 _HOW = ("client", "concurrency", "rate_per_s", "reuse")
 _TABLE = tuple(sorted((*_HOW, "entries", "op", "read")))

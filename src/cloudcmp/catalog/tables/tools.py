@@ -1,13 +1,16 @@
 """Metrics of third-party tools, one for each unit, and the probe that runs them."""
 
+from dataclasses import replace
+
 from cloudcmp.catalog.tables.base import choice
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce, Suite
 from cloudcmp.tools import TOOLS
+from cloudcmp.tools.base import PATH
 
 
 def _metric(name: str, unit: str, better: Better, typical: float, doc: str, *, signed: bool = False) -> Metric:
-    """A metric whose cells name a tool, its settings and its figure."""
-    return Metric(name, unit, better, Group.COMPUTE, Reduce.MEDIAN, ("measure", "settings", "tool"), doc,
+    """A metric whose cells name a tool, its settings and its figure, and the path of a tool between two machines."""
+    return Metric(name, unit, better, Group.COMPUTE, Reduce.MEDIAN, ("measure", "path", "settings", "tool"), doc,
                   "What the tool leaves out; two tools' figures of one name are not the same thing.", typical, signed)  # fmt: skip
 
 
@@ -28,7 +31,8 @@ PROBES = (
     Probe("tool", tuple(metric.name for metric in METRICS),
           (Param("tool", ParamKind.CHOICE, next(iter(TOOLS)), "which tool", tuple(TOOLS)),
            Param("settings", ParamKind.TEXT, "default", "its settings, key:value,key:value"),
-           choice("install", "no yes", "whether the machine's package manager may install it")),
+           choice("install", "no yes", "whether the machine's package manager may install it"),
+           replace(PATH, implied=True)),
           "Runs a tool of others in an empty folder, and reads what it said.", "The tool's own start.", 60.0, by="command",
           no_peer="it runs the tools of others themselves"),
 )  # fmt: skip

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from cloudcmp.errors import NoCredentials, ProviderFault, RefusalKind, Refused
+from cloudcmp.model.lease import ZONE
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.safety import Finding
 from cloudcmp.provider.common.findings import account_finding, clock_finding, quota_finding, refusal_finding
@@ -50,6 +51,9 @@ class Preflight:
         offering, options = candidate.offering, dict(candidate.options)
         try:
             zones = await self._catalog.zones_for(offering.region, offering.name, options)
+            if candidate.far_zone:
+                far = options | {ZONE: candidate.far_zone}
+                zones = (*zones, *await self._catalog.zones_for(offering.region, offering.name, far))
         except Refused as fault:
             return [refusal_finding("capability", fault, candidate.id)]
         names = Finding("capability", True, f"{candidate.id}: to be had in {', '.join(sorted(zones))}")

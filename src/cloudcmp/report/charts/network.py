@@ -1,8 +1,10 @@
 """TCP throughput between machines as boxes, in one data centre and between two (as CloudCmp's figures 10 and 11)."""
 
+from statistics import median
 from typing import Any
 
 from cloudcmp.model.promise import Promised
+from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts.base import (
     COLOURS,
     INK,
@@ -19,6 +21,7 @@ from cloudcmp.report.charts.base import (
 )
 from cloudcmp.report.numbers import Scale, known
 from cloudcmp.report.report_model import CellView, StudyView
+from cloudcmp.report.sheets.co_location import launch_values
 from cloudcmp.report.sheets.network import is_within, quartiles, transfers
 
 WITHIN, BETWEEN = "network-within", "network-between"
@@ -39,6 +42,7 @@ _MEANING = (
 )
 _COLUMNS = (
     "cell", "candidate", "launch_value_bytes_per_s", "promised_bytes_per_s", "n", "n_ok", "n_started",
+    "left_out_as_co_located",
 )  # fmt: skip
 _WIDTH, _WIDE, _STEP = 280, 430, 30
 """The width of a panel, that of a panel alone, whose title needs the room, and the height of a box."""
@@ -55,7 +59,7 @@ def figures(study: StudyView, styles: Styles) -> list[Figure]:
         shown = views[:MOST_PANELS]
         title = title_of(study, _TITLES[name])
         rest = "" if len(shown) == len(views) else f" {len(shown)} of {len(views)} settings are drawn."
-        caption = f"{_MEANING} {_PRINTED[name]} {counts_of(study, views)}{rest}"
+        caption = f"{_MEANING} {_PRINTED[name]} {_left_out(study, shown)}{counts_of(study, views)}{rest}"
         svg = draw(title, [_panel(study, styles, one, _WIDE if len(shown) == 1 else _WIDTH) for one in shown])
         made.append(Figure(name, title, caption, svg, _COLUMNS, tuple(_rows(study, views))))
     return made
@@ -65,27 +69,42 @@ def _has_values(one: CellView) -> bool:
     return any(own.values for own in one.estimates.values())
 
 
+def _left_out(study: StudyView, views: list[CellView]) -> str:
+    """A sentence with the number of launches of each candidate that are left out as co-located; may be empty."""
+    counts: dict[int, int] = {}
+    for view in views:
+        for at in view.estimates:
+            left = sum(co_located for _, co_located in launch_values(study, view, at))
+            counts[at] = max(left, counts.get(at, 0))
+    texts = [f"{one_line(study.candidates[at].id, 40)} {left}" for at, left in counts.items() if left]
+    return (
+        f"Launches left out as co-located, faster than promised by more than 3 %: {'; '.join(texts)}. " if texts else ""
+    )
+
+
 def _rows(study: StudyView, views: list[CellView]) -> list[tuple[object, ...]]:
     return [
         (view.cell, study.candidates[at].id, value, study.candidates[at].offering.promised_rate(Promised.NETWORK),
-         own.n, own.n_ok, own.n_started)
+         own.n, own.n_ok, own.n_started, co_located)
         for view in views
         for at, own in view.estimates.items()
-        for value in own.values
+        for value, co_located in launch_values(study, view, at)
     ]  # fmt: skip
 
 
 def _panel(study: StudyView, styles: Styles, view: CellView, width: int) -> Spec:
-    bits = [8 * value for own in view.estimates.values() for value in own.values]
+    kept = {at: [value for value, co_located in launch_values(study, view, at) if not co_located]
+            for at in view.estimates}  # fmt: skip
+    bits = [8 * value for values in kept.values() for value in values]
     scale = Scale.of(bits, "bit/s")
     boxes: list[_Row] = []
     dots: list[_Row] = []
     promised: list[_Row] = []
     words: list[_Row] = []
-    for at, own in view.estimates.items():
-        values = [8 * value / scale.factor for value in own.values]
+    for at, own in kept.items():
+        values = [8 * value / scale.factor for value in own]
         who = styles.names[at]
-        words.append({"who": who, "words": f"{scale.number(own.median and 8 * own.median)}  (n {own.n})"})
+        words.append({"who": who, "words": f"{scale.number(8 * median(own) if own else None)}  (n {len(own)})"})
         dots += [{"who": who, "value": value} for value in values]
         cap = study.candidates[at].offering.promised_rate(Promised.NETWORK)
         if known(cap) and values:

@@ -5,13 +5,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from cloudcmp.compare import OWN_HOSTS
 from cloudcmp.model.cast import BESIDE, NETWORK_LOADS
+from cloudcmp.model.co_location import Sign
 from cloudcmp.model.isolation import Effect
+from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.published import load as load_document
 from cloudcmp.report.numbers import UNKNOWN, known, plain, probability, signed
 from cloudcmp.report.report_model import MARKS, StudyView
+from cloudcmp.report.sheets import co_location
 from cloudcmp.report.sheets.sheet import KINDS, Column, Field, Row, Sheet, captioned, heading, row
 from cloudcmp.report.words import direction, parse_cell
 from cloudcmp.units import format_quantity
@@ -138,30 +142,74 @@ def sheets(study: StudyView) -> tuple[Sheet, ...]:
     return (_all(study, found), *_beside_the_thesis(study, found)) if found else ()
 
 
-_ONE_HOST = frozenset({"local", "netns", "ssh", "qemu", "simulated"})
+_ONE_HOST = OWN_HOSTS | {"simulated"}
 """Providers whose victim and neighbour are known to be on one host."""
+_AFFINE = frozenset({"openstack", "rackspace"})
+"""Providers whose `placement: cluster` asks for one host."""
 _OF_THE_HOST = frozenset({"cpu", "memory"})
 """Loads that can slow only a victim on the same host; a disk may be another machine that both reach by network."""
 
 
 def co_residence(study: StudyView) -> list[str]:
-    """What is known of the host of a victim and its neighbour, a line for each candidate that leases two machines."""
+    """What is known of the host of a victim and its neighbour, in lines for each candidate that leases two machines.
+
+    It is shown by contention, which is tested and corrected with all effects, or by more than the promised network
+    between both machines. A short round trip is a hint, and how near a placement asks for is neither.
+    """
     lines = []
     for candidate in study.candidates:
         some = [one for one in study.view.effects if one.candidate == candidate.index]
         if not some or candidate.runner in _ONE_HOST:
             continue
-        slowed = [one for one in some if one.load in _OF_THE_HOST and one.verdict is Verdict.WORSE]
-        if slowed:
-            worst = max(slowed, key=lambda one: one.lost or 0.0)
-            pair = f"{victim_words(study, worst)} beside {load_words(worst)} {loss_words(study, worst)}"
-            lines.append(f"{candidate.id}: co-residence shown by contention: {pair}")
+        shown = [*_by_contention(study, some), *_by_rate(study, candidate)]
+        hints = [*_by_round_trip(study, candidate), *_by_placement(candidate)]
+        if shown:
+            lines.append(f"{candidate.id}: co-residence shown {'; and '.join(shown)}")
         else:
-            lines.append(
-                f"{candidate.id}: co-residence not shown: whether both machines are on one host is not known, so a "
-                "victim that keeps its speed is no evidence of isolation"
+            not_shown = (
+                "co-residence not shown: whether both machines are on one host is not known, so a victim that keeps "
+                "its speed is no evidence of isolation"
             )
+            lines += [f"{candidate.id}: {text}" for text in (not_shown, *hints)]
     return lines
+
+
+def _by_contention(study: StudyView, effects: Sequence[Effect]) -> list[str]:
+    slowed = [one for one in effects if one.load in _OF_THE_HOST and one.verdict is Verdict.WORSE]
+    if not slowed:
+        return []
+    worst = max(slowed, key=lambda one: one.lost or 0.0)
+    return [f"by contention: {victim_words(study, worst)} beside {load_words(worst)} {loss_words(study, worst)}, "
+            "tested at 5 % for all pairs together"]  # fmt: skip
+
+
+def _by_rate(study: StudyView, candidate: Candidate) -> list[str]:
+    """The rate between victim and neighbour in a launch's other trials, if it is more than the promised network."""
+    some = co_location.marked(study, candidate.index)
+    if not some:
+        return []
+    fastest = max(some, key=lambda one: one.value)
+    delivered, promised = (co_location.rate_words(rate) for rate in (fastest.value, fastest.limit))
+    return [f"in {len(some)} of {fastest.n} launches by the rate between both: {delivered} where {promised} is "
+            "promised, unless the provider delivers more than it promises"]  # fmt: skip
+
+
+def _by_round_trip(study: StudyView, candidate: Candidate) -> list[str]:
+    of_trips = (one for one in study.view.co_location if one.sign is Sign.ROUND_TRIP)
+    some = [one for one in of_trips if one.candidate == candidate.index]
+    if not some:
+        return []
+    shortest, count = min(some, key=lambda one: one.value), f"{len(some)} of {some[0].n} launches"
+    return [f"a hint: in {count} the round trip between both is less than half of the others' (down to "
+            f"{format_quantity(shortest.value, 's')}); how often this errs is unknown"]  # fmt: skip
+
+
+def _by_placement(candidate: Candidate) -> list[str]:
+    if dict(candidate.options).get("placement") != "cluster":
+        return []
+    if candidate.runner in _AFFINE:
+        return ["placement: cluster asked for one host (affinity), which nothing has checked"]
+    return ["placement: cluster asks for nearness and is no evidence of one host"]
 
 
 def loads_of(some: Sequence[Effect]) -> list[str]:

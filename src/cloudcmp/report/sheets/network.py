@@ -7,13 +7,14 @@ the document printed.
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median, pstdev, quantiles
 
-from cloudcmp.model.cast import LOOPBACK
+from cloudcmp.model.cast import LOOPBACK, REGION
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Estimate
 from cloudcmp.published import load as load_document
 from cloudcmp.report.numbers import UNKNOWN, known, plain
 from cloudcmp.report.report_model import CellView, StudyView
+from cloudcmp.report.sheets import co_location
 from cloudcmp.report.sheets.sheet import Column, Field, Row, Sheet, captioned, columns, heading, row
 from cloudcmp.report.words import parse_cell
 from cloudcmp.units import format_in
@@ -37,14 +38,16 @@ def _path(one: CellView) -> str | None:
 
 
 def is_within(one: CellView) -> bool:
-    """True if both ends are in one data centre, in one zone or in two of them."""
-    return "zone" in (_path(one) or "")
+    """True if both ends are in one data centre: in one zone of a region, in two, or in any."""
+    path = _path(one) or ""
+    return "zone" in path or path == REGION
 
 
 def sheets(study: StudyView) -> tuple[Sheet, ...]:
     """Return the tables that the study has measurements for; empty if nothing went between machines."""
     some = transfers(study)
-    made = (_places(study, some), _streams(study, some), _sessions(study, some), _messages(study, some))
+    places = (_places(study, some), co_location.sheet(study))
+    made = (*places, _streams(study, some), _sessions(study, some), _messages(study, some))
     return tuple(one for one in made if one is not None)
 
 
@@ -81,8 +84,9 @@ def _places(study: StudyView, some: Sequence[CellView]) -> Sheet | None:
     titles = ("candidate", "in one data centre, Mbit/s", "between data centres, Mbit/s")
     note = (
         "Median over launches, each a pair of machines, of the fastest setting; below, quartiles and the setting. "
-        "Payload of TCP, without headers. No pair is left out for its speed."
-    )
+        "Payload of TCP, without headers. Launches that are marked as co-located count here. "
+        f"{co_location.untold(study, some)}"
+    ).strip()
     return Sheet(captioned(study.origin, "TCP throughput by place"), columns(*titles, numeric=titles[1:]),
                  tuple(rows), note)  # fmt: skip
 

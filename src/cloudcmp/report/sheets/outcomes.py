@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.report_model import StudyView
+from cloudcmp.report.sheets import co_location
 from cloudcmp.report.sheets.isolation import co_residence
 from cloudcmp.report.sheets.sheet import Field, Sheet, captioned, columns, row
 
@@ -66,7 +67,11 @@ def _reasons(attempts: list[Attempt]) -> str:
 
 def warnings(study: StudyView) -> tuple[str, ...]:
     """Return all warnings that a reader must know before trusting a number, each once."""
-    lines = [*co_residence(study), *(study.short_names.within(text) for text in study.view.warnings)]
+    lines = [
+        *co_residence(study),
+        *co_location.lines(study),
+        *(study.short_names.within(text) for text in study.view.warnings),
+    ]
     places: dict[str, tuple[list[str], list[str]]] = {}
     for view in study.cells:
         for at, one in view.estimates.items():
