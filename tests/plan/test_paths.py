@@ -53,8 +53,11 @@ def test_two_named_zones_are_planned_and_named_by_the_candidate() -> None:
     ],
 )  # fmt: skip
 def test_what_no_launch_can_have_is_refused_in_one_line(probes: str, options: str, why: str) -> None:
-    (line,) = refused(plan_of(probes, options))
+    plan = plan_of(probes, options)
+    (line,) = refused(plan)
     assert why in line
+    (note,) = (note for note in plan.quote.notes if "cannot be run" in note)
+    assert note == line.replace(": ", " cannot be run: ", 1)
 
 
 def test_a_neighbour_in_another_zone_is_refused() -> None:

@@ -1,6 +1,6 @@
 """Checks and notes on where the machines of a launch are: in one zone, in two, or wherever the cloud puts them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from cloudcmp.errors import Fault
 from cloudcmp.model.cast import LOOPBACK, NEIGHBOUR, REGION, REGIONS, SAME_ZONE, ZONES, path_key, path_of, traffic_path
@@ -65,19 +65,20 @@ def _timed_batches(plan: Plan, work: dict[int, dict[tuple[str, tuple[tuple[str, 
 
 
 def path_notes(candidates: Sequence[Candidate], tasks: Sequence[Sequence[Task]]) -> list[str]:
-    """A line for each path of real machines that is only a word: nothing checks where they are."""
+    """The plan's notes on the paths of real machines: those that no launch can have, and those that nothing checks."""
     lines: dict[str, None] = {}
     for one, some in zip(candidates, tasks, strict=True):
         if not one.simulated and one.runner not in ALONE:
-            lines |= dict.fromkeys(_notes_of(one, some, _CHECKED))
+            refused = (f"{one.id} cannot be run: {what}; {next_}" for what, next_ in _faults_of(one, some))
+            lines |= dict.fromkeys((*refused, *_notes_of(one, some)))
     return list(lines)
 
 
-def _notes_of(one: Candidate, tasks: Sequence[Task], checked: Collection[str]) -> Iterator[str]:
+def _notes_of(one: Candidate, tasks: Sequence[Task]) -> Iterator[str]:
     for task in tasks:
         params = dict(task.params)
         path = path_of(params)
         if path == REGION and one.runner not in OWN_GUESTS:
             yield f"{path_key(params)}: {REGION}: the cloud chooses the zones of the machines, which may be one"
-        elif path not in checked and path != REGION:
+        elif path not in _CHECKED and path != REGION:
             yield f"{path_key(params)}: {path} is this study's own word: nothing checks where the machines are"
