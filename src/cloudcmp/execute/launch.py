@@ -23,10 +23,11 @@ from cloudcmp.execute.connections import gone_of, reconnect_of
 from cloudcmp.execute.context import SLEPT_S, LaunchContext, LaunchResult, RunContext, TrialContext, TrialsByTurn
 from cloudcmp.execute.lifecycle.disturbance import disturb
 from cloudcmp.execute.lifecycle.machine_times import give_up_s, record_arrival, record_release
+from cloudcmp.execute.lost_connection import Unreachable
 from cloudcmp.execute.service import data_set_of
 from cloudcmp.execute.spending import dearest_candidate, request_for, restarts_s
 from cloudcmp.execute.traffic import allowance
-from cloudcmp.execute.trial import TrialTask, Unreachable, lease_s, run_trial
+from cloudcmp.execute.trial import TrialTask, lease_s, run_trial
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.trial import LaunchReason, Outcome, TrialResult

@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from cloudcmp.agent import Decoder, JobTarget, encode_job, expected_series
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import ConnectionLost, ProviderFault
 from cloudcmp.execute.beside import LOAD_READY_S, ends_of, load_trial, processors, with_load
-from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, Link, agents_of, refuse_zones, target_of, with_zones
+from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, agents_of, refuse_zones, target_of, with_zones
 from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
+from cloudcmp.execute.lost_connection import after_lost_connection, if_connected, preempted_by_provider
 from cloudcmp.model.cast import NEIGHBOUR, DataSet, Role
 from cloudcmp.model.plan import NATIVE, PlannedTrial
 from cloudcmp.model.protocol import Instance, RunsOtherClient
@@ -23,10 +24,6 @@ from cloudcmp.plan import shared_caps, split_caps
 READY_S = 10.0
 _LEASE_MARGIN_S = 30.0
 LINGER_S = 1.0  # the longest time that an agent may take to exit after its end record
-
-
-class Unreachable(Exception):
-    """The machine is unreachable, and its provider does not report its state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,57 +62,12 @@ async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
     try:
         result = await (_run_beside(context, task, measured, load) if load else _measure(context, task, measured))
     except ConnectionLost as lost:
-        return await _after_lost_connection(task.targets, lost.faults[0].what)
+        return await after_lost_connection(task.targets, lost.faults[0].what)
     except (ProviderFault, OSError) as fault:
-        return await _if_connected(
+        return await if_connected(
             task.targets, TrialResult(Outcome.FAILED, (), one_line(f"the agent could not be started: {fault}"))
         )
-    return await _if_connected(task.targets, result) if result.outcome is Outcome.TIMEOUT else result
-
-
-async def _if_connected(targets: LaunchTargets, silent: TrialResult) -> TrialResult:
-    """The result if the connection held all the time; otherwise the silence does not count against the machine."""
-    if targets.reconnect is None:
-        return silent
-    try:
-        connected = await targets.reconnect() is Link.HELD
-    except ProviderFault as fault:
-        return await _unreachable(targets, f"{silent.why}: nothing came any more", fault)
-    return silent if connected else TrialResult(Outcome.ABORTED, (), f"{silent.why}: the connection was lost meanwhile")
-
-
-async def _after_lost_connection(targets: LaunchTargets, what: str) -> TrialResult:
-    """The result of a trial whose connection broke: its machine is gone, restarted, unreachable, or well."""
-    preempted = await _preempted(targets.gone)
-    if preempted is not None:
-        return preempted
-    line = one_line(what)
-    if targets.reconnect is None:
-        return TrialResult(Outcome.ABORTED, (), line)
-    try:
-        link = await targets.reconnect()
-    except ProviderFault as fault:
-        return await _unreachable(targets, line, fault)
-    if link is Link.RESTARTED:
-        return TrialResult(Outcome.FAILED, (), f"the machine restarted during the trial ({line})")
-    return TrialResult(Outcome.ABORTED, (), f"{line}; the machine lives and is connected again")
-
-
-async def _unreachable(targets: LaunchTargets, line: str, fault: ProviderFault) -> TrialResult:
-    """The result if the provider says that the machine is gone; raises Unreachable otherwise."""
-    preempted = await _preempted(targets.gone)
-    if preempted is None:
-        raise Unreachable(f"{line}; the machine is out of reach: {one_line(fault.faults[0].what)}") from fault
-    return preempted
-
-
-async def _preempted(gone: Gone) -> TrialResult | None:
-    """The result if the provider says that the machine is gone; None if it does not, or does not answer."""
-    with suppress(ProviderFault):
-        evidence = await gone()
-        if evidence is not None:
-            return TrialResult(Outcome.PREEMPTED, (), f"the machine was taken away: {one_line(evidence)}")
-    return None
+    return await if_connected(task.targets, result) if result.outcome is Outcome.TIMEOUT else result
 
 
 async def _run_agent(
@@ -329,7 +281,7 @@ async def _result(decoder: Decoder, cut: tuple[Outcome, str] | None, channel: Ch
     """The result of a stream that has been read; if it broke off, finds out if its machine or its process ended."""
     if decoder.ended or decoder.fault is not None:
         return decoder.result()
-    preempted = await _preempted(gone)
+    preempted = await preempted_by_provider(gone)
     if preempted is not None:
         return decoder.result((preempted.outcome, preempted.why))
     result = decoder.result(cut)

@@ -1,9 +1,8 @@
 """Network namespaces of this host as a provider: machines that share its processors, each with a network of its own."""
 
 import asyncio
-import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +13,9 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.safety import Finding, Safeguard
-from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.provider.common.blocking_calls import run_to_completion
-from cloudcmp.provider.local import LocalProvider, Machine
+from cloudcmp.provider.local import LocalProvider
 from cloudcmp.provider.local.cloud import LocalInstance
-from cloudcmp.provider.local.machine import read_machine
 from cloudcmp.provider.local.process import Process
 from cloudcmp.provider.netns import network
 from cloudcmp.provider.netns.types import link_bytes_per_s, machine_type, offerings
@@ -55,16 +52,6 @@ class NamespaceProvider(LocalProvider):
 
     name = "netns"
     safeguards: tuple[Safeguard, ...] = SAFEGUARDS
-
-    def __init__(
-        self,
-        launches: OwnedPath,
-        agent: Path | None = None,
-        study: str | None = None,
-        *,
-        machine: Callable[[], Machine] = lambda: read_machine(os.sched_getaffinity(0)),
-    ) -> None:
-        super().__init__(launches, agent, study, machine=machine)
 
     def offerings(self, region: str | None = None) -> tuple[Offering, ...]:
         """One and all of the usable processors, each with and without a shaper; without a price."""
