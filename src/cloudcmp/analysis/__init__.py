@@ -2,6 +2,7 @@
 
 from cloudcmp.analysis.estimates import estimate
 from cloudcmp.analysis.facts import facts_of, name_warnings, spans
+from cloudcmp.analysis.history import tracks_of
 from cloudcmp.analysis.latencies import cdfs
 from cloudcmp.analysis.overall import overall
 from cloudcmp.analysis.quality import disturbed, marks, quality

@@ -78,7 +78,7 @@ def only(shown: View, metric: str) -> View:
     Raises UserMistake if the study has no such cell.
     """
     cells = {one.cell for one in shown.analysis.estimates}
-    kept = {cell for cell in cells if _named(cell, metric)}
+    kept = {cell for cell in cells if is_named(cell, metric)}
     if not kept:
         nearest = hint(metric, cells | {cell.split(" ", 1)[0] for cell in cells}, "cloudcmp compare DIR")
         raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
@@ -97,7 +97,7 @@ def only(shown: View, metric: str) -> View:
     return replace(shown, analysis=replace(some, answer=words), scaling=scaling)
 
 
-def _named(cell: str, wanted: str) -> bool:
+def is_named(cell: str, wanted: str) -> bool:
     """True if a metric, or a metric with some parameters, names the cell; as in a study's `decide`."""
     name, _, params = wanted.strip().partition(" ")
     metric, _, known = cell.partition(" ")
