@@ -8,3 +8,4 @@ from cloudcmp.analysis.overall import overall
 from cloudcmp.analysis.quality import disturbed, marks, quality
 from cloudcmp.analysis.scaling import scaling
 from cloudcmp.analysis.services import DELAY, services
+from cloudcmp.analysis.steadiness import steadiness

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cloudcmp import answer, compare
+from cloudcmp import analysis, answer, compare
 from cloudcmp.app.import_ import import_files
 from cloudcmp.app.other_prices import priced
 from cloudcmp.app.study_view import Measured, cell_names, hosts_of, noted, pseudonyms
@@ -17,6 +17,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
 from cloudcmp.model.price import Purchase
+from cloudcmp.model.steadiness import SteadinessView
 from cloudcmp.model.study import Decide
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
@@ -58,7 +59,7 @@ def folders_of(sources: Sequence[str], options: ImportOptions) -> Iterator[list[
 
 def side_by_side(
     folders: Sequence[Path], *, reprice: bool = False, purchase: Purchase | None = None, terms: Path | None = None,
-    all_pairs: bool = False, allow_blocks: bool = False,
+    all_pairs: bool = False, allow_blocks: bool = False, steadiness: bool = False,
 ) -> View:  # fmt: skip
     """Compare the candidates of several studies in the cells that at least two of them measured.
 
@@ -78,9 +79,18 @@ def side_by_side(
             plan = _labelled(priced(noted(store), reprice=reprice, purchase=purchase, terms=terms), label)
             parts.append(_Part(label, Measured.of(store, plan, drawn=False), pseudonyms(store)))
     shown = _compared(parts, all_pairs=all_pairs, allow_blocks=allow_blocks)
+    if steadiness:
+        shown = replace(shown, steadiness=_steadiness(shown))
     for part in parts:
         shown = hidden(shown, part.pseudonyms)
     return shown
+
+
+def _steadiness(shown: View) -> SteadinessView:
+    """How steady the candidates are between launches; what is inside them is known of each study alone."""
+    estimates = shown.analysis.estimates
+    figures = analysis.steadiness(shown.plan, estimates, shown.metrics, None)
+    return SteadinessView(figures, compare.steady_pairs(shown.plan, estimates, shown.metrics))
 
 
 def labels_of(folders: Sequence[Path]) -> list[str]:

@@ -68,7 +68,7 @@ def comparison(shown: View) -> Data:
         "offered": None if found.imported else answer.offered(found, shown.attempts),
         "candidates": [_candidate(candidate) for candidate in found.candidates],
         **_picked(shown.analysis, "estimates", "comparisons", "winners", "money", "money_winners", "outlooks"),
-        **_picked(shown, "scaling", "effects", "delivered", "co_location", "spend", "under"),
+        **_picked(shown, "scaling", "effects", "delivered", "co_location", "spend", "under", "steadiness"),
         "services": _services(shown),
         "answer": shown.analysis.answer,
         "interruptions": shown.interruptions,

@@ -15,7 +15,7 @@ from cloudcmp.stats.describe import Interval
 
 FEWEST = 5
 """The smallest number of points of a level: a shorter one is an outlier, and a change is found that late at least."""
-ALPHA = 1e-5
+ALPHA = 3e-5
 """The p value of a change. Set by simulation (benchmarks/change_points.py): a year of daily points, looked at each day,
 has a false change in at most 5 of 100 cases."""
 
