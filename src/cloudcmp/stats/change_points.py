@@ -26,8 +26,9 @@ _LOOSE = 0.05
 # A level of more points than this is no better known at its end.
 _MOST_ON_A_SIDE = 512
 _MOST_CORRELATION = 0.95
-# The standard error of `correlation` is at most this over the square root of n (by simulation, for 0 to 0.8).
-_CORRELATION_ERROR = 1.5
+# The standard error of `correlation` is at most this over the square root of n (by simulation, for 0 to 0.8); no series
+# is taken for surer than one of so many values, because a longer one has more places for a false change.
+_CORRELATION_ERROR, _MOST_FOR_CORRELATION = 1.5, 365
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def correlation(x: npt.ArrayLike) -> float:
     """The correlation of neighbouring values of `x`, shape (n,), beside changes of level: 0 to 0.95, on the safe side.
 
     Of an autoregressive process of order 1, squared differences of lag 2 and of lag 1 have the ratio 1 + r. A change of
-    level touches three of all differences. One standard error is added, 1.5 / sqrt(n). Taken of the normal scores of
+    level touches three of all differences. One standard error is added, 1.5 / sqrt(n), at least that of 365. Taken of the normal scores of
     the ranks; 0 for fewer than 4 values or without differences.
     Source: Chakar, Lebarbier, Levy-Leduc and Robin, Bernoulli 23(2), 2017, section 2, with means in place of medians.
     """
@@ -91,7 +92,7 @@ def correlation(x: npt.ArrayLike) -> float:
     lag_1, lag_2 = (float(((scores[lag:] - scores[:-lag]) ** 2).mean()) for lag in (1, 2))
     if lag_1 == 0.0:
         return 0.0
-    safe = lag_2 / lag_1 - 1.0 + _CORRELATION_ERROR / math.sqrt(scores.size)
+    safe = lag_2 / lag_1 - 1.0 + _CORRELATION_ERROR / math.sqrt(min(scores.size, _MOST_FOR_CORRELATION))
     return min(max(safe, 0.0), _MOST_CORRELATION)
 
 
