@@ -82,8 +82,8 @@ def correlation(x: npt.ArrayLike) -> float:
     """The correlation of neighbouring values of `x`, shape (n,), beside changes of level: 0 to 0.95, on the safe side.
 
     Of an autoregressive process of order 1, squared differences of lag 2 and of lag 1 have the ratio 1 + r. A change of
-    level touches three of all differences. One standard error is added, 1.5 / sqrt(n), at least that of 365. Taken of the normal scores of
-    the ranks; 0 for fewer than 4 values or without differences.
+    level touches three of all differences. One standard error is added, 1.5 / sqrt(n), at least that of 365 values.
+    Taken of the normal scores of the ranks; 0 for fewer than 4 values or without differences.
     Source: Chakar, Lebarbier, Levy-Leduc and Robin, Bernoulli 23(2), 2017, section 2, with means in place of medians.
     """
     scores = _scores(finite(x, "correlation"))
