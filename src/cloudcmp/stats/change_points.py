@@ -17,7 +17,7 @@ FEWEST = 5
 """The smallest number of points of a level: a shorter one is an outlier, and a change is found that late at least."""
 ALPHA = 3e-5
 """The p value of a change. Set by simulation (benchmarks/change_points.py): a year of daily points, looked at each day,
-has a false change in at most 5 of 100 cases."""
+has a false change in at most 5 of 100 cases. A longer series, with more places for one, divides it by its years."""
 
 # A window of the first size is split once, one of the second recursively; windows overlap by half.
 _SHORT, _LONG = 64, 1024
@@ -27,8 +27,8 @@ _LOOSE = 0.05
 _MOST_ON_A_SIDE = 512
 _MOST_CORRELATION = 0.95
 # The standard error of `correlation` is at most this over the square root of n (by simulation, for 0 to 0.8); no series
-# is taken for surer than one of so many values, because a longer one has more places for a false change.
-_CORRELATION_ERROR, _MOST_FOR_CORRELATION = 1.5, 365
+# is taken for surer than one of a year.
+_CORRELATION_ERROR, _YEAR = 1.5, 365
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def change_points(x: npt.ArrayLike, *, least: float = 0.0, alpha: float = ALPHA)
     values = finite(x, "change_points")
     if values.size < 2 * FEWEST or is_constant(values):
         return ()
-    series = _Series(values, _scores(values), correlation(values), least, alpha)
+    series = _Series(values, _scores(values), correlation(values), least, alpha * min(1.0, _YEAR / values.size))
     found = series.merged(sorted(set(_weak(series.scores))))
     found = series.merged(sorted({series.refined(*place) for place in series.places(found)}))
     return tuple(series.change(*place) for place in series.places(found))
@@ -92,7 +92,7 @@ def correlation(x: npt.ArrayLike) -> float:
     lag_1, lag_2 = (float(((scores[lag:] - scores[:-lag]) ** 2).mean()) for lag in (1, 2))
     if lag_1 == 0.0:
         return 0.0
-    safe = lag_2 / lag_1 - 1.0 + _CORRELATION_ERROR / math.sqrt(min(scores.size, _MOST_FOR_CORRELATION))
+    safe = lag_2 / lag_1 - 1.0 + _CORRELATION_ERROR / math.sqrt(min(scores.size, _YEAR))
     return min(max(safe, 0.0), _MOST_CORRELATION)
 
 
