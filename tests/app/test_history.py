@@ -140,8 +140,8 @@ def test_a_year_of_a_real_cloud(tmp_path: Path) -> None:
         ]
         for one in found.tracks
     }
-    assert changes["D8s_v5", "pgbench_read"] == ["2023-09-26", "2023-10-14"]
-    assert sum(map(len, changes.values())) <= 4
+    assert changes["D8s_v5", "pgbench_read"][-2:] == ["2023-09-26", "2023-10-14"]
+    assert sum(map(len, changes.values())) <= 5
     assert found.outdated[0].later == ()
 
 

@@ -89,9 +89,21 @@ def test_without_correlation_the_test_is_students_on_normal_scores() -> None:
     assert correlation(x) == 0.0
     (one,) = change_points(x)
     scores = scipy.stats.norm.ppf((scipy.stats.rankdata(x) - 0.375) / 200.25)
-    assert one.p == pytest.approx(scipy.stats.ttest_ind(scores[: one.at], scores[one.at :]).pvalue, rel=1e-9)
+    by_rank = scipy.stats.ttest_ind(scores[: one.at], scores[one.at :]).pvalue
+    spread = max(x[: one.at].var(ddof=1), x[one.at :].var(ddof=1))
+    t = (x[one.at :].mean() - x[: one.at].mean()) / np.sqrt(spread * (1 / one.at + 1 / (200 - one.at)))
+    assert one.p == pytest.approx(2 * min(by_rank, 2 * scipy.stats.t.sf(t, 198)), rel=1e-9)
     welch = scipy.stats.ttest_ind(x[one.at :], x[: one.at], equal_var=False).confidence_interval()
     assert (one.bounds.low, one.bounds.high) == pytest.approx((welch.low, welch.high), rel=1e-9)
+
+
+def test_a_large_change_is_found_in_few_and_in_correlated_values() -> None:
+    x = np.random.default_rng(3).normal(size=20)
+    x[12:] += 30.0
+    assert [one.at for one in change_points(x)] == [12]
+    y = autoregressive(3, 60, 0.7)
+    y[40:] += 40.0
+    assert [one.at for one in change_points(y)] == [40]
 
 
 def test_nothing_is_found_in_too_little_or_in_a_constant() -> None:

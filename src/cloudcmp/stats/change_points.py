@@ -36,8 +36,8 @@ class Change:
     """A change of level before the value with the index `at`.
 
     `before` and `after` are the means of the two levels, `difference` is after - before with its 95 % interval, all in
-    the unit of the values; `n_before` and `n_after` are the numbers of values in them, at most 512 each. `p` is that of
-    Student's t test on rank scores.
+    the unit of the values; `n_before` and `n_after` are the numbers of values in them, at most 512 each. `p` is twice
+    the smaller one of Student's t tests on rank scores and on values.
     """
 
     at: int
@@ -60,8 +60,10 @@ def change_points(x: npt.ArrayLike, *, least: float = 0.0, alpha: float = ALPHA)
     permutation test, windows overlap, and points are collected with a loose level (0.05) and merged with the strict
     one, `alpha`, the least sure one first.
 
-    Our own: the values are replaced by the normal scores of their ranks, so that neither outliers nor heavy tails
-    matter; and the standard errors allow for a correlation of neighbours, as an autoregressive process of order 1 has
+    Our own: splits and test take the normal scores of the ranks, so that neither outliers nor heavy tails matter. Ranks
+    cannot tell a large change from a larger one, so that a second t test takes the values, with the wider spread of the
+    two levels, which an outlier in one of them widens; the smaller p counts, doubled. The standard errors allow for a
+    correlation of neighbours, as an autoregressive process of order 1 has
     it, estimated from differences, which a few changes of level do not bias, plus one standard error of the estimate.
     Slower wander of the level looks like changes, and is reported as such. The intervals are those of a change at a
     known place: one that is just large enough to be found is found larger than it is, on average.
@@ -227,15 +229,15 @@ class _Series:
         if abs(self.values[at:after].mean() - self.values[before:at].mean()) < self.least:
             return 1.0
         first, second = self.scores[before:at], self.scores[at:after]
-        within = float(((first - first.mean()) ** 2).sum() + ((second - second.mean()) ** 2).sum())
         m, n = self._effective(first.size), self._effective(second.size)
-        difference = float(second.mean() - first.mean())
         # What the correlation of neighbours hides of the spread inside a level is added to it.
-        variance = within / max(first.size + second.size - first.size / m - second.size / n, 1.0)
-        error = math.sqrt(variance * (1.0 / m + 1.0 / n))
-        if error == 0.0:
-            return 0.0 if difference else 1.0
-        return 2.0 * float(special.stdtr(max(m + n - 2.0, 1.0), -abs(difference / error)))
+        hidden = first.size / m + second.size / n
+        pooled = (_squares(first) + _squares(second)) / max(first.size + second.size - hidden, 1.0)
+        by_rank = _p_value(float(second.mean() - first.mean()), pooled, m, n)
+        first, second = self.values[before:at], self.values[at:after]
+        wider = max(_squares(one) / max(one.size - one.size / k, 1.0) for one, k in ((first, m), (second, n)))
+        by_value = _p_value(float(second.mean() - first.mean()), wider, m, n)
+        return min(1.0, 2.0 * min(by_rank, by_value))
 
     def change(self, before: int, at: int, after: int) -> Change:
         """A point with its levels, and Welch's interval of their difference."""
@@ -256,6 +258,19 @@ class _Series:
         if r == 0.0:
             return float(n)
         return n * (1.0 - r) / (1.0 + r - 2.0 * r * (1.0 - r**n) / (n * (1.0 - r)))
+
+
+def _squares(values: Floats) -> float:
+    """The sum of the squared deviations from the mean."""
+    return float(((values - values.mean()) ** 2).sum())
+
+
+def _p_value(difference: float, variance: float, m: float, n: float) -> float:
+    """Student's two-sided p of a difference of the means of m and n independent values of a variance."""
+    error = math.sqrt(variance * (1.0 / m + 1.0 / n))
+    if error == 0.0:
+        return 0.0 if difference else 1.0
+    return 2.0 * float(special.stdtr(max(m + n - 2.0, 1.0), -abs(difference / error)))
 
 
 def _near(before: int, at: int, after: int) -> _Place:
