@@ -114,7 +114,8 @@ def never(_store: StudyStore, _rounds: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """A study while it runs; `wait` sleeps until the next session opens.
+    """A study while it runs; `wait` sleeps until the next round may start, and `until` is the Unix time from which none
+    starts.
 
     `enough` ends the study after a number of rounds if that many are enough, and returns whether it did.
     """
@@ -128,6 +129,7 @@ class RunContext:
     halt: Halt
     enough: Enough = never
     wait: bool = False
+    until: float = math.inf
 
     def stop_all(self, why: str, reason: LaunchReason) -> LaunchResult:
         """Ends a launch for a reason that holds for all others: no new launch begins, running ones finish.
