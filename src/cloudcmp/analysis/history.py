@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cloudcmp.analysis.sessions import session_effects
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.history import By, FactChange, Facts, Level, LevelChange, Readings, Track
+from cloudcmp.model.history import By, FactChange, Facts, Level, LevelChange, Readings, SessionEffect, Track
 from cloudcmp.model.metric import Better, Metric
 from cloudcmp.model.result import Bounds
 from cloudcmp.stats import describe
@@ -58,9 +59,19 @@ def tracks_of(
                 candidate, providers[candidate], cell, tuple(times.tolist()), tuple(values.tolist()),
                 tuple(points.count[first:end].tolist()), tuple(joined.source[points.launch[first:end]].tolist()),
                 changes, _level(points, start, end, as_of), correlation(scaled),
+                _sessions(points, joined, (first, end), [one.at for one in changes], is_log=is_log),
             )
         )  # fmt: skip
     return tuple(tracks)
+
+
+def _sessions(
+    points: "_Points", joined: "_Joined", span: tuple[int, int], changes: Sequence[float], *, is_log: bool
+) -> tuple[SessionEffect, ...]:
+    parts = slice(int(points.starts[span[0]]), int(points.starts[span[1]]))
+    values, members = points.part_value[parts], points.members[parts]
+    named = [joined.sessions[at] for at in members.tolist()] if joined.sessions else ()
+    return session_effects(np.log(values) if is_log else values, points.part_time[parts], named, changes, is_log=is_log)
 
 
 def change_at(changes: Sequence[LevelChange], times: Floats) -> int:
@@ -100,7 +111,8 @@ def _level(points: "_Points", start: int, end: int, as_of: float) -> Level:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Joined:
-    """The readings of all sources in columns; `source` and `facts` are those of each launch."""
+    """The readings of all sources in columns; `source`, `facts` and `sessions` are those of each launch; without
+    any session, `sessions` is empty."""
 
     keys: tuple[tuple[str, str], ...]
     series: Integers
@@ -109,12 +121,14 @@ class _Joined:
     value: Floats
     source: Integers
     facts: tuple[Facts, ...]
+    sessions: tuple[str | None, ...]
 
     @classmethod
     def of(cls, sources: Sequence[Readings], as_of: float) -> "_Joined":
         places: dict[tuple[str, str], int] = {}
         series, launch, time, value, source = [], [], [], [], []
         facts: list[Facts] = []
+        sessions: list[str | None] = []
         for number, one in enumerate(sources):
             own = np.array([places.setdefault(key, len(places)) for key in one.keys], np.int64)
             kept = one.time <= as_of
@@ -124,10 +138,11 @@ class _Joined:
             time.append(one.time[kept])
             value.append(one.value[kept])
             source.append(np.full(launches, number, np.int64))
-            facts += [*one.facts, *[()] * (launches - len(one.facts))]
+            facts += [*one.facts, *[()] * (launches - len(one.facts))][:launches]
+            sessions += [*one.sessions, *[None] * (launches - len(one.sessions))][:launches]
         return cls(
             tuple(places), np.concatenate(series), np.concatenate(launch), np.concatenate(time), np.concatenate(value),
-            np.concatenate(source), tuple(facts),
+            np.concatenate(source), tuple(facts), tuple(sessions) if any(sessions) else (),
         )  # fmt: skip
 
 
@@ -136,7 +151,8 @@ class _Points:
     """The points of all series, in their order and that of time, and the launches of each.
 
     `launch` is the launch of a point's first value, `count` the number of its launches, `time` and `last` the times of
-    its first and last value. The launches of the points i up to j are `members[starts[i]:starts[j]]`.
+    its first and last value. The launches of the points i up to j are `members[starts[i]:starts[j]]`, and their values
+    and first times (on one day) those parts of `part_value` and `part_time`.
     """
 
     series: Integers
@@ -147,12 +163,14 @@ class _Points:
     launch: Integers
     starts: Integers
     members: Integers
+    part_value: Floats
+    part_time: Floats
 
     @classmethod
     def of(cls, joined: _Joined, by: By) -> "_Points":
         if not joined.value.size:
             none, whole = np.zeros(0), np.zeros(0, np.int64)
-            return cls(whole, none, none, none, whole, whole, np.zeros(1, np.int64), whole)
+            return cls(whole, none, none, none, whole, whole, np.zeros(1, np.int64), whole, none, none)
         slot = np.zeros(joined.time.size, np.int64)
         if by is By.DAY:
             days = np.floor(joined.time / _DAY_S).astype(np.int64)
@@ -169,13 +187,23 @@ class _Points:
         if by is By.LAUNCH:
             order = np.lexsort((first, series))
             ones, starts, own = np.ones(order.size, np.int64), np.arange(order.size + 1), members[order]
-            return cls(series[order], first[order], last[order], medians[order], ones, own, starts, own)
+            return cls(series[order], first[order], last[order], medians[order], ones, own, starts, own,
+                       medians[order], first[order])  # fmt: skip
         days_of, values = group_medians(medians, parts // launches)
         starts = np.append(np.searchsorted(parts // launches, days_of), parts.size)
         earliest = np.lexsort((first, parts // launches))[starts[:-1]]
         latest = np.maximum.reduceat(last, starts[:-1])
         return cls(
-            days_of // slots, first[earliest], latest, values, np.diff(starts), members[earliest], starts, members
+            days_of // slots,
+            first[earliest],
+            latest,
+            values,
+            np.diff(starts),
+            members[earliest],
+            starts,
+            members,
+            medians,
+            first,
         )
 
     def range_of(self, series: int) -> tuple[int, int]:

@@ -155,7 +155,8 @@ def _measured(store: StudyStore, metrics: Mapping[str, Metric], names: Sequence[
         keys.append((names[one.candidate], one.cell))
     series, launches, times, values = np.array(rows, np.float64).reshape(-1, 4).T
     facts = launch_facts(plan, attempts)
-    return Readings(tuple(keys), series.astype(np.int32), launches.astype(np.int32), times, values, facts)
+    sessions = tuple(launch.session for launch in plan.launches)
+    return Readings(tuple(keys), series.astype(np.int32), launches.astype(np.int32), times, values, facts, sessions)
 
 
 def _imported(store: StudyStore, names: Sequence[str]) -> Readings:
@@ -166,7 +167,14 @@ def _imported(store: StudyStore, names: Sequence[str]) -> Readings:
     owner = np.array([launch.candidate for launch in plan.launches], np.int32)
     own = [facts_of_a_table(dict(one.offering.attributes)) for one in plan.candidates]
     facts = tuple(own[launch.candidate] for launch in plan.launches)
-    return _readings(names, rows.cells, owner[rows.launch], (rows.launch, rows.cell, rows.time, rows.value), facts)
+    return _readings(
+        names,
+        rows.cells,
+        owner[rows.launch],
+        (rows.launch, rows.cell, rows.time, rows.value),
+        facts,
+        tuple(launch.session for launch in plan.launches),
+    )
 
 
 def _of_table(table: "TidyTable") -> _Part:
@@ -185,7 +193,8 @@ def _of_table(table: "TidyTable") -> _Part:
     owner = np.array([one.key for one in rows.launches], np.int32)
     own = [facts_of_a_table(one) for one in attributes]
     facts = tuple(own[one.key] for one in rows.launches)
-    readings = _readings(names, rows.cells, owner[launch], (launch, cell, time_, value), facts)
+    sessions = tuple(one.session or None for one in rows.launches)
+    readings = _readings(names, rows.cells, owner[launch], (launch, cell, time_, value), facts, sessions)
     providers = {name: key[0] for name, key in zip(names, rows.keys, strict=True)}
     return _Part(Source(table.path.name, None, False, True), readings, table.metrics, providers)
 
@@ -193,7 +202,7 @@ def _of_table(table: "TidyTable") -> _Part:
 def _readings(
     names: Sequence[str], cells: Sequence[str], owner: "NDArray[np.int32]",
     columns: "tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]",
-    facts: tuple[Facts, ...],
+    facts: tuple[Facts, ...], sessions: tuple[str | None, ...],
 ) -> Readings:  # fmt: skip
     """The rows with a value and a time; `columns` are launch, cell, time and value, `owner` the candidate of a row."""
     import numpy as np
@@ -205,7 +214,7 @@ def _readings(
     there, series = np.unique(code, return_inverse=True)
     keys = tuple((names[at // len(cells)], cells[at % len(cells)]) for at in there.tolist())
     missing = int(valued.sum() - kept.sum())
-    return Readings(keys, series.astype(np.int32), launch[kept], time_[kept], value[kept], facts, missing)
+    return Readings(keys, series.astype(np.int32), launch[kept], time_[kept], value[kept], facts, sessions, missing)
 
 
 def _chosen(readings: Readings, providers: Mapping[str, str], metrics: Sequence[str], provider: str | None) -> Readings:

@@ -29,7 +29,8 @@ class Readings:
     """The values of one source in columns of equal length.
 
     `series` counts the pairs of candidate and cell in `keys`, `launch` the launches, `time` is Unix time (s), `value`
-    in the metric's unit. `facts` has those of each launch, or of none. `missing` counts the values without a time.
+    in the metric's unit. `facts` and `sessions` have those of each launch, or of none. `missing` counts the values
+    without a time.
     """
 
     keys: "tuple[tuple[str, str], ...]"
@@ -38,6 +39,7 @@ class Readings:
     time: "NDArray[np.float64]"
     value: "NDArray[np.float64]"
     facts: tuple[Facts, ...] = ()
+    sessions: tuple[str | None, ...] = ()
     missing: int = 0
 
 
@@ -106,12 +108,28 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionEffect:
+    """What a session differs by from the others: launches in it against all others, each about its own level.
+
+    `effect` is a ratio - 1, or a difference if `by_difference`, with Welch's 95 % interval; `n` and `n_others` are
+    launches (on one day).
+    """
+
+    session: str
+    effect: float
+    bounds: Bounds
+    by_difference: bool
+    n: int
+    n_others: int
+
+
+@dataclass(frozen=True, slots=True)
 class Track:
     """One candidate in one cell over time: a point for each day or launch with a value.
 
     `times` are those of the first value of each point (Unix, s), `values` in the unit of the metric, `counts` the
     launches of each point, `sources` the place of the source of its first value. `correlation` is that of neighbouring
-    points, as the test of a change allows for it.
+    points, as the test of a change allows for it. `sessions` are those of the study, else the weekend (UTC).
     """
 
     candidate: str
@@ -124,6 +142,7 @@ class Track:
     changes: tuple[LevelChange, ...]
     level: Level
     correlation: float
+    sessions: tuple[SessionEffect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def _series(found: History, track: Track) -> Data:
     level = _picked(track.level, "value", "bounds", "points", "launches", "age_s")
     points = zip(track.times, track.values, track.counts, track.sources, strict=True)
     return {
-        **_picked(track, "candidate", "provider", "cell", "correlation"),
+        **_picked(track, "candidate", "provider", "cell", "correlation", "sessions"),
         **_picked(metric, "unit", "better"),
         "changes": [{"at": _iso(one.at), "since": _iso(one.since), **_picked(one, *names)} for one in track.changes],
         "level": {**level, "first": _iso(track.level.first), "last": _iso(track.level.last)},

@@ -9,6 +9,7 @@ from rich.console import Console
 from cloudcmp.answer import leading
 from cloudcmp.model.history import By, FactChange, History, LevelChange, Outdated, Track
 from cloudcmp.model.metric import Metric
+from cloudcmp.model.result import Bounds
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report import numbers
 from cloudcmp.report.numbers import Scale
@@ -52,6 +53,7 @@ def show_history(console: Console, history: History) -> None:
     _heading(console, history)
     _changes(console, history, names)
     _levels(console, history, names)
+    _sessions(console, history, names)
     for line in outdated_lines(history, names):
         say(console, f"! {line}", "yellow")
     for line in history.notes:
@@ -65,12 +67,15 @@ def date_of(at: float, by: By) -> str:
 
 def change_words(change: LevelChange, metric: Metric) -> str:
     """The size of a change with its 95 % interval."""
-    low, high = change.bounds.low, change.bounds.high
-    if change.by_difference:
-        ends = (numbers.signed(one, metric.unit) for one in (change.change, low, high))
-        return "{} ({} to {})".format(*ends)
-    digits = 0 if max(abs(one) for one in (change.change, low, high)) >= 0.1 else 1
-    texts = [f"{one * 100:+.{digits}f}" for one in (change.change, low, high)]
+    return _size_words(change.change, change.bounds, metric, by_difference=change.by_difference)
+
+
+def _size_words(size: float, bounds: Bounds, metric: Metric, *, by_difference: bool) -> str:
+    sizes = (size, bounds.low, bounds.high)
+    if by_difference:
+        return "{} ({} to {})".format(*(numbers.signed(one, metric.unit) for one in sizes))
+    digits = 0 if max(map(abs, sizes)) >= 0.1 else 1
+    texts = [f"{one * 100:+.{digits}f}" for one in sizes]
     return f"{texts[0]} % ({texts[1]} to {texts[2]})"
 
 
@@ -175,3 +180,24 @@ def _levels(console: Console, history: History, names: Names) -> None:
     note = f"{left} more series: --metric, --provider, or --json" if left else ""
     table(console, ("candidate", "measurement", Head("value"), Head("95 %"), Head(f"n ({count})"), Head("age")), rows,
           note=note)  # fmt: skip
+
+
+def _sessions(console: Console, history: History, names: Names) -> None:
+    """Print the sessions that differ from the others, and how many do not."""
+    found = [(one, track) for track in history.tracks for one in track.sessions]
+    if not found:
+        return
+    apart = [(one, track) for one, track in found if not one.bounds.low <= 0.0 <= one.bounds.high]
+    say(console, "")
+    say(console, f"SESSIONS  {len(apart)} of {len(found)} differ from the other launches; "
+                 f"by chance, about {0.05 * len(found):.0f} would", "bold")  # fmt: skip
+    largest = sorted(apart, key=lambda pair: -abs(pair[0].effect))[:_MOST_LEVELS]
+    rows = [
+        (one.session, names.candidates[track.candidate], names.cells[track.cell],
+         _size_words(one.effect, one.bounds, metric_of(history, track), by_difference=one.by_difference),
+         f"{one.n}, {one.n_others}")
+        for one, track in largest
+    ]  # fmt: skip
+    if rows:
+        heads = ("session", "candidate", "measurement", Head("difference (95 %)"), Head("n (in, others)"))
+        table(console, heads, rows)
