@@ -5,7 +5,7 @@ which any of these looks finds a change in noise. For the delay, the level chang
 deviations of the noise, so that 1 is 2 % where days scatter by 2 %. It is found once a look has a change within 10 days
 of it. At the end of the year the size that is found is held against the planted one.
 
-usage: python3 benchmarks/change_points.py [YEARS] [--seed N]      (400 years for each row unless given)
+usage: python3 benchmarks/change_points.py [YEARS] [--seed N]      (150 years for each row unless given)
 """
 
 import argparse
@@ -106,11 +106,11 @@ def delays(years: int, seed: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("years", nargs="?", type=int, default=400)
+    parser.add_argument("years", nargs="?", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     false_alarms(given.years, given.seed)
-    delays(max(10, given.years // 2), given.seed)
+    delays(given.years, given.seed)
     return 0
 
 

@@ -12,6 +12,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Bounds, Estimate
 from cloudcmp.model.steadiness import LaunchesNeeded, ModeFact, Steadiness, TwoLevels
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.model.values import TrialValues
 from cloudcmp.stats import describe
 from cloudcmp.stats.check import Floats
@@ -81,10 +82,11 @@ def _bounds(interval: describe.Interval | None, scale: float) -> Bounds | None:
 
 
 def _needed(plan: Plan, one: Estimate, values: Floats, share: float) -> LaunchesNeeded | None:
-    if one.cov is None or one.n < 6:
+    cov = describe.cov(values)
+    if cov is None or one.n < FEWEST_LAUNCHES:
         return None
     found = launches_for(values, share, seed=plan.seed)
-    return LaunchesNeeded(share, found or max(about_launches_for(one.cov, share), one.n + 1), found is not None)
+    return LaunchesNeeded(share, found or max(about_launches_for(cov, share), one.n + 1), found is not None)
 
 
 def _runs(plan: Plan, values: TrialValues) -> dict[tuple[int, str], list[Floats]]:

@@ -13,6 +13,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Bounds, Estimate
 from cloudcmp.model.steadiness import Steady, SteadyPair
+from cloudcmp.stats import describe
 from cloudcmp.stats.spread import sd_ratio
 
 AS_STEADY = 1.5
@@ -50,8 +51,14 @@ def _pairs(estimates: Sequence[Estimate]) -> Iterator[tuple[Estimate, Estimate]]
         if len(some) <= _MOST_PAIRED:
             yield from combinations(some, 2)
             continue
-        steadiest = min(some, key=lambda one: math.inf if one.cov is None else one.cov)
+        steadiest = min(some, key=_spread)
         yield from ((one, steadiest) for one in some if one is not steadiest)
+
+
+def _spread(one: Estimate) -> float:
+    """The coefficient of variation between launches; infinite if it is unknown."""
+    cov = describe.cov(one.values) if one.values else None
+    return math.inf if cov is None else cov
 
 
 def _pair(a: Estimate, b: Estimate, metric: Metric, level: float, barred: str) -> tuple[SteadyPair, bool]:

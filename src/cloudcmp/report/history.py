@@ -35,7 +35,8 @@ class Names:
         whole = list(dict.fromkeys(one.candidate for one in history.tracks))
         cells = CellNames(one.cell for one in history.tracks)
         short = {one.cell: cells.short(one.cell) for one in history.tracks}
-        return cls(dict(zip(whole, short_names(without_common(whole), 28), strict=True)), short)
+        own = without_common(whole) if len(whole) > 1 else [one.rpartition("/")[2] for one in whole]
+        return cls(dict(zip(whole, short_names(own, 28), strict=True)), short)
 
     def pair(self, track: Track) -> str:
         """A track's candidate and cell."""
@@ -175,11 +176,10 @@ def _levels(console: Console, history: History, names: Names) -> None:
         n = f"{level.points} of {level.launches}" if history.by is By.DAY else str(level.launches)
         rows.append((names.candidates[track.candidate], names.cells[track.cell], scale.quantity(level.value),
                      scale.interval(level.bounds), n, f"{level.age_s / _DAY_S:.0f} d"))  # fmt: skip
-    count = "days of launches" if history.by is By.DAY else "launches"
     left = len(history.tracks) - len(rows)
-    note = f"{left} more series: --metric, --provider, or --json" if left else ""
-    table(console, ("candidate", "measurement", Head("value"), Head("95 %"), Head(f"n ({count})"), Head("age")), rows,
-          note=note)  # fmt: skip
+    note = "n: days of launches" if history.by is By.DAY else "n: launches"
+    note += f"; {left} more series: --metric, --provider, or --json" if left else ""
+    table(console, ("candidate", "measurement", Head("value"), Head("95 %"), Head("n"), Head("age")), rows, note=note)
 
 
 def _sessions(console: Console, history: History, names: Names) -> None:
@@ -189,8 +189,8 @@ def _sessions(console: Console, history: History, names: Names) -> None:
         return
     apart = [(one, track) for one, track in found if not one.bounds.low <= 0.0 <= one.bounds.high]
     say(console, "")
-    say(console, f"SESSIONS  {len(apart)} of {len(found)} differ from the other launches; "
-                 f"by chance, about {0.05 * len(found):.0f} would", "bold")  # fmt: skip
+    chance = f"; by chance, about {0.05 * len(found):.0f} would" if len(found) >= 10 else ""
+    say(console, f"SESSIONS  {len(apart) or 'none'} of {len(found)} differ from the other launches{chance}", "bold")
     largest = sorted(apart, key=lambda pair: -abs(pair[0].effect))[:_MOST_LEVELS]
     rows = [
         (one.session, names.candidates[track.candidate], names.cells[track.cell],

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from cloudcmp.answer import leading
 from cloudcmp.model.result import Bounds
-from cloudcmp.model.steadiness import Steadiness, SteadyPair, TwoLevels
+from cloudcmp.model.steadiness import Steadiness, Steady, SteadyPair, TwoLevels
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.model.view import View
 from cloudcmp.report.numbers import UNKNOWN, Scale
@@ -53,7 +53,13 @@ def _pairs(console: Console, study: StudyView, pairs: Sequence[SteadyPair]) -> N
     if not pairs:
         return
     say(console, "")
-    shown, left = leading(pairs, _MOST_PAIRS)
+    decided = [one for one in pairs if one.verdict is not Steady.CANNOT_TELL]
+    undecided = len(pairs) - len(decided)
+    if undecided:
+        say(console, f"cannot tell for {undecided} of {len(pairs)} pairs: too few launches, or too wide an interval")
+    if not decided:
+        return
+    shown, left = leading(decided, _MOST_PAIRS)
     rows = [pair_row(study, one) for one in shown]
     more = f" {left} more: --json" if left else ""
     table(
