@@ -121,7 +121,8 @@ class Recommendation:
     burstable offering that would have been chosen. `doubtful` would be better but may miss a need; `misses` surely miss
     exactly one.
     `offered` counts all offerings, `meeting` those that meet every need by their values. `spread` is the coefficient of
-    variation that the user declared for single values.
+    variation that the user declared for single values. `reason`, `certainty`, `age`, `changes` and
+    `cautions` are in words.
     """
 
     objective: str
@@ -145,7 +146,11 @@ class Recommendation:
     spread: float | None = None
     simulated: bool = False
     notes: tuple[str, ...] = ()
-    sentences: tuple[str, ...] = ()
+    reason: tuple[str, ...] = ()
+    certainty: str = ""
+    age: str = ""
+    changes: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
 
     @property
     def choice(self) -> Pick | None:
