@@ -23,11 +23,15 @@ class NoChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A column that decides: a measurement or a fact, with its unit, and whether it was measured."""
+    """A column that decides: a measurement or a fact, with its unit, and whether it was measured.
+
+    `label` is its name for people.
+    """
 
     name: str
     unit: str
     is_measured: bool
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,11 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """An offering that would be better but misses, or may miss, one need: its value, and the chance that it meets all."""
+    """An offering that would be better but misses, or may miss, one need: its value, and its chance to meet all."""
 
     pick: Pick
     need: str
+    column: str
     value: float
     chance: float | None = None
 

@@ -1,4 +1,4 @@
-"""What lies around a choice: how far its numbers may move, who just misses a need, the front, and its family's sizes."""
+"""What lies around a choice: how far its numbers may move, near misses, the price front, and its family's sizes."""
 
 import math
 import re
@@ -68,7 +68,7 @@ def misses_of(field: Field, chosen: int | None) -> tuple[Miss, ...]:
     first: dict[tuple[str, str], Miss] = {}
     for _, row, need in near:
         key = field.market.keys[row]
-        miss = Miss(pick_of(field, row), need.text, float(field.columns[need.name].value[row]))
+        miss = Miss(pick_of(field, row), need.text, need.name, float(field.columns[need.name].value[row]))
         first.setdefault((key.provider, key.name), miss)
     return tuple(first.values())[:_MISSES]
 

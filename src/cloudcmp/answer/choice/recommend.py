@@ -110,21 +110,21 @@ def _ranking(field: Field, eligible: NDArray[np.bool_], spread: float | None) ->
 
 
 def _cheapest_regions(field: Field, order: Sequence[int]) -> dict[int, list[int]]:
-    """The best row of each type, in order, with the rows of the type in all regions."""
-    first: dict[tuple[str, str], int] = {}
+    """The best row of each type, in order, with the rows of the type that share its measurements."""
+    measured = [one for one in field.columns.values() if one.is_measured]
+    first: dict[tuple[object, ...], int] = {}
     kept: dict[int, list[int]] = {}
     for row in order:
         key = field.market.keys[row]
-        kept.setdefault(first.setdefault((key.provider, key.name), row), []).append(row)
+        origins = (row if one.origin is None else int(one.origin[row]) for one in measured)
+        kept.setdefault(first.setdefault((key.provider, key.name, *origins), row), []).append(row)
     return kept
 
 
 def _with_chances(pick: Pick, found: Chances | None, at: int) -> Pick:
     if found is None:
         return pick
-    return replace(
-        pick, meets=float(found.meets[at]), best=float(found.best[at]), near_best=float(found.near_best[at])
-    )
+    return replace(pick, meets=float(found.meets[at]), best=float(found.best[at]), near_best=float(found.near_best[at]))
 
 
 def _best_of(field: Field, kind: NDArray[np.bool_], chosen: int | None) -> Pick | None:
@@ -165,8 +165,8 @@ def _doubtful(ranking: _Ranking, chosen: int | None, confidence: float) -> Itera
             return
         pick = ranking.picks[row]
         if pick.meets is not None and 1 - confidence < pick.meets < confidence:
-            need = min(field.doubts, key=lambda one: slack(field, one, row))  # noqa: B023 - called at once
-            yield Miss(pick, need.text, float(field.columns[need.name].value[row]), pick.meets)
+            need = min(field.doubts, key=lambda one: slack(field, one, row))
+            yield Miss(pick, need.text, need.name, float(field.columns[need.name].value[row]), pick.meets)
 
 
 def _counts(field: Field) -> Iterator[Count]:
