@@ -122,7 +122,8 @@ class Front:
 class Recommendation:
     """The answer to what to take, its certainty, and what would change it.
 
-    `picks` are the best that meet the needs, best first; the first is the choice if there is one. `flagged` is a
+    `picks` are the best that meet the needs, best first; the first is the choice if there is one. `other_family` is the
+    best of another family if the runner-up, at `distance`, is only another size of the same one. `flagged` is a
     burstable offering that would have been chosen. `doubtful` would be better but may miss a need; `misses` surely miss
     exactly one.
     `offered` counts all offerings, `meeting` those that meet every need by their values. `spread` is the coefficient of
@@ -141,6 +142,8 @@ class Recommendation:
     picks: tuple[Pick, ...]
     no_choice: NoChoice | None
     distance: Distance | None = None
+    other_family: Pick | None = None
+    other_distance: Distance | None = None
     flagged: Pick | None = None
     doubtful: tuple[Miss, ...] = ()
     misses: tuple[Miss, ...] = ()

@@ -114,7 +114,8 @@ def _percent(value: float | None) -> str:
 
 def _misses(console: Console, found: Recommendation) -> None:
     rows = [[str(one.pick.key), one.need, _miss(found, one), _better(found, one.pick)] for one in found.misses]
-    table(console, ["offering", "misses", Head("with"), Head("better by")], rows, title="Better, but for one need")
+    heads = [Head("offering", numeric=False, whole=True), "misses", Head("with"), Head("better by")]
+    table(console, heads, rows, title="Better, but for one need")
 
 
 def _miss(found: Recommendation, one: Miss) -> str:

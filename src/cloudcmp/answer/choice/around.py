@@ -122,10 +122,10 @@ def ladder_of(field: Field, chosen: int) -> tuple[Step, ...]:
     if measured is None or price is None:
         return ()
     own = field.market.keys[chosen]
-    family = _family(field, chosen)
+    own_family = family(field, chosen)
     steps = []
     for row, key in enumerate(field.market.keys):
-        if row == chosen or key[:2] != own[:2] or not family or _family(field, row) != family:
+        if row == chosen or key[:2] != own[:2] or not own_family or family(field, row) != own_family:
             continue
         cost = float(price.value[row] / price.value[chosen])
         work = float(measured.value[row] / measured.value[chosen])
@@ -135,7 +135,7 @@ def ladder_of(field: Field, chosen: int) -> tuple[Step, ...]:
     return tuple(sorted(steps[:_STEPS], key=lambda one: one.cost))
 
 
-def _family(field: Field, row: int) -> str:
+def family(field: Field, row: int) -> str:
     """The family of an offering: as a source says, else by its cloud's way of naming; empty if unknown."""
     column = field.market.columns.get("family")
     if isinstance(column, Texts) and column.value[row]:

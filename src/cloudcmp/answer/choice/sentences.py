@@ -70,7 +70,10 @@ def _second(found: Recommendation) -> str:
     if found.distance is None or len(found.picks) < 2:
         return "No other offering meets every need surely enough."
     other = found.picks[1]
-    return f"The runner-up, {other.key}, is {_behind(found.distance)}."
+    first = f"The runner-up, {other.key}, is {_behind(found.distance)}"
+    if found.other_family is None or found.other_distance is None:
+        return f"{first}."
+    return f"{first}; the best of another family, {found.other_family.key}, {_behind(found.other_distance)}."
 
 
 def _behind(distance: Distance) -> str:
