@@ -209,7 +209,8 @@ def _candidate_rules() -> Iterator[Schema]:
         "required": ["from", "endpoint"],
     }
     yield {"if": _has("serve"), "then": served}
-    yield {"if": _has("far"), "then": _has("zone")}
+    elsewhere = {"required": ["far"], "properties": {"far": {"required": ["region"]}}}
+    yield {"if": _has("far"), "then": {"anyOf": [_has("zone"), elsewhere]}}
     simulated = {"required": ["provider"], "properties": {"provider": {"const": SIMULATED}}}
     yield {"if": {"required": ["truth"]}, "then": simulated}
 
