@@ -48,10 +48,10 @@ def test_a_second_region_has_prices_of_its_own() -> None:
         ("zone: a, far: b", "far must hold key: value; write far: {zone: us-east-1b}"),
         ("zone: a, far: {}", "far names no place; write far: {zone: ...} or far: {region: ...}"),
         ("far: {region: us-east-1}", "region and far are both 'us-east-1'; name another region, or far: {zone: ...}"),
-        ("zone: a, far: {zone: b, traffic: 0.02 USD/GB}", "far: traffic is that of another region, and far names a zone"),
-        ("far: {region: us-west-2, traffic: 0.02 USD/h}", "'0.02 USD/h' is no price of traffic; write e.g. traffic: 0.02"),
-        ("far: {region: us-west-2, traffic: 0 USD/GB}", "'0 USD/GB' is no price of traffic; write e.g. traffic: 0.02 USD"),
-        ("far: {region: us-west-2, price: 0.1 EUR/h}", "far price: EUR, but others are in USD; write all prices and the"),
+        ("zone: a, far: {zone: b, traffic: 0.02 USD/GB}", "far: traffic is that of another region, and far names a "),
+        ("far: {region: us-west-2, traffic: 0.02 USD/h}", "'0.02 USD/h' is no price of traffic; write e.g. traffic: "),
+        ("far: {region: us-west-2, traffic: 0 USD/GB}", "'0 USD/GB' is no price of traffic; write e.g. traffic: 0.02"),
+        ("far: {region: us-west-2, price: 0.1 EUR/h}", "far price: EUR, but others are in USD; write all prices and t"),
     ],
 )  # fmt: skip
 def test_a_second_zone_that_says_nothing_is_refused_in_one_line(options: str, fault: str) -> None:
