@@ -167,6 +167,14 @@ def test_the_matrix_says_what_is_known_of_pages_and_balloon(view: View) -> None:
     assert f"as the victim's machine sees it: {pages}" in told
 
 
+@pytest.mark.parametrize(("runner", "halved"), [("local", True), ("ssh", True), ("qemu", False), ("aws", False)])
+def test_the_matrix_says_how_one_machine_is_shared(view: View, runner: str, halved: bool) -> None:
+    plan = replace(view.plan, candidates=tuple(replace(one, runner=runner) for one in view.plan.candidates))
+    [sheet] = isolation.matrices(StudyView.of(replace(view, plan=plan)))
+    assert ("pinned to a half of the processors each" in sheet.note) is halved
+    assert ("no cgroup limits" in sheet.note) is halved
+
+
 NETWORK = """\
 schema: 1
 question: What does a neighbour's traffic take?

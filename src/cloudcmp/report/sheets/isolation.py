@@ -12,6 +12,7 @@ from cloudcmp.model.isolation import Effect
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.plan import ALONE
 from cloudcmp.published import load as load_document
 from cloudcmp.report.numbers import UNKNOWN, known, plain, probability, signed
 from cloudcmp.report.report_model import MARKS, StudyView
@@ -235,7 +236,18 @@ def _matrix(study: StudyView, candidate: int) -> Sheet | None:
         rows.append(row(Field(victim_words(study, first)), Field(value), *fields))
     caption = captioned(study.origin, f"{study.candidates[candidate].id}: change of each victim beside each load")
     columns = (Column("victim"), Column("alone", True), *(Column(load, True) for load in loads))
-    return Sheet(caption, columns, tuple(rows), " ".join(filter(None, (NOTE, memory_note(study, candidate)))))
+    notes = filter(None, (NOTE, _sharing_note(study.candidates[candidate]), memory_note(study, candidate)))
+    return Sheet(caption, columns, tuple(rows), " ".join(notes))
+
+
+def _sharing_note(candidate: Candidate) -> str:
+    """How victim and neighbour share one machine; empty if each has its own."""
+    if candidate.runner not in ALONE:
+        return ""
+    return (
+        "Victim and neighbour are pinned to a half of the processors each, or share the only one; no cgroup limits "
+        "what either takes of time, memory or disk."
+    )
 
 
 _OF_MEMORY = (
