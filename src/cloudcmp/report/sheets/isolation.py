@@ -50,8 +50,8 @@ def sentence(study: StudyView) -> str:
     if not slowed:
         return f"{pairs}, none slows the victim: {rest}."
     worst = max(slowed, key=lambda one: one.lost or 0.0)
-    most = f"most {victim_words(study, worst)} beside {load_words(worst)}: {loss_words(study, worst)}"
-    counted = f"{pairs}, {len(slowed)} slow{'s' * (len(slowed) == 1)} the victim, {most}."
+    most = f"the worst is {victim_words(study, worst)}, beside {load_words(worst)}: {loss_words(study, worst)}"
+    counted = f"{pairs}, {len(slowed)} slow{'s' * (len(slowed) == 1)} the victim; {most}."
     return f"{counted} {rest[0].upper()}{rest[1:]}." if rest else counted
 
 
@@ -266,7 +266,10 @@ def memory_note(study: StudyView, candidate: int) -> str:
 
 
 def _field(study: StudyView, one: Effect) -> Field:
-    return Field(f"{MARKS[one.verdict]} {loss_words(study, one)}", f"n {one.n}", KINDS[one.verdict])
+    """The change, with its interval on a line of its own: a matrix has a column for each load."""
+    text, bracket, interval = loss_words(study, one).partition(" (")
+    more = f"{bracket.strip()}{interval}"
+    return Field(f"{MARKS[one.verdict]} {text}", f"n {one.n}", KINDS[one.verdict], more)
 
 
 def _all(study: StudyView, found: Sequence[Effect]) -> Sheet:
