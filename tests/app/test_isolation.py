@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 
-from cloudcmp.app import plan as planning
 from cloudcmp.model.co_location import CoLocation, Sign
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.result import Verdict
@@ -23,7 +22,7 @@ from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import isolation
 from tests.slices import long
 
-from .planted import measured as measured_plan
+from .planted import measured_study
 
 STUDY = """\
 schema: 1
@@ -50,11 +49,7 @@ PLANTED = {("memory", 1): 0.2, ("memory", 2): 0.5, ("memory", 4): 0.5, ("cpu", 1
 
 
 def measured(folder: Path, seed: int, study: str = STUDY) -> View:
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "study.yaml"
-    file.write_text(study, encoding="utf-8")
-    plan, text = planning.plan_file(file, on=None, short=False, seed=seed)
-    return measured_plan(plan, text, folder / "study")
+    return measured_study(study, folder, seed)
 
 
 @pytest.fixture(scope="module")
