@@ -1,6 +1,7 @@
 """The data of each verb's JSON document."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from cloudcmp.model.command import CommandUse
 from cloudcmp.model.leftover import SweepResult
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price import PriceListImport
+from cloudcmp.model.recommendation import Recommendation
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.model.start import FetchedPrices, StarterStudy
 from cloudcmp.model.view import View
@@ -73,6 +75,11 @@ def comparison(shown: View) -> Data:
         "interruptions": shown.interruptions,
         "commands": _commands(shown.commands),
     }
+
+
+def recommendation(found: Recommendation) -> Data:
+    """The document of `recommend`: the choice with its chances, the others, and what would change it."""
+    return {"choice": found.choice, **{one.name: getattr(found, one.name) for one in fields(found)}}
 
 
 def _services(shown: View) -> Data | None:
