@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from cloudcmp.answer.choice.attributes import with_attributes
-from cloudcmp.answer.choice.from_study import market_of, market_of_offerings
 from cloudcmp.answer.choice.join import joined
 from cloudcmp.answer.choice.needs import Need, Op, parse_need
 from cloudcmp.answer.choice.objective import Objective, parse_objective
@@ -15,10 +14,7 @@ from cloudcmp.answer.choice.prices import without_odd_prices
 from cloudcmp.answer.choice.recommend import CONFIDENCE
 from cloudcmp.answer.choice.recommend import recommend as choose
 from cloudcmp.answer.choice.sentences import with_sentences
-from cloudcmp.app.other_prices import priced
-from cloudcmp.app.several import folders_of
-from cloudcmp.app.study_view import Measured, noted
-from cloudcmp.app.tool_files import ImportOptions
+from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.cities import known_cities, position_of
 from cloudcmp.catalog.parameters import hint
 from cloudcmp.cost.offering_prices import book_offerings
@@ -26,7 +22,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import COST, Market
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.recommendation import Recommendation
-from cloudcmp.store import StudyStore
+from cloudcmp.report.words import CellNames
 from cloudcmp.store.offer_table import is_offer_table, read_offers
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money, parse_price_per_hour, parse_ratio
@@ -92,7 +88,13 @@ def recommend(
         market, asked.objective, needs, confidence=asked.confidence, spread=_spread(asked.spread),
         allow_burstable=asked.allow_burstable,
     )  # fmt: skip
-    return with_sentences(found, today or datetime.now(UTC).date())
+    return with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
+
+
+def _labels(found: Recommendation) -> dict[str, str]:
+    """The names of the measured cells for people; columns of tables keep theirs."""
+    names = CellNames(one.name for one in found.used if one.name.split(" ")[0] in METRICS)
+    return {one.name: names.short(one.name) for one in found.used if one.name.split(" ")[0] in METRICS}
 
 
 def sold(
@@ -115,15 +117,22 @@ def _market(source: str, purchase: Purchase) -> Market:
         return _book()
     if path.is_file() and is_offer_table(path):
         return read_offers(path, purchase)
-    with folders_of([source], ImportOptions()) as (folder,):
-        return _study(folder, source, purchase)
+    return _study(source, purchase)
 
 
-def _study(folder: Path, source: str, purchase: Purchase) -> Market:
-    with StudyStore.open(folder, write=False) as store:
+def _study(source: str, purchase: Purchase) -> Market:
+    # What reads studies takes a second to load, and tables of offerings need none of it.
+    from cloudcmp.answer.choice.from_study import market_of
+    from cloudcmp.app.other_prices import priced
+    from cloudcmp.app.several import folders_of
+    from cloudcmp.app.study_view import Measured, noted
+    from cloudcmp.app.tool_files import ImportOptions
+    from cloudcmp.store import StudyStore
+
+    with folders_of([source], ImportOptions()) as (folder,), StudyStore.open(folder, write=False) as store:
         plan = noted(store)
         if purchase is not Purchase.ON_DEMAND:
-            plan = priced(plan, purchase=purchase)
+            plan = priced(plan, reprice=False, purchase=purchase, terms=None)
         measured = Measured.of(store, plan, drawn=False)
         virtual = plan.imported or any(one.simulated for one in plan.candidates)
         day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
@@ -131,6 +140,8 @@ def _study(folder: Path, source: str, purchase: Purchase) -> Market:
 
 
 def _book() -> Market:
+    from cloudcmp.answer.choice.from_study import market_of_offerings
+
     with PriceBook() as book:
         providers = dict.fromkeys(provider for provider, _ in book.places())
     offerings = [one for provider in providers for one in book_offerings(provider)]

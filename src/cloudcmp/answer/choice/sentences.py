@@ -1,9 +1,10 @@
 """A recommendation in words: the reason in two sentences, how sure it is, and what would change it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
-from cloudcmp.answer.words import chance_words
+from cloudcmp.answer.effects import chance_words
 from cloudcmp.model.market import COST
 from cloudcmp.model.recommendation import Distance, Margin, NoChoice, Pick, Recommendation
 from cloudcmp.units import format_quantity
@@ -11,24 +12,28 @@ from cloudcmp.units import format_quantity
 OLD_DAYS = 365
 
 
-def with_sentences(found: Recommendation, today: date) -> Recommendation:
-    """Return the recommendation with its words: `reason`, `certainty`, `age`, `changes`, `cautions`."""
+def with_sentences(found: Recommendation, today: date, labels: Mapping[str, str]) -> Recommendation:
+    """Return the recommendation with its words: `reason`, `certainty`, `age`, `changes`, `cautions`.
+
+    `labels` are the names of columns for people; others keep their own.
+    """
     return replace(
         found,
+        used=tuple(replace(one, label=labels.get(one.name, one.name)) for one in found.used),
         reason=_reason(found),
         certainty=_certainty(found),
         age=_age(found.choice, today),
-        changes=tuple(map(_change, found.margins)),
+        changes=tuple(_change(one, labels) for one in found.margins),
         cautions=tuple(_cautions(found, today)),
     )
 
 
 def number_words(value: float | None, unit: str, currency: str = "") -> str:
-    """A value of a column for people; prices by the hour."""
+    """A value of a column for people; a price of an hour names its period if there is a currency."""
     if value is None:
         return "unknown"
     if unit == "1/h":
-        return f"{value:.3g} {currency}/h"
+        return f"{value:.3g} {currency}/h" if currency else f"{value:.3g}"
     if unit in {"", "1"}:
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return format_quantity(value, unit)
@@ -43,7 +48,9 @@ def _reason(found: Recommendation) -> tuple[str, ...]:
     choice = found.choice
     if choice is None:
         return (_NONE[found.no_choice] if found.no_choice else "",)
-    meeting = f"of {found.meeting:,} offerings that meet every need" if found.needs else f"of {found.meeting:,} offerings"
+    meeting = (
+        f"of {found.meeting:,} offerings that meet every need" if found.needs else f"of {found.meeting:,} offerings"
+    )
     first = f"It has the {objective_words(found)} {meeting}."
     if found.meeting <= 1:
         first = "It is the only offering that meets every need." if found.needs else "It is the only offering."
@@ -63,7 +70,10 @@ def _second(found: Recommendation) -> str:
     if found.distance is None or len(found.picks) < 2:
         return "No other offering meets every need surely enough."
     other = found.picks[1]
-    return f"The runner-up, {other.key}, is {_behind(found.distance)}."
+    first = f"The runner-up, {other.key}, is {_behind(found.distance)}"
+    if found.other_family is None or found.other_distance is None:
+        return f"{first}."
+    return f"{first}; the best of another family, {found.other_family.key}, {_behind(found.other_distance)}."
 
 
 def _behind(distance: Distance) -> str:
@@ -93,9 +103,9 @@ def _certainty(found: Recommendation) -> str:
     return f"{', '.join(parts)}{basis}"
 
 
-def _change(one: Margin) -> str:
+def _change(one: Margin, labels: Mapping[str, str]) -> str:
     percent = (one.ratio - 1) * 100
-    name = "price" if one.name == COST else one.name
+    name = "price" if one.name == COST else labels.get(one.name, one.name)
     if abs(percent) < 0.05:
         return f"the slightest change of its {name}: {one.because}"
     word = "higher" if percent > 0 else "lower"
@@ -107,7 +117,7 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
     if found.simulated:
         cautions.append("numbers are SIMULATED: planted values, not measured")
     if found.choice is not None:
-        cautions += _of_choice(found.choice, today)
+        cautions += _of_choice(found.choice, today, simulated=found.simulated)
     if found.flagged is not None:
         cautions.append(
             f"{found.flagged.key} would be chosen, but is burstable or shared: its speed was measured while credits "
@@ -119,11 +129,11 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
     return cautions
 
 
-def _of_choice(choice: Pick, today: date) -> list[str]:
+def _of_choice(choice: Pick, today: date, *, simulated: bool) -> list[str]:
     cautions = []
     if choice.burstable:
         cautions.append("it is burstable or shared: full speed lasts as long as credits, or as the neighbours let it")
-    if choice.burstable is None:
+    if choice.burstable is None and not simulated:
         cautions.append("whether it is burstable or shared is unknown")
     if choice.elsewhere:
         cautions.append("it was measured in another region, or in one that the source does not name")
