@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from cloudcmp.answer import leading
+from cloudcmp.answer.effects import leading
 from cloudcmp.model.history import By, FactChange, History, LevelChange, Outdated, Track
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.result import Bounds

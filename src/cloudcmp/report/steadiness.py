@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from cloudcmp.answer import leading
+from cloudcmp.answer.effects import leading
 from cloudcmp.model.result import Bounds
 from cloudcmp.model.steadiness import Steadiness, Steady, SteadyPair, TwoLevels
 from cloudcmp.model.untrusted_text import one_line
