@@ -46,7 +46,6 @@ NOISE: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "AR(1), 0.3": lambda random, days: autoregressive(random, days, 0.3),
     "AR(1), 0.6": lambda random, days: autoregressive(random, days, 0.6),
     "AR(1), 0.8": lambda random, days: autoregressive(random, days, 0.8),
-    "AR(1), 0.9": lambda random, days: autoregressive(random, days, 0.9),
 }
 
 

@@ -104,6 +104,18 @@ def test_a_quarter_is_old(tmp_path: Path) -> None:
     assert any("fewer than 10 points" in note for note in history([str(path)]).notes)
 
 
+def test_a_class_of_applications_names_its_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"aws,eu,a,udp_jitter_s,,s,lower,0.0{day + 10},2026-01-{day + 1:02d}T00:00:00Z" for day in range(12)]
+    rows += [f"aws,eu,a,rate,,op/s,higher,{day + 10},2026-01-{day + 1:02d}T00:00:00Z" for day in range(12)]
+    head = "provider,region,offering,metric,params,unit,better,value,time"
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    found = history([str(path)], application="voip", provider="aws")
+    assert [one.cell for one in found.tracks] == ["udp_jitter_s"]
+    assert "its users want udp_jitter_s <= 75 ms: the most for a good impression; 40 ms are recommended" in found.notes
+    assert any(note.startswith("nothing was measured of wan_rtt_s percentile=95, udp_loss") for note in found.notes)
+
+
 def test_what_cannot_be_followed_is_one_line(tmp_path: Path) -> None:
     path = csv(tmp_path / "t.csv", range(5), 100.0)
     timeless = tmp_path / "timeless.csv"

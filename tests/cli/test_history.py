@@ -65,6 +65,7 @@ def test_the_figure_is_drawn_again_and_never_over_another_file(table: Path, tmp_
         (("--figure", "f.pdf"), "f.pdf is neither .svg nor .png"),
         (("--as-of", "May"), "'May' is no day"),
         (("--metric", "memory_rat"), "no value of 'memory_rat'; nearest: memory_rate"),
+        (("--class", "voi"), "unknown class 'voi'; nearest: voip"),
         (("--provider", "azure"), "no value of the provider 'azure'"),
     ],
 )

@@ -13,6 +13,7 @@ from cloudcmp.app.several import agreed_metrics, folders_of
 from cloudcmp.app.study_view import metrics_of, pseudonyms
 from cloudcmp.app.tool_files import ImportOptions, is_table, parse_file
 from cloudcmp.catalog import METRICS, hint
+from cloudcmp.catalog.application_classes import CLASSES, ClassNeed
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.history import By, Facts, History, LaterChange, Outdated, Readings, Source, Track
 from cloudcmp.model.metric import Metric, Reduce
@@ -49,17 +50,19 @@ class _Part:
 
 def history(
     sources: Sequence[str], *, by: By = By.DAY, metrics: Sequence[str] = (), provider: str | None = None,
-    as_of: float | None = None,
+    as_of: float | None = None, application: str | None = None,
 ) -> History:  # fmt: skip
     """The history of the candidates of studies and tables.
 
     A source is a study's folder, or a file that `import_files` can read. A candidate is the same in two sources if
     provider, region, offering and all that its name says are the same. `metrics` are metrics or cells, and `provider`
-    the only one, if given. `as_of` is the Unix time of the question, by default now, and for simulated numbers the time
-    of the last value.
+    the only one, if given; `application` is a class of applications, whose needs name further metrics. `as_of` is the
+    Unix time of the question, by default now, and for simulated numbers the time of the last value.
 
-    Raises UserMistake if a metric has two meanings, nothing is left, or no value has a time.
+    Raises UserMistake if a metric has two meanings, nothing is left, no value has a time, or the class is unknown.
     """
+    needs = _needs(application)
+    metrics = (*metrics, *(one.cell for one in needs))
     parts = _parts(sources)
     known = agreed_metrics(_VERB, [(part.source.name, part.metrics) for part in parts])
     providers = {name: one for part in parts for name, one in part.providers.items()}
@@ -73,7 +76,8 @@ def history(
     outdated = tuple(
         one for number, part in enumerate(parts) if (one := _outdated(number, part, tracks, providers, at)) is not None
     )
-    return History(by, at, shown, described, _hidden(tracks, parts), outdated, _notes(parts, tracks, by))
+    return History(by, at, shown, described, _hidden(tracks, parts), outdated,
+                   (*_class_notes(needs, tracks), *_notes(parts, tracks, by)))  # fmt: skip
 
 
 def _hidden(tracks: Sequence[Track], parts: Sequence[_Part]) -> tuple[Track, ...]:
@@ -83,6 +87,23 @@ def _hidden(tracks: Sequence[Track], parts: Sequence[_Part]) -> tuple[Track, ...
         for name in part.providers:
             names.setdefault(name, part.hidden.text(name) if part.hidden else name)
     return tuple(replace(one, candidate=names[one.candidate]) for one in tracks)
+
+
+def _needs(application: str | None) -> tuple[ClassNeed, ...]:
+    if application is None:
+        return ()
+    if application not in CLASSES:
+        raise UserMistake.at(
+            "--class", f"unknown class {application!r}", hint(application, CLASSES, ", ".join(CLASSES))
+        )
+    return CLASSES[application].needs
+
+
+def _class_notes(needs: Sequence[ClassNeed], tracks: Sequence[Track]) -> list[str]:
+    """The limits of a class of applications, and what was never measured of them."""
+    limits = [f"its users want {one.cell} {one.op} {one.limit}: {one.why}" for one in needs]
+    missing = [one.cell for one in needs if not any(is_named(track.cell, one.cell) for track in tracks)]
+    return [*limits, *([f"nothing was measured of {', '.join(missing)}"] if missing else [])]
 
 
 def _parts(sources: Sequence[str]) -> list[_Part]:

@@ -21,6 +21,9 @@ def history(
         list[str] | None, option("--metric", "Only this metric or cell; repeat it for several.", "CELL")
     ] = None,
     provider: Annotated[str | None, option("--provider", "Only candidates of this provider.", "NAME")] = None,
+    application: Annotated[
+        str | None, option("--class", "The metrics of a class of applications.", "voip|video-hd|...")
+    ] = None,
     by: Annotated[By, typer.Option("--by", help="What a point is.")] = By.DAY,
     as_of: Annotated[
         str | None, option("--as-of", "Answer as on this day: later values are left out.", "YYYY-MM-DD")
@@ -35,13 +38,15 @@ def history(
 
     Example: cloudcmp history 2026-01 2026-02 2026-03 --metric triad_bytes_per_s --figure memory.svg
 
-    Example: cloudcmp history studies.csv --provider azure
+    Example: cloudcmp history studies.csv --provider azure --class voip
     """
     from cloudcmp.app.history import history as history_of
 
     if figure is not None:
         _check_suffix(figure)
-    found = history_of(sources, by=by, metrics=metric or (), provider=provider, as_of=_moment(as_of))
+    found = history_of(
+        sources, by=by, metrics=metric or (), provider=provider, as_of=_moment(as_of), application=application
+    )
     if figure is not None:
         from cloudcmp.report.charts.history import figure as drawn_of
         from cloudcmp.report.figures import write_figure
