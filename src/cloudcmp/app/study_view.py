@@ -1,6 +1,5 @@
 """Loads everything that a study shows to its readers."""
 
-import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,10 +29,6 @@ from cloudcmp.provision import ACCOUNT
 from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
 from cloudcmp.report.words import CellNames
 from cloudcmp.store import BLOCKS_ALLOWED, NO_ROUNDS, NO_TIMES, REPLICATION_UNKNOWN, StudyStore
-from cloudcmp.units import format_seconds
-
-_LATE_SHARE = 0.5
-"""A round is late if it begins after this share of its step."""
 
 
 def metrics_of(store: StudyStore) -> Mapping[str, Metric]:
@@ -177,7 +172,10 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
         delivered=compare.delivered_of(plan, measured.estimates),
         co_location=compare.co_location_of(plan, measured.estimates),
         services=analysis.services(plan, measured.estimates, measured.attempts, measured.values.whole),
-        warnings=(*measured.warnings, *_late_rounds(store, plan)),
+        warnings=(
+            *measured.warnings,
+            *analysis.late_rounds(plan, {one.launch: one.begun_at for one in reversed(store.launches())}),
+        ),
         steadiness=_steadiness(store, measured) if steadiness else None,
     )
 
@@ -242,26 +240,6 @@ def _second_machines(store: StudyStore, plan: Plan) -> tuple[str, ...]:
         for launch in plan.launches
         if times[launch.index] > 1
     )
-
-
-def _late_rounds(store: StudyStore, plan: Plan) -> tuple[str, ...]:
-    """A line if rounds began later than planned, with the steps in which none began; none for a simulated study."""
-    if plan.every_s is None or all(one.simulated for one in plan.candidates):
-        return ()
-    begun: dict[tuple[str | None, int], float] = {}
-    for record in store.launches():
-        launch = plan.launches[record.launch]
-        key = launch.session, launch.round
-        begun[key] = min(record.begun_at, begun.get(key, record.begun_at))
-    planned = {(one.session, one.round): plan.start_at + one.start_s for one in plan.launches}
-    late = [at - planned[key] for key, at in begun.items() if at - planned[key] > _LATE_SHARE * plan.every_s]
-    if not late:
-        return ()
-    steps = {math.floor((at - plan.start_at) / plan.every_s) for at in begun.values()}
-    missed = 0 if plan.sessions else max(steps) + 1 - len(steps)
-    what = f"{len(late)} of {len(planned)} rounds began late, by up to {format_seconds(max(late))}"
-    none = f"; in {missed} steps of {format_seconds(plan.every_s)} none began" if missed else ""
-    return (f"{what}{none}: this machine was not running then, or a round took too long",)
 
 
 def _unfinished(plan: Plan, counted: Sequence[Attempt]) -> tuple[str, ...]:
