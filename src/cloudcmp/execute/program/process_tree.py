@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+_USER = 11
+"""The place of a thread's user time after its name in `stat`; that of the system follows."""
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -15,6 +17,15 @@ class _Thread:
     name: str
     cpu_s: float
     ready_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Advance:
+    """What a thread did between two looks, and whether it can run now."""
+
+    cpu_s: float
+    ready_s: float
+    runnable: bool
 
 
 @dataclass(slots=True)
@@ -39,20 +50,18 @@ class ProcessTree:
     def look(self, now_s: float) -> None:
         """Count what ran since the last look; `now_s` is a monotonic time."""
         used = demanded = memory = 0.0
-        active = 0
-        for pid in self._processes():
-            memory += self._memory(pid)
-            for cpu, ready in self._advances(pid):
-                used += cpu
-                demanded += cpu + ready
-                active += cpu + ready > 0
-        self.peak_bytes = max(self.peak_bytes, memory)
         passed = 0.0 if self._last_s is None else now_s - self._last_s
         self._last_s = now_s
+        for pid in self._processes():
+            memory += self._memory(pid)
+            for one in self._advances(pid):
+                used += one.cpu_s
+                # The kernel counts a wait when it ends: it may be longer than this look, or not be counted yet.
+                demanded += passed if one.runnable else min(passed, one.cpu_s + one.ready_s)
+        self.peak_bytes = max(self.peak_bytes, memory)
         self.blocked_s += max(0.0, passed - demanded)
         if used > 0 and passed > 0:
-            # A wait is counted when it ends, and may have begun long before the last look.
-            at_once = min(max(1, round(demanded / passed)), active)
+            at_once = max(1, round(demanded / passed))
             self.parallel_s[at_once] = self.parallel_s.get(at_once, 0.0) + used
 
     def threads(self) -> list[tuple[str, float]]:
@@ -69,32 +78,31 @@ class ProcessTree:
                     text = (self.proc / str(pid) / "task" / task / "children").read_text(encoding="ascii")
                     waiting += map(int, text.split())
 
-    def _advances(self, pid: int) -> Iterator[tuple[float, float]]:
-        """Yield for each thread its seconds on a processor and waiting for one since the last look."""
+    def _advances(self, pid: int) -> Iterator["_Advance"]:
+        """Yield for each thread what it did since the last look."""
         with suppress(OSError):
             for task in os.listdir(self.proc / str(pid) / "task"):
                 folder = self.proc / str(pid) / "task" / task
                 with suppress(OSError, ValueError, IndexError):
-                    cpu, ready = self._times(folder)
-                    yield self._advance((pid, int(task)), folder, cpu, ready)
+                    yield self._advance((pid, int(task)), folder)
 
-    def _times(self, folder: Path) -> tuple[float, float]:
+    def _advance(self, key: tuple[int, int], folder: Path) -> "_Advance":
+        name, _, rest = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")
+        words = rest.split()
+        cpu, ready = self._times(folder, words)
+        known = self._threads.setdefault(key, _Thread("", 0.0, 0.0))
+        advance = _Advance(max(0.0, cpu - known.cpu_s), max(0.0, ready - known.ready_s), words[0] == "R")
+        known.name, known.cpu_s, known.ready_s = name.partition("(")[2], cpu, ready
+        self.waited_s += advance.ready_s
+        return advance
+
+    def _times(self, folder: Path, words: list[str]) -> tuple[float, float]:
+        """Seconds on a processor and waiting for one; without the scheduler's figures the first alone, in ticks."""
         with suppress(OSError):
             on, ready, *_ = (folder / "schedstat").read_text(encoding="ascii").split()
             return int(on) / 1e9, int(ready) / 1e9
         self.knows_waits = False
-        words = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return (int(words[11]) + int(words[12])) * _TICK_S, 0.0
-
-    def _advance(self, key: tuple[int, int], folder: Path, cpu: float, ready: float) -> tuple[float, float]:
-        known = self._threads.get(key)
-        if known is None:
-            known = self._threads[key] = _Thread("", 0.0, 0.0)
-        name = (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
-        advance = max(0.0, cpu - known.cpu_s), max(0.0, ready - known.ready_s)
-        known.name, known.cpu_s, known.ready_s = name, cpu, ready
-        self.waited_s += advance[1]
-        return advance
+        return (int(words[_USER]) + int(words[_USER + 1])) * _TICK_S, 0.0
 
     def _memory(self, pid: int) -> float:
         with suppress(OSError, ValueError, IndexError):
