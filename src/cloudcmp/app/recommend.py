@@ -11,6 +11,7 @@ from cloudcmp.answer.choice.from_study import market_of, market_of_offerings
 from cloudcmp.answer.choice.join import joined
 from cloudcmp.answer.choice.needs import Need, Op, parse_need
 from cloudcmp.answer.choice.objective import Objective, parse_objective
+from cloudcmp.answer.choice.operation_prices import with_operation_prices
 from cloudcmp.answer.choice.prices import without_odd_prices
 from cloudcmp.answer.choice.recommend import CONFIDENCE
 from cloudcmp.answer.choice.recommend import recommend as choose
@@ -127,7 +128,8 @@ def _study(folder: Path, source: str, purchase: Purchase) -> Market:
         measured = Measured.of(store, plan, drawn=False)
         virtual = plan.imported or any(one.simulated for one in plan.candidates)
         day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
-    return market_of(plan.candidates, measured.estimates, measured.metrics, day, source)
+    market = market_of(plan.candidates, measured.estimates, measured.metrics, day, source)
+    return with_operation_prices(market, plan, source)
 
 
 def _book() -> Market:

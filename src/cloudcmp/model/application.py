@@ -95,7 +95,8 @@ class Application:
     `home` is the machine whose processor seconds are in the demands, None if there are none. `elapsed_s` is what the
     program took there. `parallel` are shares of the processor seconds by how many threads could run at once. `ran_cell`
     is the column of the sources that holds the application's own time. `benchmarks` are the columns that may explain its
-    processor time; without any, those that are known to measure processors and memory.
+    processor time; without any, those that are known to measure processors and memory. `blocked_s` is the part of
+    `elapsed_s` in which no thread could run. `moved_bytes` is what the processor fetched from memory, None if unknown.
     """
 
     name: str
@@ -103,8 +104,10 @@ class Application:
     parts: tuple[Part, ...]
     home: OfferKey | None = None
     elapsed_s: float | None = None
+    blocked_s: float = 0.0
     parallel: tuple[tuple[int, float], ...] = ((1, 1.0),)
     memory_bytes: float | None = None
+    moved_bytes: float | None = None
     benchmarks: tuple[str, ...] = ()
     ran: tuple[Ran, ...] = ()
     ran_cell: str = ""
