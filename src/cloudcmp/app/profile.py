@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.execute.program.hardware_counters import find_perf
@@ -10,8 +10,11 @@ from cloudcmp.execute.program.run import LOOK_S, run_program
 from cloudcmp.model.demands import Counter, Figure, Missing, ProgramDemands, ProgramRun
 from cloudcmp.model.market import OfferKey
 from cloudcmp.model.result import Bounds
+from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
 from cloudcmp.provider.local.machine import read_machine
+from cloudcmp.report.demands import FIRST_LINE, demands_text
 from cloudcmp.stats.describe import mean, t_interval
+from cloudcmp.store.output_files import check_replaceable
 
 _MOST_RUNS = 1000
 _BUSY = 0.10
@@ -53,6 +56,23 @@ def profile(
         missing=_missing(done),
         cautions=tuple(_cautions(done)),
     )
+
+
+def check_target(out: Path) -> None:
+    """Raise UserMistake if the demands cannot be written to a path: before a long program runs, not after it."""
+    check_replaceable(out, "application's demands", _is_ours)
+
+
+def write(found: ProgramDemands, out: Path) -> None:
+    """Write the demands as an application's file, whole or not at all; replaces only such a file."""
+    check_target(out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with OwnedPath(out.parent).folder() as folder:
+        write_whole(folder, out.name, demands_text(found).encode(), FOR_ALL)
+
+
+def _is_ours(head: bytes) -> bool:
+    return head.startswith(FIRST_LINE.encode())
 
 
 def _figures(done: Sequence[ProgramRun]) -> Iterator[Figure]:

@@ -26,10 +26,11 @@ def profile(
     """
     from cloudcmp.app import profile as use_case
 
-    target = use_case.target_of(out) if out is not None else None
+    if out is not None:
+        use_case.check_target(out)
     found = use_case.profile(command, runs=runs, name=name, say=ignore if json else warn)
-    if target is not None:
-        use_case.write(found, target)
+    if out is not None:
+        use_case.write(found, out)
     if json:
         from cloudcmp.report.prediction_documents import demands
 

@@ -9,6 +9,7 @@ from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.table import Head, say, table
 from cloudcmp.units import format_quantity
 
+FIRST_LINE = "# The demands of a program, measured by: cloudcmp profile"
 _THREADS = 5
 _WORDS = {
     Counter.ELAPSED: "elapsed time",
@@ -72,7 +73,7 @@ def demands_text(found: ProgramDemands) -> str:
 
 
 def _lines(found: ProgramDemands) -> Iterator[str]:
-    yield "# The demands of a program, measured by: cloudcmp profile"
+    yield FIRST_LINE
     yield "# Predict it on the candidates of studies with: cloudcmp predict THIS-FILE STUDY..."
     yield "schema: 1"
     yield f"application: {_quoted(found.name)}"
