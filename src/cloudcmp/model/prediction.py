@@ -76,6 +76,14 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """A demand and the column that measures its resource; for one that no source measures, the cell that it needs."""
+
+    demand: str
+    cell: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prediction:
     """The answer: candidates by their aim, best first; the first `SHORT_LIST` are the short list.
 
@@ -101,8 +109,8 @@ class Prediction:
     error: float | None
     home: OfferKey | None
     home_ratio: float | None
-    counted: tuple[str, ...]
-    uncounted: tuple[str, ...]
+    counted: tuple[Counted, ...]
+    uncounted: tuple[Counted, ...]
     simulated: bool
     notes: tuple[str, ...] = ()
     reason: tuple[str, ...] = ()

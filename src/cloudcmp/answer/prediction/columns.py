@@ -78,7 +78,10 @@ def _shared(market: Market, column: Numbers) -> Numbers:
 
 
 def operation_costs(market: Market, op: str, size_bytes: int) -> NDArray[np.float64]:
-    """Return what one operation costs at each offering's region, in the market's currency; NaN if that is unknown."""
+    """Return what one operation costs at each offering's region, in the market's currency; NaN if that is unknown.
+
+    A size of 0 is that of a row or of a message, which needs no other price.
+    """
     own = next((one for name, one in market.columns.items() if isinstance(one, Numbers) and _is_cost(name, op, size_bytes)), None)
     if own is None:
         return np.full(len(market.keys), np.nan)
@@ -87,7 +90,7 @@ def operation_costs(market: Market, op: str, size_bytes: int) -> NDArray[np.floa
 
 def _is_cost(name: str, op: str, size_bytes: int) -> bool:
     metric, params = parsed(name)
-    return metric == f"{op}_cost" and params.get("size_bytes", "0") in {str(size_bytes), "0"}
+    return metric == f"{op}_cost" and (not size_bytes or params.get("size_bytes", "0") in {str(size_bytes), "0"})
 
 
 def benchmarks_of(market: Market, application: Application) -> tuple[Benchmark, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,15 +61,14 @@ def by_demands(found: Resources, benchmark: Benchmark | None, values: Values, ho
 
 
 def _weighted(weights: Floats, times: Sequence[Floats]) -> Floats:
-    total: Floats = np.sum([weight * one for weight, one in zip(weights, times, strict=True)], axis=0)
-    return total
+    return reduce(np.add, (weight * one for weight, one in zip(weights, times, strict=True)))
 
 
 def _program(found: Resources, times: DemandTimes, home: int | None) -> ByDemands:
     """A program: of its transfers, only the share that it waited for at home delays it, and the rest is in the bound."""
     cpu = times.by_name["cpu"]
     transfers = [one for name, one in times.by_name.items() if name != "cpu"]
-    moved = np.sum(transfers, axis=0) if transfers else np.zeros((1, 1))
+    moved = reduce(np.add, transfers) if transfers else np.zeros((1, 1))
     blocked = found.application.blocked_s
     waited, fixed = 1.0, blocked
     if home is not None and transfers:

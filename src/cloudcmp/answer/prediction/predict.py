@@ -6,14 +6,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudcmp.answer.choice.from_study import SERVICE
 from cloudcmp.answer.choice.lookup import numbers_of
 from cloudcmp.answer.prediction.columns import operation_costs
 from cloudcmp.answer.prediction.model import Times, by_demands, home_time, row_of, times_of
 from cloudcmp.answer.prediction.times import Resources, Values, resources
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.application import Application, ApplicationKind
-from cloudcmp.model.market import COST, Market, Numbers
-from cloudcmp.model.prediction import Aim, Lack, LeftOut, Predicted, Prediction
+from cloudcmp.model.market import COST, Market, Numbers, Texts
+from cloudcmp.model.prediction import Aim, Counted, Lack, LeftOut, Predicted, Prediction
 from cloudcmp.model.result import Bounds
 
 Floats = NDArray[np.float64]
@@ -87,25 +88,26 @@ def _homeless(application: Application) -> UserMistake:
 
 
 def _unmeasured(application: Application, found: Resources) -> UserMistake:
-    lacking = list(_counted(found, known=False))
+    lacking = [f"{one.demand} ({one.cell})" for one in _counted(found, known=False)]
     if found.uses_cpu and not found.benchmarks:
         lacking.append("cpu (any probe of processors with threads: one)")
     what = f"no source measures {', '.join(lacking) or 'a machine and what it needs'}"
     return UserMistake.at(application.name, what, "add a study that does; see 'cloudcmp list probes'")
 
 
-def _counted(found: Resources, *, known: bool) -> Iterator[str]:
-    """Yield the demands with a column and its name, or those without one and the cell that they need."""
+def _counted(found: Resources, *, known: bool) -> Iterator[Counted]:
+    """Yield each demand with its column once, or those without one with the cell that they need."""
+    seen = {}
     for part in found.application.parts:
         for demand in part.demands:
             column = found.cells.get((part.name, demand.name))
             if demand.cell is not None and (column is not None) == known:
-                where = f" of {part.name}" if len(found.application.parts) > 1 else ""
-                yield f"{demand.name}{where} ({column.name if column else demand.cell})"
+                seen[Counted(demand.name, column.name if column else str(demand.cell))] = None
+    yield from seen
 
 
 def _left_out(found: Resources, times: Times) -> Iterator[LeftOut]:
-    """Yield the offerings without a prediction; services of their own are no offerings to run on."""
+    """Yield the offerings without a prediction; those that only ask a service are none to run on."""
     memory = found.market.columns.get("memory_gib")
     needed = found.application.memory_bytes
     for row, key in enumerate(found.market.keys):
@@ -120,7 +122,8 @@ def _candidates(found: Resources, times: Times, ran: dict[int, float], confidenc
     price, charges = _price(found.market), _charges(found)
     billed = _billed_s(found, times)
     units = _UNITS.get(found.application.kind, 1)
-    for row in np.flatnonzero(np.isfinite(times.time)):
+    services = _services(found.market, times)
+    for row in np.flatnonzero(np.isfinite(times.time) & ~services):
         time, bounds = float(times.time[row]), _bounds(times.low[row], times.high[row], confidence)
         if row in ran:
             time, bounds = ran[row], None
@@ -135,6 +138,18 @@ def _candidates(found: Resources, times: Times, ran: dict[int, float], confidenc
             tuple(float(one[row]) for one in times.parts), bounds, float(cost) if np.isfinite(cost) else None, spread,
             ran.get(int(row)),
         )  # fmt: skip
+
+
+def _services(market: Market, times: Times) -> NDArray[np.bool_]:
+    """The rows of services whose region has another row with a time: a machine, or the first of its services."""
+    column = market.columns.get(SERVICE)
+    kinds = column.value if isinstance(column, Texts) else ("",) * len(market.keys)
+    rows = sorted(range(len(kinds)), key=lambda row: bool(kinds[row]))
+    first: dict[tuple[str, str], int] = {}
+    for row in rows:
+        if np.isfinite(times.time[row]):
+            first.setdefault(market.keys[row][:2], row)
+    return np.array([bool(kind) and first.get(market.keys[row][:2]) != row for row, kind in enumerate(kinds)], np.bool_)
 
 
 def _bounds(low: float, high: float, confidence: float) -> Bounds | None:

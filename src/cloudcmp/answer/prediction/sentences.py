@@ -1,10 +1,10 @@
 """A prediction in words: why the first of the short list, what it rests on, and what to mind."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cloudcmp.model.application import ApplicationKind
-from cloudcmp.model.prediction import Aim, Basis, Predicted, Prediction
+from cloudcmp.model.prediction import Aim, Basis, Counted, Predicted, Prediction
 from cloudcmp.model.result import Bounds
 from cloudcmp.units import format_quantity
 
@@ -55,6 +55,14 @@ def interval_words(bounds: Bounds | None, unit: str) -> str:
     return f" ({bounds.confidence * 100:g} % interval {low} to {high})"
 
 
+def _demand_words(some: Sequence[Counted]) -> str:
+    """`table_latency_s of get, put; queue_latency_s of send`."""
+    by_metric: dict[str, dict[str, None]] = {}
+    for one in some:
+        by_metric.setdefault(one.cell.partition(" ")[0], {})[one.demand] = None
+    return "; ".join(f"{metric} of {', '.join(names)}" for metric, names in by_metric.items())
+
+
 def _reason(found: Prediction) -> Iterator[str]:
     if len(found.candidates) < 2:
         yield "It is the only candidate that could be predicted."
@@ -71,7 +79,7 @@ def _reason(found: Prediction) -> Iterator[str]:
 
 def _rests_on(found: Prediction) -> Iterator[str]:
     if found.counted:
-        yield f"measured demands: {'; '.join(found.counted)}"
+        yield f"measured: {_demand_words(found.counted)}"
     if found.basis is Basis.LEFT_OUT:
         shares = ", ".join(f"{one.name} ({one.share * 100:.0f} %)" for one in found.explained)
         yield f"{found.ran} machines that ran it; what explains its time there: {shares}"
@@ -88,11 +96,11 @@ def _cautions(found: Prediction) -> Iterator[str]:
         yield "numbers are SIMULATED: planted values, not measured"
     if found.basis is Basis.LAUNCHES:
         yield ("intervals show only how the measurements scatter between launches, not the error of the model: run the "
-               "application on two candidates and write their times under measured:")  # fmt: skip
+               "application on two candidates and write their times under `measured:`")  # fmt: skip
     if found.basis is Basis.NONE:
         yield "there is no interval: measurements are single ones, and fewer than two machines ran the application"
     if found.uncounted:
-        yield f"not in the times, because no source measures it: {'; '.join(found.uncounted)}"
+        yield f"not in the times, because no source measures it: {_demand_words(found.uncounted)}"
     if found.home_ratio is not None and not 1 / _FAR <= found.home_ratio <= _FAR:
         yield "the demands explain the time at home badly: profile it again on a machine without other work"
     if len(found.short_list) == 1:

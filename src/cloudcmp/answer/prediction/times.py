@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,12 +85,12 @@ class DemandTimes:
     @property
     def serial(self) -> Floats:
         """The time if the demands go one after the other: their sum."""
-        return np.sum(list(self.by_name.values()), axis=0)
+        return reduce(np.add, self.by_name.values())
 
     @property
     def overlapped(self) -> Floats:
         """The time if all go on at once: that of the longest."""
-        return np.max(list(self.by_name.values()), axis=0)
+        return reduce(np.maximum, self.by_name.values())
 
 
 def demand_times(found: Resources, part: Part, benchmark: Benchmark | None, values: Values) -> DemandTimes:
