@@ -10,12 +10,10 @@ from scipy import optimize, special
 
 Floats = NDArray[np.float64]
 
-PRIOR_ERROR, PRIOR_WEIGHT = 0.12, 3.0
+PRIOR_ERROR, PRIOR_WEIGHT = 0.15, 3.0
 """What the error of such models is before any is seen, as a standard deviation of the logarithm, and how many degrees of
 freedom that counts as. Source: Scheuner and Leitner, CLOUD 2018: below 10 % for a scientific application, 10 to 20 % for
 a web server."""
-BETTER_BY = 0.8
-"""Another column, or one more, must lower the error to this share: few points explain anything by chance."""
 _POINTS_EACH = 3
 """Points for each column of a model."""
 
@@ -30,6 +28,7 @@ class Model:
     columns: tuple[int, ...]
     factors: tuple[float, ...]
     errors: tuple[float, ...]
+    informed: bool = True
 
 
 def fit(times: Floats, columns: Floats, chosen: Sequence[int]) -> tuple[float, ...]:
@@ -52,37 +51,43 @@ def predicted(columns: Floats, chosen: Sequence[int], factors: Sequence[float]) 
     return total
 
 
-def choose(times: Floats, columns: Floats) -> tuple[int, ...]:
-    """Return the columns that explain the times best when each point is left out.
+def choose(times: Floats, columns: Floats, *, informed: bool = True) -> tuple[int, ...]:
+    """Return the columns that explain the times best, by the errors when each point is left out.
 
-    Column 0 is what is known without the times; another one replaces it, or is added, only if the error falls to
-    `BETTER_BY` of it. A single point chooses nothing.
+    If `informed`, column 0 is what is known without the times, and is as likely as all others together. Each further
+    column must be as much more likely as there are columns to choose from: few points fit one of many by chance. A
+    single point chooses nothing.
     """
     best: tuple[int, ...] = (0,)
-    if len(times) < 2:
+    count = columns.shape[1]
+    if len(times) < 2 or count < 2:
         return best
-    least = _error(times, columns, best)
-    singles = [(_error(times, columns, (at,)), (at,)) for at in range(1, columns.shape[1])]
-    if singles and min(singles)[0] < BETTER_BY * least:
-        least, best = min(singles)
+    penalty = math.log(count)
+    most = _evidence(times, columns, best) + (penalty if informed else 0.0)
+    for at in range(1, count):
+        found = _evidence(times, columns, (at,))
+        if found > most:
+            most, best = found, (at,)
     while len(times) >= _POINTS_EACH * (len(best) + 1):
-        wider = [(*best, at) for at in range(columns.shape[1]) if at not in best]
-        found = [(_error(times, columns, one), one) for one in wider]
-        if not found or min(found)[0] >= BETTER_BY * least:
+        wider = [(*best, at) for at in range(count) if at not in best]
+        if not wider:
             break
-        least, best = min(found)
+        found, one = max((_evidence(times, columns, one), one) for one in wider)
+        if found - penalty <= most:
+            break
+        most, best = found - penalty, one
     return best
 
 
-def explain(times: Floats, columns: Floats) -> Model:
+def explain(times: Floats, columns: Floats, *, informed: bool = True) -> Model:
     """Return the model of some points; its errors include the choice of columns, which is made again for each point."""
-    chosen = choose(times, columns)
+    chosen = choose(times, columns, informed=informed)
     errors = []
     for at in range(len(times)) if len(times) > 1 else ():
         rest = np.arange(len(times)) != at
-        inner = choose(times[rest], columns[rest])
+        inner = choose(times[rest], columns[rest], informed=informed)
         errors.append(_log_error(times, columns, inner, at))
-    return Model(chosen, fit(times, columns, chosen), tuple(errors))
+    return Model(chosen, fit(times, columns, chosen), tuple(errors), informed)
 
 
 def interval(times: Floats, columns: Floats, model: Model, new: Floats, confidence: float) -> tuple[Floats, Floats]:
@@ -109,10 +114,7 @@ def spread_of(errors: Sequence[float]) -> float:
     The square of an error with one of n points left out is n^2 / (n^2 - 1) of that of a new point, for a model with one
     factor: it is fitted to one point fewer.
     """
-    n = len(errors)
-    mean = sum(one**2 for one in errors) / n
-    seen = (n - 1) * mean * (1 - 1 / n**2)
-    return math.sqrt((PRIOR_WEIGHT * PRIOR_ERROR**2 + seen) / (PRIOR_WEIGHT + n - 1))
+    return math.sqrt((PRIOR_WEIGHT * PRIOR_ERROR**2 + _seen(errors)) / (PRIOR_WEIGHT + len(errors) - 1))
 
 
 def _jackknife_plus(times: Floats, columns: Floats, model: Model, new: Floats, rank: int) -> tuple[Floats, Floats]:
@@ -120,17 +122,28 @@ def _jackknife_plus(times: Floats, columns: Floats, model: Model, new: Floats, r
     low, high = np.empty((n, len(new))), np.empty((n, len(new)))
     for at in range(n):
         rest = np.arange(n) != at
-        inner = choose(times[rest], columns[rest])
+        inner = choose(times[rest], columns[rest], informed=model.informed)
         log = np.log(predicted(new, inner, fit(times[rest], columns[rest], inner)))
         low[at], high[at] = log - abs(model.errors[at]), log + abs(model.errors[at])
     return np.exp(np.sort(low, axis=0)[n - rank]), np.exp(np.sort(high, axis=0)[rank - 1])
 
 
-def _error(times: Floats, columns: Floats, chosen: tuple[int, ...]) -> float:
-    """The error of some columns when each point is left out: the root of the mean square, and of what is known before."""
+def _evidence(times: Floats, columns: Floats, chosen: tuple[int, ...]) -> float:
+    """The logarithm of how likely the errors of some columns are, apart from a constant, each point being left out.
+
+    The variance of normal errors is unknown, with the prior of `PRIOR_ERROR`. Source: Gelman et al., "Bayesian Data
+    Analysis", 3rd edition, section 3.2, with the variance integrated out.
+    """
     errors = [_log_error(times, columns, chosen, at) for at in range(len(times))]
-    seen = sum(one**2 for one in errors)
-    return math.sqrt((PRIOR_WEIGHT * PRIOR_ERROR**2 + seen) / (PRIOR_WEIGHT + len(errors)))
+    n = len(errors)
+    seen = _seen(errors) / (PRIOR_WEIGHT * PRIOR_ERROR**2)
+    return -(PRIOR_WEIGHT + n - 1) / 2 * math.log1p(seen)
+
+
+def _seen(errors: Sequence[float]) -> float:
+    """The sum of squares of n - 1 errors of new points, from those of n points left out."""
+    n = len(errors)
+    return (n - 1) * sum(one**2 for one in errors) / n * (1 - 1 / n**2)
 
 
 def _log_error(times: Floats, columns: Floats, chosen: tuple[int, ...], at: int) -> float:

@@ -126,7 +126,7 @@ def times_of(found: Resources, home: int | None, ran: dict[int, float], confiden
     error = None
     if len(rows) > 1:
         names, columns = _columns(found, plain, others)
-        model = explain(taken, columns[rows])
+        model = explain(taken, columns[rows], informed=home is not None or not found.uses_cpu)
         time = predicted(columns, model.columns, model.factors)
         low, high = interval(taken, columns[rows], model, columns, confidence)
         basis, explained = Basis.LEFT_OUT, tuple(_explained(model, names, columns[rows]))
