@@ -4,8 +4,8 @@ simulated   clouds and applications that are drawn: planted demands, and noise t
 clouds      public measurements of real clouds (Spare Cores): an application's score predicted from micro-benchmarks
 here        real programs on the CPU sets of this machine, each set predicted from the other
 
-Each cloud that did not run the application is predicted. Errors are |predicted / true - 1|. `short` is how often the best
-of all clouds is among the first three, `regret` by how much the first one is slower than the best, tau Kendall's.
+Each cloud that did not run the application is predicted. Errors are |predicted / true - 1|. `short` is how often the
+best of all clouds is among the first three, `regret` by how much the first one is slower than the best, tau Kendall's.
 
 usage: .venv/bin/python benchmarks/prediction.py simulated|clouds|here [--seed 1] [--sets 240] [--data FOLDER]
 """
@@ -68,13 +68,13 @@ class Score:
         self.tau.append(float(signs.sum() / (len(times) * (len(times) - 1))))
 
 
-HEAD = f"{'':24} {'ran':>3} {'n':>6} {'mean':>7} {'median':>7} {'cover':>7} {'short':>7} {'regret':>7} {'tau':>6}"
+HEAD = f"{'':28} {'ran':>3} {'n':>6} {'mean':>7} {'median':>7} {'cover':>7} {'short':>7} {'regret':>7} {'tau':>6}"
 
 
 def line(name: str, ran: int, score: Score) -> str:
     """One line of the table."""
     cover = f"{np.mean(score.covered) * 100:6.1f}%" if score.covered else f"{'-':>7}"
-    return (f"{name:24} {ran:3} {len(score.errors):6} {np.mean(score.errors) * 100:6.1f}% "
+    return (f"{name:28} {ran:3} {len(score.errors):6} {np.mean(score.errors) * 100:6.1f}% "
             f"{np.median(score.errors) * 100:6.1f}% {cover} {np.mean(score.short) * 100:6.1f}% "
             f"{np.mean(score.regret) * 100:6.1f}% {np.mean(score.tau):6.2f}")  # fmt: skip
 
@@ -169,9 +169,10 @@ def simulated(seed: int, sets: int) -> Iterator[str]:
 
 
 # Spare Cores: scores that are of whole applications, and those of micro-benchmarks that may explain them.
-APPLICATIONS = ("gb_multi_clang", "gb_multi_file_compression", "gb_multi_text_processing", "passmark_cpu_singlethread",
-                "geekbench_single", "geekbench_multi")  # fmt: skip
-MICRO = ("stressng_1", "stressng_best_n", "bw_mem_rd_16mb", "bw_mem_rd_512mb", "bw_mem_wr_512mb")
+APPLICATIONS = ("gb_multi_clang", "gb_multi_text_processing", "gb_multi_pdf_renderer", "gb_multi_html5_browser",
+                "zstd_first_compress_Bps_best", "redis_set_rps_best", "static_web_1k_rps_best")  # fmt: skip
+MICRO = ("passmark_cpu_compression", "passmark_cpu_integer_math", "passmark_cpu_singlethread", "stressng_1",
+         "stressng_best_n", "openssl_sha256_16k_Bps", "bw_mem_rd_16mb", "bw_mem_rd_512mb")  # fmt: skip
 VENDORS = {"aws", "azure", "gcp", "alicloud", "ovh", "hcloud", "upcloud", "vultr"}
 
 
@@ -181,7 +182,11 @@ SIZES = (2, 4, 8, 16)
 def _read(data: Path, names: Sequence[str]) -> tuple[list[OfferKey], dict[str, Floats], Floats]:
     """Types of 2, 4, 8 or 16 CPUs for which every score is known, their scores, and their CPUs."""
     with (data / "sparecores" / "benchmarks_by_instance.csv").open(encoding="utf-8") as file:
-        rows = [one for one in csv.DictReader(file) if one["vendor"] in VENDORS and all(_number(one[name]) > 0 for name in names)]
+        rows = [
+            one
+            for one in csv.DictReader(file)
+            if one["vendor"] in VENDORS and all(_number(one[name]) > 0 for name in names)
+        ]
     rows = [one for one in rows if _number(one["lscpu_cpus"]) in SIZES]
     keys = [OfferKey(one["vendor"], "", one["instance_type"]) for one in rows]
     cpus = np.array([_number(one["lscpu_cpus"]) for one in rows])
@@ -198,7 +203,8 @@ def _number(text: str) -> float:
 def clouds(seed: int, sets: int, data: Path) -> Iterator[str]:
     """Predict scores of real machines; ten types are drawn for each set, of which some ran the application."""
     keys, values, cpus = _read(data, (*APPLICATIONS, *MICRO))
-    yield f"{sets} sets of {CLOUDS} of {len(keys)} types of {', '.join(map(str, SIZES))} CPUs, one score each, seed {seed}"
+    sizes = ", ".join(map(str, SIZES))
+    yield f"{sets} sets of {CLOUDS} of {len(keys)} types of {sizes} CPUs, one score each, seed {seed}"
     for title, alike in (("types of one size in a set", True), ("types of any size in a set", False)):
         yield title
         yield HEAD
@@ -235,7 +241,7 @@ def _one_set(
 PROGRAMS: dict[str, tuple[str, str]] = {
     "xz": ("text", "xz -T2 --block-size=1MiB -6 -k -c text > /dev/null"),
     "zstd": ("text", "zstd -q -T2 -12 -k -c text > /dev/null"),
-    "zlib": ("text", "python3 -c 'import zlib; zlib.compress(open(\"text\",\"rb\").read(), 9)'"),
+    "zlib": ("text", 'python3 -c \'import zlib; zlib.compress(open("text","rb").read(), 9)\''),
     "sqlite": ("rows.sql", "rm -f base; sqlite3 base < rows.sql"),
     "compile": ("source.c", "gcc -O2 -c source.c -o 1.o & gcc -O2 -c source.c -o 2.o & wait"),
     "sort": ("text", "sort --parallel=2 -S 32M text > sorted"),
@@ -262,8 +268,8 @@ def _inputs(folder: Path, rng: np.random.Generator) -> None:
     rows = "".join(f"INSERT INTO t VALUES({at},'{words[at % 4000]}',{at * 7919 % 99991});\n" for at in range(120_000))
     create = "CREATE TABLE t(a INTEGER PRIMARY KEY,b TEXT,c INTEGER);\nBEGIN;\n"
     (folder / "rows.sql").write_text(f"{create}{rows}COMMIT;CREATE INDEX i ON t(b,c);\n", encoding="ascii")
-    lines = (f"double f{at}(double x) {{ double y = 0; for (int i = 0; i < {at + 9}; i++) y += x * i / (y + {at}.5); return y; }}"
-             for at in range(1500))  # fmt: skip
+    body = "double y = 0; for (int i = 0; i < 99; i++) y += x * i / (y + 0.5); return y;"
+    lines = (f"double f{at}(double x) {{ x += {at}; {body} }}" for at in range(1500))
     (folder / "source.c").write_text("\n".join(lines), encoding="ascii")
 
 
@@ -279,10 +285,16 @@ def here(seed: int, runs: int) -> Iterator[str]:
         folder = Path(text)
         _inputs(folder, np.random.default_rng(seed))
         (folder / "here.yaml").write_text(STUDY, encoding="utf-8")
-        subprocess.run(["cloudcmp", "run", "here.yaml", "--out", "study", "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["cloudcmp", "run", "here.yaml", "--out", "study", "--quiet"],
+            cwd=folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         market = sold([str(folder / "study")])
-        yield f"real programs on {len(cpus)} CPUs, {runs} runs of each, seed {seed}; load when it began {os.getloadavg()[0]:.1f}"
-        yield f"{'program':10} {'on':5} {'true s':>7} {'predicted':>9} {'error':>7} {'bounds':>15} {'held':>5} {'elapsed':>8}"
+        yield f"real programs on {len(cpus)} CPUs, {runs} runs of each, seed {seed}; load {os.getloadavg()[0]:.1f}"
+        yield (f"{'program':10} {'on':5} {'true s':>7} {'predicted':>9} {'error':>7} {'bounds':>15} {'held':>5} "
+               f"{'elapsed':>8}")  # fmt: skip
         errors, held = [], []
         for name, (_, shell) in PROGRAMS.items():
             found = {count: _profiled(folder, name, shell, cpus[:count], runs) for count in (1, 2)}
@@ -303,7 +315,7 @@ def _profiled(folder: Path, name: str, shell: str, cpus: Sequence[int], runs: in
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cpus)
     try:
-        found = profile(["sh", "-c", f"cd {folder} && {shell}"], runs=runs, name=name)
+        found = profile(["sh", "-c", f"cd {folder} && {{ {shell}; }}"], runs=runs, name=name)
     finally:
         os.sched_setaffinity(0, before)
     write(found, folder / f"{name}.yaml")

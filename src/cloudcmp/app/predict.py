@@ -24,7 +24,9 @@ def application_of(path: Path) -> Application:
     except FileNotFoundError as error:
         raise UserMistake.at(str(path), "there is no such file", "'cloudcmp profile --out' writes one") from error
     except IsADirectoryError as error:
-        raise UserMistake.at(str(path), "this is a folder", "name the application's file first, then the sources") from error
+        raise UserMistake.at(
+            str(path), "this is a folder", "name the application's file first, then the sources"
+        ) from error
     except OSError as error:
         raise OutsideFault.at(str(path), error.strerror or str(error), "make the file readable") from error
     return read_application(content, path)

@@ -39,7 +39,9 @@ def profile(
         run = run_program(command, perf)
         if run.code:
             how = f"ended by signal {-run.code}" if run.code < 0 else f"exit code {run.code}"
-            raise UserMistake.at(command[0], f"run {at + 1} failed, {how}", "correct the command: a failed run has no demands")
+            raise UserMistake.at(
+                command[0], f"run {at + 1} failed, {how}", "correct the command: a failed run has no demands"
+            )
         done.append(run)
     machine = read_machine(os.sched_getaffinity(0))
     return ProgramDemands(
@@ -104,8 +106,8 @@ def _cautions(done: Sequence[ProgramRun]) -> Iterator[str]:
     elapsed = mean([one[Counter.ELAPSED] for one in runs])
     waited = mean([one.get(Counter.WAITED, 0.0) for one in runs])
     if cpu > 0 and waited > _BUSY * cpu:
-        yield (f"its threads waited {waited:.2g} s for a processor: more threads than processors, or other work on this "
-               "machine, which makes the elapsed time too long")  # fmt: skip
+        yield (f"its threads waited {waited:.2g} s for a processor: more threads than processors, or other work on "
+               "this machine, which makes the elapsed time too long")  # fmt: skip
     if elapsed < _SHORT_S:
         yield f"it ended in less than {_SHORT_S:g} s: few looks at its threads; a longer input gives surer demands"
     if len(done) == 1:

@@ -82,7 +82,21 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_root)
-    measuring = (start, run, demo, plan, list_, compare, recommend, profile, predict, report, export, import_, published)
+    measuring = (
+        start,
+        run,
+        demo,
+        plan,
+        list_,
+        compare,
+        recommend,
+        profile,
+        predict,
+        report,
+        export,
+        import_,
+        published,
+    )
     for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep, config):
         app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
     return app

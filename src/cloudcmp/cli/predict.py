@@ -31,14 +31,18 @@ def predict(
     confidence: Annotated[
         float, typer.Option("--confidence", metavar="P", help="The confidence of the intervals.")
     ] = 0.9,
-    purchase: Annotated[Buying | None, typer.Option("--purchase", help="Use prices of this way to buy machines.", show_default=False)] = None,
-    every: Annotated[bool, typer.Option("--all", help="Also show every candidate, and those without a prediction.")] = False,
+    purchase: Annotated[
+        Buying | None, typer.Option("--purchase", help="Use prices of this way to buy machines.", show_default=False)
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also show every candidate, and those without a prediction.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Predict an application's time and cost on each candidate, without porting it.
 
-    APP.yaml holds its demands: written by `cloudcmp profile`, or by hand as pages, jobs or static files. The times of two
-    or more machines that ran it give intervals, and choose the measurement that explains it.
+    APP.yaml holds its demands: written by `cloudcmp profile`, or by hand as pages, jobs or static files. The times of
+    two or more machines that ran it give intervals, and choose the measurement that explains it.
 
     Example: cloudcmp predict app.yaml DIR
 

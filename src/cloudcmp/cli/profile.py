@@ -10,7 +10,8 @@ from cloudcmp.cli.output import EXIT_DONE, console, emit, ignore, say, warn
 
 def profile(
     command: Annotated[
-        list[str], typer.Argument(help="The program and its arguments, after --.", show_default=False, metavar="-- COMMAND...")
+        list[str],
+        typer.Argument(help="The program and its arguments, after --.", show_default=False, metavar="-- COMMAND..."),
     ],
     runs: Annotated[int, typer.Option("--runs", metavar="N", help="How often it runs; 2 or more give intervals.")] = 1,
     name: Annotated[str | None, option("--name", "The application's name. Default: the program's.", "NAME")] = None,

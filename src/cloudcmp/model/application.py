@@ -94,8 +94,8 @@ class Application:
 
     `home` is the machine whose processor seconds are in the demands, None if there are none. `elapsed_s` is what the
     program took there. `parallel` are shares of the processor seconds by how many threads could run at once. `ran_cell`
-    is the column of the sources that holds the application's own time. `benchmarks` are the columns that may explain its
-    processor time; without any, those that are known to measure processors and memory. `blocked_s` is the part of
+    is the column of the sources that holds the application's own time. `benchmarks` are the columns that may explain
+    its processor time; without any, those that are known to measure processors and memory. `blocked_s` is the part of
     `elapsed_s` in which no thread could run. `moved_bytes` is what the processor fetched from memory, None if unknown.
     """
 

@@ -89,8 +89,8 @@ class Prediction:
 
     `ran` counts the machines on which the application ran; `error` is the root mean square of log(time / prediction) of
     those, each predicted without it. `home_ratio` is the time on the home machine over the model's. `counted` and
-    `uncounted` are the demands that are in the times, and those that no source measures. `units` is how many pages, jobs
-    or runs the cost is for.
+    `uncounted` are the demands that are in the times, and those that no source measures. `units` is how many pages,
+    jobs or runs the cost is for.
     """
 
     name: str

@@ -41,7 +41,12 @@ def show_prediction(console: Console, found: Prediction, *, every: bool = False)
         table(console, ["without a prediction", "why", "what"], rows)
     elif found.left_out or len(found.candidates) > _SHOWN:
         hidden = max(0, len(found.candidates) - _SHOWN)
-        _labelled(console, "MORE", f"--all shows {hidden} more candidates, and {len(found.left_out)} that were left out", "dim")
+        _labelled(
+            console,
+            "MORE",
+            f"--all shows {hidden} more candidates, and {len(found.left_out)} that were left out",
+            "dim",
+        )
 
 
 _LACK = {Lack.UNMEASURED: "not measured", Lack.MEMORY: "too little memory"}
@@ -68,22 +73,22 @@ def _labelled(console: Console, label: str, text: str, style: str = "") -> None:
 def _candidates(console: Console, found: Prediction, *, every: bool) -> None:
     shown = found.candidates if every else found.candidates[:_SHOWN]
     factor, unit = scale_of(shown[0].time_s, "s")
-
-    def words(value: float) -> str:
-        return format_in(value, factor, "")
-
     money = f"{found.currency} {unit_words(found)}" if found.currency else "cost"
-    heads = [Head("candidate", numeric=False), Head(unit), Head("interval"), Head("bounds"), Head(money), ""]
-    rows = [[str(one.key), words(one.time_s), _span(words(one.interval.low), words(one.interval.high)) if one.interval else UNKNOWN,
-             _span(words(one.overlapped_s), words(one.serial_s)), UNKNOWN if one.cost is None else f"{one.cost:.3g}", _mark(one)]
-            for one in shown]  # fmt: skip
-    note = (f"interval: {found.confidence * 100:g} %; bounds: all demands at once by the best benchmark, to one after the "
-            "other by the worst")  # fmt: skip
+    heads = ["candidate", Head(unit), Head("interval"), Head("bounds"), Head(money), ""]
+    rows = [_row(one, factor) for one in shown]
+    note = (f"interval: {found.confidence * 100:g} %; bounds: all demands at once by the best benchmark, to one after "
+            "the other by the worst")  # fmt: skip
     table(console, heads, rows, title="Candidates", note=note)
 
 
-def _span(low: str, high: str) -> str:
-    return f"{low}-{high}"
+def _row(one: Predicted, factor: float) -> list[object]:
+    def words(value: float) -> str:
+        return format_in(value, factor, "")
+
+    interval = UNKNOWN if one.interval is None else f"{words(one.interval.low)}-{words(one.interval.high)}"
+    bounds = f"{words(one.overlapped_s)}-{words(one.serial_s)}"
+    cost = UNKNOWN if one.cost is None else f"{one.cost:.3g}"
+    return [str(one.key), words(one.time_s), interval, bounds, cost, _mark(one)]
 
 
 def _mark(one: Predicted) -> str:
@@ -96,7 +101,7 @@ def _parts(console: Console, found: Prediction) -> None:
     """Print the time of each part on the short list."""
     shown = found.short_list
     factor, unit = scale_of(shown[0].parts_s[0], "s")
-    heads = [Head("part", numeric=False), *(Head(str(one.key)) for one in shown[:_PARTS])]
+    heads: list[str | Head] = ["part", *(Head(str(one.key)) for one in shown[:_PARTS])]
     rows = [[name, *(format_in(one.parts_s[at], factor, "") for one in shown[:_PARTS])]
             for at, name in enumerate(found.parts)]  # fmt: skip
     table(console, heads, rows, title=f"Time of each part by its demands, {unit}")

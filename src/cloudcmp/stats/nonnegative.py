@@ -1,4 +1,4 @@
-"""A time as a sum of few times that are each a factor times a measurement, with the error that leaving one out shows."""
+"""A time as a sum of factors times measurements, with the error that leaving a point out shows."""
 
 import math
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from scipy import optimize, special
 Floats = NDArray[np.float64]
 
 PRIOR_ERROR, PRIOR_WEIGHT = 0.15, 3.0
-"""What the error of such models is before any is seen, as a standard deviation of the logarithm, and how many degrees of
-freedom that counts as. Source: Scheuner and Leitner, CLOUD 2018: below 10 % for a scientific application, 10 to 20 % for
-a web server."""
+"""What the error of such models is before any is seen, as a standard deviation of the logarithm, and how many degrees
+of freedom that counts as. Source: Scheuner and Leitner, CLOUD 2018: 10 to 20 % for a web server, less for a scientific
+application."""
 _POINTS_EACH = 3
 """Points for each column of a model."""
 

@@ -77,7 +77,8 @@ def _built(shape: ApplicationShape) -> Application:
         elapsed_s=program.elapsed if program else None,
         blocked_s=_blocked(program) if program else 0.0,
         parallel=tuple(sorted(program.parallel.items())) if program else ((1, 1.0),),
-        memory_bytes=memory, moved_bytes=_moved(program), benchmarks=tuple(shape.benchmarks), ran=ran, ran_cell=shape.measured_by or "",
+        memory_bytes=memory, moved_bytes=_moved(program),
+        benchmarks=tuple(shape.benchmarks), ran=ran, ran_cell=shape.measured_by or "",
     )  # fmt: skip
 
 
@@ -167,4 +168,6 @@ def _program(program: ProgramShape) -> Iterator[Demand]:
     if disk and disk.written:
         yield Demand("written", Way.BYTES, disk.written, CellWish("disk_bytes_per_s", (("op", "write"),), _DISK))
     if network and network.received + network.sent:
-        yield Demand("network", Way.BYTES, network.received + network.sent, CellWish("tcp_bytes_per_s", (), (("streams", "1"),)))
+        yield Demand(
+            "network", Way.BYTES, network.received + network.sent, CellWish("tcp_bytes_per_s", (), (("streams", "1"),))
+        )

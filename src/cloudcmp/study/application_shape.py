@@ -77,7 +77,9 @@ def _shares(value: object) -> dict[int, float]:
         raise ValueError(f"{shown(value)} is no table of shares; write e.g. {{1: 80 %, 2: 20 %}}") from None
     total = sum(shares.values())
     if min(shares) < 1 or not math.isclose(total, 1.0, abs_tol=0.01):
-        raise ValueError(f"the shares are of at least 1 thread and add up to 100 %, not {total * 100:.3g} %; correct them")
+        raise ValueError(
+            f"the shares are of at least 1 thread and add up to 100 %, not {total * 100:.3g} %; correct them"
+        )
     return {many: one / total for many, one in shares.items()}
 
 

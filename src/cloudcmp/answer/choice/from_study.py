@@ -31,7 +31,9 @@ def market_of(
     Raises UserMistake if prices are in different currencies.
     """
     keys = tuple(_key(one) for one in candidates)
-    columns: dict[str, Numbers | Texts] = {one.name: one for one in _facts([one.offering for one in candidates], source)}
+    columns: dict[str, Numbers | Texts] = {
+        one.name: one for one in _facts([one.offering for one in candidates], source)
+    }
     if any(one.service is not None for one in candidates):
         kinds = tuple(one.service.kind.value if one.service is not None else "" for one in candidates)
         columns[SERVICE] = Texts(SERVICE, kinds, source)

@@ -42,9 +42,7 @@ def joined(markets: Sequence[Market]) -> Market:
         raise UserMistake.at("recommend", what, "exchange rates are not known here: give prices of one currency")
     keys = _keys(markets)
     widths = [_rounds(one) for one in markets]
-    places = [
-        replace(_place(one, keys), begin=sum(widths[:at]), rounds=sum(widths)) for at, one in enumerate(markets)
-    ]
+    places = [replace(_place(one, keys), begin=sum(widths[:at]), rounds=sum(widths)) for at, one in enumerate(markets)]
     columns: dict[str, Numbers | Texts] = {}
     for market, place in zip(markets, places, strict=True):
         for column in market.columns.values():

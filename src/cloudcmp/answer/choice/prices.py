@@ -32,9 +32,7 @@ def without_odd_prices(market: Market) -> Market:
         f"{len(odd)} prices are below half of what the same type costs in most regions, such as "
         f"{market.keys[worst]} at {amount}: they count as unknown"
     )
-    return replace(
-        market, columns={**market.columns, COST: replace(price, value=value)}, notes=(*market.notes, note)
-    )
+    return replace(market, columns={**market.columns, COST: replace(price, value=value)}, notes=(*market.notes, note))
 
 
 def _odd(market: Market, price: Numbers) -> Iterator[tuple[int, float]]:

@@ -122,9 +122,7 @@ def _cheapest_regions(field: Field, order: Sequence[int]) -> dict[int, list[int]
 def _with_chances(pick: Pick, found: Chances | None, at: int) -> Pick:
     if found is None:
         return pick
-    return replace(
-        pick, meets=float(found.meets[at]), best=float(found.best[at]), near_best=float(found.near_best[at])
-    )
+    return replace(pick, meets=float(found.meets[at]), best=float(found.best[at]), near_best=float(found.near_best[at]))
 
 
 def _best_of(field: Field, kind: NDArray[np.bool_], chosen: int | None) -> Pick | None:
@@ -165,7 +163,7 @@ def _doubtful(ranking: _Ranking, chosen: int | None, confidence: float) -> Itera
             return
         pick = ranking.picks[row]
         if pick.meets is not None and 1 - confidence < pick.meets < confidence:
-            need = min(field.doubts, key=lambda one: slack(field, one, row))  # noqa: B023 - called at once
+            need = min(field.doubts, key=lambda one: slack(field, one, row))
             yield Miss(pick, need.text, float(field.columns[need.name].value[row]), pick.meets)
 
 

@@ -43,7 +43,9 @@ def _reason(found: Recommendation) -> tuple[str, ...]:
     choice = found.choice
     if choice is None:
         return (_NONE[found.no_choice] if found.no_choice else "",)
-    meeting = f"of {found.meeting:,} offerings that meet every need" if found.needs else f"of {found.meeting:,} offerings"
+    meeting = (
+        f"of {found.meeting:,} offerings that meet every need" if found.needs else f"of {found.meeting:,} offerings"
+    )
     first = f"It has the {objective_words(found)} {meeting}."
     if found.meeting <= 1:
         first = "It is the only offering that meets every need." if found.needs else "It is the only offering."

@@ -82,7 +82,10 @@ def operation_costs(market: Market, op: str, size_bytes: int) -> NDArray[np.floa
 
     A size of 0 is that of a row or of a message, which needs no other price.
     """
-    own = next((one for name, one in market.columns.items() if isinstance(one, Numbers) and _is_cost(name, op, size_bytes)), None)
+    own = next(
+        (one for name, one in market.columns.items() if isinstance(one, Numbers) and _is_cost(name, op, size_bytes)),
+        None,
+    )
     if own is None:
         return np.full(len(market.keys), np.nan)
     return _shared(market, own).value

@@ -65,7 +65,7 @@ def _weighted(weights: Floats, times: Sequence[Floats]) -> Floats:
 
 
 def _program(found: Resources, times: DemandTimes, home: int | None) -> ByDemands:
-    """A program: of its transfers, only the share that it waited for at home delays it, and the rest is in the bound."""
+    """A program: of its transfers, the share that it waited for at home delays it, and the rest is in the bound."""
     cpu = times.by_name["cpu"]
     transfers = [one for name, one in times.by_name.items() if name != "cpu"]
     moved = reduce(np.add, transfers) if transfers else np.zeros((1, 1))
@@ -114,8 +114,8 @@ def times_of(found: Resources, home: int | None, ran: dict[int, float], confiden
     others = [by_demands(found, one, Values(), home) for one in found.benchmarks[1:]]
     every = [plain, *others]
     with np.errstate(invalid="ignore"):
-        overlapped = _fmin([one.overlapped[:, 0] for one in every])
-        serial = _fmax([one.serial[:, 0] for one in every])
+        overlapped = reduce(np.fmin, [one.overlapped[:, 0] for one in every])
+        serial = reduce(np.fmax, [one.serial[:, 0] for one in every])
     time = plain.time[:, 0]
     rows = [row for row in ran if np.isfinite(time[row])]
     taken = np.array([ran[row] for row in rows])
@@ -178,14 +178,6 @@ def _explained(model: Model, names: Sequence[str], columns: Floats) -> Iterator[
     total = np.sum(parts, axis=0)
     for at, part in zip(model.columns, parts, strict=True):
         yield Explanation(names[at], float(np.mean(part / total)))
-
-
-def _fmin(values: Sequence[Floats]) -> Floats:
-    return np.fmin.reduce(values)
-
-
-def _fmax(values: Sequence[Floats]) -> Floats:
-    return np.fmax.reduce(values)
 
 
 def home_time(elapsed_s: float, alone_s: float) -> float:

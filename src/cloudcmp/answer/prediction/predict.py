@@ -97,7 +97,7 @@ def _unmeasured(application: Application, found: Resources) -> UserMistake:
 
 def _counted(found: Resources, *, known: bool) -> Iterator[Counted]:
     """Yield each demand with its column once, or those without one with the cell that they need."""
-    seen = {}
+    seen: dict[Counted, None] = {}
     for part in found.application.parts:
         for demand in part.demands:
             column = found.cells.get((part.name, demand.name))
@@ -125,14 +125,14 @@ def _candidates(found: Resources, times: Times, ran: dict[int, float], confidenc
     services = _services(found.market, times)
     for row in np.flatnonzero(np.isfinite(times.time) & ~services):
         time, bounds = float(times.time[row]), _bounds(times.low[row], times.high[row], confidence)
-        if row in ran:
-            time, bounds = ran[row], None
+        if int(row) in ran:
+            time, bounds = ran[int(row)], None
         scale = float(billed[row] / times.time[row])
         cost = units * (time * scale * price[row] / _HOUR_S + charges[row])
         spread = None
         if bounds is not None and np.isfinite(cost):
-            ends = (units * (one * scale * price[row] / _HOUR_S + charges[row]) for one in (bounds.low, bounds.high))
-            spread = Bounds(*map(float, ends), confidence)
+            low, high = (units * (one * scale * price[row] / _HOUR_S + charges[row]) for one in (bounds.low, bounds.high))
+            spread = Bounds(float(low), float(high), confidence)
         yield Predicted(
             found.market.keys[row], time, float(times.overlapped[row]), float(times.serial[row]),
             tuple(float(one[row]) for one in times.parts), bounds, float(cost) if np.isfinite(cost) else None, spread,
@@ -174,8 +174,8 @@ def _billed_s(found: Resources, times: Times) -> Floats:
         return times.time * (parts * (weights * workers)[:, None]).sum(axis=0) / whole
     count = found.market.columns.get("vcpus")
     processors = count.value if isinstance(count, Numbers) else np.ones(len(times.time))
-    used = np.broadcast_to(times.cpu_s, times.time.shape)
-    return used / np.where(np.isfinite(processors), processors, 1.0)
+    used: Floats = times.cpu_s / np.where(np.isfinite(processors), processors, 1.0)
+    return used
 
 
 def _charges(found: Resources) -> Floats:
@@ -219,5 +219,3 @@ def _ends(one: Predicted, aim: Aim) -> tuple[float | None, float | None]:
     if one.ran_s is not None:
         return value, value
     return (bounds.low, bounds.high) if bounds is not None else (None, None)
-
-

@@ -67,7 +67,9 @@ class Values:
             drawn = self._drawn and column.launches is not None
             seed = _SEED + len(self._known)
             with np.errstate(invalid="ignore", divide="ignore"):
-                value = drawn_means(np.log(column.launches), DRAWS, seed) if drawn and column.launches is not None else None
+                value = (
+                    drawn_means(np.log(column.launches), DRAWS, seed) if drawn and column.launches is not None else None
+                )
             self._known[column.name] = column.value[:, None] if value is None else np.exp(value)
         return self._known[column.name]
 
@@ -162,4 +164,5 @@ def _at_once(found: Resources, benchmark: Benchmark, threads: int, values: Value
         n = np.where(np.isfinite(n), n, np.maximum(1.0, np.round(gain)))
     with np.errstate(divide="ignore", invalid="ignore"):
         some = 1.0 + (np.minimum(threads, n) - 1.0) * (gain - 1.0) / (n - 1.0)
-    return np.where(n <= 1, 1.0, some)
+    found: Floats = np.where(n <= 1, 1.0, some)
+    return found

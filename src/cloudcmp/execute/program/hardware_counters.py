@@ -46,7 +46,11 @@ def find_perf(program: str = "perf") -> Perf:
     counted = parse_perf(done.stderr)
     events = tuple(name for name, counter in EVENTS.items() if counter in counted)
     lacking = tuple(counter for counter in EVENTS.values() if counter not in counted)
-    why = "this machine gives its processor's counters to nobody" if done.returncode == 0 else "perf is not permitted here"
+    why = (
+        "this machine gives its processor's counters to nobody"
+        if done.returncode == 0
+        else "perf is not permitted here"
+    )
     return Perf(path, events, (Missing(lacking, why),) if lacking else ())
 
 

@@ -74,17 +74,15 @@ class ProcessTree:
             pid = waiting.pop()
             yield pid
             with suppress(OSError):
-                for task in os.listdir(self.proc / str(pid) / "task"):
-                    text = (self.proc / str(pid) / "task" / task / "children").read_text(encoding="ascii")
-                    waiting += map(int, text.split())
+                for task in (self.proc / str(pid) / "task").iterdir():
+                    waiting += map(int, (task / "children").read_text(encoding="ascii").split())
 
     def _advances(self, pid: int) -> Iterator["_Advance"]:
         """Yield for each thread what it did since the last look."""
         with suppress(OSError):
-            for task in os.listdir(self.proc / str(pid) / "task"):
-                folder = self.proc / str(pid) / "task" / task
+            for folder in (self.proc / str(pid) / "task").iterdir():
                 with suppress(OSError, ValueError, IndexError):
-                    yield self._advance((pid, int(task)), folder)
+                    yield self._advance((pid, int(folder.name)), folder)
 
     def _advance(self, key: tuple[int, int], folder: Path) -> "_Advance":
         name, _, rest = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")

@@ -28,8 +28,8 @@ def run_program(command: Sequence[str], perf: Perf, *, look_s: float = LOOK_S) -
     """Run a program to its end and return its counters; what it prints goes to standard error.
 
     The totals are the kernel's own and include all children that were waited for. By thread, and by how many could run
-    at once, is from looks every `look_s` seconds. What the program leaves running is not counted. Raises UserMistake for
-    a program that cannot be started. Source of the counters: proc(5), getrusage(2).
+    at once, is from looks every `look_s` seconds. What the program leaves running is not counted. Raises UserMistake
+    for a program that cannot be started. Source of the counters: proc(5), getrusage(2).
     """
     with TemporaryDirectory(prefix="cloudcmp-") as folder:
         out = Path(folder) / "perf"
@@ -39,7 +39,9 @@ def run_program(command: Sequence[str], perf: Perf, *, look_s: float = LOOK_S) -
             process = subprocess.Popen(perf.around(command, out), stdout=sys.stderr)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise UserMistake.at(command[0], f"cannot be started: {reason}", "write the program and its arguments after --") from error
+            raise UserMistake.at(
+                command[0], f"cannot be started: {reason}", "write the program and its arguments after --"
+            ) from error
         tree, elapsed = _watched(process, begin, look_s)
         io, code, usage = _counts(process)
         text = out.read_text(encoding="utf-8", errors="replace") if out.exists() else ""
@@ -143,9 +145,7 @@ def _network() -> dict[Counter, float] | None:
     return {Counter.RECEIVED: sum(one[_RECEIVED] for one in numbers), Counter.SENT: sum(one[_SENT] for one in numbers)}
 
 
-def _moved(
-    before: dict[Counter, float] | None, after: dict[Counter, float] | None
-) -> dict[Counter, float] | None:
+def _moved(before: dict[Counter, float] | None, after: dict[Counter, float] | None) -> dict[Counter, float] | None:
     if before is None or after is None:
         return None
     return {counter: max(0.0, after[counter] - before[counter]) for counter in after}
