@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from cloudcmp.answer.choice.attributes import with_attributes
-from cloudcmp.answer.choice.from_study import market_of, market_of_offerings
+from cloudcmp.answer.choice.classes import needs_of
 from cloudcmp.answer.choice.join import joined
 from cloudcmp.answer.choice.needs import Need, Op, parse_need
 from cloudcmp.answer.choice.objective import Objective, parse_objective
@@ -16,10 +16,7 @@ from cloudcmp.answer.choice.prices import without_odd_prices
 from cloudcmp.answer.choice.recommend import CONFIDENCE
 from cloudcmp.answer.choice.recommend import recommend as choose
 from cloudcmp.answer.choice.sentences import with_sentences
-from cloudcmp.app.other_prices import priced
-from cloudcmp.app.several import folders_of
-from cloudcmp.app.study_view import Measured, noted
-from cloudcmp.app.tool_files import ImportOptions
+from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.cities import known_cities, position_of
 from cloudcmp.catalog.parameters import hint
 from cloudcmp.cost.offering_prices import book_offerings
@@ -27,7 +24,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import COST, Market
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.recommendation import Recommendation
-from cloudcmp.store import StudyStore
+from cloudcmp.report.words import CellNames
 from cloudcmp.store.offer_table import is_offer_table, read_offers
 from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money, parse_price_per_hour, parse_ratio
@@ -42,7 +39,8 @@ NEAR_KM = 1000.0
 class Question:
     """What is asked of the sources: an objective, needs as text, and what may be assumed.
 
-    `spread` is the coefficient of variation of values that are single, as `5 %`; `near` a city within `within_km`.
+    `spread` is the coefficient of variation of values that are single, as `5 %`; `near` a city within `within_km`;
+    `like` a machine than which none may be worse in the columns `on`; `application` a class whose needs count too.
     """
 
     objective: Objective
@@ -53,12 +51,16 @@ class Question:
     confidence: float = CONFIDENCE
     spread: str | None = None
     allow_burstable: bool = False
+    like: str | None = None
+    on: tuple[str, ...] = ()
+    application: str | None = None
 
 
 def question(
     minimise: str | None = None, maximise: str | None = None, require: Sequence[str] = (), *,
     budget: str | None = None, near: str | None = None, within_km: float = NEAR_KM, confidence: float = CONFIDENCE,
-    spread: str | None = None, allow_burstable: bool = False,
+    spread: str | None = None, allow_burstable: bool = False, like: str | None = None, on: Sequence[str] = (),
+    application: str | None = None,
 ) -> Question:  # fmt: skip
     """The question of some options; without an objective, the least cost.
 
@@ -71,7 +73,19 @@ def question(
     if not within_km > 0:
         raise UserMistake.at("--within-km", f"{within_km} is no distance", "write e.g. 1000")
     objective = parse_objective(maximise, most=True) if maximise else parse_objective(minimise or COST, most=False)
-    return Question(objective, tuple(require), budget, near, within_km, confidence, spread, allow_burstable)
+    return Question(
+        objective,
+        tuple(require),
+        budget,
+        near,
+        within_km,
+        confidence,
+        spread,
+        allow_burstable,
+        like,
+        tuple(on),
+        application,
+    )
 
 
 def recommend(
@@ -89,11 +103,27 @@ def recommend(
                           (f"{asked.within_km:g}",)))  # fmt: skip
     if asked.budget:
         needs.append(_budget(asked.budget, market))
+    if asked.application:
+        of_class = needs_of(asked.application, market)
+        needs += of_class.needs
+        market = replace(market, notes=(*market.notes, *of_class.notes))
+    if asked.like:
+        from cloudcmp.app.like import needs_like
+
+        wanted = needs_like(asked.like, market, asked.on, progress)
+        needs += wanted.needs
+        market = replace(market, notes=(*market.notes, *wanted.notes))
     found = choose(
         market, asked.objective, needs, confidence=asked.confidence, spread=_spread(asked.spread),
         allow_burstable=asked.allow_burstable,
     )  # fmt: skip
-    return with_sentences(found, today or datetime.now(UTC).date())
+    return with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
+
+
+def _labels(found: Recommendation) -> dict[str, str]:
+    """The names of the measured cells for people; columns of tables keep theirs."""
+    names = CellNames(one.name for one in found.used if one.name.split(" ")[0] in METRICS)
+    return {one.name: names.short(one.name) for one in found.used if one.name.split(" ")[0] in METRICS}
 
 
 def sold(
@@ -116,15 +146,22 @@ def _market(source: str, purchase: Purchase) -> Market:
         return _book()
     if path.is_file() and is_offer_table(path):
         return read_offers(path, purchase)
-    with folders_of([source], ImportOptions()) as (folder,):
-        return _study(folder, source, purchase)
+    return _study(source, purchase)
 
 
-def _study(folder: Path, source: str, purchase: Purchase) -> Market:
-    with StudyStore.open(folder, write=False) as store:
+def _study(source: str, purchase: Purchase) -> Market:
+    # What reads studies takes a second to load, and tables of offerings need none of it.
+    from cloudcmp.answer.choice.from_study import market_of
+    from cloudcmp.app.other_prices import priced
+    from cloudcmp.app.several import folders_of
+    from cloudcmp.app.study_view import Measured, noted
+    from cloudcmp.app.tool_files import ImportOptions
+    from cloudcmp.store import StudyStore
+
+    with folders_of([source], ImportOptions()) as (folder,), StudyStore.open(folder, write=False) as store:
         plan = noted(store)
         if purchase is not Purchase.ON_DEMAND:
-            plan = priced(plan, purchase=purchase)
+            plan = priced(plan, reprice=False, purchase=purchase, terms=None)
         measured = Measured.of(store, plan, drawn=False)
         virtual = plan.imported or any(one.simulated for one in plan.candidates)
         day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
@@ -133,6 +170,8 @@ def _study(folder: Path, source: str, purchase: Purchase) -> Market:
 
 
 def _book() -> Market:
+    from cloudcmp.answer.choice.from_study import market_of_offerings
+
     with PriceBook() as book:
         providers = dict.fromkeys(provider for provider, _ in book.places())
     offerings = [one for provider in providers for one in book_offerings(provider)]

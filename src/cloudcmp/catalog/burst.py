@@ -1,6 +1,6 @@
 """Instance types whose full speed lasts only while credits do, or that share processors, by the names of their clouds.
 
-Source: the clouds' pages on burstable and shared-core machines (R, as of 2026). Of other clouds nothing is known by name.
+Source: the clouds' pages on burstable and shared-core machines (R, as of 2026). Other clouds' names say nothing.
 """
 
 import re

@@ -124,7 +124,7 @@ _EARTH_KM = 6371.0
 def distance_km(a: tuple[float, float], b: tuple[float, float]) -> float:
     """The great-circle distance (km) of two positions, each latitude and longitude in degrees.
 
-    On a sphere of the earth's mean radius, which is off by at most 0.6 %. Does not measure latency: cables make detours.
+    On a sphere of the earth's mean radius, which is off by at most 0.6 %. It is not a latency: cables make detours.
     Source: the haversine formula.
     """
     (lat_a, lon_a), (lat_b, lon_b) = ((math.radians(one) for one in at) for at in (a, b))

@@ -61,7 +61,7 @@ class Texts:
 class Market:
     """Offerings and their columns by name; `notes` say in words what was read differently than it was written.
 
-    `currency` is that of the column `cost`, empty if no price is known. `simulated` marks offerings with planted values.
+    `currency` is that of the column `cost`, empty if no price is known. `simulated` are those with planted values.
     """
 
     keys: tuple[OfferKey, ...]

@@ -23,11 +23,15 @@ class NoChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A column that decides: a measurement or a fact, with its unit, and whether it was measured."""
+    """A column that decides: a measurement or a fact, with its unit, and whether it was measured.
+
+    `label` is its name for people.
+    """
 
     name: str
     unit: str
     is_measured: bool
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,11 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """An offering that would be better but misses, or may miss, one need: its value, and the chance that it meets all."""
+    """An offering that would be better but misses, or may miss, one need: its value, and its chance to meet all."""
 
     pick: Pick
     need: str
+    column: str
     value: float
     chance: float | None = None
 
@@ -117,7 +122,8 @@ class Front:
 class Recommendation:
     """The answer to what to take, its certainty, and what would change it.
 
-    `picks` are the best that meet the needs, best first; the first is the choice if there is one. `flagged` is a
+    `picks` are the best that meet the needs, best first; the first is the choice if there is one. `other_family` is the
+    best of another family if the runner-up, at `distance`, is only another size of the same one. `flagged` is a
     burstable offering that would have been chosen. `doubtful` would be better but may miss a need; `misses` surely miss
     exactly one.
     `offered` counts all offerings, `meeting` those that meet every need by their values. `spread` is the coefficient of
@@ -136,6 +142,8 @@ class Recommendation:
     picks: tuple[Pick, ...]
     no_choice: NoChoice | None
     distance: Distance | None = None
+    other_family: Pick | None = None
+    other_distance: Distance | None = None
     flagged: Pick | None = None
     doubtful: tuple[Miss, ...] = ()
     misses: tuple[Miss, ...] = ()

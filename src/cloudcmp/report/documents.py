@@ -59,14 +59,14 @@ def plan(found: Plan, uses: Iterable[CommandUse], safeguards: Mapping[str, Seque
 
 def comparison(shown: View) -> Data:
     """The document of `compare`, and of a finished `run`: candidates, estimates, comparisons, winners, the answer."""
-    from cloudcmp import answer
+    from cloudcmp.answer.offers import offered
 
     found = shown.plan
     return {
         "study": found.name,
         "question": found.question,
         "simulated": any(candidate.simulated for candidate in found.candidates),
-        "offered": None if found.imported else answer.offered(found, shown.attempts),
+        "offered": None if found.imported else offered(found, shown.attempts),
         "candidates": [_candidate(candidate) for candidate in found.candidates],
         **_picked(shown.analysis, "estimates", "comparisons", "winners", "money", "money_winners", "outlooks"),
         **_picked(shown, "scaling", "effects", "delivered", "co_location", "spend", "under"),

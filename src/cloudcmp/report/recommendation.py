@@ -1,19 +1,20 @@
 """Prints a recommendation: the choice first, then how sure it is, what would change it, and the others."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
 from rich.console import Console
 
 from cloudcmp.answer.choice.sentences import number_words, objective_words
-from cloudcmp.model.market import Market, Numbers, Texts
+from cloudcmp.model.market import COST, Market, Numbers, Texts
 from cloudcmp.model.recommendation import Front, Miss, Pick, Recommendation
 from cloudcmp.report.table import Head, say, table
 
 _LABEL = 13
 _SHOWN = 5
+_LONGEST_HEAD = 18
 _BROAD = 3
 """Columns of values that fit beside names and prices at 80 columns."""
 
@@ -42,7 +43,8 @@ def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
     choice = found.choice
     if choice is None:
         yield "NONE", " ".join(found.reason), "bold"
-        for one in sorted(found.counts, key=lambda one: -(one.miss + one.unknown))[:3]:
+        excluding = [one for one in found.counts if one.miss or one.unknown]
+        for one in sorted(excluding, key=lambda one: -(one.miss + one.unknown))[:3]:
             yield "", f"{one.need}: {one.miss:,} miss it, unknown for {one.unknown:,}", ""
     else:
         yield "RECOMMENDED", str(choice.key), "bold"
@@ -66,7 +68,7 @@ def _labelled(console: Console, label: str, text: str, style: str = "") -> None:
 
 def _values(found: Recommendation, pick: Pick) -> Iterator[str]:
     for used, value in zip(found.used, pick.values, strict=True):
-        yield f"{used.name} {number_words(value, used.unit, found.currency)}"
+        yield f"{used.label} {number_words(value, used.unit, found.currency)}"
 
 
 def _picks(console: Console, found: Recommendation) -> None:
@@ -74,21 +76,30 @@ def _picks(console: Console, found: Recommendation) -> None:
     shown = found.picks[:_SHOWN]
     kept = [at for at, used in enumerate(found.used) if used.is_measured or used.unit == "1/h"][:_BROAD]
     sure = any(one.best is not None for one in shown)
-    heads = [Head("offering", numeric=False), *(Head(_title(found, at)) for at in kept), Head("behind")]
+    titles, notes = _titles(found, kept)
+    heads = [Head("offering", numeric=False), *map(Head, titles), Head("behind")]
     heads += [Head("best")] * sure
     rows = []
     for one in shown:
-        behind = _behind(found, one)
-        row = [str(one.key), *(number_words(one.values[at], found.used[at].unit, "").removesuffix("/h").rstrip()
-                               for at in kept), behind]  # fmt: skip
-        rows.append(row + [_percent(one.best)] * sure)
-    note = "behind: by the objective; best: the chance that it is the best" if sure else "behind: by the objective"
-    table(console, heads, rows, title="The best, each in its best region", note=note)
+        values = (number_words(one.values[at], found.used[at].unit) for at in kept)
+        rows.append([str(one.key), *values, _behind(found, one)] + [_percent(one.best)] * sure)
+    notes += ["behind: by the objective"] + ["best: the chance that it is the best"] * sure
+    table(console, heads, rows, title="The best, each in its best region", note="; ".join(notes))
 
 
-def _title(found: Recommendation, at: int) -> str:
-    used = found.used[at]
-    return f"{found.currency}/h" if used.unit == "1/h" else used.name
+def _titles(found: Recommendation, kept: Sequence[int]) -> tuple[list[str], list[str]]:
+    """The heads of columns, and what those stand for that are too long."""
+    titles: list[str] = []
+    notes: list[str] = []
+    for at in kept:
+        used = found.used[at]
+        title = f"{found.currency}/h" if used.unit == "1/h" else used.label
+        if len(title) > _LONGEST_HEAD:
+            letter = "abc"[len(notes)]
+            notes.append(f"{letter}: {title}")
+            title = letter
+        titles.append(title)
+    return titles, notes
 
 
 def _behind(found: Recommendation, one: Pick) -> str:
@@ -103,12 +114,12 @@ def _percent(value: float | None) -> str:
 
 def _misses(console: Console, found: Recommendation) -> None:
     rows = [[str(one.pick.key), one.need, _miss(found, one), _better(found, one.pick)] for one in found.misses]
-    table(console, ["offering", "misses", Head("with"), Head("better by")], rows, title="Better, but for one need")
+    heads: list[str | Head] = [Head("offering", numeric=False, whole=True), "misses", Head("with"), Head("better by")]
+    table(console, heads, rows, title="Better, but for one need")
 
 
 def _miss(found: Recommendation, one: Miss) -> str:
-    used = next((used for used in found.used if one.need.startswith(used.name)), None)
-    return number_words(one.value, used.unit if used else "", found.currency)
+    return number_words(one.value, next(used.unit for used in found.used if used.name == one.column), found.currency)
 
 
 def _better(found: Recommendation, one: Pick) -> str | None:
@@ -134,12 +145,13 @@ def _rest(console: Console, found: Recommendation) -> None:
 
 def _front(console: Console, found: Recommendation, front: Front) -> None:
     names = [used.name for used in found.used]
-    cost, of = names.index("cost"), names.index(front.of)
-    unit = found.used[of].unit
-    rows = [[str(one.key), number_words(one.values[cost], "1/h", ""), number_words(one.values[of], unit)]
+    cost, of = found.used[names.index(COST)], found.used[names.index(front.of)]
+    kept = [names.index(COST), names.index(front.of)]
+    titles, notes = _titles(found, kept)
+    rows = [[str(one.key), number_words(one.values[kept[0]], cost.unit), number_words(one.values[kept[1]], of.unit)]
             for one in front.picks]  # fmt: skip
-    heads = ["offering", Head(f"{found.currency}/h"), Head(front.of)]
-    table(console, heads, rows, title=f"No other is both cheaper and better in {front.of}")
+    title = f"None is both cheaper and better: price against {of.label}"
+    table(console, ["offering", *map(Head, titles)], rows, title=title, note="; ".join(notes))
 
 
 @dataclass(frozen=True, slots=True)

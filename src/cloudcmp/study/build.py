@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 from cloudcmp.model.offering import Price
+from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.study import FEWEST_LAUNCHES, Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
@@ -170,11 +171,13 @@ def _money(head: Head, parts: list[tuple[int, CandidateShape]], scope: Scope) ->
             return
 
 
-def _prices(part: CandidateShape) -> list[tuple[tuple[str, ...], Price]]:
+def _prices(part: CandidateShape) -> list[tuple[tuple[str, ...], Price | UnitPrice]]:
     """The prices of a candidate, each with the keys that lead to it."""
-    prices = {
+    prices: dict[tuple[str, ...], Price | UnitPrice | None] = {
         ("price",): part.price,
         ("volume", "price"): part.volume.price if part.volume else None,
         ("resize_price",): part.resize_price,
+        ("far", "price"): part.far.price if part.far else None,
+        ("far", "traffic"): part.far.traffic if part.far else None,
     }
     return [(path, price) for path, price in prices.items() if price]

@@ -106,6 +106,7 @@ MachinePrice = Annotated[Price, BeforeValidator(quantities.machine_price), WithJ
 Networks = Annotated[str, BeforeValidator(quantities.networks), WithJsonSchema(schemas.NETWORKS)]
 Disk = Annotated[Volume, BeforeValidator(quantities.volume), WithJsonSchema(schemas.VOLUME)]
 Machine = Annotated[MeasuringMachine, BeforeValidator(quantities.measuring_machine), WithJsonSchema(schemas.MACHINE)]
+TrafficPrice = Annotated[UnitPrice, BeforeValidator(quantities.traffic_price), WithJsonSchema(schemas.TRAFFIC_PRICE)]
 UnitPrices = Annotated[
     tuple[UnitPrice, ...], BeforeValidator(quantities.unit_prices), WithJsonSchema(schemas.UNIT_PRICES)
 ]
@@ -195,7 +196,10 @@ class TruthShape(Shape):
 class FarShape(Shape):
     """The place of a launch's machines beyond the first."""
 
-    zone: Word
+    zone: Word | None = None
+    region: Word | None = None
+    price: MachinePrice | None = None
+    traffic: TrafficPrice | None = None
 
 
 class CandidateShape(Shape):
@@ -304,7 +308,8 @@ _NEXT = {
     "tenancy": "write tenancy: dedicated or tenancy: shared",
     "placement": "write placement: cluster, spread or partition",
     "credits": "write credits: standard, which slows down without credits, or credits: unlimited, which costs more",
-    "far": "write far: {zone: us-east-1b}, the zone of the machines beyond the first",
+    "far": "write far: {zone: us-east-1b} or far: {region: eu-west-1}, the place of the machines beyond the first",
+    "traffic": "write traffic: 0.02 USD/GB, the price of what goes between both regions",
     "zone": "write zone: us-east-1b, a zone of the region",
     "weights": "write weights: {fma_flop_per_s: 2, triad_bytes_per_s: 1}",
     "until": "write until: 5 %, to stop once every interval is within 5 % of its value",

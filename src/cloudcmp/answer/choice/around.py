@@ -1,4 +1,4 @@
-"""What lies around a choice: how far its numbers may move, who just misses a need, the front, and its family's sizes."""
+"""What lies around a choice: how far its numbers may move, near misses, the price front, and its family's sizes."""
 
 import math
 import re
@@ -68,7 +68,7 @@ def misses_of(field: Field, chosen: int | None) -> tuple[Miss, ...]:
     first: dict[tuple[str, str], Miss] = {}
     for _, row, need in near:
         key = field.market.keys[row]
-        miss = Miss(pick_of(field, row), need.text, float(field.columns[need.name].value[row]))
+        miss = Miss(pick_of(field, row), need.text, need.name, float(field.columns[need.name].value[row]))
         first.setdefault((key.provider, key.name), miss)
     return tuple(first.values())[:_MISSES]
 
@@ -122,10 +122,10 @@ def ladder_of(field: Field, chosen: int) -> tuple[Step, ...]:
     if measured is None or price is None:
         return ()
     own = field.market.keys[chosen]
-    family = _family(field, chosen)
+    own_family = family(field, chosen)
     steps = []
     for row, key in enumerate(field.market.keys):
-        if row == chosen or key[:2] != own[:2] or not family or _family(field, row) != family:
+        if row == chosen or key[:2] != own[:2] or not own_family or family(field, row) != own_family:
             continue
         cost = float(price.value[row] / price.value[chosen])
         work = float(measured.value[row] / measured.value[chosen])
@@ -135,7 +135,7 @@ def ladder_of(field: Field, chosen: int) -> tuple[Step, ...]:
     return tuple(sorted(steps[:_STEPS], key=lambda one: one.cost))
 
 
-def _family(field: Field, row: int) -> str:
+def family(field: Field, row: int) -> str:
     """The family of an offering: as a source says, else by its cloud's way of naming; empty if unknown."""
     column = field.market.columns.get("family")
     if isinstance(column, Texts) and column.value[row]:

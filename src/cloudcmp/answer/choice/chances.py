@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from cloudcmp.answer.choice.needs import Need, holds
 from cloudcmp.answer.choice.objective import Objective
 from cloudcmp.model.market import Numbers
-from cloudcmp.stats.draws import drawn_means
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +18,7 @@ NEAR = 0.03
 """Two objectives that differ by less are practically the same, as in comparisons."""
 _RUNNERS_UP = 200
 _SURELY = 4.5
-"""Standard errors beyond which an offering is left out of the draws: with 5 degrees of freedom 0.3 % of its chance is there."""
+"""Standard errors beyond which an offering is left out: with 5 degrees of freedom 0.3 % of its chance is there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +99,8 @@ def chances(
     Offerings of one study are drawn with the rounds they share, single values with the declared spread. Only numbers
     are in doubt: facts and prices are taken as they are.
     """
+    if not len(rows):
+        return Chances(np.empty(0), np.empty(0), np.empty(0), np.empty((0, DRAWS)))
     drawn = {name: _drawn(column, rows, spread, seed + at) for at, (name, column) in enumerate(columns.items())}
     score = _score(objective, drawn)
     meets = np.isfinite(score)
@@ -120,6 +121,8 @@ def _drawn(column: Numbers, rows: NDArray[np.int64], spread: float | None, seed:
     """Draws of the true value of a column, shape (rows, DRAWS)."""
     values = column.value[rows]
     if column.launches is not None:
+        from cloudcmp.stats.draws import drawn_means  # scipy takes a second: tables of single values need none
+
         own = column.launches[rows]
         positive = not (own <= 0).any()
         drawn = drawn_means(np.log(own) if positive else own, DRAWS, _SHARED)
@@ -142,7 +145,7 @@ def _scattered(values: Floats, origin: NDArray[np.int64], spread: float, seed: i
     deviation = np.sqrt(np.log1p(spread**2))
     own, of = np.unique(origin, return_inverse=True)
     disturbance = np.random.default_rng(seed).standard_normal((len(own), DRAWS)) * deviation
-    return values[:, None] * np.exp(disturbance[of])
+    return np.asarray(values[:, None] * np.exp(disturbance[of]))
 
 
 _SHARED = 1

@@ -59,11 +59,6 @@ class Field:
         column = self.columns.get(need.name)
         return column is not None and column.is_measured
 
-    def is_measured(self, need: Need) -> bool:
-        """True if the column of a need was measured, and is no advertised fact or price."""
-        column = self.columns.get(need.name)
-        return column is not None and column.is_measured
-
 
 def field_of(market: Market, objective: Objective, needs: Sequence[Need]) -> Field:
     """Return the field of a question.

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from cloudcmp.model.result import Estimate
 
 SERVICE = "service"
 """The column of the kind of service; empty for a machine."""
+_Moments = dict[tuple[int, str | None, int], int]
 
 
 def market_of(
@@ -41,8 +43,10 @@ def market_of(
     by_cell: dict[str, list[Estimate]] = {}
     for one in estimates:
         by_cell.setdefault(one.cell, []).append(one)
-    rounds = 1 + max((at for one in estimates for at in one.rounds if at is not None), default=-1)
-    widest = max(rounds, max((len(one.values) for one in estimates), default=0))
+    moments: _Moments = {}
+    for one in estimates:
+        for moment in _moments(one):
+            moments.setdefault(moment, len(moments))
     notes = []
     for cell, some in by_cell.items():
         metric = metrics[Cell.parse(cell).metric]
@@ -50,7 +54,7 @@ def market_of(
         notes += [f"{candidates[one.candidate].id} failed in {one.n_started - one.n_ok} of {one.n_started} trials of "
                   f"{cell}: its value does not count" for one in failing]  # fmt: skip
         kept = [one for one in some if one not in failing]
-        columns[cell] = _cell(cell, metric, kept, len(keys), widest, day, source)
+        columns[cell] = _cell(cell, metric, kept, _Times(len(keys), moments, day), source)
     simulated = frozenset(key for key, one in zip(keys, candidates, strict=True) if one.simulated)
     return Market(keys, columns, currency, tuple(notes), simulated)
 
@@ -120,21 +124,39 @@ def _price(candidates: Sequence[Candidate], columns: dict[str, Numbers | Texts],
     return next(iter(currencies), "")
 
 
-def _cell(
-    cell: str, metric: Metric, some: Sequence[Estimate], offerings: int, rounds: int, day: float, source: str
-) -> Numbers:
-    launches = np.full((offerings, rounds), np.nan)
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """The number of offerings, the columns of the moments of launches, and the day of the study."""
+
+    offerings: int
+    moments: _Moments
+    day: float
+
+
+def _moments(one: Estimate) -> list[tuple[int, str | None, int]]:
+    """The moment of each launch: its session and round; without rounds, those of a candidate are shared with none."""
+    if None in one.rounds:
+        return [(one.candidate, None, at) for at in range(len(one.values))]
+    return [(-1, session, at or 0) for session, at in zip(one.sessions, one.rounds, strict=True)]
+
+
+def _cell(cell: str, metric: Metric, some: Sequence[Estimate], times: _Times, source: str) -> Numbers:
+    launches = np.full((times.offerings, len(times.moments)), np.nan)
     for one in some:
-        if None in one.rounds:
-            launches[one.candidate, : len(one.values)] = one.values  # without rounds, in their order
-        else:
-            for at, value in zip(one.rounds, one.values, strict=True):
-                launches[one.candidate, at or 0] = value
+        launches[one.candidate, [times.moments[at] for at in _moments(one)]] = one.values
     known = np.isfinite(launches)
     n = np.maximum(known.sum(axis=1), 1)
     positive = not metric.signed and not (launches <= 0).any()
     filled = np.where(known, np.log(np.where(known, launches, 1.0)) if positive else launches, 0.0)
     mean = filled.sum(axis=1) / n
     value = np.where(known.any(axis=1), np.exp(mean) if positive else mean, np.nan)
-    days = np.where(known.any(axis=1), day, np.nan)
-    return Numbers(cell, value, metric.unit, metric.better, launches, days, source=source, is_measured=True)
+    return Numbers(
+        cell,
+        np.asarray(value),
+        metric.unit,
+        metric.better,
+        launches,
+        np.asarray(np.where(known.any(axis=1), times.day, np.nan)),
+        source=source,
+        is_measured=True,
+    )

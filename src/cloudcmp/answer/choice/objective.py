@@ -10,6 +10,7 @@ _FACTOR = re.compile(r"(?P<name>.+?)\s*(?:\^\s*(?P<power>\d+(?:\.\d+)?|\.\d+))?"
 _PER = re.compile(r"cost\s+per\s+(?P<name>.+)")
 EXAMPLE = "cost / stressng_best_n"
 _LARGEST = 100.0
+_LEFT_OVER = re.compile(r"\^|(?:^|\s)[*/](?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def parse_objective(text: str, *, most: bool) -> Objective:
     for operator, part in zip(("*", *rest[::2]), (first, *rest[1::2]), strict=True):
         found = _FACTOR.fullmatch(part)
         power = float(found["power"] or 1.0) if found else 0.0
-        if found is None or not 0 < power <= _LARGEST or "^" in found["name"]:
+        if found is None or not 0 < power <= _LARGEST or _LEFT_OVER.search(found["name"]):
             raise UserMistake.at(where, f"{part!r} is no column with a power above 0", f"write e.g. '{EXAMPLE}'")
         if found["name"] in factors:
             raise UserMistake.at(where, f"{found['name']!r} is named twice", "write its power, such as speed^2")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudcmp.answer.choice.around import fronts_of, ladder_of, margins_of, misses_of
+from cloudcmp.answer.choice.around import family, fronts_of, ladder_of, margins_of, misses_of
 from cloudcmp.answer.choice.chances import Chances, chances, plausible
 from cloudcmp.answer.choice.field import Field, field_of, pick_of, slack
 from cloudcmp.answer.choice.needs import Need
@@ -70,6 +70,7 @@ def recommend(
     chosen, second = (*allowed[:2], None, None)[:2]
     flagged = _best_of(field, ~eligible, chosen)
     doubtful = tuple(_doubtful(ranking, chosen, confidence))
+    other = _other_family(field, allowed)
     return Recommendation(
         objective=objective.text,
         most=objective.most,
@@ -82,6 +83,8 @@ def recommend(
         picks=tuple(ranking.picks[at] for at in allowed[:_SHOWN]),
         no_choice=None if allowed else _why_none(field, burstable=flagged is not None, doubtful=bool(doubtful)),
         distance=None if chosen is None or second is None else ranking.distance(chosen, second),
+        other_family=None if other is None else ranking.picks[other],
+        other_distance=None if chosen is None or other is None else ranking.distance(chosen, other),
         flagged=flagged,
         doubtful=doubtful[:_DOUBTFUL],
         misses=misses_of(field, chosen),
@@ -110,12 +113,14 @@ def _ranking(field: Field, eligible: NDArray[np.bool_], spread: float | None) ->
 
 
 def _cheapest_regions(field: Field, order: Sequence[int]) -> dict[int, list[int]]:
-    """The best row of each type, in order, with the rows of the type in all regions."""
-    first: dict[tuple[str, str], int] = {}
+    """The best row of each type, in order, with the rows of the type that share its measurements."""
+    measured = [one for one in field.columns.values() if one.is_measured]
+    first: dict[tuple[object, ...], int] = {}
     kept: dict[int, list[int]] = {}
     for row in order:
         key = field.market.keys[row]
-        kept.setdefault(first.setdefault((key.provider, key.name), row), []).append(row)
+        origins = (row if one.origin is None else int(one.origin[row]) for one in measured)
+        kept.setdefault(first.setdefault((key.provider, key.name, *origins), row), []).append(row)
     return kept
 
 
@@ -123,6 +128,13 @@ def _with_chances(pick: Pick, found: Chances | None, at: int) -> Pick:
     if found is None:
         return pick
     return replace(pick, meets=float(found.meets[at]), best=float(found.best[at]), near_best=float(found.near_best[at]))
+
+
+def _other_family(field: Field, allowed: Sequence[int]) -> int | None:
+    """The best offering of another family than the choice's, if the runner-up is of the same one."""
+    if len(allowed) < 2 or not family(field, allowed[0]) or family(field, allowed[1]) != family(field, allowed[0]):
+        return None
+    return next((row for row in allowed[2:] if family(field, row) != family(field, allowed[0])), None)
 
 
 def _best_of(field: Field, kind: NDArray[np.bool_], chosen: int | None) -> Pick | None:
@@ -164,7 +176,7 @@ def _doubtful(ranking: _Ranking, chosen: int | None, confidence: float) -> Itera
         pick = ranking.picks[row]
         if pick.meets is not None and 1 - confidence < pick.meets < confidence:
             need = min(field.doubts, key=lambda one: slack(field, one, row))
-            yield Miss(pick, need.text, float(field.columns[need.name].value[row]), pick.meets)
+            yield Miss(pick, need.text, need.name, float(field.columns[need.name].value[row]), pick.meets)
 
 
 def _counts(field: Field) -> Iterator[Count]:

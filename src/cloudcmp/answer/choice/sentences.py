@@ -1,34 +1,59 @@
 """A recommendation in words: the reason in two sentences, how sure it is, and what would change it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
-from cloudcmp.answer.words import chance_words
+from cloudcmp.answer.effects import chance_words
 from cloudcmp.model.market import COST
 from cloudcmp.model.recommendation import Distance, Margin, NoChoice, Pick, Recommendation
 from cloudcmp.units import format_quantity
 
 OLD_DAYS = 365
+_NOTHING = 2
 
 
-def with_sentences(found: Recommendation, today: date) -> Recommendation:
-    """Return the recommendation with its words: `reason`, `certainty`, `age`, `changes`, `cautions`."""
+def with_sentences(found: Recommendation, today: date, labels: Mapping[str, str]) -> Recommendation:
+    """Return the recommendation with its words: `reason`, `certainty`, `age`, `changes`, `cautions`.
+
+    `labels` are the names of columns for people; others keep their own.
+    """
+    found = _labelled(found, labels)
     return replace(
         found,
+        used=tuple(replace(one, label=labels.get(one.name, one.name)) for one in found.used),
         reason=_reason(found),
         certainty=_certainty(found),
         age=_age(found.choice, today),
-        changes=tuple(map(_change, found.margins)),
+        changes=tuple(_change(one, labels) for one in found.margins),
         cautions=tuple(_cautions(found, today)),
     )
 
 
+def _labelled(found: Recommendation, labels: Mapping[str, str]) -> Recommendation:
+    """The recommendation with readable names in the texts of its needs."""
+
+    def named(text: str) -> str:
+        for name, label in labels.items():
+            text = text.replace(name, label)
+        return text
+
+    return replace(
+        found,
+        needs=tuple(map(named, found.needs)),
+        counts=tuple(replace(one, need=named(one.need)) for one in found.counts),
+        doubtful=tuple(replace(one, need=named(one.need)) for one in found.doubtful),
+        misses=tuple(replace(one, need=named(one.need)) for one in found.misses),
+        margins=tuple(replace(one, because=named(one.because)) for one in found.margins),
+    )
+
+
 def number_words(value: float | None, unit: str, currency: str = "") -> str:
-    """A value of a column for people; prices by the hour."""
+    """A value of a column for people; a price of an hour names its period if there is a currency."""
     if value is None:
         return "unknown"
     if unit == "1/h":
-        return f"{value:.3g} {currency}/h"
+        return f"{value:.3g} {currency}/h" if currency else f"{value:.3g}"
     if unit in {"", "1"}:
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     return format_quantity(value, unit)
@@ -65,7 +90,10 @@ def _second(found: Recommendation) -> str:
     if found.distance is None or len(found.picks) < 2:
         return "No other offering meets every need surely enough."
     other = found.picks[1]
-    return f"The runner-up, {other.key}, is {_behind(found.distance)}."
+    first = f"The runner-up, {other.key}, is {_behind(found.distance)}"
+    if found.other_family is None or found.other_distance is None:
+        return f"{first}."
+    return f"{first}; the best of another family, {found.other_family.key}, {_behind(found.other_distance)}."
 
 
 def _behind(distance: Distance) -> str:
@@ -95,9 +123,9 @@ def _certainty(found: Recommendation) -> str:
     return f"{', '.join(parts)}{basis}"
 
 
-def _change(one: Margin) -> str:
+def _change(one: Margin, labels: Mapping[str, str]) -> str:
     percent = (one.ratio - 1) * 100
-    name = "price" if one.name == COST else one.name
+    name = "price" if one.name == COST else labels.get(one.name, one.name)
     if abs(percent) < 0.05:
         return f"the slightest change of its {name}: {one.because}"
     word = "higher" if percent > 0 else "lower"
@@ -109,7 +137,10 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
     if found.simulated:
         cautions.append("numbers are SIMULATED: planted values, not measured")
     if found.choice is not None:
-        cautions += _of_choice(found.choice, today)
+        cautions += _of_choice(found.choice, today, simulated=found.simulated)
+        nothing = [used.label for used, value in zip(found.used, found.choice.values, strict=True)
+                   if used.is_measured and value == 0]  # fmt: skip
+        cautions += [f"{one} was 0 in every launch: how rare it is, is not known" for one in nothing[:_NOTHING]]
     if found.flagged is not None:
         cautions.append(
             f"{found.flagged.key} would be chosen, but is burstable or shared: its speed was measured while credits "
@@ -121,11 +152,11 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
     return cautions
 
 
-def _of_choice(choice: Pick, today: date) -> list[str]:
+def _of_choice(choice: Pick, today: date, *, simulated: bool) -> list[str]:
     cautions = []
     if choice.burstable:
         cautions.append("it is burstable or shared: full speed lasts as long as credits, or as the neighbours let it")
-    if choice.burstable is None:
+    if choice.burstable is None and not simulated:
         cautions.append("whether it is burstable or shared is unknown")
     if choice.elsewhere:
         cautions.append("it was measured in another region, or in one that the source does not name")
