@@ -11,7 +11,6 @@ from cloudcmp.answer.choice.classes import needs_of
 from cloudcmp.answer.choice.join import joined
 from cloudcmp.answer.choice.needs import Need, Op, parse_need
 from cloudcmp.answer.choice.objective import Objective, parse_objective
-from cloudcmp.answer.choice.operation_prices import with_operation_prices
 from cloudcmp.answer.choice.prices import without_odd_prices
 from cloudcmp.answer.choice.recommend import CONFIDENCE
 from cloudcmp.answer.choice.recommend import recommend as choose
@@ -152,6 +151,7 @@ def _market(source: str, purchase: Purchase) -> Market:
 def _study(source: str, purchase: Purchase) -> Market:
     # What reads studies takes a second to load, and tables of offerings need none of it.
     from cloudcmp.answer.choice.from_study import market_of
+    from cloudcmp.answer.choice.operation_prices import with_operation_prices
     from cloudcmp.app.other_prices import priced
     from cloudcmp.app.several import folders_of
     from cloudcmp.app.study_view import Measured, noted

@@ -131,8 +131,8 @@ def _candidates(found: Resources, times: Times, ran: dict[int, float], confidenc
         cost = units * (time * scale * price[row] / _HOUR_S + charges[row])
         spread = None
         if bounds is not None and np.isfinite(cost):
-            low, high = (units * (one * scale * price[row] / _HOUR_S + charges[row]) for one in (bounds.low, bounds.high))
-            spread = Bounds(float(low), float(high), confidence)
+            ends = [units * (one * scale * price[row] / _HOUR_S + charges[row]) for one in (bounds.low, bounds.high)]
+            spread = Bounds(float(ends[0]), float(ends[1]), confidence)
         yield Predicted(
             found.market.keys[row], time, float(times.overlapped[row]), float(times.serial[row]),
             tuple(float(one[row]) for one in times.parts), bounds, float(cost) if np.isfinite(cost) else None, spread,
