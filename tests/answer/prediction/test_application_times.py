@@ -160,6 +160,9 @@ def test_without_any_measurement_there_is_no_prediction() -> None:
     bare = Market(KEYS, {"vcpus": numbers("vcpus", [1.0, 1.0, 1.0, 1.0])})
     with pytest.raises(UserMistake, match="no source measures cpu"):
         predict(program(), bare, Aim.TIME)
+    unknown = Market(KEYS, {INT: market().columns[INT]})
+    with pytest.raises(UserMistake, match="how many processors each machine has"):
+        predict(program(parallel=((4, 1.0),)), unknown, Aim.TIME)
     page = Application("shop", ApplicationKind.PAGES, (Part("a", (Demand("get", Way.COUNT, 1.0, CellWish("table_latency_s")),)),))
     with pytest.raises(UserMistake, match=r"no source measures get \(table_latency_s\)"):
         predict(page, bare, Aim.TIME)

@@ -91,6 +91,8 @@ def _unmeasured(application: Application, found: Resources) -> UserMistake:
     lacking = [f"{one.demand} ({one.cell})" for one in _counted(found, known=False)]
     if found.uses_cpu and not found.benchmarks:
         lacking.append("cpu (any probe of processors with threads: one)")
+    elif found.uses_cpu and found.needs_processors:
+        lacking.append("how many processors each machine has (vcpus), which threads that run at once need")
     what = f"no source measures {', '.join(lacking) or 'a machine and what it needs'}"
     return UserMistake.at(application.name, what, "add a study that does; see 'cloudcmp list probes'")
 

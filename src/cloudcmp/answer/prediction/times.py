@@ -40,6 +40,11 @@ class Resources:
         """True if a demand is processor time."""
         return any(one.way is Way.CPU for part in self.application.parts for one in part.demands)
 
+    @property
+    def needs_processors(self) -> bool:
+        """True if threads run at once, so that the number of processors decides."""
+        return any(many > 1 for many, _ in self.application.parallel)
+
 
 def resources(market: Market, application: Application, reference: tuple[int, ...]) -> Resources:
     """Return the columns of a market that an application's demands need."""
