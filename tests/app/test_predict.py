@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.cli.command import cloudcmp
 
 from cloudcmp.app.predict import predict
 from cloudcmp.app.profile import profile, write
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.prediction import Aim, Predicted, Prediction
+from tests.cli.command import cloudcmp
 
 ROOT = Path(__file__).parents[2]
 APPLICATIONS = ROOT / "studies" / "applications"
@@ -76,7 +76,9 @@ def test_static_pages_rank_as_the_wide_area_latency(measured: Path) -> None:
 
 def test_a_profile_is_an_application(tmp_path: Path) -> None:
     """Its home is this machine, which an imported table stands for."""
-    found = profile(["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.05"], runs=2, name="loop: 1")
+    found = profile(
+        ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 0.05"], runs=2, name="loop: 1"
+    )
     write(found, tmp_path / "app.yaml")
     home = found.home.name
     head = "provider,region,offering,metric,params,unit,better,value,round,vcpus"

@@ -66,14 +66,17 @@ def test_demands_are_shown_and_what_is_missing_is_named(tmp_path: Path) -> None:
     said = cloudcmp("profile", "true", cwd=tmp_path, PATH="/nowhere:/usr/bin:/bin")
     assert said.code == 0, said.err
     assert "processor time, user" in said.out
-    assert "application: \"true\"" in said.out
+    assert 'application: "true"' in said.out
     assert max(map(len, said.out.partition("# The demands")[0].splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["predict", "none.yaml", "table.csv"], "none.yaml: there is no such file; 'cloudcmp profile --out' writes one"),
+        (
+            ["predict", "none.yaml", "table.csv"],
+            "none.yaml: there is no such file; 'cloudcmp profile --out' writes one",
+        ),
         (["predict", "table.csv", "table.csv"], "table.csv:1:1: an application is made of key: value lines"),
         (["predict", "app.yaml", "none"], "none: no such study or file"),
         (["predict", "app.yaml", "table.csv", "--confidence", "2"], "--confidence: 2.0 is not between 0.5 and 1"),

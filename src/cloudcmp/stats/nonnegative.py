@@ -14,6 +14,8 @@ PRIOR_ERROR, PRIOR_WEIGHT = 0.15, 3.0
 """What the error of such models is before any is seen, as a standard deviation of the logarithm, and how many degrees
 of freedom that counts as. Source: Scheuner and Leitner, CLOUD 2018: 10 to 20 % for a web server, less for a scientific
 application."""
+BLIND_ERROR = 0.30
+"""The same if nothing is known of the application's demands. Source: the errors of PARIS, SoCC 2017, are 15 to 65 %."""
 _POINTS_EACH = 3
 """Points for each column of a model."""
 
@@ -104,17 +106,20 @@ def interval(times: Floats, columns: Floats, model: Model, new: Floats, confiden
     if rank <= n:
         return _jackknife_plus(times, columns, model, new, rank)
     log = np.log(predicted(new, model.columns, model.factors))
-    half = spread_of(model.errors) * float(special.stdtrit(PRIOR_WEIGHT + n - 1, (1 + confidence) / 2))
+    half = spread_of(model.errors, informed=model.informed) * float(
+        special.stdtrit(PRIOR_WEIGHT + n - 1, (1 + confidence) / 2)
+    )
     return np.exp(log - half), np.exp(log + half)
 
 
-def spread_of(errors: Sequence[float]) -> float:
+def spread_of(errors: Sequence[float], *, informed: bool = True) -> float:
     """Return the standard deviation of log(time / prediction) of a new point, from errors of points left out.
 
     The square of an error with one of n points left out is n^2 / (n^2 - 1) of that of a new point, for a model with one
     factor: it is fitted to one point fewer.
     """
-    return math.sqrt((PRIOR_WEIGHT * PRIOR_ERROR**2 + _seen(errors)) / (PRIOR_WEIGHT + len(errors) - 1))
+    prior = PRIOR_ERROR if informed else BLIND_ERROR
+    return math.sqrt((PRIOR_WEIGHT * prior**2 + _seen(errors)) / (PRIOR_WEIGHT + len(errors) - 1))
 
 
 def _jackknife_plus(times: Floats, columns: Floats, model: Model, new: Floats, rank: int) -> tuple[Floats, Floats]:

@@ -122,7 +122,9 @@ def test_a_column_can_hold_the_times_it_took() -> None:
 def test_launches_give_an_interval_without_the_error_of_the_model() -> None:
     rounds = np.exp(np.random.default_rng(1).normal(0, 0.05, (4, 8)))
     launches = np.array([[1e9], [2e9], [1e9], [5e8]]) * rounds
-    column = replace(numbers(INT, np.exp(np.log(launches).mean(axis=1)).tolist(), Better.HIGHER, "op/s"), launches=launches)
+    column = replace(
+        numbers(INT, np.exp(np.log(launches).mean(axis=1)).tolist(), Better.HIGHER, "op/s"), launches=launches
+    )
     found = with_sentences(predict(program(), market(column), Aim.TIME))
     assert found.basis is Basis.LAUNCHES
     fast = next(one for one in found.candidates if one.key.name == "fast")
@@ -145,7 +147,10 @@ def test_the_least_cost_may_be_another_one_and_an_unknown_price_is_last() -> Non
 @pytest.mark.parametrize(
     ("application", "told"),
     [
-        (program(home=OfferKey("local", "local", "2cpu")), "local/local/2cpu, where its processor time was measured, is in no"),
+        (
+            program(home=OfferKey("local", "local", "2cpu")),
+            "local/local/2cpu, where its processor time was measured, is in no",
+        ),
         (program(home=None, elapsed_s=None), "its processor time has no home, and fewer than two machines"),
         (program(benchmarks=("fma",)), "no source has a column 'fma'"),
         (program(ran_cell="nothing"), "no source has a column 'nothing'"),
@@ -163,6 +168,8 @@ def test_without_any_measurement_there_is_no_prediction() -> None:
     unknown = Market(KEYS, {INT: market().columns[INT]})
     with pytest.raises(UserMistake, match="how many processors each machine has"):
         predict(program(parallel=((4, 1.0),)), unknown, Aim.TIME)
-    page = Application("shop", ApplicationKind.PAGES, (Part("a", (Demand("get", Way.COUNT, 1.0, CellWish("table_latency_s")),)),))
+    page = Application(
+        "shop", ApplicationKind.PAGES, (Part("a", (Demand("get", Way.COUNT, 1.0, CellWish("table_latency_s")),)),)
+    )
     with pytest.raises(UserMistake, match=r"no source measures get \(table_latency_s\)"):
         predict(page, bare, Aim.TIME)

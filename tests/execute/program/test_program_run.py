@@ -20,7 +20,8 @@ def _python(code: str) -> ProgramRun:
 
 def test_processor_time_and_calls_of_children_count(tmp_path: Path) -> None:
     target = tmp_path / "file"
-    inner = f"import os; f=open({str(target)!r},'wb'); f.write(b'x'*{WRITTEN}); f.flush(); os.fsync(f.fileno()); sum(range(4000000))"
+    inner = (f"import os; f=open({str(target)!r},'wb'); f.write(b'x'*{WRITTEN}); f.flush(); os.fsync(f.fileno()); "
+             "sum(range(4000000))")  # fmt: skip
     run = _python(f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {inner!r}], check=True)")
     found = dict(run.counters)
     assert run.code == 0
@@ -68,7 +69,9 @@ def test_a_perf_that_counts_stands_around_the_program(tmp_path: Path) -> None:
     found = find_perf(str(perf))
     assert (found.events, found.missing) == (tuple(EVENTS), ())
     run = run_program([sys.executable, "-S", "-c", "pass"], found)
-    assert {Counter.INSTRUCTIONS: 100.0, Counter.CYCLES: 200.0, Counter.CACHE_MISSES: 300.0}.items() <= dict(run.counters).items()
+    assert {Counter.INSTRUCTIONS: 100.0, Counter.CYCLES: 200.0, Counter.CACHE_MISSES: 300.0}.items() <= dict(
+        run.counters
+    ).items()
 
 
 def test_no_perf_is_said() -> None:
