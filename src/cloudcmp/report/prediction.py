@@ -74,7 +74,7 @@ def _candidates(console: Console, found: Prediction, *, every: bool) -> None:
     shown = found.candidates if every else found.candidates[:_SHOWN]
     factor, unit = scale_of(shown[0].time_s, "s")
     money = f"{found.currency} {unit_words(found)}" if found.currency else "cost"
-    heads = ["candidate", Head(unit), Head("interval"), Head("bounds"), Head(money), ""]
+    heads: list[str | Head] = ["candidate", Head(unit), Head("interval"), Head("bounds"), Head(money), ""]
     rows = [_row(one, factor) for one in shown]
     note = (f"interval: {found.confidence * 100:g} %; bounds: all demands at once by the best benchmark, to one after "
             "the other by the worst")  # fmt: skip

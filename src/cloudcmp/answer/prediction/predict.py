@@ -173,7 +173,8 @@ def _billed_s(found: Resources, times: Times) -> Floats:
         workers = np.array([one.workers for one in found.application.parts])
         parts = np.array(times.parts)
         whole = (parts * weights[:, None]).sum(axis=0)
-        return times.time * (parts * (weights * workers)[:, None]).sum(axis=0) / whole
+        machines: Floats = times.time * (parts * (weights * workers)[:, None]).sum(axis=0) / whole
+        return machines
     count = found.market.columns.get("vcpus")
     processors = count.value if isinstance(count, Numbers) else np.ones(len(times.time))
     used: Floats = times.cpu_s / np.where(np.isfinite(processors), processors, 1.0)

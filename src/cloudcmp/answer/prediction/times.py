@@ -152,7 +152,8 @@ def _scaled(found: Resources, cpu_s: float, benchmark: Benchmark, values: Values
     parallel = found.application.parallel if found.application.kind is ApplicationKind.PROGRAM else ((1, 1.0),)
     for many, share in parallel:
         total = total + share / _at_once(found, benchmark, many, values)
-    return cpu_s * slowness / mean * total
+    scaled: Floats = cpu_s * slowness / mean * total
+    return scaled
 
 
 def _at_once(found: Resources, benchmark: Benchmark, threads: int, values: Values) -> Floats:
@@ -169,5 +170,5 @@ def _at_once(found: Resources, benchmark: Benchmark, threads: int, values: Value
         n = np.where(np.isfinite(n), n, np.maximum(1.0, np.round(gain)))
     with np.errstate(divide="ignore", invalid="ignore"):
         some = 1.0 + (np.minimum(threads, n) - 1.0) * (gain - 1.0) / (n - 1.0)
-    found: Floats = np.where(n <= 1, 1.0, some)
-    return found
+    at_once: Floats = np.where(n <= 1, 1.0, some)
+    return at_once

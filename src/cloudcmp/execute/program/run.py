@@ -3,7 +3,6 @@
 import os
 import resource
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -22,6 +21,7 @@ _KIB = 1024
 _IO = {"read_bytes": Counter.READ, "write_bytes": Counter.WRITTEN, "syscr": Counter.READS, "syscw": Counter.WRITES}
 _NETWORK = Path("/proc/net/dev")
 _RECEIVED, _SENT = 0, 8
+_STANDARD_ERROR = 2
 
 
 def run_program(command: Sequence[str], perf: Perf, *, look_s: float = LOOK_S) -> ProgramRun:
@@ -36,7 +36,7 @@ def run_program(command: Sequence[str], perf: Perf, *, look_s: float = LOOK_S) -
         network = _network()
         begin = time.perf_counter()
         try:
-            process = subprocess.Popen(perf.around(command, out), stdout=sys.stderr)
+            process = subprocess.Popen(perf.around(command, out), stdout=_STANDARD_ERROR)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise UserMistake.at(
