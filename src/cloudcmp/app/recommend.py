@@ -164,7 +164,11 @@ def _study(source: str, purchase: Purchase) -> Market:
         measured = Measured.of(store, plan, drawn=False)
         virtual = plan.imported or any(one.simulated for one in plan.candidates)
         day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
-    return market_of(plan.candidates, measured.estimates, measured.metrics, day, source)
+    found = market_of(plan.candidates, measured.estimates, measured.metrics, day, source, measured.marks)
+    if measured.replication_known:
+        return found
+    note = f"{source} does not say which values came from one launch: chances look more certain than they are"
+    return replace(found, notes=(*found.notes, note))
 
 
 def _book() -> Market:
