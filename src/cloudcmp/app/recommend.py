@@ -165,8 +165,12 @@ def _study(source: str, purchase: Purchase) -> Market:
         measured = Measured.of(store, plan, drawn=False)
         virtual = plan.imported or any(one.simulated for one in plan.candidates)
         day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
-    market = market_of(plan.candidates, measured.estimates, measured.metrics, day, source)
-    return with_operation_prices(market, plan, source)
+    market = market_of(plan.candidates, measured.estimates, measured.metrics, day, source, measured.marks)
+    found = with_operation_prices(market, plan, source)
+    if measured.replication_known:
+        return found
+    note = f"{source} does not say which values came from one launch: chances look more certain than they are"
+    return replace(found, notes=(*found.notes, note))
 
 
 def _book() -> Market:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,13 +22,13 @@ _Moments = dict[tuple[int, str | None, int], int]
 
 def market_of(
     candidates: Sequence[Candidate], estimates: Sequence[Estimate], metrics: Mapping[str, Metric], day: float,
-    source: str,
+    source: str, marks: Mapping[tuple[str, int], tuple[str, ...]],
 ) -> Market:  # fmt: skip
     """Return what a study knows of its candidates: prices, facts, and each cell with its values by round.
 
     A value is the mean of the launches: the geometric one, unless the metric can be 0 or negative. A candidate that
     failed in more than 10 % of a cell's trials has no value of it. `day` is the ordinal of the day when the study
-    began, NaN if unknown.
+    began, NaN if unknown. `marks` are what a reader must know beside the values of a cell and a candidate.
 
     Raises UserMistake if prices are in different currencies.
     """
@@ -54,7 +54,8 @@ def market_of(
         notes += [f"{candidates[one.candidate].id} failed in {one.n_started - one.n_ok} of {one.n_started} trials of "
                   f"{cell}: its value does not count" for one in failing]  # fmt: skip
         kept = [one for one in some if one not in failing]
-        columns[cell] = _cell(cell, metric, kept, _Times(len(keys), moments, day), source)
+        own = {keys[at]: texts for (name, at), texts in marks.items() if name == cell}
+        columns[cell] = replace(_cell(cell, metric, kept, _Times(len(keys), moments, day), source), marks=own)
     simulated = frozenset(key for key, one in zip(keys, candidates, strict=True) if one.simulated)
     return Market(keys, columns, currency, tuple(notes), simulated)
 

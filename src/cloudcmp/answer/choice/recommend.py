@@ -21,6 +21,7 @@ CONFIDENCE = 0.95
 _SHOWN = 10
 _DOUBTFUL = 3
 _SEED = 1
+_FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +66,9 @@ def recommend(
     """
     field = field_of(market, objective, needs)
     eligible = np.full(len(market.keys), allow_burstable) | ~field.burstable
+    single = _single(field) if spread is None else np.zeros(len(market.keys), np.bool_)
+    if (field.certain & eligible & ~single).any():  # beside others with launches, a single value cannot win
+        eligible &= ~single
     ranking = _ranking(field, eligible, spread)
     allowed = [at for at in ranking.order if ranking.is_sure(at, confidence)]
     chosen, second = (*allowed[:2], None, None)[:2]
@@ -94,6 +98,8 @@ def recommend(
         confidence=confidence,
         spread=spread,
         simulated=bool(market.simulated),
+        single=int((field.meeting & single & ~eligible & ~field.burstable).sum()),
+        marks=() if chosen is None else _marks(field, chosen),
         notes=market.notes,
     )
 
@@ -149,7 +155,7 @@ def _candidates(
     field: Field, eligible: NDArray[np.bool_], spread: float | None
 ) -> tuple[NDArray[np.int64], Chances | None]:
     """The rows that could be the best, and their chances; None if the spread of a measurement is unknown."""
-    if not _has_spread(field, spread):
+    if spread is None and _single(field)[field.certain & eligible].any():
         return np.flatnonzero(field.meeting & eligible), None
     rows = np.flatnonzero(field.certain & eligible)
     columns = {name: _rows(column, rows) for name, column in field.columns.items()}
@@ -162,9 +168,20 @@ def _rows(column: Numbers, rows: NDArray[np.int64]) -> Numbers:
     return replace(column, value=column.value[rows], launches=launches, day=None, elsewhere=None)
 
 
-def _has_spread(field: Field, spread: float | None) -> bool:
-    measured = [one for one in field.columns.values() if one.is_measured]
-    return spread is not None or all(one.launches is not None for one in measured)
+def _single(field: Field) -> NDArray[np.bool_]:
+    """The offerings of which a measurement is a single value, whose spread is unknown."""
+    single = np.zeros(len(field.market.keys), np.bool_)
+    for one in field.columns.values():
+        if one.is_measured:
+            single |= True if one.launches is None else np.isfinite(one.launches).sum(axis=1) < _FEWEST
+    return single
+
+
+def _marks(field: Field, row: int) -> tuple[str, ...]:
+    """What a reader must know beside an offering's values, each once."""
+    key = field.market.keys[row]
+    texts = (text for one in field.columns.values() for text in one.marks.get(key, ()))
+    return tuple(dict.fromkeys(texts))
 
 
 def _doubtful(ranking: _Ranking, chosen: int | None, confidence: float) -> Iterator[Miss]:
