@@ -161,10 +161,100 @@ def simulated(seed: int, sets: int) -> Iterator[str]:
         for application, truth in zip(planted.applications, planted.truth, strict=True):
             order = [0, *(1 + rng.permutation(CLOUDS - 1)).tolist()]
             for ran, score in scores.items():
-                times = zip(market.keys, column.value.tolist(), strict=True)
-            some = tuple(Ran(key, time) for row, (key, time) in enumerate(times) if row != out)
+                some = tuple(Ran(planted.market.keys[row], float(truth[row])) for row in order[1:ran])
+                score.add(predict(replace(application, ran=some), planted.market, Aim.TIME), planted.market.keys, truth)
+    yield f"{sets} drawn sets of {CLOUDS} clouds x 4 programs, seed {seed}"
+    yield HEAD
+    for ran, score in scores.items():
+        yield line("program", ran, score)
+
+
+# Spare Cores: scores that are of whole applications, and those of micro-benchmarks that may explain them.
+APPLICATIONS = ("gb_multi_clang", "gb_multi_text_processing", "gb_multi_pdf_renderer", "gb_multi_html5_browser",
+                "zstd_first_compress_Bps_best", "redis_set_rps_best", "static_web_1k_rps_best")  # fmt: skip
+MICRO = ("passmark_cpu_compression", "passmark_cpu_integer_math", "passmark_cpu_singlethread", "stressng_1",
+         "stressng_best_n", "openssl_sha256_16k_Bps", "bw_mem_rd_16mb", "bw_mem_rd_512mb")  # fmt: skip
+VENDORS = {"aws", "azure", "gcp", "alicloud", "ovh", "hcloud", "upcloud", "vultr"}
+
+
+SIZES = (2, 4, 8, 16)
+
+
+def _read(data: Path, names: Sequence[str]) -> tuple[list[OfferKey], dict[str, Floats], Floats]:
+    """Types of 2, 4, 8 or 16 CPUs for which every score is known, their scores, and their CPUs."""
+    with (data / "sparecores" / "benchmarks_by_instance.csv").open(encoding="utf-8") as file:
+        rows = [
+            one
+            for one in csv.DictReader(file)
+            if one["vendor"] in VENDORS and all(_number(one[name]) > 0 for name in names)
+        ]
+    rows = [one for one in rows if _number(one["lscpu_cpus"]) in SIZES]
+    keys = [OfferKey(one["vendor"], "", one["instance_type"]) for one in rows]
+    cpus = np.array([_number(one["lscpu_cpus"]) for one in rows])
+    return keys, {name: np.array([_number(one[name]) for one in rows]) for name in names}, cpus
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def clouds(seed: int, sets: int, data: Path) -> Iterator[str]:
+    """Predict scores of real machines; ten types are drawn for each set, of which some ran the application."""
+    keys, values, cpus = _read(data, (*APPLICATIONS, *MICRO))
+    sizes = ", ".join(map(str, SIZES))
+    yield f"{sets} sets of {CLOUDS} of {len(keys)} types of {sizes} CPUs, one score each, seed {seed}"
+    for title, alike in (("types of one size in a set", True), ("types of any size in a set", False)):
+        yield title
+        yield HEAD
+        total = {ran: Score() for ran in RAN[1:]}
+        for name in APPLICATIONS:
+            for ran in RAN[1:]:
+                score = Score()
+                for at in range(sets):
+                    rng = np.random.default_rng([seed, at])
+                    size = rng.choice(SIZES)
+                    of = np.flatnonzero(cpus == size) if alike else np.arange(len(keys))
+                    rows = rng.choice(of, CLOUDS, replace=False)
+                    some = {key: one[rows] for key, one in values.items()}
+                    _one_set(score, total[ran], [keys[row] for row in rows], some, name, ran)
+                yield line(name, ran, score)
+        for ran, score in total.items():
+            yield line("all", ran, score)
+
+
+def _one_set(
+    score: Score, total: Score, keys: Sequence[OfferKey], values: dict[str, Floats], name: str, ran: int
+) -> None:
+    columns = {one: _column(one, values[one], "", Better.HIGHER) for one in MICRO}
+    truth = 1e4 / values[name]
+    application = Application(
+        name, ApplicationKind.PROGRAM, (Part(name, (Demand("cpu", Way.CPU, 1.0),)),), benchmarks=MICRO,
+        ran=tuple(Ran(key, float(time)) for key, time in zip(keys[:ran], truth, strict=False)),
+    )  # fmt: skip
+    found = predict(application, Market(tuple(keys), columns), Aim.TIME)
+    score.add(found, keys, truth)
+    total.add(found, keys, truth)
+
+
+def study(folder: str) -> Iterator[str]:
+    """Predict each finishing time of a study in turn, from its rates; one candidate is left out."""
+    market = sold([folder])
+    rates = tuple(name for name, one in market.columns.items()
+                  if isinstance(one, Numbers) and one.is_measured and one.unit.endswith("/s"))  # fmt: skip
+    yield HEAD
+    total = Score()
+    for name, column in market.columns.items():
+        if not isinstance(column, Numbers) or not name.partition(" ")[0].endswith("_time_s"):
+            continue
+        score = Score()
+        for out in range(len(market.keys)):
+            times = zip(market.keys, column.value.tolist(), strict=True)
+            ran = tuple(Ran(key, time) for row, (key, time) in enumerate(times) if row != out)
             part = Part(name, (Demand("cpu", Way.CPU, 1.0),))
-            application = Application(name, ApplicationKind.PROGRAM, (part,), benchmarks=rates, ran=some)
+            application = Application(name, ApplicationKind.PROGRAM, (part,), benchmarks=rates, ran=ran)
             found = predict(application, market, Aim.TIME)
             score.add(found, market.keys, column.value)
             total.add(found, market.keys, column.value)
