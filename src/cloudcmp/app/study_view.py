@@ -101,6 +101,8 @@ class Measured:
         """What a reader must know of the whole study."""
         return (
             *_unfinished(self.plan, self.attempts),
+            *answer.end_lines(self.plan),
+            *answer.dropped_lines(self.plan),
             *analysis.name_warnings(self.plan),
             *analysis.quality(self.plan, self.attempts),
             *self.plan.quote.notes,
@@ -187,6 +189,13 @@ def cell_names(estimates: Sequence[Estimate]) -> dict[str, str]:
     """The readable names of cells, for sentences and tables."""
     names = CellNames(one.cell for one in estimates)
     return {one.cell: names.short(one.cell) for one in estimates}
+
+
+def cell_names_of(plan: Plan) -> dict[str, str]:
+    """The readable names of the cells of a plan."""
+    cells = dict.fromkeys((*(cell for trial in plan.trials for cell in trial.cells), OVERALL.name))
+    names = CellNames(cells)
+    return {cell: names.short(cell) for cell in cells}
 
 
 def _provenance(store: StudyStore, plan: Plan) -> tuple[tuple[str, str], ...]:

@@ -54,19 +54,23 @@ class DropReason(StrEnum):
     """Its order against every other candidate is known, down to the tolerance."""
     NOT_WORTH_IT = "NOT_WORTH_IT"
     """Its further launches cost more than the expected loss that they can avoid."""
+    DECIDED = "DECIDED"
+    """Every measurement in which it was compared is decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
     """A candidate that is not measured from a round on (0 being the first), and why.
 
-    `against` is the leader of the first deciding cell at that time.
+    `against` is the leader of the last deciding cell in which it was in question. From round `back` on it is measured
+    again, because another candidate leads; None: it is not.
     """
 
     candidate: int
     round: int
     reason: DropReason
     against: int
+    back: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, STYLES, CellView, Standing, StudyView
 from cloudcmp.report.sheets import isolation
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
-from cloudcmp.report.sheets.summary import deciding_of, measured_of, overall_lines
+from cloudcmp.report.sheets.summary import conclusions, deciding_of, measured_of, overall_lines
 from cloudcmp.report.table import WIDEST, ascii_only, put, say
 from cloudcmp.report.text import clip_middle, plain_ascii, short_names
 
@@ -94,7 +94,7 @@ def show_first(console: Console, view: View, study_words: str = "DIR", *, plante
         _table(screen, shown_cells, planted=planted)
         for line in notes:
             say(console, f"! {one_line(line, 300)}", "yellow", indent=2)
-        open_ = _not_settled(screen, deciding, study_words)
+        open_ = not conclusions(study) and _not_settled(screen, deciding, study_words)
     show_commands(console, [use for use in view.commands if use.free])
     left = _mind(screen, max(1, _MOST_WARNINGS - len(notes) - open_))
     _rest(screen, len(deciding), left, study_words)
@@ -147,16 +147,19 @@ def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
         say(screen.console, "ANSWER  No measurement decides: there is no verdict.", "bold")
         return
     names, measured = dict(enumerate(screen.names)), measured_of(screen.study)
+    concluded = conclusions(screen.study)
+    for at, line in enumerate(concluded):
+        _hung(screen, " " * 11 if at else "ANSWER     ", line, "bold")
     for basis, text in overall_lines(screen.study, screen.names):
         _hung(screen, "  (MONEY)  " if basis is Basis.MONEY else "OVERALL    ", text, "bold")
     for word, chosen in (
-        ("ANSWER     ", [one.standing for one in measured]),
+        ("VERDICTS   " if concluded else "ANSWER     ", [one.standing for one in measured]),
         ("FOR MONEY  ", [one.money for one in measured if one.money]),
     ):
         winners = [(one.winner, undecided(one.winner, one.comparisons)) for one in chosen if one.winner]
         if winners:
             text = f"of {len(winners)} measurement{'s' * (len(winners) > 1)}, {standings(winners, names)}."
-            _hung(screen, word, text, "bold")
+            _hung(screen, word, text, "" if concluded else "bold")
     say(screen.console, "")
 
 

@@ -66,3 +66,12 @@ def valid_t(n: Floats, level: float) -> Floats:
         room = 1.0 - limit / shrunk
         width = np.sqrt((n - 1.0) * (limit - 1.0) / room)
     return np.where((n >= 2) & (room > 0.0), width, np.inf)
+
+
+def fixed_level(n: int, level: float) -> float:
+    """The level of a t test of `n` differences at one look that is as strict as this evidence is at `level`.
+
+    0 if no result of `n` differences reaches `level`.
+    """
+    t = float(valid_t(np.array(float(n)), 1.0 - level))
+    return 2.0 * float(special.stdtr(n - 1.0, -t)) if n > 1 else 0.0

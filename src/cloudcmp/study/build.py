@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 from cloudcmp.model.offering import Price
+from cloudcmp.model.selection import Stop, StopRule
 from cloudcmp.model.study import FEWEST_LAUNCHES, Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
@@ -91,6 +92,7 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
         every_s=_together(tree, head, faults),
         for_s=head.for_,
         until=_until(tree, head, faults),
+        stop=_stop(tree, head, faults),
         budget=head.budget,
         caps=head.caps,
         terms=_terms(head, scope),
@@ -133,13 +135,49 @@ def _until(tree: Tree, head: Head, faults: Faults) -> float | None:
         return None
     if not 0.0 < head.until < 1.0:
         faults.add(tree.place(("until",)), "until must lie between 0 and 100 %", "write e.g. until: 5 %")
-    elif head.launches <= FEWEST_LAUNCHES:
-        what = f"until stops before all launches, and a verdict needs {FEWEST_LAUNCHES} of them"
-        faults.add(tree.key(("until",)), what, "write the most that may be run, e.g. launches: 20")
-    elif head.sessions:
-        what = "until stops after any round, and each session needs all of its own"
-        faults.add(tree.key(("until",)), what, "leave out until, or the sessions")
+    else:
+        _check_rounds("until", tree, head, faults)
     return head.until
+
+
+def _check_rounds(key: str, tree: Tree, head: Head, faults: Faults) -> None:
+    """Checks that a study which may stop early has rounds to spare."""
+    if head.launches <= FEWEST_LAUNCHES:
+        what = f"{key} stops before all launches, and a verdict needs {FEWEST_LAUNCHES} of them"
+        faults.add(tree.key((key,)), what, "write the most that may be run, e.g. launches: 20")
+    elif head.sessions:
+        what = f"{key} stops after any round, and each session needs all of its own"
+        faults.add(tree.key((key,)), what, f"leave out {key}, or the sessions")
+
+
+_TOLERANCES = {StopRule.CERTIFY: 0.02, StopRule.RANKING: 0.03, StopRule.BUDGET: 0.0}
+"""The tolerance of each rule unless the study gives it; `budget` weighs differences by money instead."""
+
+
+def _stop(tree: Tree, head: Head, faults: Faults) -> Stop | None:
+    """The rule of a study, after checking its figures; None for a fixed number of launches."""
+    shape = head.stop
+    if shape is None:
+        return None
+    rule = shape.rule or ("budget" if shape.spend else "certify")
+    for key, given, wanted in (
+        ("spend", shape.spend, rule == "budget"), ("tolerance", shape.tolerance, rule in {"certify", "ranking"})
+    ):  # fmt: skip
+        if given is not None and not wanted:
+            faults.add(tree.place(("stop", key)), f"{key} says nothing with {rule}", f"leave out {key}")
+    if rule == "fixed":
+        return None
+    if rule == "budget" and shape.spend is None:
+        what = "budget weighs the launches against the money that the choice decides over"
+        faults.add(tree.place(("stop",)), what, "write stop: {rule: budget, spend: 20000 USD/year}")
+    if shape.tolerance is not None and not 0.0 < shape.tolerance < 1.0:
+        what = "with a tolerance of 0 equal candidates would never end"
+        faults.add(tree.place(("stop", "tolerance")), what, "write e.g. tolerance: 2 %")
+    if head.until is not None:
+        faults.add(tree.key(("until",)), "until and stop both say when to stop", "leave out one of them")
+    _check_rounds("stop", tree, head, faults)
+    known = StopRule(rule)
+    return Stop(known, _TOLERANCES[known] if shape.tolerance is None else shape.tolerance, shape.spend)
 
 
 def _sessions(parts: list[tuple[int, SessionShape]], tree: Tree, faults: Faults) -> tuple[Session, ...]:
@@ -157,6 +195,11 @@ def _money(head: Head, parts: list[tuple[int, CandidateShape]], scope: Scope) ->
     """Checks that all money is in one currency, and that there is a budget if anything costs money."""
     tree, faults = scope.tree, scope.faults
     currency = head.budget.currency if head.budget else None
+    if head.stop and head.stop.spend:
+        if currency and head.stop.spend.currency != currency:
+            what = f"spend: {head.stop.spend.currency}, but others are in {currency}"
+            faults.add(tree.place(("stop", "spend")), what, "write all prices and the budget in one currency")
+        currency = currency or head.stop.spend.currency
     for number, part in parts:
         for path, price in _prices(part):
             if currency and price.currency != currency:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloudcmp.answer import more_rounds, place_in_decide, standings, undecided
+from cloudcmp.answer import more_rounds, place_in_decide, standing_lines, standings, undecided
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import OVERALL
 from cloudcmp.model.plan import hourly_cost
@@ -61,12 +61,18 @@ def _overall(standing: Standing, names: Sequence[str]) -> str:
     return f"{names[two[0]]} {ending}; {names[two[1]]} is at {change(*pair, OVERALL.unit)} against it"
 
 
+def conclusions(study: StudyView) -> tuple[str, ...]:
+    """Return what the rule of a study concluded, a line for each cell; empty if it did not end the study."""
+    lines = standing_lines(study.view.plan, {view.cell: view.name for view in study.cells})
+    return tuple(one_line(study.short_names.within(line), 1000) for line in lines)
+
+
 def sentences(study: StudyView) -> tuple[str, ...]:
     """Return who is best overall, and wins how many measurements, by performance and by work for money."""
     short = study.short
     deciding, names = measured_of(study), dict(enumerate(short))
     starts = {Basis.PERFORMANCE: "Overall", Basis.MONEY: "Overall, for money"}
-    lines = [f"{starts[basis]}: {text}" for basis, text in overall_lines(study, short)]
+    lines = [*conclusions(study), *(f"{starts[basis]}: {text}" for basis, text in overall_lines(study, short))]
     for start, chosen in (
         ("Of", [one.standing for one in deciding]),
         ("Work for money: of", [one.money for one in deciding if one.money]),
@@ -125,9 +131,12 @@ class _Best:
 
 
 def open_lines(study: StudyView) -> tuple[str, ...]:
-    """Return a line for each undecided measurement with the rounds that would settle it, or why none would."""
+    """Return a line for each undecided measurement with the rounds that would settle it, or why none would.
+
+    Empty if the rule of the study has answered its question.
+    """
     lines = []
-    for view in deciding_of(study):
+    for view in () if conclusions(study) else deciding_of(study):
         for words, one in (("", view.standing), (" for the money", view.money)):
             if one is None or one.winner is None or not undecided(one.winner, one.comparisons):
                 continue
