@@ -90,7 +90,7 @@ def _standing(plan: Plan, stop: Stop, one: Standing, names: Mapping[str, str]) -
             return f"{label}: {leader} is the best, or at most {size} behind it (95 %)."
         case EndReason.TIE:
             equals = listed([leader, *(plan.candidates[at].id for at in one.equals)])
-            return f"{label}: {equals} are a tie; {leader} is at most {size} behind the best (95 %)."
+            return f"{label}: a tie, {equals} are too close to call; {leader} is at most {size} behind the best (95 %)."
         case EndReason.RANKED:
             order = ", ".join(plan.candidates[at].id for at in one.order)
             return f"{label}: best first {order}. Pairs that differ by {size} or more are in this order (95 %)."

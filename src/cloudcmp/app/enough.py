@@ -21,6 +21,8 @@ def replan(say: Callable[[str], None]) -> Callable[[StudyStore, int], None]:
     """Return what changes a study's plan after a number of rounds, by its rule or its `until`, and says so."""
 
     def changed(store: StudyStore, rounds: int) -> None:
+        if store.plan.ended is not None:
+            return
         if store.plan.stop is not None:
             _by_rule(store, rounds, say)
         elif is_tight(store):
@@ -32,8 +34,6 @@ def replan(say: Callable[[str], None]) -> Callable[[StudyStore, int], None]:
 def _by_rule(store: StudyStore, rounds: int, say: Callable[[str], None]) -> None:
     """Measure only who is still in question, and end the study if nobody is."""
     plan = store.plan
-    if plan.ended is not None:
-        return
     measured, before = Measured.of(store, plan, drawn=False), still_measured(plan)
     found = compare.next_round(plan, measured.estimates, measured.metrics, rounds, before)
     if found.over:

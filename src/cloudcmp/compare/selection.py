@@ -10,7 +10,7 @@ from cloudcmp.compare.comparisons import log_prices_of
 from cloudcmp.compare.verdict import ALPHA, bars_of, deciding
 from cloudcmp.cost import launch_costs
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.metric import Better, Metric
+from cloudcmp.model.metric import OVERALL, Better, Metric
 from cloudcmp.model.plan import Plan, ToDecide
 from cloudcmp.model.result import Estimate
 from cloudcmp.model.selection import Dropped, DropReason, EndReason, Standing, StopRule
@@ -200,12 +200,13 @@ def _rule(plan: Plan, margin: float | None, offered: int, candidates: Sequence[i
 
 def rule_faults(plan: Plan, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
     """Return what keeps the rule of a planned study from ever ending it, a sentence each; empty if nothing does."""
-    stop, cells = plan.stop, deciding(plan, dict.fromkeys(cell for trial in plan.trials for cell in trial.cells))
+    stop, weighed = plan.stop, (OVERALL.name,) if plan.weights else ()
+    cells = deciding(plan, dict.fromkeys((*weighed, *(cell for trial in plan.trials for cell in trial.cells))))
     if stop is None:
         return ()
     if len(plan.candidates) < 2:
         return ("one candidate leaves nothing to choose",)
-    known = {text: metrics[Cell.parse(text).metric] for text in cells}
+    known = {text: OVERALL if text in weighed else metrics[Cell.parse(text).metric] for text in cells}
     if stop.rule is not StopRule.BUDGET:
         lacking = [text for text, margin in cells.items() if known[text].signed and not margin]
         return tuple(f"{text} can be 0 or negative, so it needs a margin in decide" for text in lacking)

@@ -189,10 +189,11 @@ class Ranking:
         undecided = ~state.settled & ~np.swapaxes(state.settled, -1, -2) & (state.n >= self.first)
         undecided &= state.active[..., :, None] & state.active[..., None, :] & ~np.eye(k, dtype=np.bool_)
         settled = state.settled | (undecided & ((total > limit) | ((limit == 0.0) & (total == 0.0))))
-        ahead = settled.sum(axis=-1) - settled.sum(axis=-2)
+        by_mean = state.mean.sum(axis=-1)  # decides between equal numbers of pairs won
+        ahead = settled.sum(axis=-1) - settled.sum(axis=-2) + 0.5 * by_mean / (1.0 + np.abs(by_mean))
         if self.best_alone:
             active = ~settled.any(axis=-2)
-            ahead = np.where(active, ahead, -k)
+            ahead = np.where(active, ahead, -np.inf)
             goes_on, end = active.sum(axis=-1) > 1, _BEST
         else:
             active = ~(settled | np.swapaxes(settled, -1, -2) | np.eye(k, dtype=np.bool_)).all(axis=-1)

@@ -160,13 +160,12 @@ def _stop(tree: Tree, head: Head, faults: Faults) -> Stop | None:
     if shape is None:
         return None
     rule = shape.rule or ("budget" if shape.spend else "certify")
-    for key, given, wanted in (
-        ("spend", shape.spend, rule == "budget"), ("tolerance", shape.tolerance, rule in {"certify", "ranking"})
-    ):  # fmt: skip
-        if given is not None and not wanted:
-            faults.add(tree.place(("stop", key)), f"{key} says nothing with {rule}", f"leave out {key}")
     if rule == "fixed":
         return None
+    wanted = "spend" if rule == "budget" else "tolerance"
+    for key, given in (("spend", shape.spend), ("tolerance", shape.tolerance)):
+        if given is not None and key != wanted:
+            faults.add(tree.place(("stop", key)), f"{key} says nothing with {rule}", f"leave out {key}")
     if rule == "budget" and shape.spend is None:
         what = "budget weighs the launches against the money that the choice decides over"
         faults.add(tree.place(("stop",)), what, "write stop: {rule: budget, spend: 20000 USD/year}")
