@@ -1,10 +1,12 @@
 """How many launches it takes to name the best of six simulated clouds, and how often that is wrong.
 
-The rules of `stop:` beside fixed numbers of launches, in markets of different kinds (tests/stats/markets.py): the best
-is known, so every mistake is counted. A launch is one value; nothing of it was measured.
+The rules of `stop:` beside fixed numbers of launches, in markets of several kinds (tests/stats/markets.py), whose best
+cloud is known, so every mistake is counted. A launch is one value; nothing of it was measured. The second table adds up
+money: what the launches cost and what a wrong choice loses, as a share of the money that the choice decides over.
 
-usage: .venv/bin/python benchmarks/selection.py [MARKETS [SEED]]        (1000 markets of each kind and seed 1 if not given;
-                                                                         the table in docs/reference/selection.md: 10000)
+usage: .venv/bin/python benchmarks/selection.py [MARKETS [SEED]]    (1000 of each kind and seed 1 unless given)
+
+`certify` is tried on all MARKETS, everything else on 1000 at most; docs/reference/selection.md shows those of 10000.
 """
 
 import sys
@@ -16,24 +18,27 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' markets
 
 import numpy as np
+import numpy.typing as npt
 from tests.stats.fixed_designs import holm_certified, one_after_the_other
-from tests.stats.markets import CLOUDS, KINDS, Markets, hard, ordinary, own_drift
+from tests.stats.markets import CLOUDS, KINDS, Markets, drifting, hard, least_favourable, near_ties, ordinary, own_drift
 
 from cloudcmp.stats.play import play
 from cloudcmp.stats.selection import Budget, Certify, Ranking, Rule
 
-MOST = 400
-_COST = 1e-4
-"""The cost of a launch, as a share of the money that the choice decides over."""
+MOST, FEWER = 400, 1000
+CERTIFY = "certify, tolerance 2 %"
 RULES: dict[str, Rule] = {
-    "certify, tolerance 2 %": Certify(float(np.log1p(0.02))),
+    CERTIFY: Certify(float(np.log1p(0.02))),
     "certify, tolerance 1 %": Certify(float(np.log1p(0.01))),
-    "Kim-Nelson, the best alone, 3 %": Ranking(float(np.log1p(0.03)), best_alone=True),
+    "Kim and Nelson, the best alone, 3 %": Ranking(float(np.log1p(0.03)), best_alone=True),
     "ranking, tolerance 3 %": Ranking(float(np.log1p(0.03))),
-    "budget, a launch costs 1/10000": Budget(1.0, np.full(CLOUDS, _COST), MOST),
-    "budget, a launch costs 1/100000": Budget(1.0, np.full(CLOUDS, _COST / 10), MOST),
 }
 FIXED = (6, 20, 50, 200)
+SHARES = (1e-3, 1e-4, 1e-5)
+"""The cost of a launch, as shares of the money that the choice decides over."""
+WITH_MONEY: dict[str, Callable[[int, int], Markets]] = {
+    "hard (S1)": hard, "ordinary (S2)": ordinary, "least favourable (LF)": least_favourable, "near ties": near_ties,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,92 +47,107 @@ class Line:
 
     kind: str
     design: str
-    median: float
-    ninth: float
-    mean: float
-    ended: float
-    wrong: int
-    certified: int
-    best: float
-    regret: float
+    launches: npt.NDArray[np.float64]
+    ended: npt.NDArray[np.bool_]
+    wrong: npt.NDArray[np.bool_]
+    behind: npt.NDArray[np.float64]
 
     def text(self) -> str:
         """The line as a row of Markdown."""
-        wrong = f"{self.wrong}/{self.certified} ({100 * self.wrong / max(1, self.certified):.1f} %)"
+        named, wrong = int(self.ended.sum()), int((self.wrong & self.ended).sum())
+        share = f"{wrong}/{named} ({100 * wrong / named:.1f} %)" if named else "none ended"
         return (
-            f"| {self.kind} | {self.design} | {self.median:.0f} ({self.ninth:.0f}) | {self.mean:.0f} "
-            f"| {100 * self.ended:.1f} % | {wrong} | {100 * self.best:.1f} % | {100 * self.regret:.2f} % |"
+            f"| {self.kind} | {self.design} | {np.median(self.launches):.0f} ({np.quantile(self.launches, 0.9):.0f}) "
+            f"| {self.launches.mean():.0f} | {100 * self.ended.mean():.1f} % | {share} "
+            f"| {100 * (self.behind <= 1e-12).mean():.1f} % | {100 * self.behind.mean():.2f} % |"
         )
 
 
 def ruled(kind: str, design: str, rule: Rule, markets: Markets) -> Line:
-    """A rule on all markets; wrong is a named cloud that is more than 2 % behind the best, or than the rule's own tolerance."""
+    """A rule on all markets.
+
+    Wrong is a named cloud that is further behind the best than the tolerance, and for the order of all any pair in the
+    wrong order that differs by more.
+    """
     played = play(rule, markets.draw, markets.shape, MOST)
-    ended, behind = played.ended != 0, markets.behind(played.lead)
-    limit = np.expm1(rule.tolerance) if isinstance(rule, Certify | Ranking) else 0.02
-    return Line(
-        kind, design, float(np.median(played.launches)), float(np.quantile(played.launches, 0.9)),
-        float(played.launches.mean()), float(ended.mean()), int((ended & (behind > limit * (1 + 1e-9))).sum()),
-        int(ended.sum()), float((behind <= 1e-12).mean()), float(behind.mean()),
-    )  # fmt: skip
+    behind = markets.behind(played.lead)
+    tolerance = rule.tolerance if isinstance(rule, Certify | Ranking) else 0.0
+    wrong = np.log1p(behind) > tolerance + 1e-9
+    if isinstance(rule, Ranking) and not rule.best_alone:
+        apart = markets.truth[:, :, None] - markets.truth[:, None, :] > tolerance + 1e-9
+        wrong = (played.settled & apart).any(axis=(1, 2))
+    return Line(kind, design, played.launches.astype(np.float64), played.ended != 0, wrong, behind)
 
 
-def fixed(kind: str, launches: int, markets: Markets) -> Line:
-    """So many launches of each cloud, in rounds; certified if Holm's paired t tests put all others behind one."""
-    costs = np.stack([markets.draw(number) for number in range(launches)], axis=1)
-    return _fixed(kind, f"{launches} of each, in rounds", *holm_certified(costs, paired=True), markets, launches)
-
-
-def in_blocks(kind: str, launches: int, markets: Markets) -> Line:
-    """So many launches of each cloud, one cloud after the other; certified by Holm's Welch tests."""
-    costs = one_after_the_other(markets, launches)
-    return _fixed(kind, f"{launches} of each, one cloud after the other", *holm_certified(costs, paired=False), markets,
-                  launches)  # fmt: skip
-
-
-def _fixed(
-    kind: str, design: str, lead: np.ndarray, certified: np.ndarray, markets: Markets, launches: int
-) -> Line:
-    behind, total = markets.behind(lead), float(launches * CLOUDS)
-    return Line(kind, design, total, total, total, float(certified.mean()), int((certified & (behind > 0.0)).sum()),
-                int(certified.sum()), float((behind <= 1e-12).mean()), float(behind.mean()))  # fmt: skip
+def fixed(kind: str, launches: int, markets: Markets, *, in_rounds: bool) -> Line:
+    """So many launches of each cloud; it ends where Holm's tests (paired, or Welch's) put all others behind one."""
+    if in_rounds:
+        costs = np.stack([markets.draw(number) for number in range(launches)], axis=1)
+    else:
+        costs = one_after_the_other(markets, launches)
+    lead, certified = holm_certified(costs, paired=in_rounds)
+    design = f"{launches} of each{', in rounds' if in_rounds else ', one cloud after the other'}"
+    behind = markets.behind(lead)
+    return Line(kind, design, np.full(behind.shape, float(launches * CLOUDS)), certified, behind > 1e-12, behind)
 
 
 def lines(count: int, seed: int) -> Iterator[Line]:
-    """All lines of the table."""
-    for kind, make in {**KINDS, "own AR(1) drift (S1)": own_drift}.items():
-        markets = make(count, seed)
+    """All lines of the first table."""
+    fewer = min(count, FEWER)
+    for kind, make in {**KINDS, "own AR(1) drift (S1): not promised": own_drift}.items():
         whole = make in (hard, ordinary)
         for design, rule in RULES.items():
-            if whole or design.startswith(("certify, tolerance 2", "Kim", "budget, a launch costs 1/10000")):
-                yield ruled(kind, design, rule, make(count, seed))
+            if whole or design == CERTIFY or (isinstance(rule, Ranking) and rule.best_alone):
+                yield ruled(kind, design, rule, make(count if design == CERTIFY else fewer, seed))
         for launches in FIXED if whole else (20,):
-            few = make(min(count, 1000), seed)
-            yield fixed(kind, launches, few)
-        if not whole:
-            yield in_blocks(kind, 20, make(min(count, 1000), seed))
-        del markets
+            yield fixed(kind, launches, make(fewer, seed), in_rounds=True)
+        if make is drifting:
+            yield fixed(kind, 20, make(fewer, seed), in_rounds=False)
+
+
+def money(count: int, seed: int) -> Iterator[str]:
+    """The rows of the second table: the mean loss of a rule, and that of the best fixed design, known afterwards."""
+    for kind, make in WITH_MONEY.items():
+        for share in SHARES:
+            rule = Budget(1.0, np.full(CLOUDS, share), MOST)
+            made = make(count, seed)
+            played = play(rule, made.draw, made.shape, MOST)
+            regret, used = float(made.behind(played.lead).mean()), float(played.launches.mean())
+            losses = {n: _mean_regret(make(count, seed), n) + share * n * CLOUDS for n in (6, 10, 20, 50, 100)}
+            best = min(losses, key=lambda n: losses[n])
+            yield (
+                f"| {kind} | {100 * share:g} % | {used:.0f} | {100 * regret:.3f} % "
+                f"| {100 * (regret + share * used):.3f} % "
+                f"| {100 * losses[best]:.3f} % ({best} of each) |"
+            )
+
+
+def _mean_regret(markets: Markets, launches: int) -> float:
+    """The mean regret of the cloud with the least mean of so many launches."""
+    total = sum((markets.draw(number) for number in range(launches)), np.zeros(markets.shape))
+    return float(markets.behind(total.argmin(axis=1)).mean())
 
 
 def main() -> None:
-    """Print the table."""
+    """Print both tables."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    began: Callable[[], float] = time.monotonic
-    start = began()
-    say(f"{count} markets of each kind (1000 at most for fixed designs), seed {seed}; six clouds, CoV of a launch 2 to 20 %")
-    say("")
+    start = time.monotonic()
     say("| market | design | median launches (90 %) | mean | ended | wrong of those | named the best | mean regret |")
     say("|---|---|---|---|---|---|---|---|")
     for line in lines(count, seed):
         say(line.text())
-    say("")
-    say(f"{began() - start:.0f} s", sys.stderr)
+    say("\n| market | a launch costs | launches of budget | mean regret | its loss | least loss of a fixed number |")
+    say("|---|---|---|---|---|---|")
+    for row in money(min(count, FEWER), seed):
+        say(row)
+    say(f"\n{count} markets of each kind, seed {seed}; {time.monotonic() - start:.0f} s")
 
 
-def say(text: str, stream: object = None) -> None:
+def say(text: str) -> None:
     """Print a line at once."""
-    print(text, file=stream or sys.stdout, flush=True)  # type: ignore[call-overload]
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

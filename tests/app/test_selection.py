@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.app.compare import compare
-from cloudcmp.app.plan import plan_file
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.selection import DropReason, EndReason
 from cloudcmp.store import StudyStore
@@ -128,7 +127,7 @@ def test_a_budget_measures_as_long_as_it_pays(tmp_path: Path) -> None:
               "replan.before_commit:2"]
 )  # fmt: skip
 def test_a_study_that_was_cut_off_continues_exactly_where_it_was(tmp_path: Path, point: str) -> None:
-    """It ends with the plan of one that was never cut: the same launches, the same candidates left out, the same end."""
+    """It ends with the plan of one that was never cut: the same launches, candidates left out, and end."""
     means = {"slow": 7, "best": 10, "next": 9.6, "third": 9}
     (tmp_path / "whole").mkdir()
     _, whole = ran(written(tmp_path / "whole", means))

@@ -10,7 +10,7 @@ TOLERANCE, MOST = 0.02, 400
 
 
 def wrong_in(kind: str, n: int, seed: int) -> tuple[int, int]:
-    """The markets of a kind, of n, in which the named cloud is beyond the tolerance, and those in which one is named."""
+    """The markets of a kind, of n, whose named cloud is beyond the tolerance, and those in which one is named."""
     markets = KINDS[kind](n, seed)
     played = play(Certify(float(np.log1p(TOLERANCE))), markets.draw, markets.shape, MOST)
     named = played.ended != 0

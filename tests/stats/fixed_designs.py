@@ -1,4 +1,4 @@
-"""Designs with a fixed number of launches, whose verdicts are Holm's over all pairs: what the rules are compared with."""
+"""Designs with a fixed number of launches and Holm's verdicts over all pairs: what the rules are compared with."""
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,9 @@ def holm_certified(costs: Floats, *, paired: bool) -> tuple[npt.NDArray[np.int64
         sd = costs.std(axis=1, ddof=1)
         size = np.full(first.shape, float(n))
         rows = [
-            many.t_test(*many.welch((means[at, first], means[at, second]), (sd[at, first], sd[at, second]), (size, size)))
+            many.t_test(
+                *many.welch((means[at, first], means[at, second]), (sd[at, first], sd[at, second]), (size, size))
+            )
             for at in range(count)
         ]
         p = np.concatenate(rows)

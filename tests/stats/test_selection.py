@@ -200,7 +200,9 @@ def replace_costs(cost: float) -> Budget:
     return Budget(1.0, np.full(4, cost), 60)
 
 
-@pytest.mark.parametrize("kind", ["hard (S1)", "at the edge of the tolerance", "spikes (S1)", "shared AR(1) drift (S1)"])
+@pytest.mark.parametrize(
+    "kind", ["hard (S1)", "at the edge of the tolerance", "spikes (S1)", "shared AR(1) drift (S1)"]
+)
 def test_a_certified_candidate_is_rarely_beyond_the_tolerance(kind: str) -> None:
     made = KINDS[kind](400, 3)
     played = play(RULES["certify"], made.draw, made.shape, 250)

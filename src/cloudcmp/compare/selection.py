@@ -13,7 +13,7 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import OVERALL, Better, Metric
 from cloudcmp.model.plan import Plan, ToDecide
 from cloudcmp.model.result import Estimate
-from cloudcmp.model.selection import Dropped, DropReason, EndReason, Standing, StopRule
+from cloudcmp.model.selection import Dropped, DropReason, EndReason, Standing, Stop, StopRule
 from cloudcmp.stats.check import Floats
 from cloudcmp.stats.play import play
 from cloudcmp.stats.selection import ENDS, Budget, Certify, Ranking, Rule, State
@@ -87,7 +87,7 @@ class _Contest:
         ahead[int(state.lead)] = np.inf
         return Standing(
             self.cell, self.money, reason, self.leader,
-            equals=self._named(rule.equals(state)) if isinstance(rule, Certify) else (),
+            equals=self._named(rule.equals(state).tolist()) if isinstance(rule, Certify) else (),
             order=tuple(self.candidates[at] for at in np.argsort(-ahead, kind="stable")),
             regret=float(rule.regret(state)) if isinstance(rule, Budget) else None,
         )  # fmt: skip
@@ -202,22 +202,25 @@ def rule_faults(plan: Plan, metrics: Mapping[str, Metric]) -> tuple[str, ...]:
     """Return what keeps the rule of a planned study from ever ending it, a sentence each; empty if nothing does."""
     stop, weighed = plan.stop, (OVERALL.name,) if plan.weights else ()
     cells = deciding(plan, dict.fromkeys((*weighed, *(cell for trial in plan.trials for cell in trial.cells))))
+    known = {text: OVERALL if text in weighed else metrics[Cell.parse(text).metric] for text in cells}
     if stop is None:
         return ()
     if len(plan.candidates) < 2:
         return ("one candidate leaves nothing to choose",)
-    known = {text: OVERALL if text in weighed else metrics[Cell.parse(text).metric] for text in cells}
-    if stop.rule is not StopRule.BUDGET:
-        lacking = [text for text, margin in cells.items() if known[text].signed and not margin]
-        return tuple(f"{text} can be 0 or negative, so it needs a margin in decide" for text in lacking)
-    costs, money = launch_costs(plan), stop.spend
+    if stop.rule is StopRule.BUDGET:
+        return tuple(_budget_faults(plan, stop, known.values()))
+    lacking = [text for text, margin in cells.items() if known[text].signed and not margin]
+    return tuple(f"{text} can be 0 or negative, so it needs a margin in decide" for text in lacking)
+
+
+def _budget_faults(plan: Plan, stop: Stop, metrics: Collection[Metric]) -> Iterator[str]:
+    costs, spend = launch_costs(plan), stop.spend
     if costs is None:
-        return ("a price is unknown, so no launch can be weighed against the loss that it avoids",)
-    if money is None or any(one.currency != money.currency for one in costs):
-        return ("the spend is in another currency than the prices",)
-    if not log_prices_of(plan) or not any(one.is_work for one in known.values()):
-        return ("no measurement that decides is work for money: a rate, a score, or the time of a task",)
-    return ()
+        yield "a price is unknown, so no launch can be weighed against the loss that it avoids"
+    elif spend is None or any(one.currency != spend.currency for one in costs):
+        yield "the spend is in another currency than the prices"
+    if not log_prices_of(plan) or not any(one.is_work for one in metrics):
+        yield "no measurement that decides is work for money: a rate, a score, or the time of a task"
 
 
 _AHEAD = (0.10, 0.05, 0.02)

@@ -8,7 +8,16 @@ from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.metering import parts as spread
-from cloudcmp.cost.parts import MACHINE_OF_SERVICE, Parts, Priced, clock_excess_s, fee_of, parts_of, unpriced_volume, with_extra_prices
+from cloudcmp.cost.parts import (
+    MACHINE_OF_SERVICE,
+    Parts,
+    Priced,
+    clock_excess_s,
+    fee_of,
+    parts_of,
+    unpriced_volume,
+    with_extra_prices,
+)
 from cloudcmp.cost.rules import USER_SOURCES
 from cloudcmp.model.bill import NO_RATE, Bill, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing

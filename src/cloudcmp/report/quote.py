@@ -32,8 +32,9 @@ def show_plan(console: Console, plan: Plan) -> None:
     whole = any(row[-1] for row in rows)
     table(console, heads if whole else heads[:-1], rows if whole else [row[:-1] for row in rows])
     runs = "1 run" if plan.runs == 1 else f"{plan.runs} runs"
+    most = "at most " if plan.checks else ""
     facts = [
-        ("rounds", f"{'at most ' if plan.checks else ''}{plan.rounds}, each with a fresh launch of every candidate, {runs} on each"),
+        ("rounds", f"{most}{plan.rounds}, each with a fresh launch of every candidate, {runs} on each"),
         *([("stops", _stops(plan))] if plan.checks else []),
         *([("launches", _to_decide(quote.to_decide))] if quote.to_decide else []),
         ("trials", f"{quote.trials} on {len(plan.launches)} launches"),

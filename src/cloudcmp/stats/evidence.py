@@ -2,7 +2,7 @@
 
 The measure is a mixture of likelihood ratios of the t statistic: the effect, in standard deviations, has a normal prior
 cut off at 0, and the unknown standard deviation the right Haar prior. For independent normal differences with a mean of
-0 or less, the probability that it ever exceeds 1/alpha is at most alpha, at any sample size, looked at after each value.
+0 or less, the probability that it ever exceeds 1/alpha is at most alpha, however often and whenever it is looked at.
 It does not cover differences that depend on earlier ones, such as launches whose neighbours stay; for other shapes than
 the normal one it holds approximately (docs/reference/selection.md has the measured error rates).
 

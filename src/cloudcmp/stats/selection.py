@@ -279,7 +279,7 @@ def _of_lead(state: State) -> tuple[Floats, Floats, Floats]:
 def expected_gain(behind: Floats, error: Floats, df: Floats) -> Floats:
     """The mean of what a candidate gains on the leader where it is ahead; `behind` is its mean distance.
 
-    Its true distance is a t distribution around `behind` with scale `error` and `df` degrees of freedom. NaN for df < 2.
+    Its true distance has a t distribution around `behind`, with scale `error` and `df` degrees of freedom; NaN if < 2.
     Source: DeGroot, "Optimal Statistical Decisions", 1970, section 11.9 (the loss integral of t).
     """
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -18,7 +18,7 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "every": "The time between rounds; needs `for`.",
         "for": "How long rounds go on; needs `every`.",
         "until": "Stop early, once every interval is within this share of its value: 5 %.",
-        "stop": "The rule that decides after each round what is measured next: certify, ranking, budget; default: fixed.",
+        "stop": "The rule that decides after each round what the next one measures; default: fixed.",
         "budget": "The most that may be spent; required if a provider is billed.",
         "caps": "Limits on network traffic and on machines at once.",
         "terms": "What your account pays in addition to or instead of list prices.",
