@@ -76,8 +76,9 @@ def in_words(
     A study with a rule begins with what the rule concluded. The next sentence counts wins, ties and undecided
     measurements, by performance and by work for money. Each cell gets the best candidate and its difference from the
     next with the 95 % interval and n; ties and the cheapest of them; the same by work for money; and what is undecided,
-    with the further rounds that would probably decide it and the chance that they do. Caveats state the limits of the numbers: simulated numbers were not measured, values are
-    not launches, loopback is not a network. The answer contains nothing that the tables do not show.
+    with the further rounds that would probably decide it and the chance that they do. Caveats state the limits of the
+    numbers: simulated numbers were not measured, values are not launches, loopback is not a network. The answer
+    contains nothing that the tables do not show.
 
     `names` are readable names of the cells, by their text.
     """
