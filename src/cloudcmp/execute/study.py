@@ -155,6 +155,7 @@ async def run_rounds(run: RunContext) -> str:
             if run.store.plan is not plan:  # the round may measure others now, or be gone
                 plan = run.store.plan
                 rounds, trials = _rounds(plan), _by_launch(plan)
+                _tell_left(run)
                 continue
         number += 1
         if not todo:
@@ -170,6 +171,12 @@ async def run_rounds(run: RunContext) -> str:
     if plan.rounds in plan.checks:
         run.replan(run.store, plan.rounds)
     return ""
+
+
+def _tell_left(run: RunContext) -> None:
+    left = trials_left(run.store)
+    expected_s = 0.0 if is_simulated(run.plan) else sum(trial.expected_s for trial in left)
+    run.trials.progress.replan(len(left), expected_s)
 
 
 def _is_next(run: RunContext, first: Launch) -> bool:

@@ -95,8 +95,8 @@ def with_measured(plan: Plan, rounds: int, measured: Collection[int], host_of: C
 
 
 def still_measured(plan: Plan) -> frozenset[int]:
-    """Return the candidates that the rule of a study has not dropped."""
-    return frozenset(range(len(plan.candidates))) - {one.candidate for one in plan.dropped if one.back is None}
+    """Return the candidates of the last round: those that no rule has dropped."""
+    return frozenset(one.candidate for one in plan.launches if one.round == plan.rounds - 1)
 
 
 def _first_rounds(plan: Plan, rounds: int) -> tuple[tuple[Launch, ...], tuple[PlannedTrial, ...]]:
