@@ -72,6 +72,62 @@ def test_the_planted_best_is_certified_with_fewer_launches_and_a_loser_is_droppe
     assert "was not measured after round 6" in report
 
 
+def test_documents_say_what_the_rule_did(tmp_path: Path) -> None:
+    path = written(tmp_path, {"slow": 7, "best": 10, "next": 9.7}, seed=4)
+    planned = cloudcmp("plan", path, "--json").json["data"]
+    assert planned["stop"] == {"rule": "certify", "tolerance": 0.02, "spend": None}
+    assert [one["ahead"] for one in planned["quote"]["to_decide"]] == [0.1, 0.05, 0.02]
+    _, plan = ran(path)
+    found = cloudcmp("compare", tmp_path / "out", "--json").json["data"]
+    assert found["stop"] == planned["stop"]
+    assert found["dropped"] == [{"candidate": 0, "round": 6, "reason": "BEHIND", "against": 1, "back": None}]
+    assert (found["ended"]["rounds"], found["ended"]["planned"]) == (plan.rounds, 30)
+    (standing,) = found["ended"]["standings"]
+    assert (standing["reason"], standing["leader"], standing["order"]) == ("BEST", 1, [1, 2, 0])
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    keys = {*found["dropped"][0], *found["ended"], *standing, *planned["quote"]["to_decide"][0], *found["stop"]}
+    assert [key for key in keys if f"`{key}`" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("stop", "why"),
+    [
+        ("stop: sometimes", "8:7: rule: this is not known; write rule: certify, ranking, budget or fixed"),
+        ("stop: {rule: budget}", "stop: {rule: budget, spend: 20000 USD/year}"),
+        ("stop: {spend: 20000 USD}", "needs a currency and a period; write e.g. 20000 USD/year"),
+        ("stop: {spend: 20000 EUR/year}", "USD, but others are in EUR"),
+        ("stop: {rule: certify, spend: 2 USD/year}", "8:30: spend says nothing with certify; leave out spend"),
+        ("stop: {tolerance: 0 %}", "8:19: with a tolerance of 0 equal candidates would never end"),
+        ("stop: certify\nuntil: 5 %", "9:1: until and stop both say when to stop"),
+        ("stop: {tolerence: 3 %}", "8:8: unknown key 'tolerence'; nearest: tolerance"),
+    ],
+)
+def test_a_fault_of_the_rule_is_one_line_with_its_place(tmp_path: Path, stop: str, why: str) -> None:
+    done = cloudcmp("plan", written(tmp_path, {"a": 10, "b": 9}, stop=stop))
+    assert done.code == 2
+    assert why in done.err
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ("launches: 6\nstop: certify", "stop stops before all launches"),
+        ("stop: certify\nsessions: [{name: day, days: all, hours: 00:00-24:00, timezone: UTC}]", "each session needs"),
+        ("stop: {spend: 100 USD/year}", "stop: a price is unknown"),
+    ],
+)
+def test_a_rule_that_cannot_work_is_refused(tmp_path: Path, more: str, why: str) -> None:
+    launches = "" if "launches" in more else "launches: 12\n"
+    (tmp_path / "study.yaml").write_text(
+        "schema: 1\nquestion: Which?\ncandidates:\n  - {provider: simulated, region: a, offering: x}\n"
+        f"  - {{provider: simulated, region: a, offering: y}}\nprobes: [{{probe: fma}}]\n{launches}{more}\n"
+    )
+    done = cloudcmp("plan", tmp_path / "study.yaml")
+    assert done.code == 2
+    assert why in done.err
+    assert len(done.err.strip().splitlines()) == 1
+
+
 def test_a_planted_tie_ends_as_a_tie(tmp_path: Path) -> None:
     done, plan = ran(written(tmp_path, {"a": 10, "b": 10, "slow": 7}, between=2, launches=60))
     (standing,) = plan.ended.standings if plan.ended else ()
@@ -114,7 +170,7 @@ def test_a_budget_measures_as_long_as_it_pays(tmp_path: Path) -> None:
         folder = tmp_path / spend[:6].strip()
         folder.mkdir()
         stop = f"stop: {{spend: {spend}}}"
-        path = written(folder, {"a": 10, "b": 9.9, "dear": 10.5}, stop=stop, launches=25, prices={"dear": 0.2})
+        path = written(folder, {"a": 10, "b": 9.9, "dear": 10.5}, stop=stop, launches=14, prices={"dear": 0.2})
         done, plan = ran(path)
         counts[spend] = len(plan.launches)
         assert launches_of(plan)["dear"] <= launches_of(plan)["a"]
@@ -122,17 +178,22 @@ def test_a_budget_measures_as_long_as_it_pays(tmp_path: Path) -> None:
     assert "money" in done.out.lower()
 
 
-@pytest.mark.parametrize(
-    "point", ["finish.after_commit:20", "finish.after_commit:26", "replan.before_commit:1", "replan.after_commit:1",
-              "replan.before_commit:2"]
-)  # fmt: skip
-def test_a_study_that_was_cut_off_continues_exactly_where_it_was(tmp_path: Path, point: str) -> None:
+MEANS = {"slow": 7, "best": 10, "next": 9.6, "third": 9.2}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The plan of a study that was never cut off, as it ended."""
+    return ran(written(tmp_path_factory.mktemp("whole"), MEANS, between=5, seed=4))[1]
+
+
+@pytest.mark.parametrize("point", ["finish.after_commit:26", "replan.before_commit:1", "replan.after_commit:1"])
+def test_a_study_that_was_cut_off_continues_exactly_where_it_was(tmp_path: Path, point: str, whole: Plan) -> None:
     """It ends with the plan of one that was never cut: the same launches, candidates left out, and end."""
-    means = {"slow": 7, "best": 10, "next": 9.6, "third": 9}
-    (tmp_path / "whole").mkdir()
-    _, whole = ran(written(tmp_path / "whole", means))
+    assert whole.dropped
+    assert len(whole.launches) > 26
     (tmp_path / "cut").mkdir()
-    path = written(tmp_path / "cut", means)
+    path = written(tmp_path / "cut", MEANS, between=5, seed=4)
     died = cloudcmp("run", path, "--out", tmp_path / "cut" / "out", CLOUDCMP_CRASH_AT=point)
     assert died.code == -9
     resumed = cloudcmp("run", "--resume", tmp_path / "cut" / "out")
