@@ -19,7 +19,7 @@ def rule_text(stop: Stop) -> str:
             return f"once all pairs that differ by {size} or more are in order (95 %)"
         case StopRule.BUDGET:
             spend = format_money(stop.spend) if stop.spend else "an unknown amount"
-            return f"once launches cost more than the loss they can avoid, for a choice over {spend}"
+            return f"once launches cost more than the loss they can avoid, for a choice over {spend} a year"
 
 
 def changes(plan: Plan, rounds: int) -> tuple[str, ...]:
