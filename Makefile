@@ -13,10 +13,12 @@ BIN := .venv/bin
 PLAIN := profile.release.package.cloudcmp-agent
 CARGO_TEST := RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/agent/lint CLOUDCMP_AGENT=$(CURDIR)/.venv/bin/cloudcmp-agent \
   cargo test --release --quiet --locked --config $(PLAIN).opt-level=0 --config $(PLAIN).debug-assertions=true
-# The rooms whose tests start no agent.
+# The rooms whose tests start no agent, and those that ask other projects' servers besides.
 ROOMS := analysis answer compare cost model plan published report stats store studies study tools
+CLIENTS := client servers
+OTHERS = $(patsubst %,--ignore=tests/%,$(ROOMS) $(CLIENTS))
 
-.PHONY: run demo test ci servers test-agent test-rooms test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
+.PHONY: run demo test ci servers test-agent test-rooms test-clients test-python probe check check-python check-agent python fmt build docs promises benchmarks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -44,13 +46,13 @@ demo: build
 
 # Side by side: what needs no agent is tested while it is compiled, then the rest beside the agent's own tests.
 test: python
-	$(MAKE) --no-print-directory --jobs=3 build servers test-rooms
+	$(MAKE) --no-print-directory --jobs=3 build servers test-rooms test-clients
 	$(MAKE) --no-print-directory --jobs=2 test-python test-agent
 
 # All that every change must pass. The agent comes first: all but the rooms' tests wait for it, and its own tests are
 # compiled beside theirs.
 ci: python
-	$(MAKE) --no-print-directory --jobs=4 --output-sync=target build check-python servers test-rooms
+	$(MAKE) --no-print-directory --jobs=4 --output-sync=target build check-python servers test-rooms test-clients
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-python test-agent check-agent
 
 # Servers of other projects that tests ask: one that cannot be had says why, here and where its tests are skipped.
@@ -61,13 +63,16 @@ test-agent:
 	@cd agent && mkdir -p target && { $(CARGO_TEST) >target/tests.log 2>&1 || { cat target/tests.log; exit 1; }; }
 	@echo "the agent's tests passed: $$(grep -c '^test result: ok' agent/target/tests.log) programs"
 
-# The other tests are compiled here, once: the workers that run them begin together, and would each compile them all.
 test-rooms:
 	$(BIN)/pytest -q -n $$(nproc) --dist worksteal $(ROOMS:%=tests/%)
-	@$(BIN)/pytest -q --collect-only $(ROOMS:%=--ignore=tests/%) >.pytest_cache/collected.log 2>&1 || { cat .pytest_cache/collected.log; exit 1; }
+
+# The other tests are compiled here, once: the workers that run them begin together, and would each compile them all.
+test-clients: servers test-rooms
+	$(BIN)/pytest -q -n $$(nproc) --dist worksteal $(CLIENTS:%=tests/%)
+	@$(BIN)/pytest -q --collect-only $(OTHERS) >.pytest_cache/collected.log 2>&1 || { cat .pytest_cache/collected.log; exit 1; }
 
 test-python:
-	$(BIN)/pytest -q -n $$((2 * $$(nproc))) --dist worksteal --durations 25 $(ROOMS:%=--ignore=tests/%)  # half of them wait at any time
+	$(BIN)/pytest -q -n $$((3 * $$(nproc))) --dist worksteal --durations 25 $(OTHERS)  # most of them wait at any time
 
 # What a new probe needs, and no more: its own test on each side, and its rows beside each other.
 probe: build

@@ -21,7 +21,7 @@ _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 # No test fails for its time, and each run looks at the same examples: `--hypothesis-profile exploring` looks at others.
 settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("house", settings.get_profile("exploring"), derandomize=True, max_examples=examples(100, 2))
+settings.register_profile("house", settings.get_profile("exploring"), derandomize=True, max_examples=examples(100, 3))
 settings.load_profile("house")
 
 _DATA = tempfile.mkdtemp(prefix="cloudcmp-data-")

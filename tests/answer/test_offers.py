@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from tests.analysis.planted import FMA, RTT50, plan_of
 
-from cloudcmp.answer import offered
+from cloudcmp.answer.offers import offered
 from cloudcmp.catalog import place_of
 from cloudcmp.catalog.places import PLACES
 from cloudcmp.model.offering import Offering, Price, Volume

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from tests.analysis.planted import FMA, plan_of
 
-from cloudcmp.answer import changes, dropped_lines, end_lines, rule_text, standing_lines
+from cloudcmp.answer.selection import changes, dropped_lines, end_lines, rule_text, standing_lines
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.selection import Dropped, DropReason, Ended, EndReason, Standing, Stop, StopRule
 from cloudcmp.units import Money

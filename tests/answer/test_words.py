@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.analysis.planted import CHASE, FMA, FMA_ALL, LOSS, LU, RTT50, TASK, estimate_of, plan_of, price
 from tests.slices import examples
 
-from cloudcmp.answer import in_words, leading, outlooks
-from cloudcmp.answer.effects import short_names
-from cloudcmp.answer.outlook import more_rounds
+from cloudcmp.answer.effects import leading, short_names
+from cloudcmp.answer.outlook import more_rounds, outlooks
+from cloudcmp.answer.words import in_words
 from cloudcmp.catalog import METRICS
 from cloudcmp.compare import compare
 from cloudcmp.cost import with_cost

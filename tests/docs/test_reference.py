@@ -23,7 +23,7 @@ ALL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 STUDIES = [block for page in PAGES for block in blocks(page) if block.info.split(" ")[0] == "yaml"]
 HOSTS = {"doi.org", "arxiv.org", "github.com", "hdrhistogram.org", "www.rfc-editor.org"}
 # Where providers publish their own rules.
-HOSTS |= {"docs.rackspace.com", "keystone.api.dfw3.rackspacecloud.com"}
+HOSTS |= {"sparecores.com", "docs.rackspace.com", "keystone.api.dfw3.rackspacecloud.com"}
 HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "learn.microsoft.com", "docs.cloud.oracle.com"}
 HOSTS |= {urlsplit(fact.source).netloc for cloud in CLOUDS.values() for fact in cloud.facts}
 # The measured machine itself.

@@ -114,3 +114,8 @@ def leading(items: Sequence[T], most: int) -> tuple[Sequence[T], int]:
     """
     shown = items if len(items) <= most + 1 else items[:most]
     return shown, len(items) - len(shown)
+
+
+def chance_words(chance: float) -> str:
+    """Describe a probability no more exactly than it is known: `about 80 %`, `over 95 %`."""
+    return "over 95 %" if chance > 0.95 else f"about {max(5, round(chance * 20) * 5)} %"

@@ -4,7 +4,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cloudcmp.answer.effects import how_much, how_much_cost, how_much_work, leading, listed, short_names, span, turned
+from cloudcmp.answer.effects import (
+    chance_words,
+    how_much,
+    how_much_cost,
+    how_much_work,
+    leading,
+    listed,
+    short_names,
+    span,
+    turned,
+)
 from cloudcmp.answer.outlook import more_rounds
 from cloudcmp.answer.selection import standing_lines
 from cloudcmp.catalog.order import cell_order
@@ -240,11 +250,6 @@ def _rounds(cell: _Cell) -> str:
         return f" At least {rounds} {'are' if several else 'is'} needed for a verdict."
     names = listed([cell.name(at) for at in (one.a, one.b)])
     return f" {rounds} would settle {names} with a chance of {chance_words(one.chance)}."
-
-
-def chance_words(chance: float) -> str:
-    """Describe a probability no more exactly than it is known: `about 80 %`, `over 95 %`."""
-    return "over 95 %" if chance > 0.95 else f"about {max(5, round(chance * 20) * 5)} %"
 
 
 def _of_prices(plan: Plan) -> Iterator[str]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cloudcmp import answer
 from cloudcmp.answer.requirement import Judgement, parse
 from cloudcmp.answer.requirement import judge as judge_pair
+from cloudcmp.answer.words import in_words
 from cloudcmp.app.several import folders_of, side_by_side
 from cloudcmp.app.study_view import cell_names, view
 from cloudcmp.app.tool_files import ImportOptions
@@ -92,7 +92,7 @@ def only(shown: View, metric: str) -> View:
         money_winners=tuple(one for one in whole.money_winners if one.cell in kept),
         outlooks=tuple(one for one in whole.outlooks if one.cell in kept),
     )
-    words = answer.in_words(shown.plan, some, shown.metrics, cell_names(some.estimates))
+    words = in_words(shown.plan, some, shown.metrics, cell_names(some.estimates))
     scaling = tuple(one for one in shown.scaling if one.cell in kept)
     return replace(shown, analysis=replace(some, answer=words), scaling=scaling)
 

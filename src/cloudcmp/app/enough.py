@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from cloudcmp import answer, compare
+from cloudcmp import compare
+from cloudcmp.answer.selection import changes, end_lines, standing_lines
 from cloudcmp.app.plan import host_of, quoted
 from cloudcmp.app.study_view import Measured, cell_names_of
 from cloudcmp.model.pairs import CellPairs
@@ -42,14 +43,14 @@ def _by_rule(store: StudyStore, rounds: int, say: Callable[[str], None]) -> None
         changed = with_measured(plan, rounds, found.measured, host_of)
         dropped = (*compare.came_back(plan.dropped, found.measured, rounds), *found.leaving)
         changed = replace(changed, dropped=dropped)
-        for line in answer.changes(changed, rounds):
+        for line in changes(changed, rounds):
             say(line)
         store.replan(quoted(changed))
 
 
 def _end(store: StudyStore, ended: Ended, say: Callable[[str], None]) -> None:
     shorter = replace(shortened(store.plan, ended.rounds), ended=ended)
-    for line in (*answer.end_lines(shorter), *answer.standing_lines(shorter, cell_names_of(shorter))):
+    for line in (*end_lines(shorter), *standing_lines(shorter, cell_names_of(shorter))):
         say(line)
     store.replan(quoted(shorter))
 

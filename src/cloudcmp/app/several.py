@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cloudcmp import answer, compare
+from cloudcmp import compare
+from cloudcmp.answer.words import in_words
 from cloudcmp.app.import_ import import_files
 from cloudcmp.app.other_prices import priced
 from cloudcmp.app.study_view import Measured, cell_names, hosts_of, noted, pseudonyms
@@ -120,7 +121,7 @@ def _compared(parts: Sequence[_Part], *, all_pairs: bool, allow_blocks: bool) ->
     return View(
         plan=plan,
         metrics=metrics,
-        analysis=replace(some, answer=answer.in_words(plan, some, metrics, cell_names(estimates))),
+        analysis=replace(some, answer=in_words(plan, some, metrics, cell_names(estimates))),
         attempts=attempts,
         hosts=hosts_of(plan, attempts),
         warnings=(*_left_out(measured, common), *(line for part in parts for line in _warnings(part))),

@@ -8,8 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cloudcmp import analysis, answer, compare, cost
+from cloudcmp import analysis, compare, cost
 from cloudcmp.analysis.facts import reported
+from cloudcmp.answer.outlook import outlooks
+from cloudcmp.answer.selection import dropped_lines, end_lines
+from cloudcmp.answer.words import in_words
 from cloudcmp.app.command_uses import commands
 from cloudcmp.app.other_prices import priced, with_note
 from cloudcmp.catalog import metrics_with
@@ -101,8 +104,8 @@ class Measured:
         """What a reader must know of the whole study."""
         return (
             *_unfinished(self.plan, self.attempts),
-            *answer.end_lines(self.plan),
-            *answer.dropped_lines(self.plan),
+            *end_lines(self.plan),
+            *dropped_lines(self.plan),
             *analysis.name_warnings(self.plan),
             *analysis.quality(self.plan, self.attempts),
             *self.plan.quote.notes,
@@ -180,9 +183,9 @@ def _spans(store: StudyStore, plan: Plan, values: TrialValues) -> dict[tuple[str
 def with_answer(plan: Plan, found: Analysis, metrics: Mapping[str, Metric]) -> Analysis:
     """The analysis with the rounds that would settle what is undecided, and with the answer in words."""
     winners = (*found.winners, *found.money_winners)
-    outlooks = answer.outlooks(plan, found.estimates, found.comparisons, found.money, winners, metrics)
-    found = replace(found, outlooks=outlooks)
-    return replace(found, answer=answer.in_words(plan, found, metrics, cell_names(found.estimates)))
+    open_ = outlooks(plan, found.estimates, found.comparisons, found.money, winners, metrics)
+    found = replace(found, outlooks=open_)
+    return replace(found, answer=in_words(plan, found, metrics, cell_names(found.estimates)))
 
 
 def cell_names(estimates: Sequence[Estimate]) -> dict[str, str]:

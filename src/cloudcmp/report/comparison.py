@@ -7,7 +7,7 @@ from typing import Literal
 from rich.console import Console
 from rich.text import Text
 
-from cloudcmp.answer import leading
+from cloudcmp.answer.effects import leading
 from cloudcmp.model.plan import hourly_cost
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible

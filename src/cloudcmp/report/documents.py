@@ -1,6 +1,7 @@
 """The data of each verb's JSON document."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from cloudcmp.model.command import CommandUse
 from cloudcmp.model.leftover import SweepResult
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price import PriceListImport
+from cloudcmp.model.recommendation import Recommendation
 from cloudcmp.model.safety import Safeguard
 from cloudcmp.model.start import FetchedPrices, StarterStudy
 from cloudcmp.model.view import View
@@ -57,14 +59,14 @@ def plan(found: Plan, uses: Iterable[CommandUse], safeguards: Mapping[str, Seque
 
 def comparison(shown: View) -> Data:
     """The document of `compare`, and of a finished `run`: candidates, estimates, comparisons, winners, the answer."""
-    from cloudcmp import answer
+    from cloudcmp.answer.offers import offered
 
     found = shown.plan
     return {
         "study": found.name,
         "question": found.question,
         "simulated": any(candidate.simulated for candidate in found.candidates),
-        "offered": None if found.imported else answer.offered(found, shown.attempts),
+        "offered": None if found.imported else offered(found, shown.attempts),
         "candidates": [_candidate(candidate) for candidate in found.candidates],
         **_picked(shown.analysis, "estimates", "comparisons", "winners", "money", "money_winners", "outlooks"),
         **_picked(shown, "scaling", "effects", "delivered", "co_location", "spend", "under"),
@@ -74,6 +76,11 @@ def comparison(shown: View) -> Data:
         "interruptions": shown.interruptions,
         "commands": _commands(shown.commands),
     }
+
+
+def recommendation(found: Recommendation) -> Data:
+    """The document of `recommend`: the choice with its chances, the others, and what would change it."""
+    return {"choice": found.choice, **{one.name: getattr(found, one.name) for one in fields(found)}}
 
 
 def _services(shown: View) -> Data | None:

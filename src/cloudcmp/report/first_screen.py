@@ -7,7 +7,9 @@ from textwrap import wrap
 from rich.console import Console
 from rich.text import Text
 
-from cloudcmp.answer import chance_words, leading, more_rounds, standings, undecided
+from cloudcmp.answer.effects import chance_words, leading
+from cloudcmp.answer.outlook import more_rounds
+from cloudcmp.answer.words import standings, undecided
 from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.result import Basis, Estimate, Outlook, Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible

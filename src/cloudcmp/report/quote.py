@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from cloudcmp.answer import rule_text
+from cloudcmp.answer.selection import rule_text
 from cloudcmp.cost import describe_terms
 from cloudcmp.model.bill import BillLine
 from cloudcmp.model.plan import Plan, ToDecide, hourly_cost

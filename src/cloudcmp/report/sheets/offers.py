@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cloudcmp.answer import Services, Type, Where, offered
+from cloudcmp.answer.offers import Services, Type, Where, offered
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.report_model import StudyView

@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloudcmp.answer import more_rounds, place_in_decide, standing_lines, standings, undecided
+from cloudcmp.answer.outlook import more_rounds
+from cloudcmp.answer.selection import standing_lines
+from cloudcmp.answer.words import place_in_decide, standings, undecided
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import OVERALL
 from cloudcmp.model.plan import hourly_cost

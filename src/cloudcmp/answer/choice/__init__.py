@@ -1,0 +1,1 @@
+"""The choice of an offering: needs, an objective, and how sure it is."""

@@ -1,0 +1,200 @@
+"""Chooses the offering that meets every need at the best value of an objective, and says how sure that is."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudcmp.answer.choice.around import family, fronts_of, ladder_of, margins_of, misses_of
+from cloudcmp.answer.choice.chances import Chances, chances, plausible
+from cloudcmp.answer.choice.field import Field, field_of, pick_of, slack
+from cloudcmp.answer.choice.needs import Need
+from cloudcmp.answer.choice.objective import Objective
+from cloudcmp.model.market import Market, Numbers
+from cloudcmp.model.recommendation import Count, Distance, Miss, NoChoice, Pick, Recommendation, Used
+from cloudcmp.model.result import Bounds
+
+CONFIDENCE = 0.95
+"""The chance of meeting every need that a recommended offering has at least."""
+_SHOWN = 10
+_DOUBTFUL = 3
+_SEED = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranking:
+    """The offerings that could be the best, best first by their values, with their chances if a spread is known."""
+
+    field: Field
+    order: tuple[int, ...]
+    picks: Mapping[int, Pick]
+    found: Chances | None
+    place: Mapping[int, int]
+
+    def is_sure(self, row: int, confidence: float) -> bool:
+        """True if an offering meets every need surely enough; by its values if no spread is known."""
+        meets = self.picks[row].meets
+        return bool(self.field.meeting[row]) if meets is None else meets >= confidence
+
+    def distance(self, chosen: int, second: int) -> Distance:
+        """How far behind the choice another offering is."""
+        ratio = math.exp(float(self.field.score[chosen] - self.field.score[second]))
+        if self.found is None:
+            return Distance(ratio, None)
+        drawn = np.exp(self.found.score[self.place[chosen]] - self.found.score[self.place[second]])
+        low, high = np.quantile(drawn, (0.025, 0.975))
+        return Distance(ratio, Bounds(float(low), float(high)))
+
+
+def recommend(
+    market: Market, objective: Objective, needs: Sequence[Need], *, confidence: float = CONFIDENCE,
+    spread: float | None = None, allow_burstable: bool = False,
+) -> Recommendation:  # fmt: skip
+    """Choose the offering with the best objective of those that meet every need with a chance of `confidence`.
+
+    `market` has the columns of `with_attributes`. `spread` is the coefficient of variation (0.05 is 5 %) of values that
+    are single; without it such values are taken as they are, and chances are unknown. An offering without a fact or a
+    measurement that decides is never chosen, and a burstable one only if `allow_burstable`.
+
+    The chances are about the true mean of each measurement, not about a single machine; prices count as certain. They
+    assume a flat prior: of many offerings with one value each, the best value is overstated.
+
+    Raises UserMistake for a name that no column has, and for a need that does not fit its column.
+    """
+    field = field_of(market, objective, needs)
+    eligible = np.full(len(market.keys), allow_burstable) | ~field.burstable
+    ranking = _ranking(field, eligible, spread)
+    allowed = [at for at in ranking.order if ranking.is_sure(at, confidence)]
+    chosen, second = (*allowed[:2], None, None)[:2]
+    flagged = _best_of(field, ~eligible, chosen)
+    doubtful = tuple(_doubtful(ranking, chosen, confidence))
+    other = _other_family(field, allowed)
+    return Recommendation(
+        objective=objective.text,
+        most=objective.most,
+        needs=tuple(one.text for one in needs),
+        used=tuple(Used(name, one.unit, one.is_measured) for name, one in field.columns.items()),
+        currency=market.currency,
+        offered=len(market.keys),
+        meeting=int(field.meeting.sum()),
+        counts=tuple(_counts(field)),
+        picks=tuple(ranking.picks[at] for at in allowed[:_SHOWN]),
+        no_choice=None if allowed else _why_none(field, burstable=flagged is not None, doubtful=bool(doubtful)),
+        distance=None if chosen is None or second is None else ranking.distance(chosen, second),
+        other_family=None if other is None else ranking.picks[other],
+        other_distance=None if chosen is None or other is None else ranking.distance(chosen, other),
+        flagged=flagged,
+        doubtful=doubtful[:_DOUBTFUL],
+        misses=misses_of(field, chosen),
+        margins=() if chosen is None else margins_of(field, chosen, second),
+        fronts=fronts_of(field, eligible),
+        ladder=() if chosen is None else ladder_of(field, chosen),
+        confidence=confidence,
+        spread=spread,
+        simulated=bool(market.simulated),
+        notes=market.notes,
+    )
+
+
+def _ranking(field: Field, eligible: NDArray[np.bool_], spread: float | None) -> _Ranking:
+    rows, found = _candidates(field, eligible, spread)
+    place = {row: at for at, row in enumerate(rows.tolist())}
+    picks = {row: _with_chances(pick_of(field, row), found, at) for row, at in place.items()}
+    order = sorted(place, key=lambda row: (-float(field.score[row]), field.market.keys[row]))
+    kept = _cheapest_regions(field, order)
+    for row, same in kept.items():
+        if found is not None:
+            best = sum(float(found.best[place[one]]) for one in same)
+            picks[row] = replace(picks[row], best=best)
+        picks[row] = replace(picks[row], regions=len(same))
+    return _Ranking(field, tuple(kept), picks, found, place)
+
+
+def _cheapest_regions(field: Field, order: Sequence[int]) -> dict[int, list[int]]:
+    """The best row of each type, in order, with the rows of the type that share its measurements."""
+    measured = [one for one in field.columns.values() if one.is_measured]
+    first: dict[tuple[object, ...], int] = {}
+    kept: dict[int, list[int]] = {}
+    for row in order:
+        key = field.market.keys[row]
+        origins = (row if one.origin is None else int(one.origin[row]) for one in measured)
+        kept.setdefault(first.setdefault((key.provider, key.name, *origins), row), []).append(row)
+    return kept
+
+
+def _with_chances(pick: Pick, found: Chances | None, at: int) -> Pick:
+    if found is None:
+        return pick
+    return replace(pick, meets=float(found.meets[at]), best=float(found.best[at]), near_best=float(found.near_best[at]))
+
+
+def _other_family(field: Field, allowed: Sequence[int]) -> int | None:
+    """The best offering of another family than the choice's, if the runner-up is of the same one."""
+    if len(allowed) < 2 or not family(field, allowed[0]) or family(field, allowed[1]) != family(field, allowed[0]):
+        return None
+    return next((row for row in allowed[2:] if family(field, row) != family(field, allowed[0])), None)
+
+
+def _best_of(field: Field, kind: NDArray[np.bool_], chosen: int | None) -> Pick | None:
+    """The offering of a kind that meets the needs by its values and would be chosen; None without."""
+    rows = np.flatnonzero(field.meeting & kind)
+    if chosen is not None:
+        rows = rows[field.score[rows] > field.score[chosen]]
+    return pick_of(field, int(rows[np.argmax(field.score[rows])])) if len(rows) else None
+
+
+def _candidates(
+    field: Field, eligible: NDArray[np.bool_], spread: float | None
+) -> tuple[NDArray[np.int64], Chances | None]:
+    """The rows that could be the best, and their chances; None if the spread of a measurement is unknown."""
+    if not _has_spread(field, spread):
+        return np.flatnonzero(field.meeting & eligible), None
+    rows = np.flatnonzero(field.certain & eligible)
+    columns = {name: _rows(column, rows) for name, column in field.columns.items()}
+    found = rows[plausible(field.objective, columns, field.doubts, field.meeting[rows], spread)]
+    return found, chances(field.objective, field.columns, field.doubts, found, spread, _SEED)
+
+
+def _rows(column: Numbers, rows: NDArray[np.int64]) -> Numbers:
+    launches = None if column.launches is None else column.launches[rows]
+    return replace(column, value=column.value[rows], launches=launches, day=None, elsewhere=None)
+
+
+def _has_spread(field: Field, spread: float | None) -> bool:
+    measured = [one for one in field.columns.values() if one.is_measured]
+    return spread is not None or all(one.launches is not None for one in measured)
+
+
+def _doubtful(ranking: _Ranking, chosen: int | None, confidence: float) -> Iterator[Miss]:
+    """Yield the offerings with a better objective than the choice that may, or may not, meet the needs."""
+    field = ranking.field
+    for row in ranking.order:
+        if chosen is not None and field.score[row] <= field.score[chosen]:
+            return
+        pick = ranking.picks[row]
+        if pick.meets is not None and 1 - confidence < pick.meets < confidence:
+            need = min(field.doubts, key=lambda one: slack(field, one, row))
+            yield Miss(pick, need.text, need.name, float(field.columns[need.name].value[row]), pick.meets)
+
+
+def _counts(field: Field) -> Iterator[Count]:
+    """Yield what each need excludes, and how many offerings have no objective."""
+    for one in field.met:
+        yield Count(one.need.text, int((~one.yes & ~one.unknown).sum()), int(one.unknown.sum()))
+    for name, _ in field.objective.factors:
+        value = field.columns[name].value
+        unknown = ~np.isfinite(value)
+        yield Count(name, int((~unknown & (value <= 0)).sum()), int(unknown.sum()))
+
+
+def _why_none(field: Field, *, burstable: bool, doubtful: bool) -> NoChoice:
+    if doubtful:
+        return NoChoice.NOT_SURE
+    if burstable:
+        return NoChoice.BURSTABLE_ONLY
+    known = np.isfinite(field.score)
+    for one in field.met:
+        known = known & ~one.unknown
+    return NoChoice.NONE_MEETS if known.any() else NoChoice.NONE_KNOWN

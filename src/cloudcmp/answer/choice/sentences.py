@@ -1,0 +1,148 @@
+"""A recommendation in words: the reason in two sentences, how sure it is, and what would change it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+
+from cloudcmp.answer.effects import chance_words
+from cloudcmp.model.market import COST
+from cloudcmp.model.recommendation import Distance, Margin, NoChoice, Pick, Recommendation
+from cloudcmp.units import format_quantity
+
+OLD_DAYS = 365
+
+
+def with_sentences(found: Recommendation, today: date, labels: Mapping[str, str]) -> Recommendation:
+    """Return the recommendation with its words: `reason`, `certainty`, `age`, `changes`, `cautions`.
+
+    `labels` are the names of columns for people; others keep their own.
+    """
+    return replace(
+        found,
+        used=tuple(replace(one, label=labels.get(one.name, one.name)) for one in found.used),
+        reason=_reason(found),
+        certainty=_certainty(found),
+        age=_age(found.choice, today),
+        changes=tuple(_change(one, labels) for one in found.margins),
+        cautions=tuple(_cautions(found, today)),
+    )
+
+
+def number_words(value: float | None, unit: str, currency: str = "") -> str:
+    """A value of a column for people; a price of an hour names its period if there is a currency."""
+    if value is None:
+        return "unknown"
+    if unit == "1/h":
+        return f"{value:.3g} {currency}/h" if currency else f"{value:.3g}"
+    if unit in {"", "1"}:
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return format_quantity(value, unit)
+
+
+def objective_words(found: Recommendation) -> str:
+    """`least cost`, `most speed`."""
+    return f"{'most' if found.most else 'least'} {found.objective}"
+
+
+def _reason(found: Recommendation) -> tuple[str, ...]:
+    choice = found.choice
+    if choice is None:
+        return (_NONE[found.no_choice] if found.no_choice else "",)
+    meeting = (
+        f"of {found.meeting:,} offerings that meet every need" if found.needs else f"of {found.meeting:,} offerings"
+    )
+    first = f"It has the {objective_words(found)} {meeting}."
+    if found.meeting <= 1:
+        first = "It is the only offering that meets every need." if found.needs else "It is the only offering."
+    return (first, _second(found))
+
+
+_NONE = {
+    NoChoice.NONE_MEETS: "No offering meets every need.",
+    NoChoice.NONE_KNOWN: "No offering has all the facts and measurements that the question names.",
+    NoChoice.NOT_SURE: "Some offerings may meet every need, but none surely enough: more launches would tell.",
+    NoChoice.BURSTABLE_ONLY: "Only burstable or shared offerings meet every need: full speed lasts as long as their "
+    "credits, or as the neighbours let it. --allow-burstable accepts them.",
+}
+
+
+def _second(found: Recommendation) -> str:
+    if found.distance is None or len(found.picks) < 2:
+        return "No other offering meets every need surely enough."
+    other = found.picks[1]
+    first = f"The runner-up, {other.key}, is {_behind(found.distance)}"
+    if found.other_family is None or found.other_distance is None:
+        return f"{first}."
+    return f"{first}; the best of another family, {found.other_family.key}, {_behind(found.other_distance)}."
+
+
+def _behind(distance: Distance) -> str:
+    percent = (distance.ratio - 1) * 100
+    words = "as good" if percent < 0.05 else f"{percent:.1f} % behind"
+    if distance.bounds is None or distance.bounds.high - distance.bounds.low < 1e-9:
+        return words
+    low, high = ((one - 1) * 100 for one in (distance.bounds.low, distance.bounds.high))
+    return f"{words} (95 % interval {low:.1f} to {high:.1f} %)"
+
+
+def _certainty(found: Recommendation) -> str:
+    choice = found.choice
+    if choice is None:
+        return ""
+    if choice.best is None:
+        return (
+            "unknown: each measured value is a single one, and how much such values scatter is not known; "
+            "--spread '5 %' assumes it"
+        )
+    parts = [f"the best with a chance of {chance_words(choice.best)}"]
+    if choice.near_best is not None and choice.best < 0.95:
+        parts.append(f"within 3 % of the best with one of {chance_words(choice.near_best)}")
+    if found.needs and choice.meets is not None and any(one.is_measured for one in found.used):
+        parts.append(f"meets every need with one of {chance_words(choice.meets)}")
+    basis = f", if single values scatter by {found.spread * 100:g} %" if found.spread is not None else ""
+    return f"{', '.join(parts)}{basis}"
+
+
+def _change(one: Margin, labels: Mapping[str, str]) -> str:
+    percent = (one.ratio - 1) * 100
+    name = "price" if one.name == COST else labels.get(one.name, one.name)
+    if abs(percent) < 0.05:
+        return f"the slightest change of its {name}: {one.because}"
+    word = "higher" if percent > 0 else "lower"
+    return f"its {name} {abs(percent):.1f} % {word}: {one.because}"
+
+
+def _cautions(found: Recommendation, today: date) -> list[str]:
+    cautions = []
+    if found.simulated:
+        cautions.append("numbers are SIMULATED: planted values, not measured")
+    if found.choice is not None:
+        cautions += _of_choice(found.choice, today, simulated=found.simulated)
+    if found.flagged is not None:
+        cautions.append(
+            f"{found.flagged.key} would be chosen, but is burstable or shared: its speed was measured while credits "
+            "lasted; --allow-burstable accepts it"
+        )
+    for miss in found.doubtful:
+        cautions.append(f"{miss.pick.key} would be better if it met {miss.need}: the chance is "
+                        f"{chance_words(miss.chance or 0.0)}; more launches would tell")  # fmt: skip
+    return cautions
+
+
+def _of_choice(choice: Pick, today: date, *, simulated: bool) -> list[str]:
+    cautions = []
+    if choice.burstable:
+        cautions.append("it is burstable or shared: full speed lasts as long as credits, or as the neighbours let it")
+    if choice.burstable is None and not simulated:
+        cautions.append("whether it is burstable or shared is unknown")
+    if choice.elsewhere:
+        cautions.append("it was measured in another region, or in one that the source does not name")
+    if choice.day is not None and (today - choice.day).days > OLD_DAYS:
+        cautions.append("its oldest measurement is more than a year old: measure it again before a long commitment")
+    return cautions
+
+
+def _age(choice: Pick | None, today: date) -> str:
+    if choice is None or choice.day is None:
+        return ""
+    return f"its oldest measurement is of {choice.day}, {(today - choice.day).days} days ago"

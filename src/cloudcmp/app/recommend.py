@@ -1,0 +1,183 @@
+"""Recommends an offering: the cheapest that is fast enough, or the best by an objective, from any mix of sources."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from cloudcmp.answer.choice.attributes import with_attributes
+from cloudcmp.answer.choice.join import joined
+from cloudcmp.answer.choice.needs import Need, Op, parse_need
+from cloudcmp.answer.choice.objective import Objective, parse_objective
+from cloudcmp.answer.choice.prices import without_odd_prices
+from cloudcmp.answer.choice.recommend import CONFIDENCE
+from cloudcmp.answer.choice.recommend import recommend as choose
+from cloudcmp.answer.choice.sentences import with_sentences
+from cloudcmp.catalog import METRICS
+from cloudcmp.catalog.cities import known_cities, position_of
+from cloudcmp.catalog.parameters import hint
+from cloudcmp.cost.offering_prices import book_offerings
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.market import COST, Market
+from cloudcmp.model.price import Purchase
+from cloudcmp.model.recommendation import Recommendation
+from cloudcmp.report.words import CellNames
+from cloudcmp.store.offer_table import is_offer_table, read_offers
+from cloudcmp.store.prices import PriceBook
+from cloudcmp.units import Money, parse_price_per_hour, parse_ratio
+
+BOOK = "prices"
+"""The source that is the price book of this computer."""
+NEAR_KM = 1000.0
+"""Regions within this distance are near: the round trip in fibre is at least 10 ms for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the sources: an objective, needs as text, and what may be assumed.
+
+    `spread` is the coefficient of variation of values that are single, as `5 %`; `near` a city within `within_km`.
+    """
+
+    objective: Objective
+    require: tuple[str, ...] = ()
+    budget: str | None = None
+    near: str | None = None
+    within_km: float = NEAR_KM
+    confidence: float = CONFIDENCE
+    spread: str | None = None
+    allow_burstable: bool = False
+
+
+def question(
+    minimise: str | None = None, maximise: str | None = None, require: Sequence[str] = (), *,
+    budget: str | None = None, near: str | None = None, within_km: float = NEAR_KM, confidence: float = CONFIDENCE,
+    spread: str | None = None, allow_burstable: bool = False,
+) -> Question:  # fmt: skip
+    """The question of some options; without an objective, the least cost.
+
+    Raises UserMistake for two objectives, and for a confidence or a distance that is none.
+    """
+    if minimise and maximise:
+        raise UserMistake.at("--maximise", "there is another objective, --minimise", "join them: 'speed / cost'")
+    if not 0.5 <= confidence < 1:
+        raise UserMistake.at("--confidence", f"{confidence} is not between 0.5 and 1", "write e.g. 0.95")
+    if not within_km > 0:
+        raise UserMistake.at("--within-km", f"{within_km} is no distance", "write e.g. 1000")
+    objective = parse_objective(maximise, most=True) if maximise else parse_objective(minimise or COST, most=False)
+    return Question(objective, tuple(require), budget, near, within_km, confidence, spread, allow_burstable)
+
+
+def recommend(
+    sources: Sequence[str], asked: Question, *, purchase: Purchase = Purchase.ON_DEMAND, today: date | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Recommendation:  # fmt: skip
+    """Recommend an offering of some sources: folders of studies, tables, or `prices` for the price book.
+
+    Raises UserMistake for a source that cannot be read, a name that no source has, and a need that does not fit.
+    """
+    market = sold(sources, near=asked.near, purchase=purchase, progress=progress)
+    needs = [parse_need(one) for one in asked.require]
+    if asked.near:
+        needs.append(Need(f"{asked.near} within {asked.within_km:g} km", "distance_km", Op.AT_MOST,
+                          (f"{asked.within_km:g}",)))  # fmt: skip
+    if asked.budget:
+        needs.append(_budget(asked.budget, market))
+    found = choose(
+        market, asked.objective, needs, confidence=asked.confidence, spread=_spread(asked.spread),
+        allow_burstable=asked.allow_burstable,
+    )  # fmt: skip
+    return with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
+
+
+def _labels(found: Recommendation) -> dict[str, str]:
+    """The names of the measured cells for people; columns of tables keep theirs."""
+    names = CellNames(one.name for one in found.used if one.name.split(" ")[0] in METRICS)
+    return {one.name: names.short(one.name) for one in found.used if one.name.split(" ")[0] in METRICS}
+
+
+def sold(
+    sources: Sequence[str], *, near: str | None = None, purchase: Purchase = Purchase.ON_DEMAND,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Market:  # fmt: skip
+    """What the sources know of all offerings, with the facts that follow from their names and places."""
+    if not sources:
+        raise UserMistake.at("recommend", "no source is named", "name a study, a table, or prices")
+    markets = []
+    for source in sources:
+        progress(f"reading {source}")
+        markets.append(_market(source, purchase))
+    return with_attributes(without_odd_prices(joined(markets)), _position(near))
+
+
+def _market(source: str, purchase: Purchase) -> Market:
+    path = Path(source)
+    if source == BOOK and not path.exists():
+        return _book()
+    if path.is_file() and is_offer_table(path):
+        return read_offers(path, purchase)
+    return _study(source, purchase)
+
+
+def _study(source: str, purchase: Purchase) -> Market:
+    # What reads studies takes a second to load, and tables of offerings need none of it.
+    from cloudcmp.answer.choice.from_study import market_of
+    from cloudcmp.app.other_prices import priced
+    from cloudcmp.app.several import folders_of
+    from cloudcmp.app.study_view import Measured, noted
+    from cloudcmp.app.tool_files import ImportOptions
+    from cloudcmp.store import StudyStore
+
+    with folders_of([source], ImportOptions()) as (folder,), StudyStore.open(folder, write=False) as store:
+        plan = noted(store)
+        if purchase is not Purchase.ON_DEMAND:
+            plan = priced(plan, reprice=False, purchase=purchase, terms=None)
+        measured = Measured.of(store, plan, drawn=False)
+        virtual = plan.imported or any(one.simulated for one in plan.candidates)
+        day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
+    return market_of(plan.candidates, measured.estimates, measured.metrics, day, source)
+
+
+def _book() -> Market:
+    from cloudcmp.answer.choice.from_study import market_of_offerings
+
+    with PriceBook() as book:
+        providers = dict.fromkeys(provider for provider, _ in book.places())
+    offerings = [one for provider in providers for one in book_offerings(provider)]
+    if not offerings:
+        raise UserMistake.at(BOOK, "the price book is empty", "cloudcmp fetch PROVIDER --region REGION")
+    return market_of_offerings(offerings, "the price book")
+
+
+def _budget(text: str, market: Market) -> Need:
+    try:
+        money: Money = parse_price_per_hour(text)
+    except ValueError as error:
+        raise UserMistake.at("--budget", *str(error).split("; ", 1)) from None
+    if market.currency and money.currency != market.currency:
+        what = f"the budget is in {money.currency} and the prices are in {market.currency}"
+        raise UserMistake.at("--budget", what, f"write it in {market.currency}")
+    return Need(f"cost <= {money.amount} {money.currency}/h", COST, Op.AT_MOST, (str(money.amount),))
+
+
+def _spread(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        spread = parse_ratio(text)
+    except ValueError as error:
+        raise UserMistake.at("--spread", *str(error).split("; ", 1)) from None
+    if not 0 < spread < 1:
+        raise UserMistake.at("--spread", f"{text!r} is not between 0 and 100 %", "write e.g. '5 %'")
+    return spread
+
+
+def _position(near: str | None) -> tuple[float, float] | None:
+    if near is None:
+        return None
+    at = position_of(near)
+    if at is None:
+        advice = hint(near.casefold(), known_cities()) or "name a larger city"
+        raise UserMistake.at("--region-near", f"no city {near!r} is known here", f"{advice}; or write 59.3,18.1")
+    return at

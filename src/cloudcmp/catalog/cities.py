@@ -1,0 +1,57 @@
+"""The positions of cities that people name: those of the time-zone database, about 420 all over the world.
+
+Source: `zone.tab` of the IANA time-zone database (public domain), in the package `tzdata`.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from importlib import resources
+
+from cloudcmp.catalog.places import PLACES
+
+_ISO_6709 = re.compile(r"([+-])(\d{2})(\d{2})(\d{2})?([+-])(\d{3})(\d{2})(\d{2})?")
+_POSITION = re.compile(r"\s*([+-]?\d{1,2}(?:\.\d+)?)\s*,\s*([+-]?\d{1,3}(?:\.\d+)?)\s*")
+
+
+def position_of(place: str) -> tuple[float, float] | None:
+    """The latitude and longitude (degrees) of a city, of a region's place, or of `59.3,18.1`; None if unknown.
+
+    Case, accents and the characters between words do not count.
+    """
+    if found := _POSITION.fullmatch(place):
+        lat, lon = float(found[1]), float(found[2])
+        return (lat, lon) if abs(lat) <= 90 and abs(lon) <= 180 else None
+    return _positions().get(_key(place))
+
+
+def known_cities() -> tuple[str, ...]:
+    """The names that `position_of` knows, as it looks them up."""
+    return tuple(_positions())
+
+
+@cache
+def _positions() -> dict[str, tuple[float, float]]:
+    known = {_key(place.name): place.at for place in PLACES.values()}
+    text = resources.files("tzdata").joinpath("zoneinfo/zone.tab").read_text("utf-8")
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        _, coordinates, zone, *_ = line.split("\t")
+        known.setdefault(_key(zone.rpartition("/")[2]), _parsed(coordinates))
+    return known
+
+
+def _parsed(coordinates: str) -> tuple[float, float]:
+    """Degrees of a position such as `+5920+01803` or `-345531+1383527` (ISO 6709: degrees, minutes, seconds)."""
+    found = _ISO_6709.fullmatch(coordinates)
+    if found is None:
+        raise ValueError(f"{coordinates!r} is no position of ISO 6709")
+    parts = [int(one or 0) for one in found.group(2, 3, 4, 6, 7, 8)]
+    lat, lon = (sum(one / 60**at for at, one in enumerate(some)) for some in (parts[:3], parts[3:]))
+    return lat if found[1] == "+" else -lat, lon if found[5] == "+" else -lon
+
+
+def _key(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")

@@ -1,0 +1,95 @@
+"""`cloudcmp recommend`: the cheapest offering that is fast enough, from studies, tables and prices."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cloudcmp.cli.options import Buying, Json, option, purchase_of
+from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, ignore, warn
+
+if TYPE_CHECKING:
+    from cloudcmp.model.price import Purchase
+
+
+def recommend(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="Folders of studies, tables of offerings, or `prices` for the price book.",
+            show_default=False,
+            metavar="SOURCE...",
+        ),
+    ],
+    require: Annotated[
+        list[str] | None, option("--require", "A need, such as 'memory_gib >= 16'; give it once for each.", "NEED")
+    ] = None,
+    minimise: Annotated[
+        str | None, option("--minimise", "What is to be least: a column, or 'cost per COLUMN'. Default: cost.", "WHAT")
+    ] = None,
+    maximise: Annotated[
+        str | None, option("--maximise", "What is to be most: a column, or such as 'speed^2 / cost'.", "WHAT")
+    ] = None,
+    budget: Annotated[str | None, option("--budget", "The highest price of one hour.", "'0.50 USD/h'")] = None,
+    near: Annotated[str | None, option("--region-near", "Only regions near this city.", "CITY")] = None,
+    within_km: Annotated[float, typer.Option("--within-km", metavar="KM", help="How far a near region may be.")] = 1000,
+    purchase: Annotated[Buying | None, option("--purchase", "Use prices of this way to buy machines.")] = None,
+    spread: Annotated[
+        str | None, option("--spread", "Assume that single values scatter by this much.", "'5 %'")
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option("--confidence", metavar="P", help="The chance of meeting every need that a choice has.")
+    ] = 0.95,
+    allow_burstable: Annotated[
+        bool, typer.Option("--allow-burstable", help="Also choose burstable and shared machines.")
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Also show the price front, other sizes, and what each need excludes.")
+    ] = False,
+    columns: Annotated[
+        bool, typer.Option("--columns", help="List the columns that needs and objectives can name.")
+    ] = False,
+    json: Json = False,
+) -> int:
+    """Recommend the cheapest offering that is fast enough, or the best by an objective.
+
+    Sources are joined by provider and name: measurements of one, prices of another. A choice comes with the chance that
+    it is right, the runner-up, and what would change it; an offering with an unknown fact is never chosen. The exit
+    code is 1 if there is no choice.
+
+    Example: cloudcmp recommend DIR --require 'rtt_s <= 2 ms' --region-near Stockholm
+
+    Example: cloudcmp recommend prices --require 'vcpus = 4' --require 'memory_gib >= 16'
+    """
+    from cloudcmp.app import recommend as use_case
+    from cloudcmp.model.price import Purchase
+
+    bought = purchase_of(purchase) or Purchase.ON_DEMAND
+    progress = ignore if json else warn
+    if columns:
+        _columns(sources, near, bought, json=json)
+        return EXIT_DONE
+    asked = use_case.question(
+        minimise, maximise, require or (), budget=budget, near=near, within_km=within_km, confidence=confidence,
+        spread=spread, allow_burstable=allow_burstable,
+    )  # fmt: skip
+    found = use_case.recommend(sources, asked, purchase=bought, progress=progress)
+    if json:
+        from cloudcmp.report import documents
+
+        emit("recommend", documents.recommendation(found), found.notes)
+    else:
+        from cloudcmp.report.recommendation import show_recommendation
+
+        show_recommendation(console(), found, every=every)
+    return EXIT_DONE if found.choice is not None else EXIT_NO
+
+
+def _columns(sources: list[str], near: str | None, purchase: "Purchase", *, json: bool) -> None:
+    from cloudcmp.app.recommend import sold
+    from cloudcmp.report.recommendation import columns_of, show_columns
+
+    market = sold(sources, near=near, purchase=purchase)
+    if json:
+        emit("recommend", {"columns": columns_of(market)}, market.notes)
+    else:
+        show_columns(console(), market)

@@ -1,0 +1,184 @@
+"""Prints a recommendation: the choice first, then how sure it is, what would change it, and the others."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from rich.console import Console
+
+from cloudcmp.answer.choice.sentences import number_words, objective_words
+from cloudcmp.model.market import COST, Market, Numbers, Texts
+from cloudcmp.model.recommendation import Front, Miss, Pick, Recommendation
+from cloudcmp.report.table import Head, say, table
+
+_LABEL = 13
+_SHOWN = 5
+_LONGEST_HEAD = 18
+_BROAD = 3
+"""Columns of values that fit beside names and prices at 80 columns."""
+
+
+def show_recommendation(console: Console, found: Recommendation, *, every: bool = False) -> None:
+    """Print a recommendation; `every` adds the fronts, the sizes of the family, and what each need excludes."""
+    needs = f", with {', '.join(found.needs)}" if found.needs else ""
+    say(console, f"{objective_words(found)}{needs}", "bold")
+    say(console, f"{found.offered:,} offerings | {found.meeting:,} meet every need by their values", "dim")
+    say(console, "")
+    for label, text, style in _lines(found):
+        _labelled(console, label, text, style)
+    if found.picks:
+        say(console, "")
+        _picks(console, found)
+    if found.misses:
+        say(console, "")
+        _misses(console, found)
+    if every:
+        _rest(console, found)
+    else:
+        _labelled(console, "MORE", "--all shows the price front, other sizes, and what each need excludes", "dim")
+
+
+def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
+    choice = found.choice
+    if choice is None:
+        yield "NONE", " ".join(found.reason), "bold"
+        excluding = [one for one in found.counts if one.miss or one.unknown]
+        for one in sorted(excluding, key=lambda one: -(one.miss + one.unknown))[:3]:
+            yield "", f"{one.need}: {one.miss:,} miss it, unknown for {one.unknown:,}", ""
+    else:
+        yield "RECOMMENDED", str(choice.key), "bold"
+        yield "", "; ".join(_values(found, choice)), ""
+        yield "", " ".join(found.reason), ""
+        yield "HOW SURE", found.certainty, ""
+        if found.age:
+            yield "HOW OLD", found.age, ""
+    for at, text in enumerate(found.changes):
+        yield "CHANGES IF" if not at else "", text, ""
+    for at, text in enumerate((*found.cautions, *found.notes)):
+        yield "MIND" if not at else "", text, "yellow"
+
+
+def _labelled(console: Console, label: str, text: str, style: str = "") -> None:
+    """Print one labelled paragraph with a hanging indent."""
+    width = min(console.width, 100) - _LABEL
+    for at, line in enumerate(wrap(text, max(20, width), break_long_words=False, break_on_hyphens=False) or [""]):
+        say(console, f"{label if not at else '':<{_LABEL}}{line}", style, keep=True)
+
+
+def _values(found: Recommendation, pick: Pick) -> Iterator[str]:
+    for used, value in zip(found.used, pick.values, strict=True):
+        yield f"{used.label} {number_words(value, used.unit, found.currency)}"
+
+
+def _picks(console: Console, found: Recommendation) -> None:
+    """Print the best offerings, each with the columns that decide, and how far it is behind."""
+    shown = found.picks[:_SHOWN]
+    kept = [at for at, used in enumerate(found.used) if used.is_measured or used.unit == "1/h"][:_BROAD]
+    sure = any(one.best is not None for one in shown)
+    titles, notes = _titles(found, kept)
+    heads = [Head("offering", numeric=False), *map(Head, titles), Head("behind")]
+    heads += [Head("best")] * sure
+    rows = []
+    for one in shown:
+        values = (number_words(one.values[at], found.used[at].unit) for at in kept)
+        rows.append([str(one.key), *values, _behind(found, one)] + [_percent(one.best)] * sure)
+    notes += ["behind: by the objective"] + ["best: the chance that it is the best"] * sure
+    table(console, heads, rows, title="The best, each in its best region", note="; ".join(notes))
+
+
+def _titles(found: Recommendation, kept: Sequence[int]) -> tuple[list[str], list[str]]:
+    """The heads of columns, and what those stand for that are too long."""
+    titles: list[str] = []
+    notes: list[str] = []
+    for at in kept:
+        used = found.used[at]
+        title = f"{found.currency}/h" if used.unit == "1/h" else used.label
+        if len(title) > _LONGEST_HEAD:
+            letter = "abc"[len(notes)]
+            notes.append(f"{letter}: {title}")
+            title = letter
+        titles.append(title)
+    return titles, notes
+
+
+def _behind(found: Recommendation, one: Pick) -> str:
+    best = found.picks[0].objective
+    ratio = best / one.objective if found.most else one.objective / best
+    return f"{(ratio - 1) * 100:.1f} %"
+
+
+def _percent(value: float | None) -> str:
+    return "unknown" if value is None else f"{value * 100:.0f} %"
+
+
+def _misses(console: Console, found: Recommendation) -> None:
+    rows = [[str(one.pick.key), one.need, _miss(found, one), _better(found, one.pick)] for one in found.misses]
+    heads = [Head("offering", numeric=False, whole=True), "misses", Head("with"), Head("better by")]
+    table(console, heads, rows, title="Better, but for one need")
+
+
+def _miss(found: Recommendation, one: Miss) -> str:
+    return number_words(one.value, next(used.unit for used in found.used if used.name == one.column), found.currency)
+
+
+def _better(found: Recommendation, one: Pick) -> str | None:
+    if not found.picks:
+        return None
+    best = found.picks[0].objective
+    ratio = one.objective / best if found.most else best / one.objective
+    return f"{(ratio - 1) * 100:.1f} %"
+
+
+def _rest(console: Console, found: Recommendation) -> None:
+    for front in found.fronts:
+        say(console, "")
+        _front(console, found, front)
+    if found.ladder:
+        say(console, "")
+        rows = [[str(one.key), f"{one.cost:.2f}", f"{one.work:.2f}"] for one in found.ladder]
+        table(console, ["offering", Head("price"), Head("speed")], rows, title="Other sizes, against the choice")
+    say(console, "")
+    rows = [[one.need, f"{one.miss:,}", f"{one.unknown:,}"] for one in found.counts]
+    table(console, ["need", Head("miss it"), Head("unknown")], rows, title="What each need excludes")
+
+
+def _front(console: Console, found: Recommendation, front: Front) -> None:
+    names = [used.name for used in found.used]
+    cost, of = found.used[names.index(COST)], found.used[names.index(front.of)]
+    kept = [names.index(COST), names.index(front.of)]
+    titles, notes = _titles(found, kept)
+    rows = [[str(one.key), number_words(one.values[kept[0]], cost.unit), number_words(one.values[kept[1]], of.unit)]
+            for one in front.picks]  # fmt: skip
+    title = f"None is both cheaper and better: price against {of.label}"
+    table(console, ["offering", *map(Head, titles)], rows, title=title, note="; ".join(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnView:
+    """A column that needs and objectives can name: its kind, for how many offerings it is known, and an example."""
+
+    name: str
+    kind: str
+    known: int
+    example: str
+
+
+def columns_of(market: Market) -> tuple[ColumnView, ...]:
+    """Return the columns of a market by name."""
+    return tuple(_column(one) for _, one in sorted(market.columns.items()))
+
+
+def show_columns(console: Console, market: Market) -> None:
+    """Print the columns that needs and objectives can name."""
+    rows = [[one.name, one.kind, one.known, one.example] for one in columns_of(market)]
+    table(console, ["column", "kind", Head("known for"), "such as"], rows, title=f"{len(market.keys):,} offerings")
+
+
+def _column(one: Numbers | Texts) -> ColumnView:
+    if isinstance(one, Texts):
+        texts = [text for text in one.value if text]
+        return ColumnView(one.name, "text", len(texts), texts[0] if texts else "")
+    values = [value for value in one.value.tolist() if math.isfinite(value)]
+    example = number_words(values[0], one.unit) if values else ""
+    return ColumnView(one.name, "measured" if one.is_measured else "number", len(values), example)

@@ -1,0 +1,180 @@
+"""The choice: who wins, who never does, how sure it is, and what would change it."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from tests.answer.choice.markets import market
+
+from cloudcmp.answer.choice.attributes import with_attributes
+from cloudcmp.answer.choice.join import joined
+from cloudcmp.answer.choice.needs import parse_need
+from cloudcmp.answer.choice.objective import parse_objective
+from cloudcmp.answer.choice.recommend import recommend
+from cloudcmp.model.market import OfferKey
+from cloudcmp.model.recommendation import NoChoice, Recommendation
+
+CHEAPEST = parse_objective("cost", most=False)
+PER_WORK = parse_objective("cost per speed", most=False)
+
+
+def needs(*texts: str) -> list:  # type: ignore[type-arg]
+    return [parse_need(one) for one in texts]
+
+
+def names(found: Recommendation) -> list[str]:
+    return [one.key.name for one in found.picks]
+
+
+def test_the_cheapest_that_is_fast_enough() -> None:
+    sold = market([0.1, 0.2, 0.3, 0.4], measured={"speed": [10, 20, 30, 40]})
+    found = recommend(sold, CHEAPEST, needs("speed >= 15"))
+    assert names(found) == ["type-1", "type-2", "type-3"]
+    assert found.distance is not None
+    assert found.distance.ratio == pytest.approx(1.5)
+    assert found.choice is not None
+    assert found.choice.best is None
+    changes = {one.name: one.ratio for one in found.margins}
+    assert changes["cost"] == pytest.approx(1.5)
+    assert changes["speed"] == pytest.approx(0.75)
+
+
+def test_the_fastest_within_a_budget_and_the_most_work_for_money() -> None:
+    sold = market([0.1, 0.2, 0.3, 0.4], measured={"speed": [10, 20, 50, 55]})
+    fastest = parse_objective("speed", most=True)
+    assert names(recommend(sold, fastest, needs("cost <= 0.3")))[0] == "type-2"
+    assert names(recommend(sold, PER_WORK, [])) == ["type-2", "type-3", "type-0", "type-1"]
+
+
+def test_an_unknown_or_free_offering_never_wins() -> None:
+    sold = market([math.nan, 0.2, 0.3], measured={"speed": [99, math.nan, 5]})
+    found = recommend(sold, PER_WORK, [])
+    assert names(found) == ["type-2"]
+    assert [(one.need, one.unknown) for one in found.counts] == [("cost", 1), ("speed", 1)]
+    nothing = recommend(market([math.nan], measured={"speed": [1]}), PER_WORK, [])
+    assert nothing.choice is None
+    assert nothing.no_choice is NoChoice.NONE_KNOWN
+
+
+def test_a_burstable_machine_is_never_silently_the_winner() -> None:
+    keys = [OfferKey("aws", "us-east-1", name) for name in ("t3.large", "m7i.large")]
+    sold = market([0.05, 0.1], measured={"speed": [10, 10]}, keys=keys)
+    found = recommend(sold, CHEAPEST, needs("speed >= 5"))
+    assert names(found) == ["m7i.large"]
+    assert found.flagged is not None
+    assert found.flagged.key.name == "t3.large"
+    assert names(recommend(sold, CHEAPEST, [], allow_burstable=True))[0] == "t3.large"
+    only = recommend(market([0.05], measured={"speed": [10]}, keys=keys[:1]), CHEAPEST, needs("speed >= 5"))
+    assert only.choice is None
+    assert only.no_choice is NoChoice.BURSTABLE_ONLY
+    assert only.flagged is not None
+
+
+def test_a_near_miss_is_named_with_its_need() -> None:
+    sold = market([0.1, 0.2], {"memory_gib": [15.5, 16]}, {"speed": [10, 10]})
+    found = recommend(sold, CHEAPEST, needs("memory_gib >= 16", "speed >= 5"))
+    assert [(one.pick.key.name, one.need, one.value) for one in found.misses] == [("type-0", "memory_gib >= 16", 15.5)]
+
+
+def test_no_offering_meets_what_none_has() -> None:
+    found = recommend(market([0.1], measured={"speed": [1]}), CHEAPEST, needs("speed >= 5"))
+    assert found.choice is None
+    assert found.no_choice is NoChoice.NONE_MEETS
+
+
+def test_the_chance_of_meeting_a_need_is_students() -> None:
+    rng = np.random.default_rng(5)
+    values = np.exp(rng.normal(0, 0.1, 6))
+    sold = market([1.0], launches={"speed": [values]})
+    logs = np.log(values)
+    error = logs.std(ddof=1) / math.sqrt(6)
+    limit = math.exp(logs.mean() - error)
+    found = recommend(sold, CHEAPEST, needs(f"speed >= {limit!r}"), confidence=0.5)
+    assert found.choice is not None
+    assert found.choice.meets == pytest.approx(stats.t.cdf(1, 5), abs=0.02)
+
+
+def test_pairs_of_one_study_are_drawn_together() -> None:
+    """Two candidates that rise and fall together are told apart where unrelated ones would not be."""
+    rng = np.random.default_rng(2)
+    drift = rng.normal(0, 0.3, 8)
+    small = rng.normal(0, 0.01, (2, 8))
+    rows = np.exp(np.array([drift, drift + 0.03]) + small)
+    fastest = parse_objective("speed", most=True)
+    together = recommend(market([1, 1], launches={"speed": rows}), fastest, [])
+    apart = recommend(market([1, 1], launches={"speed": [rows[0], rows[1][::-1]]}), fastest, [])
+    assert together.choice is not None
+    assert apart.choice is not None
+    assert together.choice.key.name == "type-1"
+    assert (together.choice.best or 0) > 0.99
+    assert (apart.choice.best or 1) < 0.8
+    assert together.distance is not None
+    assert together.distance.bounds is not None
+    logs = np.diff(np.log(rows), axis=0)[0]
+    low, high = stats.t.interval(0.95, 7, logs.mean(), logs.std(ddof=1) / math.sqrt(8))
+    assert math.log(together.distance.bounds.low) == pytest.approx(low, abs=0.002)
+    assert math.log(together.distance.bounds.high) == pytest.approx(high, abs=0.002)
+
+
+def test_a_doubtful_cheaper_one_is_named_and_not_chosen() -> None:
+    rng = np.random.default_rng(3)
+    rows = [np.exp(rng.normal(math.log(10.1), 0.05, 6)), np.exp(rng.normal(math.log(20), 0.05, 6))]
+    found = recommend(market([0.1, 0.2], launches={"speed": rows}), CHEAPEST, needs("speed >= 10"))
+    assert names(found) == ["type-1"]
+    assert [one.pick.key.name for one in found.doubtful] == ["type-0"]
+    alone = recommend(market([0.1], launches={"speed": rows[:1]}), CHEAPEST, needs("speed >= 10"))
+    assert alone.no_choice is NoChoice.NOT_SURE
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40))
+def test_the_choice_is_that_of_a_plain_search(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    cost, speed, memory = rng.uniform(0.01, 1, count), rng.uniform(1, 100, count), rng.choice([4, 8, 16], count)
+    cost[rng.random(count) < 0.2] = math.nan
+    sold = market(cost.tolist(), {"memory_gib": memory.tolist()}, {"speed": speed.tolist()})
+    found = recommend(sold, PER_WORK, needs("memory_gib >= 8"))
+    known = [at for at in range(count) if not math.isnan(cost[at]) and memory[at] >= 8]
+    best = min(known, key=lambda at: cost[at] / speed[at], default=None)
+    assert (found.choice is None) == (best is None)
+    if found.choice is not None and best is not None:
+        assert found.choice.key.name == f"type-{best}"
+        assert found.meeting == len(known)
+        front = [one.key.name for one in found.fronts[0].picks]
+        beaten = [f"type-{a}" for a in known for b in known if cost[b] < cost[a] and speed[b] > speed[a]]
+        assert not set(front) & set(beaten)
+
+
+def test_the_draws_agree_with_the_chance_of_two_normals() -> None:
+    """Of two single values with a declared spread, the chance that the better one is better is known exactly."""
+    found = recommend(market([1, 1], measured={"speed": [100, 104]}), parse_objective("speed", most=True), [],
+                      spread=0.05)  # fmt: skip
+    deviation = math.sqrt(2 * math.log1p(0.05**2))
+    assert found.choice is not None
+    assert found.choice.best == pytest.approx(stats.norm.cdf(math.log(1.04) / deviation), abs=0.025)
+
+
+def test_regions_that_share_a_measurement_do_not_compete_with_themselves() -> None:
+    keys = [OfferKey("cloud", region, "type") for region in ("north", "south")] + [OfferKey("cloud", "north", "other")]
+    measured = market([9, 9], measured={"speed": [100, 80]}, keys=[key._replace(region="") for key in keys[1:]])
+    found = recommend(with_attributes(joined([market([1, 1.5, 1], keys=keys), measured])), PER_WORK, [], spread=0.05)
+    assert names(found) == ["type", "other"]
+    assert found.picks[0].regions == 2
+
+
+@pytest.mark.parametrize(
+    ("provider", "large", "small"),
+    [
+        ("aws", "m7i.2xlarge", "m7i.large"),
+        ("azure", "Standard_D8s_v5", "Standard_D2s_v5"),
+        ("gcp", "n2-standard-8", "n2-standard-2"),
+    ],
+)
+def test_other_sizes_of_the_family_are_set_against_the_choice(provider: str, large: str, small: str) -> None:
+    keys = [OfferKey(provider, "r", small), OfferKey(provider, "r", large), OfferKey(provider, "r", "else-1.x")]
+    found = recommend(market([0.1, 0.4, 9], measured={"speed": [10, 36, 1]}, keys=keys), PER_WORK, [])
+    assert [(one.key.name, one.cost, one.work) for one in found.ladder] == [
+        (large, pytest.approx(4), pytest.approx(3.6))
+    ]

@@ -1,0 +1,42 @@
+"""Every number in the answers is printed by the command beside it, on tables of real clouds."""
+
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.cli.command import cloudcmp
+from tests.docs.pages import DOCS, Block, blocks
+
+DATA = os.environ.get("CLOUDCMP_DATA")
+SHOWN = [block for block in blocks(DOCS / "answers.md") if block.info == "console"]
+_AGE = re.compile(r"\d+ days ago")
+
+
+def split(block: Block) -> tuple[list[str], str]:
+    """The words of the command in a block, and what it prints."""
+    lines = block.text.splitlines()
+    command = [lines[0].removeprefix("$ ")]
+    while command[-1].endswith("\\"):
+        command.append(lines[len(command)])
+    return shlex.split(" ".join(one.rstrip("\\") for one in command)), "\n".join(lines[len(command) :])
+
+
+def shown(text: str) -> list[str]:
+    """Lines without the ages of measurements, which grow, and without blanks at their ends."""
+    return [line.rstrip() for line in _AGE.sub("N days ago", text.strip()).splitlines()]
+
+
+def test_there_are_answers() -> None:
+    assert len(SHOWN) >= 5
+
+
+@pytest.mark.skipif(DATA is None, reason="$CLOUDCMP_DATA is not set: no data of real clouds")
+@pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.place)
+def test_an_answer_is_what_the_command_prints(block: Block) -> None:
+    words, printed = split(block)
+    assert words[0] == "cloudcmp"
+    done = cloudcmp(*words[1:], cwd=Path(DATA or ""))
+    assert done.code == 0, done.err
+    assert shown(done.out) == shown(printed)
