@@ -74,6 +74,7 @@ def test_the_planted_best_is_certified_with_fewer_launches_and_a_loser_is_droppe
 
 def test_documents_say_what_the_rule_did(tmp_path: Path) -> None:
     path = written(tmp_path, {"slow": 7, "best": 10, "next": 9.7}, seed=4)
+    assert "USD (nine in ten at most" in " ".join(cloudcmp("plan", path).out.split())
     planned = cloudcmp("plan", path, "--json").json["data"]
     assert planned["stop"] == {"rule": "certify", "tolerance": 0.02, "spend": None}
     assert [one["ahead"] for one in planned["quote"]["to_decide"]] == [0.1, 0.05, 0.02]

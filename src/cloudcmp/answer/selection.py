@@ -72,7 +72,9 @@ def end_lines(plan: Plan) -> tuple[str, ...]:
     if ended is None:
         return (f"the rule has not ended the study: it stops {rule_text(stop)}",) if stop and plan.checks else ()
     when = f"stopped after {ended.rounds} of {ended.planned} rounds"
-    return (f"{when}: every interval is tight enough" if stop is None else f"{when}, {len(plan.launches)} launches",)
+    if stop is None:
+        return (f"{when}: every interval is tight enough",)
+    return (f"{when}, {sum(one.round < ended.rounds for one in plan.launches)} launches",)
 
 
 def standing_lines(plan: Plan, names: Mapping[str, str]) -> tuple[str, ...]:
