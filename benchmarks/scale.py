@@ -67,6 +67,27 @@ def table(candidates: int, cells: int, rounds: int = 8) -> Make:
     return make
 
 
+def offerings(count: int, metrics: int) -> Make:
+    """A table of offerings with prices, sizes and metrics of one run each."""
+
+    def make(folder: Path) -> None:
+        import random
+
+        rng = random.Random(1)
+        names = [f"metric_{at}" for at in range(metrics)]
+        with (folder / "offers.csv").open("w", encoding="utf-8") as file:
+            file.write(
+                ",".join(["provider,offering,region,usd_per_hour,vcpus,memory_gib", *names, "metric_date"]) + "\n"
+            )
+            for at in range(count):
+                vcpus = 2 ** rng.randrange(8)
+                values = [f"{vcpus * 1e3 * rng.lognormvariate(0, 0.3):.2f}" for _ in names]
+                head = f"aws,m{at % 97}i.{at},us-east-1,{vcpus * rng.uniform(0.03, 0.07):.5f},{vcpus},{vcpus * 4}"
+                file.write(",".join([head, *values, "2026-01-05"]) + "\n")
+
+    return make
+
+
 def measured(samples: int, candidates: int = 20, rounds: int = 6, probes: int = 38, *, compacted: bool = True) -> Make:
     """A measured study of `samples` in all: two cells a trial, every tenth trial a latency's histogram beside them."""
 
@@ -217,6 +238,8 @@ def of_rows(rows: int, told: str, *, long: bool = False) -> list[Case]:
 
 COMPARE = ("compare", "study")
 
+RECOMMEND = ("recommend", "offers.csv", "--minimise", "cost per metric_3", "--require", "memory_gib >= 16",
+             "--require", "metric_7 >= 8000", "--spread", "5 %", "--all")  # fmt: skip
 CASES = [
     Case("help", "--help", nothing, ("--help",)),
     Case("list-offerings", "list offerings", nothing, ("list", "offerings")),
@@ -235,6 +258,8 @@ CASES = [
          long=True),
     Case("plan-300", "plan, 300 candidates", many(300), ("plan", "study.yaml")),
     Case("plan-1000", "plan, 1,000 candidates", many(1000), ("plan", "study.yaml")),
+    Case("recommend-5000x20", "recommend, 5,000 offerings x 20 metrics", offerings(5000, 20), RECOMMEND),
+    Case("recommend-50000x20", "recommend, 50,000 offerings x 20 metrics", offerings(50_000, 20), RECOMMEND),
     *of_rows(10**5, "1e5"),
     *of_rows(10**6, "1e6"),
     *of_rows(10**7, "1e7", long=True),

@@ -47,6 +47,15 @@ def measured(plan: Plan, text: str, folder: Path) -> View:
     return viewing.view(folder)
 
 
+def measured_study(study: str, folder: Path, seed: int | None) -> View:
+    """The study of a file with this text, run in the folder to its end, as a reader sees it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "study.yaml"
+    file.write_text(study, encoding="utf-8")
+    plan, text = planning.plan_file(file, on=None, short=False, seed=seed)
+    return measured(plan, text, folder / "study")
+
+
 def winners(plan: Plan) -> dict[str, int]:
     """The planted winner of each deciding cell that has one."""
     names = {one.cell for one in plan.decide}
@@ -74,11 +83,7 @@ def missed(seed: int, folder: Path) -> list[str]:
 
 def false_finds(seed: int, folder: Path) -> list[Comparison]:
     """The comparisons of fully tied clouds that call one better or worse."""
-    folder.mkdir(parents=True)
-    study = folder / "tied.yaml"
-    study.write_text(_tied_study())
-    plan, text = planning.plan_file(study, on=None, short=False, seed=seed)
-    found = measured(plan, text, folder / "study").analysis.comparisons
+    found = measured_study(_tied_study(), folder, seed).analysis.comparisons
     assert found
     return [one for one in found if one.verdict in {Verdict.BETTER, Verdict.WORSE}]
 

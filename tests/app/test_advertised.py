@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from cloudcmp.app import plan as planning
 from cloudcmp.model.promise import Delivered, Delivery, Promised
 from cloudcmp.model.view import View
 from cloudcmp.report import comparison, documents, html
 from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import advertised
 
-from .planted import measured as measured_plan
+from .planted import measured_study
 
 STUDY = """\
 schema: 1
@@ -45,11 +44,7 @@ runs: 2
 @pytest.fixture(scope="module")
 def view(tmp_path_factory: pytest.TempPathFactory) -> View:
     """One study of two candidates, of which one has promises."""
-    folder = tmp_path_factory.mktemp("advertised")
-    file = folder / "study.yaml"
-    file.write_text(STUDY, encoding="utf-8")
-    plan, text = planning.plan_file(file, on=None, short=False, seed=7)
-    return measured_plan(plan, text, folder / "study")
+    return measured_study(STUDY, tmp_path_factory.mktemp("advertised"), 7)
 
 
 def of_kind(view: View, of: Promised, op: str = "") -> Delivered:

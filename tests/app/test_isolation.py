@@ -9,7 +9,6 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 
-from cloudcmp.app import plan as planning
 from cloudcmp.model.co_location import CoLocation, Sign
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.result import Verdict
@@ -23,7 +22,7 @@ from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import isolation
 from tests.slices import long
 
-from .planted import measured as measured_plan
+from .planted import measured_study
 
 STUDY = """\
 schema: 1
@@ -50,11 +49,7 @@ PLANTED = {("memory", 1): 0.2, ("memory", 2): 0.5, ("memory", 4): 0.5, ("cpu", 1
 
 
 def measured(folder: Path, seed: int, study: str = STUDY) -> View:
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "study.yaml"
-    file.write_text(study, encoding="utf-8")
-    plan, text = planning.plan_file(file, on=None, short=False, seed=seed)
-    return measured_plan(plan, text, folder / "study")
+    return measured_study(study, folder, seed)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +87,9 @@ def test_the_terminal_the_page_and_the_document_show_them(view: View) -> None:
     out = io.StringIO()
     show_first(Console(file=out, width=80, no_color=True), view)
     said = out.getvalue()
-    assert "NEIGHBOURS  of 5 pairs of a victim and a load, 4 slow the victim, most memory" in said
+    assert "NEIGHBOURS  of 5 pairs of a victim and a load, 4 slow the victim; the worst is memory " in " ".join(
+        said.split(" ")
+    ).replace("\n            ", " ")
     assert "▼ beside memory ×2" in said
     assert all(len(line) <= 80 for line in said.splitlines())
     page = html.render(view)
@@ -165,6 +162,14 @@ def test_the_matrix_says_what_is_known_of_pages_and_balloon(view: View) -> None:
     told = note(("memory.balloon", "virtio_balloon"), ("memory.ksm", "off"), ("memory.thp", "madvise"))
     pages = "transparent huge pages madvise, merging of equal pages (KSM) off, balloon virtio_balloon."
     assert f"as the victim's machine sees it: {pages}" in told
+
+
+@pytest.mark.parametrize(("runner", "halved"), [("local", True), ("ssh", True), ("qemu", False), ("aws", False)])
+def test_the_matrix_says_how_one_machine_is_shared(view: View, runner: str, halved: bool) -> None:
+    plan = replace(view.plan, candidates=tuple(replace(one, runner=runner) for one in view.plan.candidates))
+    [sheet] = isolation.matrices(StudyView.of(replace(view, plan=plan)))
+    assert ("pinned to a half of the processors each" in sheet.note) is halved
+    assert ("no cgroup limits" in sheet.note) is halved
 
 
 NETWORK = """\

@@ -7,7 +7,6 @@ from statistics import median
 
 import pytest
 
-from cloudcmp.app import plan as planning
 from cloudcmp.model.co_location import Sign
 from cloudcmp.model.view import View
 from cloudcmp.report import documents, html
@@ -18,7 +17,7 @@ from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets import network, outcomes
 from cloudcmp.report.sheets.sheet import Row, Sheet
 
-from .planted import measured as measured_plan
+from .planted import measured_study
 
 STUDY = """\
 schema: 1
@@ -50,11 +49,7 @@ runs: 1
 
 @pytest.fixture(scope="module")
 def view(tmp_path_factory: pytest.TempPathFactory) -> View:
-    folder = tmp_path_factory.mktemp("network")
-    file = folder / "study.yaml"
-    file.write_text(STUDY, encoding="utf-8")
-    plan, text = planning.plan_file(file, on=None, short=False, seed=3)
-    found = measured_plan(plan, text, folder / "study")
+    found = measured_study(STUDY, tmp_path_factory.mktemp("network"), 3)
     *others, last = found.plan.candidates
     of_memory = replace(last, offering=replace(last.offering, category="memory"))
     return replace(found, plan=replace(found.plan, candidates=(*others, of_memory)))
@@ -148,14 +143,11 @@ def test_the_page_has_a_section_only_where_machines_talked(
     page = html.render(view)
     assert f'id="figure-{charts.WITHIN}"' in page[page.index('<div id="network">') :]
     assert re.search(r"pages 59-60 and 62", page)
-    folder = tmp_path_factory.mktemp("alone")
-    file = folder / "study.yaml"
-    file.write_text(
+    study = (
         "schema: 1\nquestion: x\ncandidates: [{provider: simulated, region: nimbus, offering: small}]\n"
         "probes: [{probe: tcp}]\nlaunches: 2\n"
     )
-    plan, text = planning.plan_file(file, on=None, short=False, seed=3)
-    alone = measured_plan(plan, text, folder / "study")
+    alone = measured_study(study, tmp_path_factory.mktemp("alone"), 3)
     assert network.sheets(StudyView.of(alone)) == ()
     assert 'id="network"' not in html.render(alone)
 
@@ -164,10 +156,7 @@ CO_LOCATED = STUDY.replace("mean: 940 Mbit/s, cov: 1 %, between: 1 %", "mean: 1 
 
 
 def test_launches_faster_than_promised_are_listed_left_out_of_boxes_and_counted_elsewhere(tmp_path: Path) -> None:
-    file = tmp_path / "study.yaml"
-    file.write_text(CO_LOCATED, encoding="utf-8")
-    plan, text = planning.plan_file(file, on=None, short=False, seed=3)
-    view = measured_plan(plan, text, tmp_path / "study")
+    view = measured_study(CO_LOCATED, tmp_path, 3)
     study, first = StudyView.of(view), view.plan.candidates[0]
     marks = [one for one in view.co_location if one.sign is Sign.RATE]
     assert 0 < len(marks) < 12
@@ -199,10 +188,7 @@ def test_launches_faster_than_promised_are_listed_left_out_of_boxes_and_counted_
 
 
 def test_a_candidate_of_which_every_launch_is_marked_has_no_box_and_is_asked_about(tmp_path: Path) -> None:
-    file = tmp_path / "study.yaml"
-    file.write_text(CO_LOCATED.replace("mean: 1 Gbit/s", "mean: 9 Gbit/s"), encoding="utf-8")
-    plan, text = planning.plan_file(file, on=None, short=False, seed=3)
-    view = measured_plan(plan, text, tmp_path / "study")
+    view = measured_study(CO_LOCATED.replace("mean: 1 Gbit/s", "mean: 9 Gbit/s"), tmp_path, 3)
     assert "that is every launch: does the provider deliver more?" in " ".join(outcomes.warnings(StudyView.of(view)))
     drawn = {one.name: one for one in figures(view)}[charts.WITHIN]
     assert drawn.svg

@@ -120,6 +120,21 @@ def test_a_newer_iperf3_measures_between_two_machines(tmp_path: Path) -> None:
 
 @needs_namespaces
 @needs("iperf3")
+def test_iperf3_measures_the_other_way_and_keeps_the_cap_there(tmp_path: Path) -> None:
+    reverse = "{tool: iperf3, params: {path: zone, duration_s: 1, direction: reverse%s}}"
+    kinds = ("", ", rate_bytes_per_s: 10 MB/s", ", protocol: udp, rate_bytes_per_s: 2 MB/s")
+    probes = ", ".join(reverse % kind for kind in kinds)
+    found = run_newer(tmp_path, probes, "caps: {rate: 20 MB/s, duty: 100 %}\n")
+    capped = "the caps' rate of 20.0 MB/s held it back: raise caps: rate, or name a lower rate"
+    assert sorted((outcome, why) for outcome, why, _ in found) == [("aborted", capped), ("ok", ""), ("ok", "")]
+    estimates = json.loads(cloudcmp("compare", tmp_path / "out", "--json").out)["data"]["estimates"]
+    rates = {one["cell"]: one["median"] for one in estimates if one["n_ok"] and "measure=throughput" in one["cell"]}
+    assert all("direction:reverse" in cell for cell in rates)
+    assert sorted(rates.values()) == [pytest.approx(2e6, rel=0.05), pytest.approx(10e6, rel=0.1)]
+
+
+@needs_namespaces
+@needs("iperf3")
 def test_p15_a_run_that_reaches_the_rate_of_the_caps_shows_the_caps(tmp_path: Path) -> None:
     probes = "{tool: iperf3, params: {path: zone, duration_s: 1}}"
     ((outcome, why, notes),) = run_newer(tmp_path, probes, "caps: {rate: 80 Mbit/s}\n")

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.app import plan as planning
 from cloudcmp.app.compare import only
 from cloudcmp.execute.spending import request_for
 from cloudcmp.model.cell import Cell
@@ -17,7 +16,7 @@ from cloudcmp.model.view import View
 from cloudcmp.provider.registry import make
 from cloudcmp.report import documents, html
 
-from .planted import measured as measured_plan
+from .planted import measured_study
 
 STUDY = """\
 schema: 1
@@ -45,10 +44,7 @@ SCALING = "scaling_latency_s count=1;os=linux"
 
 def measured(folder: Path, faults: str, more: str) -> View:
     """The study, run on simulated clouds of which the quickest has faults."""
-    file = folder / "study.yaml"
-    file.write_text(STUDY % (faults, more))
-    plan, text = planning.plan_file(file, on=None, short=False, seed=None)
-    return measured_plan(plan, text, folder / "study")
+    return measured_study(STUDY % (faults, more), folder, None)
 
 
 @pytest.fixture(scope="module")

@@ -43,9 +43,9 @@ def compared(tmp_path: Path, study: str) -> str:
 
 def test_three_planted_figures_are_shown_in_their_units(tmp_path: Path) -> None:
     text = compared(tmp_path, PLANTED)
-    assert "sustained bandwidth, zone" in text
+    assert "sustained bandwidth, in one zone" in text
     assert "stratus better than nimbus" in text
-    for title, unit in (("burst bandwidth, zone", "B/s"), ("token bucket of the network, zone", "GB")):
+    for title, unit in (("burst bandwidth, in one zone", "B/s"), ("token bucket of the network, in one zone", "GB")):
         assert title in text
         assert unit in text.partition(title)[2][:12]
 

@@ -104,9 +104,9 @@ class _Machine:
 def test_one_machine_is_shared_in_halves_and_two_are_not(cpus, victim, neighbour):
     machine = _Machine(*cpus)
     agents = [
-        Agent(Role.VICTIM, machine, "", isolated=True),
-        Agent(Role.NEIGHBOUR, machine, "", isolated=True, loads=True),
-        Agent(Role.SOLO, machine, ""),
+        Agent(Role.VICTIM, machine, "", "", isolated=True),
+        Agent(Role.NEIGHBOUR, machine, "", "", isolated=True, loads=True),
+        Agent(Role.SOLO, machine, "", ""),
     ]
     assert [tuple(processors(one, alone=True)) for one in agents] == [victim, neighbour, cpus]
     assert [tuple(processors(one, alone=False)) for one in agents] == [cpus] * 3

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.execute.conftest import Rig
@@ -65,12 +66,12 @@ def peers(rig: Rig, agent: Path) -> Callable[..., tuple[TrialResult, list[dict[s
     """Runs one trial between two agents of this machine; what came of it, and the jobs of server and client."""
 
     def run(
-        trial: PlannedTrial, caps: Mapping[str, float] | None, address: str = "127.0.0.1"
+        trial: PlannedTrial, caps: Mapping[str, float] | None, address: str = "127.0.0.1", **more: Any
     ) -> tuple[TrialResult, list[dict[str, object]]]:
         bench = TrialContext(rig.memory, METRICS, PROBES, WallTime(), rig.told, histogram.from_base64)
         told = Told(LocalInstance((0,), str(rig.folder), "token-peers", agent, address))
         other: Instance = told
-        turn = TrialTask(trial, 0, LaunchTargets((told, other), gone), caps)
+        turn = TrialTask(trial, 0, LaunchTargets((told, other), gone, **more), caps)
         result = asyncio.run(run_trial(bench, turn))
         assert {job["lease_s"] for job in told.jobs} == {lease_s(bench, trial)}
         return result, told.jobs
@@ -123,6 +124,25 @@ def test_p15_raised_caps_take_effect_between_machines(rig: Rig, peers: Callable)
     found = in_own_network(lambda: (peers(asked, None, FAR)[0], peers(asked, {"bytes_per_s": 1e9}, FAR)[0]))
     assert (found[0].outcome.value, "the cap is 625000000" in found[0].why) == ("failed", True)
     assert found[1].outcome.value == "ok", found[1].why
+
+
+def test_behind_translated_addresses_each_listens_at_its_own_and_is_named_by_the_one_outside(
+    rig: Rig, peers: Callable
+) -> None:
+    places = {"zones": ("us-a", "eu-a"), "regions": ("us", "eu"), "addresses": ("203.0.113.5", "203.0.113.6")}
+    asked, jobs = rig.trial(0, "rtt", duration_s="0.1", path="regions"), []
+
+    def work() -> tuple[TrialResult, TrialResult]:
+        result, told = peers(asked, None, FAR, **places)
+        jobs.extend(told)
+        return result, result
+
+    result = in_own_network(work)[0]
+    assert "cannot connect to 203.0.113.6:" in result.why  # nobody translates here
+    server, client = jobs
+    assert (server["listen"], server["targets"]) == (f"{FAR}:0", [{"role": "client", "address": "203.0.113.5"}])
+    (target,) = client["targets"]
+    assert (target["role"], target["address"].rpartition(":")[0]) == ("server", "203.0.113.6")
 
 
 def in_own_network(work: Callable[[], tuple[TrialResult, TrialResult]]) -> tuple[TrialResult, TrialResult]:

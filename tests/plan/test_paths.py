@@ -49,7 +49,6 @@ def test_two_named_zones_are_planned_and_named_by_the_candidate() -> None:
         (WORK % "zone", NAMED, "far: is for path: zones, which no trial has; leave far out"),
         (WORK % "[zone, zones]", NAMED, "paths zone and zones in one launch, whose machines are in one zone or in two"),
         (WORK % "zones", f"placement: cluster, {NAMED}", "placement: cluster is within one zone; leave placement out"),
-        (WORK % "regions", "", "path: regions is between two regions, and the machines of a launch are in one; write "),
     ],
 )  # fmt: skip
 def test_what_no_launch_can_have_is_refused_in_one_line(probes: str, options: str, why: str) -> None:

@@ -6,7 +6,7 @@ from tests.plan.test_services import TABLE
 
 from cloudcmp.catalog import fill
 from cloudcmp.errors import UserMistake
-from cloudcmp.execute.cast import refuse_zones
+from cloudcmp.execute.cast import refuse_place
 from cloudcmp.model.cast import Role, machines_of
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.study import ProbeSpec
@@ -78,10 +78,10 @@ def test_one_machine_stands_in_for_both() -> None:
 
 def test_machines_in_two_zones_do_not_write_and_read_within_one() -> None:
     trial = trial_of(planned_on(f"[{TABLE}]", probes=APART), "zone")
-    refused = refuse_zones(trial, ("b", "a"))
+    refused = refuse_place(trial, ("b", "a"))
     assert refused is not None
     assert refused.why == "writer: zone, and its machines are in b and a"
-    assert refuse_zones(trial, ("a", "a")) is None
+    assert refuse_place(trial, ("a", "a")) is None
 
 
 def test_a_machine_without_a_second_one_is_refused_in_one_line() -> None:

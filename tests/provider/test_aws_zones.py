@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 from tests.emulated.ec2 import Faults
-from tests.emulated.ec2_requests import STUDY, candidate, launched, provider
+from tests.emulated.ec2_requests import REGION, STUDY, candidate, launched, provider, request
 from tests.provision.conftest import MemoryJournal
 
 from cloudcmp.agent.host import new_key
 from cloudcmp.errors import NoCapacity
-from cloudcmp.execute.cast import refuse_zones, with_zones
-from cloudcmp.model.lease import Lease, LeaseState
+from cloudcmp.execute.cast import refuse_place, with_zones
+from cloudcmp.model.lease import FIREWALL, Handle, Lease, LeaseState
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.plan import cast_of
@@ -129,19 +129,19 @@ GROUPS = [
 
 @pytest.mark.parametrize(("path", "zones", "why"), WITHIN)
 def test_a_path_of_one_zone_between_two_is_invalid(plans, path, zones, why):
-    found = refuse_zones(plans.trial("rtt", path=path), zones)
+    found = refuse_place(plans.trial("rtt", path=path), zones)
     assert (found and (found.outcome, found.why)) == (why and (Outcome.INVALID, why))
 
 
 def test_between_zones_of_a_provider_that_tells_none_is_invalid(plans):
     trial = plans.trial("rtt", path="zones")
-    found = refuse_zones(replace(trial, cast=cast_of("rtt", dict(trial.params), "x", "y")), ())
+    found = refuse_place(replace(trial, cast=cast_of("rtt", dict(trial.params), "x", "y")), ())
     assert found.why == "path: zones, and its machines are in unknown and unknown"
 
 
 @pytest.mark.parametrize(("path", "zones", "why"), GROUPS)
 def test_the_machines_of_a_group_are_where_the_path_says(plans, path, zones, why):
-    found = refuse_zones(plans.trial("barrier", path=path, peers="3"), zones)
+    found = refuse_place(plans.trial("barrier", path=path, peers="3"), zones)
     assert (found and (found.outcome, found.why)) == (why and (Outcome.INVALID, why))
 
 
@@ -152,7 +152,7 @@ def test_each_machines_zone_is_a_fact_of_the_trial():
 
 
 def test_a_trial_that_was_not_begun_for_its_zones_sent_nothing(plans):
-    found = refuse_zones(plans.trial("rtt", path="zone"), ("a", "b"))
+    found = refuse_place(plans.trial("rtt", path="zone"), ("a", "b"))
     assert json.loads(found.facts)["notes"]["payload_bytes"] == 0
 
 
@@ -187,3 +187,54 @@ def test_a_zone_that_trials_do_not_need_is_asked_for_once(cloud):
     assert len(asks) == 2
     assert asyncio.run(walk(True)) == ("unknown", "unknown")
     assert len(asks) > 20
+
+
+BETWEEN_REGIONS = [
+    (("us-east-1a", "eu-west-1b"), ("us-east-1", "eu-west-1"), None),
+    (("europe-west1-b", "europe-west12-a"), ("europe-west1", "europe-west12"), None),
+    (
+        ("europe-west12-b", "us-east1-b"),
+        ("europe-west1", "us-east1"),
+        "path: regions, and its machines are in europe-west12-b and us-east1-b",
+    ),
+    (
+        ("us-east-1a", "us-east-1b"),
+        ("us-east-1", "eu-west-1"),
+        "path: regions, and its machines are in us-east-1a and us-east-1b",
+    ),
+    (
+        ("us-east-1a", "us-east-1b"),
+        ("us-east-1", "us-east-1"),
+        "path: regions, and its machines are in us-east-1a and us-east-1b",
+    ),
+    (
+        ("us-east-1a", "unknown"),
+        ("us-east-1", "eu-west-1"),
+        "path: regions, and its machines are in us-east-1a and unknown",
+    ),
+    ((), (), "path: regions, and its machines are in unknown and unknown"),
+]
+
+
+@pytest.mark.parametrize(("zones", "regions", "why"), BETWEEN_REGIONS)
+def test_a_path_between_regions_needs_a_zone_of_each(plans, zones, regions, why):
+    trial = plans.trial("rtt", path="regions")
+    trial = replace(trial, cast=cast_of("rtt", dict(trial.params), "x", "y"))
+    found = refuse_place(trial, zones, regions)
+    assert (found and (found.outcome, found.why)) == (why and (Outcome.INVALID, why))
+
+
+def test_a_firewall_admits_a_peer_in_another_region_and_nobody_else(cloud):
+    async def walk():
+        driver = provider()
+        group = await driver.create(request(FIREWALL))
+        handle = Handle(FIREWALL, REGION, group)
+        before = await driver.admitted(handle)
+        for _ in range(2):  # admitting somebody again is no error
+            await driver.admit(handle, ["203.0.113.9", "2001:db8::9"])
+        return before, await driver.admitted(handle)
+
+    before, after = asyncio.run(walk())
+    assert before.others == ()
+    assert after.controllers == before.controllers == ("192.0.2.7/32",)
+    assert set(after.others) == {"203.0.113.9/32 to any 0-65535", "2001:db8::9/128 to any 0-65535"}

@@ -42,8 +42,12 @@ def request(plans, study, number=1, offering="1cpu", region="local"):
     return replace(own, slot="launch-0" if number == 1 else f"launch-0.{number}", region=region, tags=tags)
 
 
-def names() -> set[str]:
-    return {path.name for path in Path("/run/netns").glob("cloudcmp-*")}
+def names(study: str) -> set[str]:
+    """The namespaces of a study, with those that nobody has finished: others are made under the same lock."""
+    switches = {network.switch_of(study, region) for region in types.REGIONS}
+    with network.locked():
+        own = {one.name for one in network.machines() if one.tags.get(network.STUDY, study) == study}
+        return own | {name for name in switches if (Path("/run/netns") / name).exists()}
 
 
 def inside(instance, code: str) -> str:
@@ -74,15 +78,59 @@ def test_without_the_rights_a_check_says_which_are_missing(tmp_path, monkeypatch
     assert "root" in found.next
 
 
+def refusing(folder: Path, **programs: str) -> Path:
+    """A folder of programs, each of which prints a line and fails."""
+    folder.mkdir()
+    for name, line in programs.items():
+        (folder / name).write_text(f"#!/bin/sh\necho '{line}' >&2\nexit 1\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("programs", "what"),
+    [
+        ({}, "it is not installed"),
+        (
+            {"ip": "", "unshare": "unshare: unshare failed: Operation not permitted"},
+            "no network namespace can be made here: unshare: unshare failed: Operation not permitted",
+        ),
+    ],
+)
+def test_a_host_without_namespaces_or_their_tools_is_a_finding(tmp_path, monkeypatch, plans, programs, what):
+    monkeypatch.setattr(cloud, "missing_rights", lambda: "")
+    folder = refusing(tmp_path / "bin", **programs)
+    monkeypatch.setattr(network, "search_path", lambda: str(folder))
+    monkeypatch.setattr(network, "_FOLDERS", ())
+    (found,) = asyncio.run(provider(tmp_path, "s").check([plans.candidate()]))
+    assert (found.what, found.ok, found.text) == ("host", False, what)
+    assert found.next
+
+
+def test_a_host_without_tc_says_so_of_the_shaped_machines_only(tmp_path, monkeypatch, plans):
+    monkeypatch.setattr(cloud, "missing_rights", lambda: "")
+    monkeypatch.setattr(network, "try_namespace", lambda: None)
+    monkeypatch.setattr(network, "search_path", lambda: str(tmp_path))
+    monkeypatch.setattr(network, "_FOLDERS", ())
+    plain, shaped = (
+        replace(plans.candidate(), offering=replace(plans.candidate().offering, name=name))
+        for name in ("1cpu", "1cpu-htb-100mbit")
+    )
+    host, shaper = asyncio.run(provider(tmp_path, "s").check([plain, shaped]))
+    assert host.ok
+    assert (shaper.what, shaper.ok, shaper.text) == ("capability", False, "it is not installed")
+    assert "iproute2" in shaper.next
+
+
 @needs_namespaces
 def test_two_machines_reach_each_other_and_nothing_of_them_is_left(tmp_path, plans, study):
     async def walk():
         one = provider(tmp_path, study)
-        before = names()
+        before = names(study)
         requests = [request(plans, study, number) for number in (1, 2)]
         ids = [await one.create(each) for each in requests]
         assert ids == [await one.create(each) for each in requests], "a token is one machine"
-        assert len(names() - before) == 3, "two machines and a switch"
+        assert len(names(study) - before) == 3, "two machines and a switch"
         assert {each.token for each in await one.find(study)} == set(ids)
         assert {each.token for each in (await one.leftovers()).found} >= set(ids)
         offering = replace(plans.candidate().offering, name="1cpu")
@@ -110,7 +158,7 @@ def test_two_machines_reach_each_other_and_nothing_of_them_is_left(tmp_path, pla
             assert await one.gone(plans.handle(cloud_id))
         assert server.wait(10) < 0, "what ran in a machine ended with it"
         server.stdout.close()
-        assert names() == before
+        assert names(study) == before
 
     asyncio.run(walk())
 
@@ -132,7 +180,7 @@ def test_what_a_maker_left_that_died_goes_with_the_next_machine(tmp_path, plans,
     for name in left:
         network.run("ip", "netns", "add", name)
     asyncio.run(provider(tmp_path, study).create(request(plans, study)))
-    assert not names() & set(left)
+    assert not any((Path("/run/netns") / name).exists() for name in left)
 
 
 @needs_namespaces
@@ -180,8 +228,8 @@ def test_a_shaper_that_this_kernel_lacks_is_a_finding_and_no_machine(tmp_path, p
     findings = {each.what: each for each in asyncio.run(one.check([candidate]))}
     assert findings["host"].ok
     assert "this kernel has no htb" in findings["capability"].text
-    before, began = names(), time.monotonic()
+    before, began = names(study), time.monotonic()
     with pytest.raises(Refused, match="nonesuch"):
         asyncio.run(one.create(request(plans, study, offering="1cpu-htb-100mbit")))
-    assert names() == before
+    assert names(study) == before
     assert time.monotonic() - began < 15

@@ -196,3 +196,24 @@ def test_an_imported_table_names_no_command_that_it_cannot_run() -> None:
     assert "would settle it (chance" in " ".join(imported.split())
     assert "):\n" not in imported
     assert "):\n" in printed(view)
+
+
+@pytest.mark.parametrize(
+    ("factor", "change"),
+    [
+        (1 / 44, "×0.0227 (0.0224 to 0.0230)"),
+        (1 / 44e6, "×2.27e-08 (2.24e-08 to 2.30e-08)"),
+        (1.1, "+10 % (+9 to +12)"),
+    ],
+)
+def test_a_change_stands_apart_from_the_values_however_wide_it_is(factor: float, change: str) -> None:
+    plan = plan_of(candidates=2, cells=(FMA_ALL,), runner="cloud")
+    some = [estimate_of(0, 523.6 * STEADY, FMA_ALL), estimate_of(1, 523.6 * factor * np.roll(STEADY, 1), FMA_ALL)]
+    found = compare(plan, some, METRICS, {})
+    analysis = Analysis(tuple(some), found.pairs, found.winners, found.money, found.money_winners)
+    text = printed(View(plan, METRICS, with_answer(plan, analysis, METRICS), ()))
+    lines = [line for line in text.splitlines() if change in line]
+    assert len(lines) == 1, text
+    assert lines[0].endswith(f"  {change}"), lines
+    assert re.search(r" 5\.24 +[0-9.e-]+(?: |$)", text), text
+    assert all(cell_len(line) <= 80 for line in text.splitlines())

@@ -258,6 +258,8 @@ candidates:
       - {of: volume_iops, op: read, baseline: 3000, source: its data sheet}
     volume: {type: gp3, size: 100 GiB, iops: 6000, root: false, price: 0.021 USD/h}
   - {provider: gcp, match: {vcpus: 2, memory_gib: 8, category: general}}
+  - {provider: gcp, region: us-central1, offering: e2-micro, price: 0.01 USD/h,
+     far: {region: europe-west4, zone: europe-west4-a, price: 0.012 USD/h, traffic: 0.02 USD/GB}}
   - {provider: simulated, service: blob, from: {offering: small, price: 0.1 USD/h},
      prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB, stored: 0.023 USD/GB-month, nodes: 0.65 USD/h}}
   - {provider: s3, name: mine, service: blob, endpoint: http://127.0.0.1:9000, from: local, serve: ./server --port 9000}

@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from cloudcmp.catalog import TOOLS
+from cloudcmp.catalog.lookup import tool_settings
+from cloudcmp.model.tool import UnclearOutput
 from tests.tools.outputs import reports, sample, values, why
 
 MBIT = 1e6 / 8
@@ -17,7 +20,7 @@ def test_datagrams_of_a_newer_version() -> None:
          "jitter": 0.0213e-3}, rel=1e-5,
     )  # fmt: skip
     assert report.settings == {
-        "protocol": "udp", "streams": "1", "duration_s": "10", "target_bits_per_s": "100000000",
+        "protocol": "udp", "streams": "1", "duration_s": "10", "target_bits_per_s": "100000000", "direction": "forward",
     }  # fmt: skip
     assert report.version == "iperf 3.16"
 
@@ -49,6 +52,13 @@ def test_reverse_is_another_cell_and_bytes_are_no_duration() -> None:
     assert report.settings["direction"] == "reverse"
     assert report.settings["moved_bytes"] == "10240"
     assert "duration_s" not in report.settings
+
+
+def test_an_output_of_the_other_direction_is_not_taken() -> None:
+    settings = {**tool_settings("iperf3", {"protocol": "udp"}), "direction": "reverse"}
+    with pytest.raises(UnclearOutput, match="the output says direction forward, reverse was asked for"):
+        TOOLS["iperf3"].read(_udp(), settings)
+    assert TOOLS["iperf3"].read(_udp(reverse=1), settings)
 
 
 def test_tcp_in_both_directions() -> None:

@@ -174,32 +174,62 @@ fn measure(context: &Context) -> Result<(), Fault> {
     context
         .out
         .note("send_buffer_bytes", data.first().map_or(0, |stream| net::buffer_bytes(stream, libc::SO_SNDBUF)))?;
+    let size = context.whole("size_bytes").unwrap_or(1) as usize;
+    let grant = |want: u64, stream: &TcpStream| limiter.take(want, || net::unsent(stream) == 0);
+    transfer(context, &mut control, data, &limiter, size, grant, |control, ends| {
+        collect(context, control, &limiter, ends).map(|()| limiter.spoilt())
+    })
+}
+
+/// Keeps all connections full with writes of `size` bytes as `grant` allows, until `collect` has what it needs of the
+/// server; it also returns the fault of the limiter that spoils the result, if any.
+pub fn transfer(
+    context: &Context,
+    control: &mut Control,
+    data: Vec<TcpStream>,
+    limiter: &Limiter,
+    size: usize,
+    grant: impl Fn(u64, &TcpStream) -> Option<u64> + Sync,
+    collect: impl FnOnce(&mut Control, &[TcpStream]) -> Result<Option<Fault>, Fault>,
+) -> Result<(), Fault> {
     let cpus = &context.job.cpus;
-    let used = &cpus[..cpus.len().min(streams)];
+    let used = &cpus[..cpus.len().min(data.len())];
     disturbance::wait(context.out, used)?;
-    pace::note_share(context.out, streams, used.len())?;
+    pace::note_share(context.out, data.len(), used.len())?;
     let before = disturbance::counts(used);
     control.send(&json!({"go": true}))?;
-    let size = context.whole("size_bytes").unwrap_or(1) as usize;
-    let ends = data.iter().map(TcpStream::try_clone).collect::<Result<Vec<_>, _>>();
-    let ends = ends.or_fault("cannot duplicate a connection", NEXT)?;
+    let ends = duplicates(&data)?;
     let collected = std::thread::scope(|scope| {
         for (i, stream) in data.into_iter().enumerate() {
-            let (cpu, limiter) = (cpus[i % cpus.len()], &limiter);
-            let grant = |want: u64, stream: &TcpStream| limiter.take(want, || net::unsent(stream) == 0);
+            let (cpu, grant) = (cpus[i % cpus.len()], &grant);
             scope.spawn(move || fill(stream, size, cpu, limiter, grant));
         }
-        let collected = collect(context, &mut control, &limiter, &ends);
+        let collected = collect(control, &ends);
         limiter.stop();
         // The error that this causes ends the writers.
         ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
         collected
     });
     limiter.note(context.out)?;
-    let collected = collected.map_err(|fault| limiter.blame(fault)).and_then(|()| limiter.spoilt().map_or(Ok(()), Err));
+    let collected = collected.map_err(|fault| limiter.blame(fault)).and_then(|spoilt| spoilt.map_or(Ok(()), Err));
     collected.map_err(|fault| control.exchange_faults(fault))?;
     disturbance::counts(used).note_since(&before, context.out)?;
     control.send(&json!({"done": true}))
+}
+
+pub fn duplicates(data: &[TcpStream]) -> Result<Vec<TcpStream>, Fault> {
+    let ends = data.iter().map(TcpStream::try_clone).collect::<Result<Vec<_>, _>>();
+    ends.or_fault("cannot duplicate a connection", NEXT)
+}
+
+/// Returns the server's next message, which comes within `longest`; the server's fault if it sends one. After a cap has
+/// ended the trial here, the server has a moment to finish.
+pub fn next_message(control: &mut Control, limiter: &Limiter, longest: Duration) -> Result<Value, Fault> {
+    let mut over = None;
+    let goes_on = || limiter.fault().is_none() || over.get_or_insert_with(Instant::now).elapsed() < LEAVE;
+    control.wait(longest, goes_on)?;
+    let message = control.receive()?;
+    net::parse_fault(&message).map_or(Ok(message), Err)
 }
 
 /// Writes what `grant` allows until the connection closes, a cap is reached or nothing more is granted.
@@ -278,18 +308,12 @@ fn collect(context: &Context, control: &mut Control, limiter: &Limiter, data: &[
     let interval_s = context.seconds("interval_s").min(context.seconds("duration_s"));
     let longest = net::IDLE + Duration::from_secs_f64(interval_s + context.seconds("warmup_s"));
     loop {
-        let mut over = None;
-        let goes_on = || limiter.fault().is_none() || over.get_or_insert_with(Instant::now).elapsed() < LEAVE;
-        control.wait(longest, goes_on)?;
-        let message = control.receive()?;
+        let message = next_message(control, limiter, longest)?;
         states.add(data);
         if message.get("done").is_some() {
             let buffer = message.get("receive_buffer_bytes").and_then(Value::as_u64).unwrap_or(0);
             context.out.note("receive_buffer_bytes", buffer)?;
             return states.note(context.out);
-        }
-        if let Some(fault) = net::parse_fault(&message) {
-            return Err(fault);
         }
         context.sample("tcp_bytes_per_s", number(&message, "t_s")?, number(&message, "rate")?)?;
     }

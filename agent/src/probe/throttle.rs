@@ -21,11 +21,10 @@ use crate::caps::{Demand, Item};
 use crate::clock::{now_ns, seconds};
 use crate::fault::{Fault, OrFault};
 use crate::net::{self, Control, number};
-use crate::pace;
+use crate::pin;
 use crate::targets::Role;
 use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
 use crate::wire::finite;
-use crate::{disturbance, pin};
 
 mod token_bucket;
 
@@ -62,8 +61,6 @@ const SENDER_TOLERANCE: f64 = 0.01;
 const RECEIVER_TOLERANCE: f64 = 0.1;
 /// The server reports at this interval that it goes on.
 const REPORT_S: f64 = 1.0;
-/// Time for the other side to finish after a cap has ended the trial here.
-const LEAVE: Duration = Duration::from_secs(1);
 
 fn run(context: &Context) -> Result<(), Fault> {
     match context.job.role {
@@ -101,7 +98,7 @@ fn serve(context: &Context) -> Result<(), Fault> {
     let listener = context.listen()?;
     let (mut control, data) = listener.admit_client(streams(context) as u16)?;
     control.receive()?; // the client's writers are about to start
-    let ends = duplicates(&data)?;
+    let ends = tcp::duplicates(&data)?;
     let arrivals = Arrivals::default();
     // The server uses the last CPUs first, the client the first ones: two cores if there are two.
     let cpus: Vec<usize> = context.job.cpus.iter().rev().copied().collect();
@@ -123,11 +120,6 @@ fn serve(context: &Context) -> Result<(), Fault> {
     let message = watched.map_err(|fault| limiter.blame(fault)).map_err(|fault| control.exchange_faults(fault))?;
     control.send(&message)?;
     control.receive().map(|message| net::parse_fault(&message))?.map_or(Ok(()), Err)
-}
-
-fn duplicates(data: &[TcpStream]) -> Result<Vec<TcpStream>, Fault> {
-    let ends = data.iter().map(TcpStream::try_clone).collect::<Result<Vec<_>, _>>();
-    ends.or_fault("cannot duplicate a connection", NEXT)
 }
 
 /// Reads until the client has sent all, or the server has seen enough.
@@ -216,32 +208,12 @@ fn await_first(arrivals: &Arrivals, all_ended: impl Fn() -> bool) -> Result<u64,
 fn measure(context: &Context) -> Result<(), Fault> {
     let limiter = limiter(context, SENDER_TOLERANCE, SENDER_DEPTH_S)?;
     let (mut control, data) = context.connect(streams(context) as u16)?;
-    let cpus = &context.job.cpus;
-    let used = &cpus[..cpus.len().min(data.len())];
-    disturbance::wait(context.out, used)?;
-    pace::note_share(context.out, data.len(), used.len())?;
-    let before = disturbance::counts(used);
-    control.send(&json!({"go": true}))?;
-    let ends = duplicates(&data)?;
     let left = AtomicU64::new(context.whole("limit_bytes").unwrap_or(u64::MAX));
     let grant = |want: u64, stream: &TcpStream| grant(&left, &limiter, want, stream);
-    let collected = thread::scope(|scope| {
-        for (i, stream) in data.into_iter().enumerate() {
-            let (cpu, limiter, grant) = (cpus[i % cpus.len()], &limiter, &grant);
-            scope.spawn(move || tcp::fill(stream, PIECE_BYTES, cpu, limiter, grant));
-        }
-        let collected = collect(context, &mut control, &limiter, &ends);
-        limiter.stop();
-        // The error that this causes ends the writers.
-        ends.iter().for_each(|end| drop(end.shutdown(Shutdown::Both)));
-        collected
-    });
-    limiter.note(context.out)?;
-    // The server takes the end of data for that of `limit_bytes`: what a cap has cut is not whole.
-    let collected = collected.map_err(|fault| limiter.blame(fault)).and_then(|()| limiter.fault().map_or(Ok(()), Err));
-    collected.map_err(|fault| control.exchange_faults(fault))?;
-    disturbance::counts(used).note_since(&before, context.out)?;
-    control.send(&json!({"done": true}))
+    tcp::transfer(context, &mut control, data, &limiter, PIECE_BYTES, grant, |control, ends| {
+        // The server takes the end of data for that of `limit_bytes`: what a cap has cut is not whole.
+        collect(context, control, &limiter, ends).map(|()| limiter.fault())
+    })
 }
 
 /// Grants a writer its next bytes: those that are left of `limit_bytes`, once the caps allow them.
@@ -255,14 +227,8 @@ fn grant(left: &AtomicU64, limiter: &Limiter, want: u64, stream: &TcpStream) -> 
 fn collect(context: &Context, control: &mut Control, limiter: &Limiter, data: &[TcpStream]) -> Result<(), Fault> {
     let mut states = tcp::States::default();
     loop {
-        let mut over = None;
-        let goes_on = || limiter.fault().is_none() || over.get_or_insert_with(Instant::now).elapsed() < LEAVE;
-        control.wait(net::IDLE, goes_on)?;
-        let message = control.receive()?;
+        let message = tcp::next_message(control, limiter, net::IDLE)?;
         states.add(data);
-        if let Some(fault) = net::parse_fault(&message) {
-            return Err(fault);
-        }
         if let Some(whole) = message.get("done") {
             states.note(context.out)?;
             return limiter.fault().map_or_else(|| write(context, whole, &message), Err);

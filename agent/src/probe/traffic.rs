@@ -13,14 +13,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::udp::send::Source;
-use super::udp::widen;
+use super::udp::{connect, send_for, widen};
 use super::{Context, DURATION, INTERVAL, Kind, Metric, PAIR, PATH, Param, Probe};
 use crate::caps::{Demand, Item};
 use crate::clock::{now_ns, seconds, wait_until};
 use crate::fault::{Fault, OrFault};
 use crate::net::{self, Control, drain, number};
-use crate::pace::{self, Pace};
 use crate::pin;
 use crate::targets::Role;
 use crate::traffic_limiter::{Limiter, RECEIVER_DEPTH_S, SENDER_DEPTH_S, Tolerance};
@@ -132,24 +130,10 @@ fn report(context: &Context, control: &mut Control, came: &AtomicU64, ended: imp
 
 fn load(context: &Context, size: usize) -> Result<(), Fault> {
     let limiter = limiter(context, size, SENDER_DEPTH_S)?;
-    let (mut control, _) = context.connect(0)?;
-    let socket = net::open_datagrams(&mut control)?;
-    widen(&socket);
-    control.send(&json!({"begin": true}))?;
-    control.receive()?; // the receiver is about to start
-    let duration_s = context.seconds("duration_s");
-    let rate = context.whole("rate_bytes_per_s");
-    let source = Source::new(socket, size, rate, duration_s, Arc::clone(&limiter))?;
+    let (mut control, source) = connect(context, size, &limiter)?;
     let unwanted = Arc::clone(&source.unwanted);
-    let source = std::sync::Mutex::new(Some(source));
-    let make = |_| {
-        let source = source.lock().ok().and_then(|mut source| source.take());
-        source.ok_or_else(|| Fault::failed("no datagram socket", NEXT))
-    };
-    let cpus = &context.job.cpus[..1];
-    let pace = Pace { duration_s, interval_s: duration_s, threads: 1, cpus, wait: false, out: context.out };
     let collected = thread::scope(|scope| {
-        let sender = scope.spawn(|| pace::run(&pace, make, |_, _| Ok(())).map(drop));
+        let sender = scope.spawn(|| send_for(context, source, false).map(drop));
         let collected = collect(context, &mut control, || sender.is_finished());
         let early = sender.is_finished();
         unwanted.store(true, Relaxed);

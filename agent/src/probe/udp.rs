@@ -138,13 +138,7 @@ fn receive(context: &Context, control: &mut Control, sink: &mut Sink) -> Result<
 
 fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     let limiter = limiter(context, size, SENDER_DEPTH_S)?;
-    let (mut control, _) = context.connect(0)?;
-    let socket = net::open_datagrams(&mut control)?;
-    widen(&socket);
-    control.send(&json!({"begin": true}))?;
-    control.receive()?; // the receiver is about to start
-    let duration_s = context.seconds("duration_s");
-    let source = Source::new(socket, size, context.whole("rate_bytes_per_s"), duration_s, Arc::clone(&limiter))?;
+    let (mut control, source) = connect(context, size, &limiter)?;
     let unwanted = Arc::clone(&source.unwanted);
     let mut run = send(context, &mut control, source);
     if unwanted.load(Relaxed)
@@ -164,17 +158,33 @@ fn measure(context: &Context, size: usize) -> Result<(), Fault> {
     report(context, &tallies, size, sent)
 }
 
-/// Sends for the requested time, but no longer than the server is there.
-fn send(context: &Context, control: &mut Control, source: Source) -> Result<Source, Fault> {
-    let duration_s = context.seconds("duration_s");
-    let (unwanted, ended) = (Arc::clone(&source.unwanted), AtomicBool::new(false));
+/// Returns the control connection and a source of datagrams to a server whose receiver is about to start.
+pub fn connect(context: &Context, size: usize, limiter: &Arc<Limiter>) -> Result<(Control, Source), Fault> {
+    let (mut control, _) = context.connect(0)?;
+    let socket = net::open_datagrams(&mut control)?;
+    widen(&socket);
+    control.send(&json!({"begin": true}))?;
+    control.receive()?;
+    let (rate, duration_s) = (context.whole("rate_bytes_per_s"), context.seconds("duration_s"));
+    let source = Source::new(socket, size, rate, duration_s, Arc::clone(limiter))?;
+    Ok((control, source))
+}
+
+/// Sends for the requested time on the first CPU; with `wait`, once the machine is quiet.
+pub fn send_for(context: &Context, source: Source, wait: bool) -> Result<Source, Fault> {
     let source = Mutex::new(Some(source));
     let make = |_| {
         let source = source.lock().ok().and_then(|mut source| source.take());
         source.ok_or_else(|| Fault::failed("no datagram socket", NEXT))
     };
-    let cpus = &context.job.cpus[..1];
-    let pace = Pace { duration_s, interval_s: duration_s, threads: 1, cpus, wait: true, out: context.out };
+    let (duration_s, cpus) = (context.seconds("duration_s"), &context.job.cpus[..1]);
+    let pace = Pace { duration_s, interval_s: duration_s, threads: 1, cpus, wait, out: context.out };
+    pace::run(&pace, make, |_, _| Ok(()))?.pop().ok_or_else(|| Fault::failed("no datagram socket", NEXT))
+}
+
+/// Sends for the requested time, but no longer than the server is there.
+fn send(context: &Context, control: &mut Control, source: Source) -> Result<Source, Fault> {
+    let (unwanted, ended) = (Arc::clone(&source.unwanted), AtomicBool::new(false));
     thread::scope(|scope| {
         // The server sends no message unless something is wrong.
         scope.spawn(|| {
@@ -182,9 +192,9 @@ fn send(context: &Context, control: &mut Control, source: Source) -> Result<Sour
                 unwanted.store(true, Relaxed);
             }
         });
-        let sources = pace::run(&pace, make, |_, _| Ok(()));
+        let sent = send_for(context, source, true);
         ended.store(true, Relaxed);
-        sources?.pop().ok_or_else(|| Fault::failed("no datagram socket", NEXT))
+        sent
     })
 }
 

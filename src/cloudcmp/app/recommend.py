@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from cloudcmp.answer.choice.attributes import with_attributes
+from cloudcmp.answer.choice.classes import needs_of
 from cloudcmp.answer.choice.join import joined
 from cloudcmp.answer.choice.needs import Need, Op, parse_need
 from cloudcmp.answer.choice.objective import Objective, parse_objective
@@ -37,7 +38,8 @@ NEAR_KM = 1000.0
 class Question:
     """What is asked of the sources: an objective, needs as text, and what may be assumed.
 
-    `spread` is the coefficient of variation of values that are single, as `5 %`; `near` a city within `within_km`.
+    `spread` is the coefficient of variation of values that are single, as `5 %`; `near` a city within `within_km`;
+    `like` a machine than which none may be worse in the columns `on`; `application` a class whose needs count too.
     """
 
     objective: Objective
@@ -48,12 +50,16 @@ class Question:
     confidence: float = CONFIDENCE
     spread: str | None = None
     allow_burstable: bool = False
+    like: str | None = None
+    on: tuple[str, ...] = ()
+    application: str | None = None
 
 
 def question(
     minimise: str | None = None, maximise: str | None = None, require: Sequence[str] = (), *,
     budget: str | None = None, near: str | None = None, within_km: float = NEAR_KM, confidence: float = CONFIDENCE,
-    spread: str | None = None, allow_burstable: bool = False,
+    spread: str | None = None, allow_burstable: bool = False, like: str | None = None, on: Sequence[str] = (),
+    application: str | None = None,
 ) -> Question:  # fmt: skip
     """The question of some options; without an objective, the least cost.
 
@@ -66,7 +72,19 @@ def question(
     if not within_km > 0:
         raise UserMistake.at("--within-km", f"{within_km} is no distance", "write e.g. 1000")
     objective = parse_objective(maximise, most=True) if maximise else parse_objective(minimise or COST, most=False)
-    return Question(objective, tuple(require), budget, near, within_km, confidence, spread, allow_burstable)
+    return Question(
+        objective,
+        tuple(require),
+        budget,
+        near,
+        within_km,
+        confidence,
+        spread,
+        allow_burstable,
+        like,
+        tuple(on),
+        application,
+    )
 
 
 def recommend(
@@ -84,6 +102,16 @@ def recommend(
                           (f"{asked.within_km:g}",)))  # fmt: skip
     if asked.budget:
         needs.append(_budget(asked.budget, market))
+    if asked.application:
+        of_class = needs_of(asked.application, market)
+        needs += of_class.needs
+        market = replace(market, notes=(*market.notes, *of_class.notes))
+    if asked.like:
+        from cloudcmp.app.like import needs_like
+
+        wanted = needs_like(asked.like, market, asked.on, progress)
+        needs += wanted.needs
+        market = replace(market, notes=(*market.notes, *wanted.notes))
     found = choose(
         market, asked.objective, needs, confidence=asked.confidence, spread=_spread(asked.spread),
         allow_burstable=asked.allow_burstable,

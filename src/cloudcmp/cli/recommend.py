@@ -32,6 +32,14 @@ def recommend(
     budget: Annotated[str | None, option("--budget", "The highest price of one hour.", "'0.50 USD/h'")] = None,
     near: Annotated[str | None, option("--region-near", "Only regions near this city.", "CITY")] = None,
     within_km: Annotated[float, typer.Option("--within-km", metavar="KM", help="How far a near region may be.")] = 1000,
+    like: Annotated[
+        str | None,
+        option("--like", "At least as good as this offering, or as this machine, which is measured.", "local|OFFERING"),
+    ] = None,
+    on: Annotated[list[str] | None, option("--on", "A column in which --like compares.", "COLUMN")] = None,
+    application: Annotated[
+        str | None, option("--class", "Also the needs of a class of applications.", "voip|video-hd|...")
+    ] = None,
     purchase: Annotated[Buying | None, option("--purchase", "Use prices of this way to buy machines.")] = None,
     spread: Annotated[
         str | None, option("--spread", "Assume that single values scatter by this much.", "'5 %'")
@@ -70,7 +78,7 @@ def recommend(
         return EXIT_DONE
     asked = use_case.question(
         minimise, maximise, require or (), budget=budget, near=near, within_km=within_km, confidence=confidence,
-        spread=spread, allow_burstable=allow_burstable,
+        spread=spread, allow_burstable=allow_burstable, like=like, on=on or (), application=application,
     )  # fmt: skip
     found = use_case.recommend(sources, asked, purchase=bought, progress=progress)
     if json:

@@ -8,7 +8,7 @@ from cloudcmp.cost.bill import bill
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.rates import hourly_rate
 from cloudcmp.cost.rules import USER_SOURCES, clock_of, directions
-from cloudcmp.cost.service_parts import service_parts
+from cloudcmp.cost.service_parts import service_parts, unit_rate
 from cloudcmp.model.bill import NO_RATE, Rate, RateOf, Use
 from cloudcmp.model.cast import REGION, ZONES
 from cloudcmp.model.offering import Billing, Offering, Price, Volume
@@ -80,7 +80,20 @@ def unpriced_volume(candidate: Candidate) -> bool:
 
 
 def parts_of(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of: RateOf) -> Parts:
-    """Returns all that a candidate's launches are billed for.
+    """Returns all that a candidate's launches are billed for, in each of its regions.
+
+    The first machine of a launch is in the candidate's own region, all others are at its far end, if it has one.
+    """
+    if candidate.far is None or usage.machines < 2:
+        return _parts_in_region(candidate, usage, billing, rate_of)
+    near = _parts_in_region(candidate, replace(usage, machines=1), billing, rate_of)
+    others = replace(usage, machines=usage.machines - 1, traffic=())
+    far = _parts_in_region(candidate.far, others, billing, rate_of)
+    return Parts((*near.expected, *far.expected), (*near.worst, *far.worst), (*near.unknown, *far.unknown))
+
+
+def _parts_in_region(candidate: Candidate, usage: LaunchUsage, billing: Billing, rate_of: RateOf) -> Parts:
+    """Returns what the machines in one region are billed for, and the traffic of the launch.
 
     An hourly price that comes with a machine is billed like the machine. A rate from a price list has its own clock.
     The user's own machine without a price costs nothing where it only asks a service.
@@ -158,10 +171,11 @@ def _surplus(candidate: Candidate, usage: LaunchUsage, billing: Billing) -> list
 
 def _traffic(candidate: Candidate, usage: LaunchUsage, sent: Traffic, rate_of: RateOf) -> tuple[Priced, ...]:
     """Returns the expected and the worst traffic of a path between a launch's machines, () if it has no price."""
-    price = candidate.offering.price
-    use = replace(_use(candidate, usage, Item.EGRESS, "egress"), to=REGION if sent.path == ZONES else sent.path)
+    price, far = candidate.offering.price, candidate.far
+    to = far.offering.region if far else REGION if sent.path == ZONES else sent.path
+    use = replace(_use(candidate, usage, Item.EGRESS, "egress"), to=to)
     use = replace(use, count=directions(use))
-    rate = rate_of(use)
+    rate = unit_rate(use, candidate.traffic_price) if candidate.traffic_price else NO_RATE if far else rate_of(use)
     if (
         price is None
         or not rate.rows

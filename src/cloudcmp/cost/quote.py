@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_EVEN, ROUND_UP, Decimal
 
 from cloudcmp.cost.bill import bill
+from cloudcmp.cost.far import with_all_prices
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.metering import parts as spread
 from cloudcmp.cost.parts import (
@@ -16,7 +17,6 @@ from cloudcmp.cost.parts import (
     fee_of,
     parts_of,
     unpriced_volume,
-    with_extra_prices,
 )
 from cloudcmp.cost.rules import USER_SOURCES
 from cloudcmp.model.bill import NO_RATE, Bill, Rate, RateOf, Use
@@ -52,13 +52,13 @@ def with_quote(plan: Plan, market: Market = Market()) -> Plan:
     None if a machine's price is unknown or currencies differ; anything else without a price is named in the notes.
     """
     candidates = tuple(
-        with_extra_prices(one, market.billing_of(one.offering.provider), market.rate_of) for one in plan.candidates
+        with_all_prices(one, market.billing_of(one.offering.provider), market.rate_of) for one in plan.candidates
     )
     counted = _billed_candidates(candidates, market.free)
     billing = {one.index: _billing(one, market) for one in counted}
     usages = [(one, plan.usage[one.index]) for one in counted]
     priced = [(one, usage, parts_of(one, usage, billing[one.index], market.rate_of)) for one, usage in usages]
-    fees = region_fees(plan, counted, billing)
+    fees = region_fees(plan, [end for one in counted for end in one.ends], billing)
     usual = [*(one for _, _, parts in priced for one in parts.expected), *fees]
     ended = _ended_credits(plan)
     terms = replace(plan.terms, credits=tuple(one for one in plan.terms.credits if one not in ended))
@@ -187,8 +187,13 @@ def _extra_notes(name: str, candidates: Sequence[Candidate], priced: _PricedUsag
 
 
 def _no_cost_reasons(candidates: Sequence[Candidate], worst: Bill) -> list[str]:
-    unknown = [one.id for one in candidates if one.offering.price is None and not one.unit_prices]
-    currencies = sorted({one.offering.price.currency for one in candidates if one.offering.price})
+    ends = [(one, end.offering) for one in candidates for end in one.ends]
+    unknown = [
+        f"{one.id} in {sold.region}" if one.far else one.id
+        for one, sold in ends
+        if sold.price is None and not one.unit_prices
+    ]
+    currencies = sorted({sold.price.currency for _, sold in ends if sold.price})
     if unknown:
         return [f"no cost is quoted: no price is known for {_short_list(unknown)}"]
     if len(currencies) > 1:

@@ -67,7 +67,7 @@ def _nodes(candidate: Candidate, usage: LaunchUsage, name: str) -> ServicePart:
     use = Use(service.provider, service.region, Item.CAPACITY, name, times=usage.launches, about=candidate.id)
     price = next((one for one in candidate.unit_prices if one.item is Item.CAPACITY and one.name in {name, ""}), None)
     expected, worst = (replace(use, periods_s=(Decimal(repr(one)),)) for one in (usage.expected_s, usage.worst_s))
-    return ServicePart(expected, worst, NO_RATE if price is None else _rate(use, price))
+    return ServicePart(expected, worst, NO_RATE if price is None else unit_rate(use, price))
 
 
 def _part(candidate: Candidate, usage: LaunchUsage, units: ServiceUse, charge: Charge) -> ServicePart:
@@ -84,12 +84,13 @@ def _part(candidate: Candidate, usage: LaunchUsage, units: ServiceUse, charge: C
     else:  # requests of an operation without a price cost as much as the dearest one
         dearest = max(own, key=lambda one: one.amount)
         price = next((one for one in own_prices(own, units.op)), dearest)
-    rate = NO_RATE if price is None else _rate(use, price)
+    rate = NO_RATE if price is None else unit_rate(use, price)
     expected, most = (EXACT.multiply(Decimal(count), each) for count in (units.expected, units.most))
     return ServicePart(replace(use, size=expected), replace(use, size=most), rate)
 
 
-def _rate(use: Use, price: UnitPrice) -> Rate:
+def unit_rate(use: Use, price: UnitPrice) -> Rate:
+    """Returns the rate of a use with a given price for a unit of it."""
     row = PriceRow(use.provider, use.region, use.item, use.name, price.amount, price.currency, price.unit,
                    tenancy=use.tenancy, to=use.to)  # fmt: skip
     return Rate((row,), clock_of(use), source=price.source, dated=price.as_of)

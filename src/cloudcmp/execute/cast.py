@@ -12,6 +12,7 @@ from cloudcmp.model.cast import (
     LOOPBACK,
     NEIGHBOUR,
     PASSIVE,
+    REGIONS,
     SAME_ZONE,
     ZONES,
     Cast,
@@ -67,7 +68,8 @@ class LaunchTargets:
 
     `gone` looks for evidence that a machine is gone; `reconnect` is for machines behind a connection that may break.
     `caps` gives a trial between agents its traffic caps, possibly after a wait; `left_s` is the least remaining life of
-    the machines; `zones` are theirs, empty if the provider has none.
+    the machines; `zones` are theirs, empty if the provider has none, and `regions` those in which they were requested.
+    `addresses` are those at which they reach each other between regions, empty if those are their own.
     """
 
     machines: Sequence[Instance]
@@ -76,32 +78,36 @@ class LaunchTargets:
     caps: Callable[[PlannedTrial], Allowance] = lambda _: nullcontext()
     left_s: Callable[[], float] = lambda: math.inf
     zones: Sequence[str] = ()
+    regions: Sequence[str] = ()
+    addresses: Sequence[str] = ()
     data_set: DataSetOf = no_data_set
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent of a trial: its role, its machine and the number of that, and the address at which it may listen.
+    """One agent of a trial: its role, its machine and the number of that, and the address at which others reach it.
 
-    `isolated` is true in a trial that tells a victim from a neighbour; `loads` if the agent belongs to the neighbour.
+    `own` is the address at which it may listen, which differs behind a translation of addresses. `isolated` is true in
+    a trial that tells a victim from a neighbour; `loads` if the agent belongs to the neighbour.
     """
 
     role: Role
     instance: Instance
     host: str
+    own: str
     number: int = 1
     isolated: bool = False
     loads: bool = False
 
     @property
     def listen(self) -> str:
-        """Its own address with any free port; an IPv6 address is in brackets."""
-        return f"{self.bracketed}:0"
+        """Its own address with any free port."""
+        return f"{bracketed(self.own)}:0"
 
-    @property
-    def bracketed(self) -> str:
-        """Its address as written before a port."""
-        return f"[{self.host}]" if ":" in self.host else self.host
+
+def bracketed(address: str) -> str:
+    """An address as it is written before a port: one of IPv6 is in brackets."""
+    return f"[{address}]" if ":" in address else address
 
 
 def _place_of(agent: Agent) -> tuple[bool, bool]:
@@ -126,8 +132,9 @@ def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
             instance = targets.machines[number - 1]
             loads = one.role in _LOADS
             here = alone if loads else path_of(params) == LOOPBACK
-            host = _LOOPBACK_ADDRESS if here else instance.address
-            agents.append(Agent(one.role, instance, host, number, NEIGHBOUR in params, loads))
+            own = _LOOPBACK_ADDRESS if here else instance.address
+            host = targets.addresses[number - 1] if targets.addresses and path_of(params) == REGIONS else own
+            agents.append(Agent(one.role, instance, host, own, number, NEIGHBOUR in params, loads))
     return tuple(sorted(agents, key=_place_of))
 
 
@@ -154,19 +161,20 @@ def has_several_agents(trial: PlannedTrial) -> bool:
     return Role.REMOTE in roles or sum(role not in {*PASSIVE, Role.NEIGHBOUR} for role in roles) > 1
 
 
-def refuse_zones(trial: PlannedTrial, zones: Sequence[str]) -> TrialResult | None:
-    """The result of a trial within one zone, or between two, if its machines may be elsewhere; None if it can run.
+def refuse_place(trial: PlannedTrial, zones: Sequence[str], regions: Sequence[str] = ()) -> TrialResult | None:
+    """The result of a trial within one zone, between two, or between two regions, if its machines may be elsewhere.
 
-    Between two zones, the first machine is in one and all others are in another. A provider without zones is not asked
-    for one zone.
+    None if it can run. Between two zones, the first machine is in one and all others are in another. Between regions,
+    each is in a zone of the region in which it was requested. A provider without zones is not asked for one zone.
     """
     params = dict(trial.params)
     path = path_of(params)
-    if path not in {SAME_ZONE, ZONES} or (path == SAME_ZONE and len(zones) < 2):
+    if path not in {SAME_ZONE, ZONES, REGIONS} or (path == SAME_ZONE and len(zones) < 2):
         return None
     numbers = sorted({one.target.number for one in cast_in(trial, len(zones)) if isinstance(one.target, Machine)})
     places = [one_line(zones[number - 1], 40) if number <= len(zones) else _UNKNOWN for number in numbers]
-    if len(places) < 2 or _are_at(path, places):
+    wanted = [regions[number - 1] if number <= len(regions) else "" for number in numbers]
+    if len(places) < 2 or (_are_in(wanted, places) if path == REGIONS else _are_at(path, places)):
         return None
     known = set(places) - {_UNKNOWN}
     where = f"its machines are in {' and '.join(places)}"
@@ -182,6 +190,18 @@ def _are_at(path: str, zones: Sequence[str]) -> bool:
     if _UNKNOWN in zones:
         return False
     return len(set(zones)) == 1 if path == SAME_ZONE else first not in others and len(set(others)) == 1
+
+
+def _are_in(regions: Sequence[str], zones: Sequence[str]) -> bool:
+    """True if each zone is known and is one of its region, and the first region is another than all others.
+
+    A zone's name begins with its region's: us-east-1a, us-central1-a. europe-west1 has no zone of europe-west12.
+    """
+    own = all(
+        region and zone.startswith(region) and not zone[len(region) : len(region) + 1].isdigit()
+        for region, zone in zip(regions, zones, strict=True)
+    )
+    return own and regions[0] not in regions[1:]
 
 
 def with_zones(result: TrialResult, zones: Sequence[str]) -> TrialResult:

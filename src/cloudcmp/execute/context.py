@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cloudcmp.model.cast import SAME_ZONE, ZONES, traffic_path
+from cloudcmp.model.cast import REGIONS, SAME_ZONE, ZONES, traffic_path
 from cloudcmp.model.command import Command
 from cloudcmp.model.metric import Metric, Probe, When
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
@@ -209,9 +209,10 @@ class LaunchContext:
         return [trial for trial in trials if trial.index not in self.before]
 
     def placement(self) -> Placement:
-        """Where the trials need the machines: all in one zone, all but the first in a second one, or anywhere."""
+        """Where the trials need the machines: in one zone, all but the first in another zone or region, or anywhere."""
         paths = {traffic_path(dict(trial.params), single=self.count < 2) for trial in self.turns.during}
-        return Placement(SAME_ZONE in paths, self.candidate.far_zone if ZONES in paths else "")
+        far_zone = self.candidate.far_zone if ZONES in paths else ""
+        return Placement(SAME_ZONE in paths, far_zone, self.candidate.far is not None and REGIONS in paths)
 
     def sleep_note(self) -> str:
         """A line if this machine slept since the launch, or its teardown, began; else empty."""

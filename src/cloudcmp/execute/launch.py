@@ -28,11 +28,12 @@ from cloudcmp.execute.service import data_set_of
 from cloudcmp.execute.spending import dearest_candidate, request_for, restarts_s
 from cloudcmp.execute.traffic import allowance
 from cloudcmp.execute.trial import TrialTask, lease_s, run_trial
+from cloudcmp.model.firewall import AdmitsPeers
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.trial import LaunchReason, Outcome, TrialResult
 from cloudcmp.plan import machines
-from cloudcmp.provision import Part, Release, patience_with, set_up, slot_of, tear_down, zones_of
+from cloudcmp.provision import Part, Release, patience_with, public_addresses, set_up, slot_of, tear_down, zones_of
 
 
 async def run_launch(
@@ -187,6 +188,7 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
     if context.machines[0].instance is None:
         return LaunchResult(Outcome.OK, True)
     leases = [machine.lease for machine in context.machines]
+    apart = context.candidate.far is not None and isinstance(context.provider, AdmitsPeers)
     targets = LaunchTargets(
         machines=instances,
         gone=gone_of(context, stopped_too=True),
@@ -194,6 +196,8 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
         caps=lambda trial: allowance(context, trial),
         left_s=context.left_s,
         zones=await zones_of(run.provisioning.connector, context.provider, leases, needed=bool(context.placement())),
+        regions=[lease.region for lease in leases],
+        addresses=public_addresses(context.machines) if apart else (),
     )
     async with data_set_of(context) as data_set:
         targets = replace(targets, data_set=data_set)

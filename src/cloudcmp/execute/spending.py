@@ -46,9 +46,10 @@ def request_for(
 ) -> BudgetRequest:
     """The budget request of a launch: a machine for each slot, for the deadlines of its trials and a margin.
 
-    The cost of restarts is counted as additional time to live.
+    The cost of restarts is counted as additional time to live. In two regions, each machine counts at the dearer price.
     """
     restart_s = restarts_s(provider, candidate, todo)
+    candidate = max(candidate.ends, key=_dearness)
     offering, work_s = candidate.offering, sum(trial.deadline_s for trial in todo)
     return BudgetRequest(
         provider=provider.name,
@@ -60,6 +61,12 @@ def request_for(
         slots=slots,
         hourly=provider.billing.hourly(dict(candidate.options)),
     )
+
+
+def _dearness(candidate: Candidate) -> tuple[bool, Decimal]:
+    """The sort key of a candidate by its price; an unknown price comes last, as the dearest."""
+    price = unit_cost(candidate)
+    return price is None, price or Decimal(0)
 
 
 def restarts_s(provider: Provider, candidate: Candidate, todo: Iterable[PlannedTrial]) -> float:

@@ -9,7 +9,7 @@ from cloudcmp.agent import Decoder, JobTarget, encode_job, expected_series
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import ConnectionLost, ProviderFault
 from cloudcmp.execute.beside import LOAD_READY_S, ends_of, load_trial, processors, with_load
-from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, agents_of, refuse_zones, target_of, with_zones
+from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, agents_of, bracketed, refuse_place, target_of, with_zones
 from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
 from cloudcmp.execute.lost_connection import after_lost_connection, if_connected, preempted_by_provider
@@ -50,9 +50,9 @@ async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
     A connection that breaks while the machine lives aborts the trial, and is reopened for later trials. Raises only
     errors unrelated to the candidate: Unreachable, a failing store, a missing agent, cancellation.
     """
-    zones = task.targets.zones
-    refused = refuse_zones(task.trial, zones)
-    return with_zones(refused or await _run(context, task), zones)
+    targets = task.targets
+    refused = refuse_place(task.trial, targets.zones, targets.regions)
+    return with_zones(refused or await _run(context, task), targets.zones)
 
 
 async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
@@ -193,10 +193,11 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
         if listening.address is None or listening.fault is not None:
             cut = (Outcome.TIMEOUT, "it did not say where it listens") if late else None
             return _never_served(first, await _result(listening, cut, channel, task.targets.gone))
-        if listening.address.rpartition(":")[0] != first.bracketed:
+        own, _, port = listening.address.rpartition(":")
+        if own != first.listen.rpartition(":")[0]:
             what = f"it listens on {listening.address}, not on its own address"
             return _never_served(first, TrialResult(Outcome.INVALID, (), what))
-        at = JobTarget(first.role.value, address=listening.address)
+        at = JobTarget(first.role.value, address=f"{bracketed(first.host)}:{port}")
         limit_s = trial.deadline_s + (1 if peers else 2) * context.grace_s
         draining = asyncio.create_task(_read(stream, listening, limit_s))
         connected = [

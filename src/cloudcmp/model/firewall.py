@@ -1,5 +1,6 @@
 """The admissions of a launch's firewall, from the rules in its cloud."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -18,6 +19,17 @@ class Admission:
     controllers: tuple[str, ...] = ()
     members: bool = False
     others: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class AdmitsPeers(Protocol):
+    """A provider without a private network between its regions: machines there meet at their public addresses.
+
+    Each region of a launch then has a firewall of its own, which must admit the machines of the other one.
+    """
+
+    async def admit(self, firewall: Handle, addresses: Sequence[str]) -> None:
+        """Admits these addresses, and no others, to the machines of a firewall. Raises the kinds of ProviderFault."""
 
 
 @runtime_checkable

@@ -33,7 +33,8 @@ class Candidate:
     adds. With a `service`, the service is the candidate, at its `unit_prices`; the
     offering is the machine that measures it, whose own cost is quoted separately; `store` is the provider that makes
     the service's data sets, empty for a service that the study itself serves, and for one without a driver. `far_zone`
-    is the zone of a launch's machines beyond the first, in trials between zones.
+    is the zone of a launch's machines beyond the first, in trials between zones. `far` is the candidate as those
+    machines are, in another region, in trials between regions; `traffic_price` is that of what goes between both.
     """
 
     index: int
@@ -53,6 +54,13 @@ class Candidate:
     unit_prices: tuple[UnitPrice, ...] = ()
     store: str = ""
     far_zone: str = ""
+    far: "Candidate | None" = None
+    traffic_price: UnitPrice | None = None
+
+    @property
+    def ends(self) -> tuple["Candidate", ...]:
+        """The candidate in each region where a launch of it has machines, the first machine's region first."""
+        return (self,) if self.far is None else (self, self.far)
 
     @property
     def drivers(self) -> tuple[str, ...]:

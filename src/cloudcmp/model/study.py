@@ -17,12 +17,25 @@ FEWEST_LAUNCHES = 6
 
 
 @dataclass(frozen=True, slots=True)
+class FarSpec:
+    """The place of a launch's machines beyond the first: another zone of the region, or another region.
+
+    `price` is that of a machine in that region, `traffic` that of a byte between both regions.
+    """
+
+    zone: str = ""
+    region: str = ""
+    price: Price | None = None
+    traffic: UnitPrice | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CandidateSpec:
     """One candidate as the user wrote it; exactly one of `offering` and `match` is set. `where` is file:line:col.
 
     With a `service`, `offering` is the machine that measures it, None for all processors of this machine; `from_place`
     is that machine's provider and region if they are not the service's. `endpoint`, `serve`, `name` and `api` are a
-    service's. `promises` are those that the user wrote down. `far_zone` is the zone of the machines beyond the first.
+    service's. `promises` are those that the user wrote down. `far` is the place of the machines beyond the first.
     """
 
     where: str
@@ -44,7 +57,7 @@ class CandidateSpec:
     name: str = ""
     api: str = ""
     promises: tuple[Promise, ...] = ()
-    far_zone: str = ""
+    far: FarSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
 from cloudcmp.model.cast import Service, api_of
+from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Match, Offering, custom_type
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.study import CandidateSpec
@@ -61,7 +62,7 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             runner=on or sold.provider,
             volume=spec.volume,
             options=_options(spec, sold),
-            far_zone=spec.far_zone,
+            far_zone=spec.far.zone if spec.far and not spec.far.region else "",
             resize_price=spec.resize_price,
             count=spec.count,
             asked=spec.match,
@@ -71,10 +72,28 @@ def resolve(specs: Sequence[CandidateSpec], offerings_of: OfferingsOf, on: str |
             unit_prices=spec.unit_prices,
             truth=spec.truth if (on or sold.provider) == SIMULATED else None,
         )
-        candidates.append(candidate)
+        try:
+            candidates.append(_with_far(candidate, spec, offerings_of, on))
+        except CloudcmpError as error:
+            faults.extend(error.faults)
     if faults:
         raise UserMistake(*faults)
     return tuple(candidates)
+
+
+def _with_far(candidate: Candidate, spec: CandidateSpec, offerings_of: OfferingsOf, on: str | None) -> Candidate:
+    """The candidate with its far end, if it has one in another region: the same type, with the prices of that region.
+
+    A machine that stands in for others, and a simulated one, has no second region.
+    """
+    far = spec.far
+    if far is None or not far.region or on is not None or candidate.simulated:
+        return candidate
+    there = replace(spec, region=far.region, offering=candidate.offering.name, match=None, price=far.price, promises=())
+    options = {**dict(candidate.options), ZONE: far.zone}
+    kept = tuple(sorted((key, value) for key, value in options.items() if value))
+    end = replace(candidate, offering=_offering(there, offerings_of, on), options=kept)
+    return replace(candidate, far=end, traffic_price=far.traffic)
 
 
 def _service(spec: CandidateSpec, sold: Offering) -> Service | None:
@@ -197,7 +216,7 @@ def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
         text = f"{spec.provider}/{place}/{kind} from {seen_from}"
     text += f"+{spec.volume}" if spec.volume else ""
     text += "".join(f" {value}" for key, value in spec.options if key in _SHOWN and value not in _USUAL)
-    text += f" to {spec.far_zone}" if spec.far_zone else ""
+    text += f" to {' '.join(filter(None, (spec.far.region, spec.far.zone)))}" if spec.far else ""
     text += f" x{spec.count}" if spec.count > 1 else ""
     return f"{text} on {on}" if on and on != spec.provider else text
 

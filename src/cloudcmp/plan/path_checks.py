@@ -2,20 +2,35 @@
 
 from collections.abc import Iterator, Sequence
 
+from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault
-from cloudcmp.model.cast import LOOPBACK, NEIGHBOUR, REGION, REGIONS, SAME_ZONE, ZONES, path_key, path_of, traffic_path
+from cloudcmp.model.cast import (
+    LOOPBACK,
+    NEIGHBOUR,
+    REGION,
+    REGIONS,
+    SAME_ZONE,
+    ZONES,
+    Role,
+    path_key,
+    path_of,
+    traffic_path,
+)
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.plan.tasks import Task
 from cloudcmp.plan.traffic import ALONE, OWN_GUESTS, Work
 
 _CHECKED = frozenset({LOOPBACK, SAME_ZONE, ZONES, REGIONS})
+_CONNECTED = frozenset({"aws", "gcp"})
+"""Providers with a way between the machines of two regions that this product opens."""
 _EXAMPLE = "write zone: us-east-1a, far: {zone: us-east-1b}"
 
 
 def path_faults(plan: Plan) -> list[Fault]:
     """Faults for paths that a candidate's machines cannot have, and for a second zone that no trial needs.
 
-    A launch has one first machine, and all others in its zone or all in another one: it serves one of the two paths.
+    A launch has one first machine, and all others in its zone, all in another one, or all in another region: it serves
+    one of these paths.
     """
     by_launch = {launch.index: launch.candidate for launch in plan.launches}
     work: dict[int, dict[tuple[str, tuple[tuple[str, str], ...]], Work]] = {}
@@ -33,8 +48,10 @@ def _faults_of(one: Candidate, work: Sequence[Work]) -> Iterator[tuple[str, str]
     """What is wrong with a candidate's paths, and what to write instead."""
     keys = {path_of(dict(some.params)): path_key(dict(some.params)) for some in work}
     if REGIONS in keys:
-        what = f"{keys[REGIONS]}: {REGIONS} is between two regions, and the machines of a launch are in one"
-        yield what, f"write {keys[REGIONS]}: {ZONES}, or use --on simulated"
+        yield from _region_faults(one, work, keys)
+        return
+    if one.far:
+        yield f"far: {{region: ...}} is for path: {REGIONS}, which no trial has", f"write path: {REGIONS}, or no far"
     if ZONES not in keys:
         if one.far_zone:
             yield f"far: is for path: {ZONES}, which no trial has", f"leave far out, or write path: {ZONES}"
@@ -50,6 +67,30 @@ def _faults_of(one: Candidate, work: Sequence[Work]) -> Iterator[tuple[str, str]
     elif any(traffic_path(dict(some.params), single=False) == SAME_ZONE for some in work):
         what = f"paths {SAME_ZONE} and {ZONES} in one launch, whose machines are in one zone or in two"
         yield what, "write two studies"
+
+
+def _region_faults(one: Candidate, work: Sequence[Work], keys: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """What is wrong with a candidate's pairs between two regions: each is of two machines, which only talk."""
+    path, options = f"{keys[REGIONS]}: {REGIONS}", dict(one.options)
+    if one.runner not in _CONNECTED:
+        yield f"{path}, and it is measured on {' and '.join(sorted(_CONNECTED))}, not on {one.runner}", _ELSEWHERE
+        return
+    if one.far is None:
+        yield f"{path} needs a second region, and the candidate does not name it", "write far: {region: eu-west-1}"
+    others = [key for key in keys if key not in {REGIONS, LOOPBACK}]
+    if others or any(NEIGHBOUR in dict(some.params) for some in work):
+        beside = f"path: {others[0]}" if others else "a neighbour"
+        yield f"{path} and {beside} in one launch, whose machines are in two regions", "write two studies"
+    if group := next((some.probe for some in work if Role.PEER in PROBES[some.probe].roles), None):
+        yield f"{path}, and {group} is of a group, whose machines are in one region", f"leave {group} out"
+    if any(some.probe == "resize" for some in work):
+        yield f"{path}, and resize is of machines in one region", "write two studies"
+    for key, has in (("count", one.count > 1), ("volume", one.volume), ("placement", "placement" in options)):
+        if has:
+            yield f"{path}, and {key} is for machines in one region", f"leave {key} out"
+
+
+_ELSEWHERE = f"take another path, such as {ZONES}, or use --on simulated"
 
 
 def _timed_batches(plan: Plan, work: dict[int, dict[tuple[str, tuple[tuple[str, str], ...]], Work]]) -> list[Fault]:

@@ -62,7 +62,7 @@ def make(
             "takes long is made smaller, which its cells say"
         )
     specs = _without_services(study, notes) if on == LOCAL else study.candidates
-    resolved = [priced(one) for one in resolve(specs, offerings_of, on)]
+    resolved = [_priced(one, priced) for one in resolve(specs, offerings_of, on)]
     notes += [f"price unknown: {line}" for line in dict.fromkeys(line for _, lines in resolved for line in lines)]
     candidates = tuple(one for one, _ in resolved)
     tasks = _tasks(study, candidates, on, short, notes)
@@ -121,6 +121,15 @@ def make(
         terms=study.terms,
         commands=commands,
     )
+
+
+def _priced(candidate: Candidate, priced: PricedBy) -> tuple[Candidate, tuple[str, ...]]:
+    """The candidate with listed prices in each of its regions, and a line for each unknown price."""
+    near, lines = priced(candidate)
+    if near.far is None:
+        return near, lines
+    far, more = priced(near.far)
+    return replace(near, far=far), (*lines, *more)
 
 
 def _without_services(study: Study, notes: list[str]) -> tuple[CandidateSpec, ...]:

@@ -32,7 +32,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
         *_money(plan, billed),
         *_traffic(plan),
     ]
-    faults += [*_machines(plan), *_options(plan), *_next(plan), *path_faults(plan)]
+    faults += [*_machines(plan), *_options(plan), *_next(plan), *path_faults(plan), *_far_traffic(plan, billed)]
     if faults:
         raise UserMistake(*faults)
 
@@ -179,12 +179,34 @@ def _unknown_money(plan: Plan, spenders: Sequence[Candidate], services: Sequence
         return [_unpriced("nodes", nodes, "write prices: {nodes: 0.65 USD/h}")]
     if requests := [one for one in services if not one.unit_prices]:
         return [_unpriced("requests", requests, "write prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB}")]
+    if elsewhere := [one for one in spenders if one.offering.price and one.far and one.far.offering.price is None]:
+        region = elsewhere[0].ends[-1].offering.region
+        what = f"no price is known for {elsewhere[0].id} in {region}"
+        return [Fault("price", what, f"write far: {{region: {region}, price: 0.10 USD/h}}")]
     unknown = [candidate.id for candidate in spenders if candidate.offering.price is None]
     targets = [] if unknown else _unpriced_targets(plan, spenders)
     if targets:
         return targets
     what = f"no price is known for {unknown[0]}" if unknown else "prices are in several currencies"
     return [Fault("price", what, "write price: 0.10 USD/h, in one currency")]
+
+
+_LISTS_TRAFFIC = frozenset({"aws"})
+"""Providers whose fetched lists have the price of traffic between regions."""
+
+
+def _far_traffic(plan: Plan, billed: Collection[str]) -> list[Fault]:
+    """Faults for traffic between two regions without a price: clouds bill each byte of it."""
+    faults = []
+    for one in plan.candidates:
+        price, own = one.traffic_price, one.offering.price
+        if one.runner in billed and one.far and (price is None or (own and own.currency != price.currency)):
+            near, far = (end.offering.region for end in one.ends)
+            next_ = f"write far: {{region: {far}, traffic: 0.02 USD/GB}}"
+            if one.runner in _LISTS_TRAFFIC:
+                next_ = f"cloudcmp fetch {one.runner} --region {near}, the same for {far}; or {next_}"
+            faults.append(Fault(one.id, f"no price is known for traffic between {near} and {far}", next_))
+    return faults
 
 
 def _unpriced(what: str, services: Sequence[Candidate], written: str) -> Fault:

@@ -9,5 +9,14 @@ from cloudcmp.provision.ledger import Journal, Ledger, Part, Patience, launch_of
 from cloudcmp.provision.ledger_cost import ExtraCosts, accrued_cost, charges, committed_cost, terms_of
 from cloudcmp.provision.lifecycle import change_type, release_all
 from cloudcmp.provision.prices import price_to_create
-from cloudcmp.provision.site import Keys, Placement, ProvisionContext, make_data_set, set_up, tear_down, zones_of
+from cloudcmp.provision.site import (
+    Keys,
+    Placement,
+    ProvisionContext,
+    make_data_set,
+    public_addresses,
+    set_up,
+    tear_down,
+    zones_of,
+)
 from cloudcmp.provision.tally import RowLog

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.errors import CONTROLLER_FAULTS, ProviderFault
-from cloudcmp.model.lease import DATA_SET, INSTANCE, ZONE, Lease
+from cloudcmp.model.firewall import AdmitsPeers
+from cloudcmp.model.lease import DATA_SET, FIREWALL, INSTANCE, ZONE, Handle, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote, Zoned
 from cloudcmp.model.remote import Access, KeyPair
@@ -36,14 +37,16 @@ class ProvisionContext:
 class Placement:
     """Where a launch's machines must be: all in the zone of the first, or all but the first in `far_zone`.
 
-    False if they may be anywhere.
+    Or all but the first in another region (`two_regions`), that of the candidate's far end. False if they may be
+    anywhere.
     """
 
     one_zone: bool = False
     far_zone: str = ""
+    two_regions: bool = False
 
     def __bool__(self) -> bool:
-        return self.one_zone or bool(self.far_zone)
+        return self.one_zone or bool(self.far_zone) or self.two_regions
 
 
 async def set_up(
@@ -62,23 +65,31 @@ async def set_up(
 
     Adds a stopwatch for each requested machine to `watches`, which records its progress even on failure; all count from
     the first request. Raises what `acquire` and `arrive` raise; the ledger then has what must be torn down. Machines
-    are requested where `placement` says; `paid_s` are additional billed seconds of each machine.
+    are requested where `placement` says, those beyond the first at the candidate's far end if that is in another
+    region; `paid_s` are additional billed seconds of each machine.
     """
     await release_earlier(context.ledger, provider, context.ledger.open_of(launch))
-    dependencies = await _create_dependencies(context, provider, candidate, launch, ttl_s)
+    near, *others = candidate.ends[:count]
+    near_site = _Site(near, await _create_dependencies(context, provider, near, launch, ttl_s))
+    far_site = near_site
+    for far in others:
+        apart = isinstance(provider, AdmitsPeers)
+        parts = await _create_dependencies(context, provider, far, launch, ttl_s, 2) if apart else near_site.parts
+        far_site = _Site(far, parts)
     start, zones = Start(), ZoneOptions(context.connector, provider, placement)
 
     async def one(number: int) -> Machine:
         access = _access(context, provider, ttl_s)
         watch = Stopwatch(context.ledger.time, start)
         watches.append(watch)
-        options = tuple(sorted((*dependencies.items(), *await zones.options(number))))
+        site = near_site if number == 1 else far_site
+        options = tuple(sorted((*site.parts.items(), *await zones.options(number))))
         part = Part(INSTANCE, number, options, access)
         sharing: asyncio.Task[None] | None = None
         try:
-            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s + paid_s, part=part, watch=watch)
+            lease = await acquire(context.ledger, provider, site.sold, launch, ttl_s + paid_s, part=part, watch=watch)
             sharing = asyncio.create_task(zones.share_zone(number, lease))  # concurrently, as the arrival is timed
-            machine = await arrive(context.connector, provider, lease, candidate, launch, watch, ttl_s, access)
+            machine = await arrive(context.connector, provider, lease, site.sold, launch, watch, ttl_s, access)
             await sharing
         except BaseException:
             zones.fail(number)
@@ -89,17 +100,48 @@ async def set_up(
 
     if count == 1:
         return (await one(1),)
-    return tuple(await _gather_all([one(number + 1) for number in range(count)]))
+    machines = tuple(await _gather_all([one(number + 1) for number in range(count)]))
+    if far_site is not near_site and isinstance(provider, AdmitsPeers):
+        try:
+            await _introduce(provider, (near_site, far_site), machines)
+        except BaseException:
+            await _close(machines)
+            raise
+    return machines
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """One region of a launch: what is rented there, and the cloud id of each kind that its machines use."""
+
+    sold: Candidate
+    parts: Mapping[str, str]
+
+    def firewall(self) -> Handle:
+        return Handle(FIREWALL, self.sold.offering.region, self.parts[FIREWALL])
+
+
+async def _introduce(provider: AdmitsPeers, sites: tuple[_Site, _Site], machines: Sequence[Machine]) -> None:
+    """Has the firewall of each region admit the machines of the other one, at their public addresses."""
+    near, far = sites
+    first, *others = public_addresses(machines)
+    await provider.admit(near.firewall(), others)
+    await provider.admit(far.firewall(), [first])
+
+
+def public_addresses(machines: Sequence[Machine]) -> tuple[str, ...]:
+    """Returns the address at which each machine is reached from outside of its region."""
+    return tuple(one.endpoint.address if one.endpoint else "" for one in machines)
 
 
 async def _create_dependencies(
-    context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float
+    context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float, number: int = 1
 ) -> dict[str, str]:
-    """Creates what the machines use; returns the cloud id of each kind."""
+    """Creates what the machines of one region use; returns the cloud id of each kind."""
     made: dict[str, str] = {}
     for kind in provider.parts:
         if kind != INSTANCE:
-            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s, part=Part(kind))
+            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s, part=Part(kind, number))
             made[kind] = lease.cloud_id or ""
     return made
 
@@ -139,11 +181,15 @@ async def _gather_all(arrivals: list) -> list[Machine]:  # type: ignore[type-arg
     results = await asyncio.gather(*arrivals, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
-            for other in results:
-                if isinstance(other, Machine) and other.shell is not None:
-                    await other.shell.close()
+            await _close(results)
             raise result
     return [result for result in results if isinstance(result, Machine)]
+
+
+async def _close(machines: Iterable[Machine | BaseException]) -> None:
+    for one in machines:
+        if isinstance(one, Machine) and one.shell is not None:
+            await one.shell.close()
 
 
 _ZONE_WAIT_S = 60.0  # after this, the other machines get any zone

@@ -10,7 +10,6 @@ from rich.text import Text
 from cloudcmp.answer.effects import chance_words, leading
 from cloudcmp.answer.outlook import more_rounds
 from cloudcmp.answer.words import standings, undecided
-from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.result import Basis, Estimate, Outlook, Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
 from cloudcmp.model.view import View
@@ -21,7 +20,7 @@ from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, STYLES, CellView, Standing, StudyView
 from cloudcmp.report.sheets import isolation
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
-from cloudcmp.report.sheets.summary import conclusions, deciding_of, measured_of, overall_lines
+from cloudcmp.report.sheets.summary import conclusions, deciding_of, measured_of, overall_lines, price_words
 from cloudcmp.report.table import WIDEST, ascii_only, put, say
 from cloudcmp.report.text import clip_middle, plain_ascii, short_names
 
@@ -30,7 +29,8 @@ _MOST_CELLS, _MOST_WARNINGS, _MOST_OPEN = 8, 2, 3
 _MOST_COLUMNS = 4
 _MOST_FAILING = 6
 _MOST_NOTES = 2
-_MOST_CHANGE = 25
+_MOST_CHANGE, _WIDEST_CHANGE = 25, 32
+"""The width of the column of changes, and the one that very wide changes may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,20 @@ class _Screen:
     names: tuple[str, ...]
     change: int
     """The width of the column of changes."""
+    value: int = 0
+    """The length of the longest value."""
 
     @classmethod
     def of(cls, console: Console, width: int, study: StudyView, views: Sequence[CellView]) -> "_Screen":
-        """Make a screen on which the column of changes is no wider than those of the cells that are shown."""
+        """Make a screen on which the columns are as wide as the values and changes of the cells that are shown."""
         screen = cls(console, width, study, _names(study, width), _MOST_CHANGE)
-        changes = [
-            _change(view, one, _two(screen, one)) for view in views for one in (view.standing, view.money) if one
-        ]
-        widest = max(map(len, (_change_head(screen), *changes))) + 2
-        return replace(screen, change=min(_MOST_CHANGE, widest))
+        shown = [(view, one) for view in views for one in (view.standing, view.money) if one]
+        changes = [_change(view, one, _two(screen, one)) for view, one in shown]
+        marked = len(screen.names) > 2
+        values = [_value(one, at, one.marks(), marked) for _, one in shown for at in range(len(screen.names))]
+        head, widest = (max(map(len, texts), default=0) + 2 for texts in ((_change_head(screen),), changes))
+        change = max(min(_MOST_CHANGE, head), min(_WIDEST_CHANGE, widest))
+        return replace(screen, change=change, value=max(map(len, values), default=0))
 
     @property
     def in_columns(self) -> bool:
@@ -61,7 +65,7 @@ class _Screen:
     @property
     def column(self) -> int:
         least = 6 if len(self.names) == 2 else 8  # a mark stands beside each of several values
-        return max(least, max((len(name) for name in self.names), default=0) + 2)
+        return max(least, self.value + 1, max((len(name) for name in self.names), default=0) + 2)
 
     @property
     def label(self) -> int:
@@ -120,7 +124,7 @@ def _heading(screen: _Screen) -> None:
         planted = ": planted numbers, not measured" if "SIMULATED" in study.origin else ""
         screen.put((f"{study.origin}{planted}", "bold yellow"))
     say(screen.console, " | ".join(filter(None, parts)), "dim")
-    prices = [_price(one) for one in plan.candidates]
+    prices = [price_words(one) for one in plan.candidates]
     if len(plan.candidates) <= _MOST_COLUMNS:
         full = [one_line(one.id, 80) for one in plan.candidates]
         listed = [f"{name}{'' if name == whole else f' ({whole})'}: {price}"
@@ -128,11 +132,6 @@ def _heading(screen: _Screen) -> None:
         if all(price == "price unknown" for price in prices):
             listed = ["no price is known: nothing is compared for money"]
         say(screen.console, "; ".join(listed), "dim")
-
-
-def _price(one: Candidate) -> str:
-    cost, price = hourly_cost(one), one.offering.price
-    return "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
 
 
 def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
@@ -248,7 +247,10 @@ def _row(screen: _Screen, label: str, view: CellView, standing: Standing) -> Non
     if len(label) >= screen.label:
         screen.put(mark, (clip(label, screen.width - 2), ""))
         mark, label = ("  ", ""), ""
-    screen.put(mark, (label.ljust(screen.label), ""), *cells, (change.rjust(screen.change), ""))
+    beside = change if len(change) < screen.change else ""  # a wider one has a line of its own
+    screen.put(mark, (label.ljust(screen.label), ""), *cells, (beside.rjust(screen.change), ""))
+    if change != beside:
+        screen.put((change.rjust(screen.width), ""))
 
 
 def _planted_row(screen: _Screen, view: CellView) -> None:

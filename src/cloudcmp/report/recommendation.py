@@ -114,7 +114,7 @@ def _percent(value: float | None) -> str:
 
 def _misses(console: Console, found: Recommendation) -> None:
     rows = [[str(one.pick.key), one.need, _miss(found, one), _better(found, one.pick)] for one in found.misses]
-    heads = [Head("offering", numeric=False, whole=True), "misses", Head("with"), Head("better by")]
+    heads: list[str | Head] = [Head("offering", numeric=False, whole=True), "misses", Head("with"), Head("better by")]
     table(console, heads, rows, title="Better, but for one need")
 
 

@@ -127,6 +127,7 @@ def _candidate(one: Candidate, text: Callable[[str], str]) -> Candidate:
         differs=tuple(map(text, one.differs)),
         options=tuple((key, text(value)) for key, value in one.options),
         far_zone=text(one.far_zone),
+        far=_candidate(one.far, text) if one.far else None,
     )
 
 

@@ -35,7 +35,11 @@ _ALWAYS = frozenset(
 )
 _PHRASE = frozenset({"block_bytes", "record_bytes", "size_bytes", "pattern", "op"})
 # Labels of what a number does not measure, also in every name.
-_LABELS = {("path", "loopback"): "loopback (no network)", ("durability", "cached"): "page cache (no disk)"}
+_LABELS = {
+    ("path", "loopback"): "loopback (no network)", ("durability", "cached"): "page cache (no disk)",
+    ("path", "zone"): "in one zone", ("path", "zones"): "between zones",
+    ("path", "region"): "in one region", ("path", "regions"): "between regions",
+}  # fmt: skip
 # How a service is asked unless a study says otherwise: words about it are noise.
 _USUAL = frozenset(
     {("client", "native"), ("reuse", "yes"), ("rate_per_s", "closed"), ("read", "eventual"), ("expect_continue", "no"),

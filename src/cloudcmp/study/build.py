@@ -5,14 +5,16 @@ from collections.abc import Collection
 from typing import Any, TypeVar
 
 from cloudcmp.model.offering import Price
-from cloudcmp.model.selection import Stop, StopRule
-from cloudcmp.model.study import FEWEST_LAUNCHES, Session, Study
+from cloudcmp.model.price import UnitPrice
+from cloudcmp.model.selection import Stop
+from cloudcmp.model.study import Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
 from cloudcmp.study.faults import Faults, shown
 from cloudcmp.study.isolation import isolation_specs
 from cloudcmp.study.probes import CellBook, decide, probe_specs, weights
 from cloudcmp.study.shape import CandidateShape, DecideShape, Head, ProbeShape, SessionShape, fit
+from cloudcmp.study.stop import stop, until
 from cloudcmp.study.terms import terms
 from cloudcmp.study.tree import Tree, read_tree
 
@@ -78,7 +80,8 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
     for number, item in enumerate(head.candidates):
         check(number, item, scope)
     specs = [candidate(number, part, book, scope) for number, part in parts]
-    _money(head, parts, scope)
+    rule = stop(head, tree, faults)
+    _money(head, parts, rule, scope)
     return Study(
         name=_name(tree, head, default_name, faults),
         question=head.question,
@@ -91,8 +94,8 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
         sessions=_sessions(_parts(SessionShape, "sessions", head.sessions, tree, faults), tree, faults),
         every_s=_together(tree, head, faults),
         for_s=head.for_,
-        until=_until(tree, head, faults),
-        stop=_stop(tree, head, faults),
+        until=until(head, tree, faults),
+        stop=rule,
         budget=head.budget,
         caps=head.caps,
         terms=_terms(head, scope),
@@ -129,56 +132,6 @@ def _together(tree: Tree, head: Head, faults: Faults) -> float | None:
     return head.every
 
 
-def _until(tree: Tree, head: Head, faults: Faults) -> float | None:
-    """The share at which a study stops early, after checking that it has rounds to spare."""
-    if head.until is None:
-        return None
-    if not 0.0 < head.until < 1.0:
-        faults.add(tree.place(("until",)), "until must lie between 0 and 100 %", "write e.g. until: 5 %")
-    else:
-        _check_rounds("until", tree, head, faults)
-    return head.until
-
-
-def _check_rounds(key: str, tree: Tree, head: Head, faults: Faults) -> None:
-    """Checks that a study which may stop early has rounds to spare."""
-    if head.launches <= FEWEST_LAUNCHES:
-        what = f"{key} stops before all launches, and a verdict needs {FEWEST_LAUNCHES} of them"
-        faults.add(tree.key((key,)), what, "write the most that may be run, e.g. launches: 20")
-    elif head.sessions:
-        what = f"{key} stops after any round, and each session needs all of its own"
-        faults.add(tree.key((key,)), what, f"leave out {key}, or the sessions")
-
-
-_TOLERANCES = {StopRule.CERTIFY: 0.02, StopRule.RANKING: 0.03, StopRule.BUDGET: 0.0}
-"""The tolerance of each rule unless the study gives it; `budget` weighs differences by money instead."""
-
-
-def _stop(tree: Tree, head: Head, faults: Faults) -> Stop | None:
-    """The rule of a study, after checking its figures; None for a fixed number of launches."""
-    shape = head.stop
-    if shape is None:
-        return None
-    rule = shape.rule or ("budget" if shape.spend else "certify")
-    if rule == "fixed":
-        return None
-    wanted = "spend" if rule == "budget" else "tolerance"
-    for key, given in (("spend", shape.spend), ("tolerance", shape.tolerance)):
-        if given is not None and key != wanted:
-            faults.add(tree.place(("stop", key)), f"{key} says nothing with {rule}", f"leave out {key}")
-    if rule == "budget" and shape.spend is None:
-        what = "budget weighs the launches against the money that the choice decides over"
-        faults.add(tree.place(("stop",)), what, "write stop: {rule: budget, spend: 20000 USD/year}")
-    if shape.tolerance is not None and not 0.0 < shape.tolerance < 1.0:
-        what = "with a tolerance of 0 equal candidates would never end"
-        faults.add(tree.place(("stop", "tolerance")), what, "write e.g. tolerance: 2 %")
-    if head.until is not None:
-        faults.add(tree.key(("until",)), "until and stop both say when to stop", "leave out one of them")
-    _check_rounds("stop", tree, head, faults)
-    known = StopRule(rule)
-    return Stop(known, _TOLERANCES[known] if shape.tolerance is None else shape.tolerance, shape.spend)
-
-
 def _sessions(parts: list[tuple[int, SessionShape]], tree: Tree, faults: Faults) -> tuple[Session, ...]:
     """The time windows, each with its own name."""
     names: dict[str, int] = {}
@@ -190,15 +143,15 @@ def _sessions(parts: list[tuple[int, SessionShape]], tree: Tree, faults: Faults)
     return tuple(Session(part.name, part.days, part.hours[0], part.hours[1], part.timezone) for _, part in parts)
 
 
-def _money(head: Head, parts: list[tuple[int, CandidateShape]], scope: Scope) -> None:
+def _money(head: Head, parts: list[tuple[int, CandidateShape]], rule: Stop | None, scope: Scope) -> None:
     """Checks that all money is in one currency, and that there is a budget if anything costs money."""
     tree, faults = scope.tree, scope.faults
     currency = head.budget.currency if head.budget else None
-    if head.stop and head.stop.spend:
-        if currency and head.stop.spend.currency != currency:
-            what = f"spend: {head.stop.spend.currency}, but others are in {currency}"
+    if rule is not None and rule.spend is not None:
+        if currency and rule.spend.currency != currency:
+            what = f"spend: {rule.spend.currency}, but others are in {currency}"
             faults.add(tree.place(("stop", "spend")), what, "write all prices and the budget in one currency")
-        currency = currency or head.stop.spend.currency
+        currency = currency or rule.spend.currency
     for number, part in parts:
         for path, price in _prices(part):
             if currency and price.currency != currency:
@@ -212,11 +165,13 @@ def _money(head: Head, parts: list[tuple[int, CandidateShape]], scope: Scope) ->
             return
 
 
-def _prices(part: CandidateShape) -> list[tuple[tuple[str, ...], Price]]:
+def _prices(part: CandidateShape) -> list[tuple[tuple[str, ...], Price | UnitPrice]]:
     """The prices of a candidate, each with the keys that lead to it."""
-    prices = {
+    prices: dict[tuple[str, ...], Price | UnitPrice | None] = {
         ("price",): part.price,
         ("volume", "price"): part.volume.price if part.volume else None,
         ("resize_price",): part.resize_price,
+        ("far", "price"): part.far.price if part.far else None,
+        ("far", "traffic"): part.far.traffic if part.far else None,
     }
     return [(path, price) for path, price in prices.items() if price]

@@ -9,12 +9,12 @@ from cloudcmp.catalog import hint
 from cloudcmp.model.cast import APIS, ServiceKind
 from cloudcmp.model.offering import CellTruth, Match, Truth
 from cloudcmp.model.offering import Faults as PlantedFaults
-from cloudcmp.model.study import CandidateSpec
+from cloudcmp.model.study import CandidateSpec, FarSpec
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, Path, shown
 from cloudcmp.study.probes import CellBook
 from cloudcmp.study.quantities import LOCAL
-from cloudcmp.study.shape import CandidateShape, CellShape, TruthShape, fit
+from cloudcmp.study.shape import CandidateShape, CellShape, FarShape, TruthShape, fit
 from cloudcmp.study.tree import Tree
 
 SIMULATED = "simulated"
@@ -91,12 +91,24 @@ def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
 
 
 def _check_far(item: dict[str, Any], path: Path, scope: Scope) -> None:
-    """Reports a second zone beside no first one, which the cloud could choose as the first, or beside the same one."""
+    """Reports a far end that is no other place: no second zone beside a first one, and no second region beside one."""
     far = item.get("far")
-    second = far.get("zone") if isinstance(far, dict) else None
-    if second is None:
+    if not isinstance(far, dict):
         return
-    if item.get("zone") is None:
+    second, key = far.get("zone"), (*path, "far")
+    if far.get("region") is not None:
+        if item.get("region") is None:
+            what = "far: {region: ...} is a second region, and the first is not named"
+            scope.faults.add(scope.tree.key(key), what, "write region: beside it")
+        elif str(item["region"]).strip() == str(far["region"]).strip():
+            what = f"region and far are both {shown(far['region'])}"
+            scope.faults.add(scope.tree.place((*key, "region")), what, "name another region, or far: {zone: ...}")
+    elif second is None:
+        scope.faults.add(scope.tree.place(key), "far names no place", "write far: {zone: ...} or far: {region: ...}")
+    elif odd := next((name for name in ("price", "traffic") if far.get(name) is not None), None):
+        what = f"far: {odd} is that of another region, and far names a zone"
+        scope.faults.add(scope.tree.key((*key, odd)), what, "leave it out, or write far: {region: ...}")
+    elif item.get("zone") is None:
         what = "far: {zone: ...} is a second zone, and the first is not named"
         scope.faults.add(scope.tree.key((*path, "far")), what, "write zone: beside it")
     elif str(item["zone"]).strip() == str(second).strip():
@@ -121,7 +133,7 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
         match=Match(shape.match.vcpus, shape.match.memory_gib, shape.match.category) if shape.match else None,
         volume=shape.volume,
         options=_options(shape),
-        far_zone=shape.far.zone if shape.far else "",
+        far=_far(shape.far) if shape.far else None,
         count=shape.count,
         price=from_.price if from_ else shape.price,
         resize_price=shape.resize_price,
@@ -135,6 +147,10 @@ def candidate(number: int, shape: CandidateShape, book: CellBook, scope: Scope) 
         api=shape.api or "",
         truth=_truth(shape.truth, (*path, "truth"), book, scope) if shape.truth else None,
     )
+
+
+def _far(shape: FarShape) -> FarSpec:
+    return FarSpec(shape.zone or "", shape.region or "", shape.price, shape.traffic)
 
 
 _OPTIONS = (

@@ -25,8 +25,8 @@ from cloudcmp.study.shape import (
     ProbeShape,
     SessionShape,
     Shape,
-    StopShape,
 )
+from cloudcmp.study.stop import StopShape
 from cloudcmp.study.terms import TermsShape
 from cloudcmp.study.value_schemas import QUANTITY, Schema, closed, kinds, one_of, or_null, parameter, setting, text
 
@@ -212,9 +212,17 @@ def _candidate_rules() -> Iterator[Schema]:
         "required": ["from", "endpoint"],
     }
     yield {"if": _has("serve"), "then": served}
-    yield {"if": _has("far"), "then": _has("zone")}
+    yield {"if": _has("far"), "then": {"anyOf": [
+        _place_of("zone", {"required": ["zone"], "allOf": _without(("region", "price", "traffic"))}),
+        _place_of("region", {"required": ["region"]}),
+    ]}}  # fmt: skip
     simulated = {"required": ["provider"], "properties": {"provider": {"const": SIMULATED}}}
     yield {"if": {"required": ["truth"]}, "then": simulated}
+
+
+def _place_of(key: str, far: Schema) -> Schema:
+    """A candidate with this key, and such a far end."""
+    return {"required": [key], "properties": {key: {"not": {"type": "null"}}, "far": far}}
 
 
 def _probe_rules() -> Iterator[Schema]:

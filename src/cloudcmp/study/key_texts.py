@@ -43,7 +43,7 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "placement": "How the machines of a launch are placed relative to each other.",
         "credits": "For types that earn CPU credits: whether the machine slows down without them, or costs more.",
         "zone": "The zone of the region; default: the cloud's choice.",
-        "far": "Where the machines beyond the first are, for `path: zones`; needs `zone`.",
+        "far": "Where the machines beyond the first are: for `path: zones` or `path: regions`.",
         "account": "The only account that may be used, in quotes.",
         "allow": "The addresses from which you log in, in CIDR form; default: your own.",
         "accept_untracked": "Use a cloud on which a lost machine could not be found again.",
@@ -63,7 +63,10 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "truth": "The planted values of a simulated candidate.",
     },
     "FarShape": {
-        "zone": "Another zone of the region.",
+        "zone": "Another zone of the region, which needs `zone`; or a zone of the other region.",
+        "region": "Another region of the provider.",
+        "price": "The price of one machine there for an hour; leave it out if it is unknown.",
+        "traffic": "The price of a GB between both regions; leave it out if a price list has it.",
     },
     "MatchShape": {
         "vcpus": "The number of virtual processors.",

@@ -189,6 +189,14 @@ def unit_prices(value: object) -> tuple[UnitPrice, ...]:
     return tuple(prices)
 
 
+def traffic_price(value: object) -> UnitPrice:
+    """The price of a GB between two regions; zero is refused, because a price of zero is an unknown one."""
+    match = _UNIT_PRICE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[3] != "GB" or not 0 < Decimal(match[1]) <= _MOST_MONEY:
+        raise ValueError(f"{shown(value)} is no price of traffic; write e.g. traffic: 0.02 USD/GB")
+    return UnitPrice(Item.EGRESS, Decimal(match[1]), checked_currency(match[2]), Unit.GB, "study file")
+
+
 _VOLUME_NEXT = "write volume: gp3, or volume: {type: gp3, size: 100 GiB, iops: 3000}"
 
 

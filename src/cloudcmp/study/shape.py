@@ -89,11 +89,6 @@ def _as_cell(value: object) -> object:
     return {"cell": value} if isinstance(value, str) else value
 
 
-def _as_rule(value: object) -> object:
-    """The mapping for a rule that is only its name."""
-    return {"rule": value} if isinstance(value, str) else value
-
-
 # Each reader of a value stands beside the JSON Schema of what it accepts.
 Word = Annotated[str, BeforeValidator(_word), WithJsonSchema(schemas.WORD)]
 Text = Annotated[str, BeforeValidator(_text), WithJsonSchema(schemas.SENTENCE)]
@@ -105,12 +100,12 @@ Duration = Annotated[float, BeforeValidator(quantities.duration), WithJsonSchema
 Seconds = Annotated[float, BeforeValidator(_seconds_in_key), WithJsonSchema(schemas.SECONDS_IN_KEY)]
 Share = Annotated[float, BeforeValidator(quantities.share), WithJsonSchema(schemas.SHARE)]
 Change = Annotated[float, BeforeValidator(quantities.change), WithJsonSchema(schemas.CHANGE)]
-Spend = Annotated[Money, BeforeValidator(quantities.yearly_spend), WithJsonSchema(schemas.SPEND)]
 Cash = Annotated[Money, BeforeValidator(quantities.money), WithJsonSchema(schemas.MONEY)]
 MachinePrice = Annotated[Price, BeforeValidator(quantities.machine_price), WithJsonSchema(schemas.PRICE)]
 Networks = Annotated[str, BeforeValidator(quantities.networks), WithJsonSchema(schemas.NETWORKS)]
 Disk = Annotated[Volume, BeforeValidator(quantities.volume), WithJsonSchema(schemas.VOLUME)]
 Machine = Annotated[MeasuringMachine, BeforeValidator(quantities.measuring_machine), WithJsonSchema(schemas.MACHINE)]
+TrafficPrice = Annotated[UnitPrice, BeforeValidator(quantities.traffic_price), WithJsonSchema(schemas.TRAFFIC_PRICE)]
 UnitPrices = Annotated[
     tuple[UnitPrice, ...], BeforeValidator(quantities.unit_prices), WithJsonSchema(schemas.UNIT_PRICES)
 ]
@@ -136,14 +131,6 @@ class IsolationShape(Shape):
     rates: list[Any] = [FULL_RATE]
 
 
-class StopShape(Shape):
-    """The rule by which a study stops, with its figures."""
-
-    rule: Literal["fixed", "certify", "ranking", "budget"] | None = None
-    tolerance: Share | None = None
-    spend: Spend | None = None
-
-
 class Head(Shape):
     """The top-level keys; the lists are checked entry by entry."""
 
@@ -161,7 +148,7 @@ class Head(Shape):
     every: Duration | None = None
     for_: Duration | None = Field(None, alias="for")
     until: Share | None = None
-    stop: Annotated[StopShape | None, BeforeValidator(_as_rule)] = None
+    stop: Any = None
     budget: Cash | None = None
     caps: Limits = Caps()
     terms: Any = None
@@ -209,7 +196,10 @@ class TruthShape(Shape):
 class FarShape(Shape):
     """The place of a launch's machines beyond the first."""
 
-    zone: Word
+    zone: Word | None = None
+    region: Word | None = None
+    price: MachinePrice | None = None
+    traffic: TrafficPrice | None = None
 
 
 class CandidateShape(Shape):
@@ -318,14 +308,15 @@ _NEXT = {
     "tenancy": "write tenancy: dedicated or tenancy: shared",
     "placement": "write placement: cluster, spread or partition",
     "credits": "write credits: standard, which slows down without credits, or credits: unlimited, which costs more",
-    "far": "write far: {zone: us-east-1b}, the zone of the machines beyond the first",
+    "far": "write far: {zone: us-east-1b} or far: {region: eu-west-1}, the place of the machines beyond the first",
+    "traffic": "write traffic: 0.02 USD/GB, the price of what goes between both regions",
     "zone": "write zone: us-east-1b, a zone of the region",
     "weights": "write weights: {fma_flop_per_s: 2, triad_bytes_per_s: 1}",
     "until": "write until: 5 %, to stop once every interval is within 5 % of its value",
     "stop": "write stop: certify, ranking, budget or fixed, or stop: {rule: certify, tolerance: 2 %}",
     "rule": "write rule: certify, ranking, budget or fixed",
     "tolerance": "write tolerance: 2 %, the difference that does not matter to you",
-    "spend": "write spend: 20000 USD/year, the money that the choice decides over",
+    "StopShape.spend": "write spend: 20000 USD/year, the money that the choice decides over",
     "terms": "write terms: {discounts: [{share: 10 %, provider: aws}]}",
     "discounts": "write discounts: [{share: 10 %, provider: aws, item: instance}]",
     "TermsShape.credits": "write credits: [{money: 50 USD, until: 2027-06-30}]",

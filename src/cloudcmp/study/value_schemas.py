@@ -111,6 +111,7 @@ UNIT_PRICE_KEYS: dict[str, Schema] = {
     "nodes": _unit_price("h", "0.65 USD/h"),
     **dict.fromkeys(OPERATIONS, _unit_price(r"\d+", "0.005 USD/1000")),
 }
+TRAFFIC_PRICE = _unit_price("GB", "0.02 USD/GB")
 UNIT_PRICES: Schema = {**closed(UNIT_PRICE_KEYS), "minProperties": 1}
 
 PROMISE_KEYS: dict[str, Schema] = {

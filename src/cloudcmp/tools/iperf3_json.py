@@ -35,8 +35,8 @@ def _of_run(output: Any) -> list[Report]:
             Report("iperf3", version, {**settings, "direction": name}, read(end, suffix))
             for name, suffix in (("forward_of_both", ""), ("reverse_of_both", _REVERSE))
         ]
-    if "reverse" in test and amount(test, "reverse"):
-        settings["direction"] = "reverse"
+    if "reverse" in test:
+        settings["direction"] = "reverse" if amount(test, "reverse") else "forward"
     return [Report("iperf3", version, settings, read(end, ""))]
 
 

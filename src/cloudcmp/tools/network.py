@@ -215,9 +215,10 @@ def _ping_run(settings: Settings) -> PairRun:
 def _iperf3_line(settings: Settings) -> str:
     """The client's line; iperf3 writes why it failed into its JSON, and may end with exit 0 all the same."""
     datagrams = f" -u -l {settings['datagram_bytes']}" if settings["protocol"] == "udp" else ""
+    reverse = " -R" if settings["direction"] == "reverse" else ""
     return (
         'iperf3 -J -c "$CLOUDCMP_PEER" -p "$CLOUDCMP_PORT" --connect-timeout 5000 '
-        f"-t {settings['duration_s']} -P {settings['streams']}{datagrams} "
+        f"-t {settings['duration_s']} -P {settings['streams']}{datagrams}{reverse} "
         f"-b $((CLOUDCMP_BITS_PER_S / {settings['streams']})) >run.json\n"
         "code=$?\ncat run.json\n"
         'why=$(sed -n \'s/.*"error":[[:space:]]*"\\(.*\\)".*/\\1/p\' run.json)\n'
@@ -263,10 +264,12 @@ TOOLS = (
           size("payload_bytes", "56", "payload of an echo")),
          _ping_line, lambda _: measures(rtt_mean=LATENCY, rtt_min=LATENCY, rtt_max=LATENCY, lost=LOSS), PING,
          lambda s: float(s["packets"]) * float(s["interval_s"]) + 1, _ping_run),
-    Tool("iperf3", "Bytes a second from the first machine of a launch to the second, over TCP or UDP.",
+    Tool("iperf3", "Bytes a second between the first machine of a launch and the second, over TCP or UDP.",
          "Latency; iperf3 before 3.16 has one thread for all streams.",
          (("debian", "iperf3"), ("fedora", "iperf3"), ("alpine", "iperf3")),
-         (PATH, choice("protocol", "tcp udp", "transport"), count("streams", "1", "connections at once"),
+         (PATH, choice("protocol", "tcp udp", "transport"),
+          choice("direction", "forward reverse", "from the first machine to the second, or the other way"),
+          count("streams", "1", "connections at once"),
           count("duration_s", "10", "length of the run in whole seconds", short="1"),
           Param("rate_bytes_per_s", ParamKind.RATE, "max", "rate of all streams; max: as fast as the caps allow", ("max",)),
           size("datagram_bytes", "1448", "payload of a datagram")),

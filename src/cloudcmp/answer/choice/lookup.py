@@ -28,6 +28,11 @@ def column_of(market: Market, name: str, where: str) -> Numbers | Texts:
     raise UserMistake.at(where, f"no source has a column {name!r}", _advice(name, market.columns))
 
 
+def columns_of(market: Market, name: str) -> list[Numbers]:
+    """Return every column of numbers that a metric, with or without some parameters, names."""
+    return [one for key, one in market.columns.items() if isinstance(one, Numbers) and _fits(key, name)]
+
+
 def numbers_of(market: Market, name: str, where: str) -> Numbers:
     """Return a column of numbers; raises UserMistake as `column_of`, and for one of texts."""
     column = column_of(market, name, where)

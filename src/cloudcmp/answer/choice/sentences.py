@@ -10,6 +10,7 @@ from cloudcmp.model.recommendation import Distance, Margin, NoChoice, Pick, Reco
 from cloudcmp.units import format_quantity
 
 OLD_DAYS = 365
+_NOTHING = 2
 
 
 def with_sentences(found: Recommendation, today: date, labels: Mapping[str, str]) -> Recommendation:
@@ -17,6 +18,7 @@ def with_sentences(found: Recommendation, today: date, labels: Mapping[str, str]
 
     `labels` are the names of columns for people; others keep their own.
     """
+    found = _labelled(found, labels)
     return replace(
         found,
         used=tuple(replace(one, label=labels.get(one.name, one.name)) for one in found.used),
@@ -25,6 +27,24 @@ def with_sentences(found: Recommendation, today: date, labels: Mapping[str, str]
         age=_age(found.choice, today),
         changes=tuple(_change(one, labels) for one in found.margins),
         cautions=tuple(_cautions(found, today)),
+    )
+
+
+def _labelled(found: Recommendation, labels: Mapping[str, str]) -> Recommendation:
+    """The recommendation with readable names in the texts of its needs."""
+
+    def named(text: str) -> str:
+        for name, label in labels.items():
+            text = text.replace(name, label)
+        return text
+
+    return replace(
+        found,
+        needs=tuple(map(named, found.needs)),
+        counts=tuple(replace(one, need=named(one.need)) for one in found.counts),
+        doubtful=tuple(replace(one, need=named(one.need)) for one in found.doubtful),
+        misses=tuple(replace(one, need=named(one.need)) for one in found.misses),
+        margins=tuple(replace(one, because=named(one.because)) for one in found.margins),
     )
 
 
@@ -118,6 +138,9 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
         cautions.append("numbers are SIMULATED: planted values, not measured")
     if found.choice is not None:
         cautions += _of_choice(found.choice, today, simulated=found.simulated)
+        nothing = [used.label for used, value in zip(found.used, found.choice.values, strict=True)
+                   if used.is_measured and value == 0]  # fmt: skip
+        cautions += [f"{one} was 0 in every launch: how rare it is, is not known" for one in nothing[:_NOTHING]]
     if found.flagged is not None:
         cautions.append(
             f"{found.flagged.key} would be chosen, but is burstable or shared: its speed was measured while credits "

@@ -90,8 +90,9 @@ async def _check(
     provider: Provider, own: Sequence[Candidate], budget: Money | None, today: date, found: list[Finding]
 ) -> None:
     """Add findings as they arrive, so that a check that is cancelled keeps the earlier ones."""
-    found += await _provider_findings(provider, own)
-    found += await _price_findings(provider, own, budget, today)
+    ends = [end for one in own for end in one.ends]
+    found += await _provider_findings(provider, ends)
+    found += await _price_findings(provider, ends, budget, today)
 
 
 async def preflight(providers: Mapping[str, Provider], plan: Plan, say: Say | None = None) -> tuple[Finding, ...]:

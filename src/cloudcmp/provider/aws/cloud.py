@@ -225,6 +225,11 @@ class Ec2Provider(CloudDriver[Sdk, OfferingCatalog, Ec2Lifecycle]):
     async def _rules(self, firewall: Handle) -> list[Rule]:
         return await self._firewalls.rules(firewall.region, firewall.cloud_id)
 
+    async def admit(self, firewall: Handle, addresses: Sequence[str]) -> None:
+        """Admits the machines of a launch's other region at their public addresses, each of them alone."""
+        self._ready()
+        await self._firewalls.admit(firewall.region, firewall.cloud_id, addresses)
+
     # -- machines
 
     async def zone(self, handle: Handle) -> str | None:

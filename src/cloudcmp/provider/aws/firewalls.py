@@ -1,7 +1,8 @@
 """The security and placement group of a launch; the group admits only the controller and the launch's machines."""
 
 import asyncio
-from collections.abc import Iterator
+import ipaddress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,7 +53,8 @@ class Firewalls:
         try:
             if "TagSpecifications" in self.traits.unsupported:
                 await add_tags(self.sdk, request.region, group, tags_of(request))
-            await self._add_rules(request.region, group, rules)
+            own = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}
+            await self._add_rules(request.region, group, [*rules, own])
             await self._create_placement_group(request, group)
         except BaseException as error:
             await self.undo(request, group, error)
@@ -139,11 +141,10 @@ class Firewalls:
         raise ProviderFault.at(request.name, fault.faults[0].what, SEARCH_NOTICE)
 
     async def _add_rules(self, region: str, group: str, rules: list[dict[str, Any]]) -> None:
-        own = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}
         for left in reversed(range(_ATTEMPTS)):
             try:
                 await self.sdk.change(
-                    region, "authorize_security_group_ingress", again=True, GroupId=group, IpPermissions=[*rules, own]
+                    region, "authorize_security_group_ingress", again=True, GroupId=group, IpPermissions=rules
                 )
                 return
             except Refused as fault:
@@ -152,6 +153,13 @@ class Firewalls:
                 if not fault.is_refusal(RefusalKind.MISSING) or not left:
                     raise
             await asyncio.sleep(self.pause_s)
+
+    async def admit(self, region: str, group: str, addresses: Sequence[str]) -> None:
+        """Admits single addresses to the machines of a group, at any port."""
+        for address in map(ipaddress.ip_address, addresses):
+            net = f"{address}/{address.max_prefixlen}"
+            ranges = {"IpRanges": [{"CidrIp": net}]} if address.version == 4 else {"Ipv6Ranges": [{"CidrIpv6": net}]}
+            await self._add_rules(region, group, [{"IpProtocol": "-1", **ranges}])
 
     async def _create_placement_group(self, request: CreateRequest, group: str) -> None:
         strategy = dict(request.options).get("placement")

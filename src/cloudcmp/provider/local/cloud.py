@@ -115,7 +115,9 @@ class LocalProvider(Unbilled):
     async def check(self, candidates: Sequence[Candidate]) -> tuple[Finding, ...]:  # noqa: ARG002
         """Checks that this machine has usable processors; it needs no credentials, quota or price."""
         count = self._machine().usable_cpus
-        return (Finding("host", count > 0, f"{count} processors can be used"),)
+        apart = "pinned to a half of the processors each" if count > 1 else "on the one processor that there is"
+        how = f"a victim and its neighbour are {apart}; no cgroup limits either of them"
+        return Finding("host", count > 0, f"{count} processors can be used"), Finding("isolation", True, how)
 
     async def create(self, request: CreateRequest) -> str:
         """Creates a folder named after the token, with the tags; idempotent. Raises NotOurs for a foreign folder."""

@@ -131,6 +131,10 @@ class NamespaceProvider(LocalProvider):
         missing = missing_rights()
         if missing:
             return (Finding("host", False, missing, "run it as root, or choose another provider, such as qemu"),)
+        try:
+            network.try_namespace()
+        except CloudcmpError as fault:
+            return (Finding("host", False, str(fault.faults[0].what), fault.faults[0].next),)
         findings = [Finding("host", True, f"root, and {self._machine().usable_cpus} processors can be used")]
         types = {one.offering.name for one in candidates}
         for name in sorted(types):

@@ -37,6 +37,7 @@ _COMMAND_S = 20.0
 _BURST_S = 0.005  # the bucket of a shaper: a timer tick at its rate, and more than a segment of 64 KiB at 100 Mbit/s
 _BURST_BYTES_MIN = 70_000
 _QUEUE_MS = 50
+_FOLDERS = ("/usr/sbin", "/sbin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +149,24 @@ def remove_unfinished() -> None:
             run("ip", "netns", "delete", path.name)
 
 
+def try_namespace() -> None:
+    """Tries a network namespace that ends with the command; raises Refused if there is none, or no tool for it."""
+    ip = _tool("ip")
+    try:
+        run("unshare", "--net", ip, "link", "show")
+    except Refused as fault:
+        words = fault.faults[0].what
+        next_ = "allow it, as a container may forbid it, or choose another provider, such as qemu"
+        raise Refused.at("netns", f"no network namespace can be made here: {words}", next_) from fault
+
+
 def try_shaper(shaper: str, bytes_per_s: float) -> None:
     """Tries a shaper in a namespace that ends with the command; raises Refused if this kernel does not have it."""
     if not shaper:
         return
-    lines = "\n".join(map(" ".join, shaper_commands("lo", shaper, bytes_per_s)))
+    lines, tc = "\n".join(map(" ".join, shaper_commands("lo", shaper, bytes_per_s))), _tool("tc")
     try:
-        run("unshare", "--net", _tool("tc"), "-batch", "-", text=lines)
+        run("unshare", "--net", tc, "-batch", "-", text=lines)
     except Refused as fault:
         words = fault.faults[0].what
         raise Refused.at("tc", f"this kernel has no {shaper}: {words}", "leave this offering out") from fault
@@ -286,7 +298,7 @@ def _ip(name: str, *arguments: str) -> list[dict[str, Any]]:
 
 def _tool(name: str) -> str:
     """The path of a tool of the system, which may be in a folder for administrators only."""
-    for folder in (*search_path().split(os.pathsep), "/usr/sbin", "/sbin"):
+    for folder in (*search_path().split(os.pathsep), *_FOLDERS):
         if (Path(folder) / name).exists():
             return str(Path(folder) / name)
     raise Refused.at(name, "it is not installed", "install iproute2 (Debian: apt-get install iproute2)")

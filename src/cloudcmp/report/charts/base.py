@@ -128,6 +128,15 @@ def layer(mark: str, encoding: Spec, **style: Any) -> Spec:
     return {"mark": {"type": mark, **style}, "encoding": encoding}
 
 
+def line_layers(x: Spec, y: Spec, low: Spec, colour: Spec, dash: Spec, shape: Spec) -> list[Spec]:
+    """Lines through points with their intervals, which are from the field of `low` to `high`."""
+    return [
+        layer("line", {"x": x, "y": y, "color": colour, "strokeDash": dash}),
+        layer("point", {"x": x, "y": y, "color": colour, "shape": shape}, filled=True, size=45),
+        layer("rule", {"x": x, "y": low, "y2": {"field": "high"}, "color": colour}),
+    ]
+
+
 def draw(title: str, panels: Sequence[Spec], columns: int = 2) -> str:
     """Draw panels side by side under a title, as SVG; fetches nothing, and equal panels give equal bytes.
 

@@ -5,7 +5,7 @@ from typing import Any
 from cloudcmp.model.cast import NETWORK_LOADS
 from cloudcmp.model.isolation import Effect
 from cloudcmp.report.charts import neighbour_rates
-from cloudcmp.report.charts.base import INK, Figure, Spec, Styles, draw, layer, number, title_of
+from cloudcmp.report.charts.base import INK, Figure, Spec, Styles, draw, layer, line_layers, number, title_of
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, StudyView
 from cloudcmp.report.sheets.isolation import MANY_TIMES, NOTE, TITLE, load_words, loads_of, shown_effects, victim_words
@@ -154,11 +154,5 @@ def _level_panel(title: str, points: list[Row]) -> Spec:
         "width": 300,
         "height": 170,
         "data": {"values": points},
-        "layer": [
-            layer("line", {"x": x, "y": y, "color": load, "strokeDash": same}),
-            layer("point", {"x": x, "y": y, "color": load, "shape": same}, filled=True, size=45),
-            layer(
-                "rule", {"x": x, "y": number("low", "left of the victim, %"), "y2": {"field": "high"}, "color": load}
-            ),
-        ],
+        "layer": line_layers(x, y, number("low", "left of the victim, %"), load, same, same),
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from cloudcmp.model.cast import NETWORK_LOADS
 from cloudcmp.model.isolation import Effect
-from cloudcmp.report.charts.base import COLOURS, DASHES, Figure, Spec, Styles, draw, layer, number, title_of
+from cloudcmp.report.charts.base import COLOURS, DASHES, Figure, Spec, Styles, draw, line_layers, number, title_of
 from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.sheets.isolation import shown_effects, victim_words
@@ -86,10 +86,5 @@ def _panel(title: str, points: list[Row], styles: Styles, unit: str) -> Spec:
         "width": 300,
         "height": 180,
         "data": {"values": points},
-        "layer": [
-            layer("line", {"x": x, "y": y, "color": colour, "strokeDash": dash}),
-            layer("point", {"x": x, "y": y, "color": colour, "shape": shape}, filled=True, size=45),
-            layer("rule", {"x": x, "y": number("low", unit or "value", scale=scale), "y2": {"field": "high"},
-                           "color": colour}),
-        ],
-    }  # fmt: skip
+        "layer": line_layers(x, y, number("low", unit or "value", scale=scale), colour, dash, shape),
+    }

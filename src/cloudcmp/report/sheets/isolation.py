@@ -12,6 +12,7 @@ from cloudcmp.model.isolation import Effect
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.plan import ALONE
 from cloudcmp.published import load as load_document
 from cloudcmp.report.numbers import UNKNOWN, known, plain, probability, signed
 from cloudcmp.report.report_model import MARKS, StudyView
@@ -49,8 +50,8 @@ def sentence(study: StudyView) -> str:
     if not slowed:
         return f"{pairs}, none slows the victim: {rest}."
     worst = max(slowed, key=lambda one: one.lost or 0.0)
-    most = f"most {victim_words(study, worst)} beside {load_words(worst)}: {loss_words(study, worst)}"
-    counted = f"{pairs}, {len(slowed)} slow{'s' * (len(slowed) == 1)} the victim, {most}."
+    most = f"the worst is {victim_words(study, worst)}, beside {load_words(worst)}: {loss_words(study, worst)}"
+    counted = f"{pairs}, {len(slowed)} slow{'s' * (len(slowed) == 1)} the victim; {most}."
     return f"{counted} {rest[0].upper()}{rest[1:]}." if rest else counted
 
 
@@ -235,7 +236,18 @@ def _matrix(study: StudyView, candidate: int) -> Sheet | None:
         rows.append(row(Field(victim_words(study, first)), Field(value), *fields))
     caption = captioned(study.origin, f"{study.candidates[candidate].id}: change of each victim beside each load")
     columns = (Column("victim"), Column("alone", True), *(Column(load, True) for load in loads))
-    return Sheet(caption, columns, tuple(rows), " ".join(filter(None, (NOTE, memory_note(study, candidate)))))
+    notes = filter(None, (NOTE, _sharing_note(study.candidates[candidate]), memory_note(study, candidate)))
+    return Sheet(caption, columns, tuple(rows), " ".join(notes))
+
+
+def _sharing_note(candidate: Candidate) -> str:
+    """How victim and neighbour share one machine; empty if each has its own."""
+    if candidate.runner not in ALONE:
+        return ""
+    return (
+        "Victim and neighbour are pinned to a half of the processors each, or share the only one; no cgroup limits "
+        "what either takes of time, memory or disk."
+    )
 
 
 _OF_MEMORY = (
@@ -254,7 +266,10 @@ def memory_note(study: StudyView, candidate: int) -> str:
 
 
 def _field(study: StudyView, one: Effect) -> Field:
-    return Field(f"{MARKS[one.verdict]} {loss_words(study, one)}", f"n {one.n}", KINDS[one.verdict])
+    """The change, with its interval on a line of its own: a matrix has a column for each load."""
+    text, bracket, interval = loss_words(study, one).partition(" (")
+    more = f"{bracket.strip()}{interval}"
+    return Field(f"{MARKS[one.verdict]} {text}", f"n {one.n}", KINDS[one.verdict], more)
 
 
 def _all(study: StudyView, found: Sequence[Effect]) -> Sheet:

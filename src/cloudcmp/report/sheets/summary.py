@@ -9,7 +9,7 @@ from cloudcmp.answer.selection import standing_lines
 from cloudcmp.answer.words import place_in_decide, standings, undecided
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import OVERALL
-from cloudcmp.model.plan import hourly_cost
+from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.result import Basis, Verdict
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN, change
@@ -93,13 +93,18 @@ def cards(study: StudyView) -> tuple[Card, ...]:
     money = _Best.of([one.money for one in deciding if one.money])
     made = []
     for one in study.candidates if len(study.candidates) > 1 else ():
-        cost, price = hourly_cost(one), one.offering.price
-        shown = "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
+        shown = price_words(one)
         card = Card(one_line(names[one.index], 60), one_line(shown, 40), speed.words(one.index),
                     f"for the money: {money.words(one.index)}" if money.cells else "")  # fmt: skip
         places = zip(speed.counts(one.index), money.counts(one.index), strict=True)
         made.append(([-count for pair in places for count in pair], one.index, card))
     return tuple(card for *_, card in sorted(made, key=lambda row: row[:2])[:_MOST_CARDS])
+
+
+def price_words(candidate: Candidate) -> str:
+    """Return what an hour of all of a candidate's machines costs."""
+    cost, price = hourly_cost(candidate), candidate.offering.price
+    return "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
 
 
 @dataclass(frozen=True, slots=True)

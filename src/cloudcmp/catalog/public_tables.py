@@ -1,0 +1,58 @@
+"""Columns of public comparisons: their directions, and how their tools were run, so that they can be run here.
+
+Source: the outputs that Spare Cores publishes beside its table (https://sparecores.com, CC BY-SA 4.0): stress-ng says
+its duration and workers, openssl its children. The number of processes of its memory bandwidth is not published, so
+that column cannot be measured alike.
+"""
+
+from dataclasses import dataclass
+
+from cloudcmp.model.metric import Better
+
+CPUS = "{cpus}"
+"""In a command, the number of this machine's processors."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicColumn:
+    """One column: its direction, and the command whose output's `measure` it is; without one it is only looked up.
+
+    `version` is that of the tool in the table, and `asked` the command that prints that of the tool here.
+    """
+
+    better: Better
+    tool: str = ""
+    command: tuple[str, ...] = ()
+    measure: str = ""
+    version: str = ""
+    asked: tuple[str, ...] = ()
+
+
+def _stress(workers: str) -> PublicColumn:
+    command = ("stress-ng", "--metrics", "--cpu", workers, "--cpu-method", "div16", "-t", "20")
+    return PublicColumn(Better.HIGHER, "stress-ng", command, "bogo_ops", "0.17.08", ("stress-ng", "--version"))
+
+
+def _openssl(algorithm: str) -> PublicColumn:
+    command = ("openssl", "speed", "-mr", "-multi", CPUS, "-bytes", "16384", "-evp", algorithm)
+    return PublicColumn(Better.HIGHER, "openssl", command, "of_16384_bytes", "3.3.0", ("openssl", "version"))
+
+
+PUBLIC_COLUMNS = {
+    "stressng_1": _stress("1"),
+    "stressng_best_n": _stress(CPUS),
+    "openssl_sha256_16k_bps": _openssl("sha256"),
+    "openssl_aes256cbc_16k_bps": _openssl("aes-256-cbc"),
+    "bw_mem_rd_512mb": PublicColumn(Better.HIGHER),
+    "bw_mem_wr_512mb": PublicColumn(Better.HIGHER),
+    "passmark_me_latency": PublicColumn(Better.LOWER),
+    "passmark_summ_cpu": PublicColumn(Better.HIGHER),
+    "geekbench_single": PublicColumn(Better.HIGHER),
+    "geekbench_multi": PublicColumn(Better.HIGHER),
+    "gzip5_compress_bps_best": PublicColumn(Better.HIGHER),
+    "zstd_first_compress_bps_best": PublicColumn(Better.HIGHER),
+    "redis_set_rps_best": PublicColumn(Better.HIGHER),
+    "static_web_1k_rps_best": PublicColumn(Better.HIGHER),
+}
+LIKE = ("stressng_1", "stressng_best_n", "openssl_sha256_16k_bps", "openssl_aes256cbc_16k_bps")
+"""The columns in which a machine is compared unless others are named: those that can be measured here."""
