@@ -113,6 +113,7 @@ def test_a_fault_of_the_rule_is_one_line_with_its_place(tmp_path: Path, stop: st
     ("more", "why"),
     [
         ("launches: 6\nstop: certify", "stop stops before all launches"),
+        ("launches: 10\nstop: ranking", "ranking learns the spreads from 10 launches"),
         ("stop: certify\nsessions: [{name: day, days: all, hours: 00:00-24:00, timezone: UTC}]", "each session needs"),
         ("stop: {spend: 100 USD/year}", "stop: a price is unknown"),
     ],

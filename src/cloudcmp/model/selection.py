@@ -17,6 +17,10 @@ class StopRule(StrEnum):
     """Until further launches cost more than the expected loss that they can avoid."""
 
 
+FIRST_STAGE = 10
+"""The rounds from which `ranking` learns the spreads; it settles nothing before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stop:
     """The rule of a study, with its figures.

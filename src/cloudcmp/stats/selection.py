@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from cloudcmp.model.selection import EndReason
+from cloudcmp.model.selection import FIRST_STAGE, EndReason
 from cloudcmp.stats.check import Floats, Integers
 from cloudcmp.stats.evidence import log_evidence
 
@@ -176,7 +176,7 @@ class Ranking:
 
     tolerance: float
     alpha: float = 0.05
-    first: int = 10
+    first: int = FIRST_STAGE
     best_alone: bool = False
 
     def judge(self, state: State) -> State:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from cloudcmp.model.selection import Stop, StopRule
+from cloudcmp.model.selection import FIRST_STAGE, Stop, StopRule
 from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.study import quantities
 from cloudcmp.study import value_schemas as schemas
@@ -59,6 +59,9 @@ def stop(head: Head, tree: Tree, faults: Faults) -> Stop | None:
         faults.add(tree.place(("stop", "tolerance")), what, "write e.g. tolerance: 2 %")
     if head.until is not None:
         faults.add(tree.key(("until",)), "until and stop both say when to stop", "leave out one of them")
+    if rule == "ranking" and FEWEST_LAUNCHES < head.launches <= FIRST_STAGE:
+        what = f"ranking learns the spreads from {FIRST_STAGE} launches, and stops before all"
+        faults.add(tree.key(("stop",)), what, "write the most that may be run, e.g. launches: 40")
     _check_rounds("stop", head, tree, faults)
     known = StopRule(rule)
     return Stop(known, _TOLERANCES[known] if shape.tolerance is None else shape.tolerance, shape.spend)
