@@ -203,6 +203,10 @@ def _joined(plans: Sequence[Plan], common: Sequence[str], measured: Sequence[Mea
         short=any(plan.short for plan in plans),
         usage=(),
         commands=(),
+        stop=next((plan.stop for plan in plans if plan.stop is not None), None),
+        dropped=(),
+        ended=None,
+        checks=(),
         looks=(0,) * max(len(plan.looks) for plan in plans),  # what an earlier look saw is not counted as evidence
     )
 

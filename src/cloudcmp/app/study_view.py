@@ -11,6 +11,7 @@ from typing import Any
 from cloudcmp import analysis, compare, cost
 from cloudcmp.analysis.facts import reported
 from cloudcmp.answer.outlook import outlooks
+from cloudcmp.answer.selection import dropped_lines, end_lines
 from cloudcmp.answer.words import in_words
 from cloudcmp.app.command_uses import commands
 from cloudcmp.app.other_prices import priced, with_note
@@ -103,6 +104,8 @@ class Measured:
         """What a reader must know of the whole study."""
         return (
             *_unfinished(self.plan, self.attempts),
+            *end_lines(self.plan),
+            *dropped_lines(self.plan),
             *analysis.name_warnings(self.plan),
             *analysis.quality(self.plan, self.attempts),
             *self.plan.quote.notes,
@@ -189,6 +192,13 @@ def cell_names(estimates: Sequence[Estimate]) -> dict[str, str]:
     """The readable names of cells, for sentences and tables."""
     names = CellNames(one.cell for one in estimates)
     return {one.cell: names.short(one.cell) for one in estimates}
+
+
+def cell_names_of(plan: Plan) -> dict[str, str]:
+    """The readable names of the cells of a plan."""
+    cells = dict.fromkeys((*(cell for trial in plan.trials for cell in trial.cells), OVERALL.name))
+    names = CellNames(cells)
+    return {cell: names.short(cell) for cell in cells}
 
 
 def _provenance(store: StudyStore, plan: Plan) -> tuple[tuple[str, str], ...]:

@@ -51,7 +51,7 @@ def plan(found: Plan, uses: Iterable[CommandUse], safeguards: Mapping[str, Seque
     return {
         "study": found.name,
         **_picked(found, "question", "candidates", "rounds", "runs", "seed", "decide", "sessions", "aggregation"),
-        **_picked(found, "quote", "terms", "budget"),
+        **_picked(found, "quote", "terms", "budget", "stop"),
         "commands": _commands(uses),
         "barriers": safeguards,
     }
@@ -72,6 +72,7 @@ def comparison(shown: View) -> Data:
         **_picked(shown, "scaling", "effects", "delivered", "co_location", "spend", "under"),
         "services": _services(shown),
         "answer": shown.analysis.answer,
+        **_picked(found, "stop", "dropped", "ended"),
         "interruptions": shown.interruptions,
         "commands": _commands(shown.commands),
     }
