@@ -104,6 +104,17 @@ budget: 50 USD
 """
 
 
+def test_every_key_of_a_prediction_is_named(typist: Typist) -> None:
+    profiled = typist.types("profile", "--runs", "2", "--out", "app.yaml", "true")
+    assert _unnamed(profiled) == set()
+    home, cpus = profiled["data"]["home"], profiled["data"]["cpus"]
+    rows = [f"{home['provider']},{home['region']},{home['name']},{cpus}", f"cloud,r,fast,{cpus}", "cloud,r,tiny,"]
+    lines = [f"{row},int_op_per_s,threads=one,op/s,higher,{100 + at},{at}" for row in rows for at in range(6)]
+    head = "provider,region,offering,vcpus,metric,params,unit,better,value,round"
+    Path("speeds.csv").write_text("\n".join([head, *lines]), encoding="utf-8")
+    assert _unnamed(typist.types("predict", "app.yaml", "speeds.csv")) == set()
+
+
 def test_every_key_of_services_is_named_and_an_operation_has_its_cost(typist: Typist) -> None:
     (typist.folder / "blobs.yaml").write_text(SERVICES, encoding="utf-8")
     ran = typist.types("run", "blobs.yaml", "--out", "blobs")

@@ -25,6 +25,8 @@ from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now,
 from cloudcmp.cli.list_ import list_
 from cloudcmp.cli.output import guarded, say
 from cloudcmp.cli.plan import plan
+from cloudcmp.cli.predict import predict
+from cloudcmp.cli.profile import profile
 from cloudcmp.cli.published import published
 from cloudcmp.cli.recommend import recommend
 from cloudcmp.cli.reconcile import reconcile
@@ -80,7 +82,21 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_root)
-    measuring = (start, run, demo, plan, list_, compare, recommend, report, export, import_, published)
+    measuring = (
+        start,
+        run,
+        demo,
+        plan,
+        list_,
+        compare,
+        recommend,
+        profile,
+        predict,
+        report,
+        export,
+        import_,
+        published,
+    )
     for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep, config):
         app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
     return app

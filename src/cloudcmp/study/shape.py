@@ -52,7 +52,8 @@ def _seed(value: object) -> int:
     return value
 
 
-def _schema(value: object) -> int:
+def schema_number(value: object) -> int:
+    """The version of a file's format, of which there is one."""
     if value is True or value != 1:
         raise ValueError(f"schema {shown(value)} is not known; write schema: 1, or take a later cloudcmp")
     return 1
@@ -134,7 +135,7 @@ class IsolationShape(Shape):
 class Head(Shape):
     """The top-level keys; the lists are checked entry by entry."""
 
-    schema_: Annotated[int, BeforeValidator(_schema), WithJsonSchema(schemas.FORMAT)] = Field(1, alias="schema")
+    schema_: Annotated[int, BeforeValidator(schema_number), WithJsonSchema(schemas.FORMAT)] = Field(1, alias="schema")
     question: Text = ""
     name: Word | None = None
     candidates: list[Any] = []

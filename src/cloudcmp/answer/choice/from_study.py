@@ -15,6 +15,8 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Estimate
 
+SERVICE = "service"
+"""The column of the kind of service; empty for a machine."""
 _Moments = dict[tuple[int, str | None, int], int]
 
 
@@ -34,6 +36,9 @@ def market_of(
     columns: dict[str, Numbers | Texts] = {
         one.name: one for one in _facts([one.offering for one in candidates], source)
     }
+    if any(one.service is not None for one in candidates):
+        kinds = tuple(one.service.kind.value if one.service is not None else "" for one in candidates)
+        columns[SERVICE] = Texts(SERVICE, kinds, source)
     currency = _price(candidates, columns, source)
     by_cell: dict[str, list[Estimate]] = {}
     for one in estimates:
@@ -75,7 +80,11 @@ def _amount(one: Offering, currency: str) -> float:
 
 
 def _key(one: Candidate) -> OfferKey:
-    sold = one.offering
+    """The name of a candidate; a service has its own, so that it is not taken for the machine that asks it."""
+    sold, service = one.offering, one.service
+    if service is not None:
+        kind = f"{service.api} {service.kind.value}".lstrip()
+        return OfferKey(service.provider, service.region, f"{service.name or kind} from {sold.name}")
     parts = [sold.name, f"+{one.volume}" if one.volume else "", f" x {one.count}" if one.count > 1 else ""]
     return OfferKey(sold.provider, sold.region, "".join(parts))
 
