@@ -113,7 +113,8 @@ def never(_store: StudyStore, _rounds: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """A study while it runs; `wait` sleeps until the next session opens.
+    """A study while it runs; `wait` sleeps until the next round may start, and `until` is the Unix time from which none
+    starts.
 
     `plan` is the one at its start: `replan` changes the rounds that have not begun, in the store's plan.
     """
@@ -127,6 +128,7 @@ class RunContext:
     halt: Halt
     replan: Replan = never
     wait: bool = False
+    until: float = math.inf
 
     def stop_all(self, why: str, reason: LaunchReason) -> LaunchResult:
         """Ends a launch for a reason that holds for all others: no new launch begins, running ones finish.

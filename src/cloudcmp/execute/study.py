@@ -1,6 +1,7 @@
 """A running study: its remaining rounds, then the release of all its resources."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ from cloudcmp.provision import Guard, RowLog, release_all, terms_of
 from cloudcmp.provision.progress import run_with_progress
 from cloudcmp.stats.histogram import from_base64
 from cloudcmp.store import StudyStore
+from cloudcmp.store.ledger import LaunchRecord
 
 
 def trials_left(store: StudyStore) -> list[PlannedTrial]:
@@ -35,14 +37,20 @@ def trials_left(store: StudyStore) -> list[PlannedTrial]:
 
 
 def run_study(
-    store: StudyStore, binary: Path | None, wait: bool, progress: Progress, leave: Leave, replan: Replan
+    store: StudyStore,
+    binary: Path | None,
+    wait: bool,
+    progress: Progress,
+    leave: Leave,
+    replan: Replan,
+    until: float = math.inf,
 ) -> RunEnd:
     """Runs the remaining trials of a study and releases all its resources; returns how the run ended.
 
-    With `wait`, sleeps until the next session opens. If interrupted, reports leftovers through `leave`. `replan` is
-    called after each number of rounds in the plan's `checks`.
+    With `wait`, sleeps until the next round may start; from `until` (Unix time) none does. If interrupted, reports
+    leftovers through `leave`. `replan` is called after each number of rounds in the plan's `checks`.
     """
-    run, todo = _open_run(store, binary, wait, progress, replan), trials_left(store)
+    run, todo = _open_run(store, binary, wait, progress, replan, until), trials_left(store)
     # Virtual time does not predict real time: the rest is then estimated from the trials so far.
     progress.begin(len(todo), 0.0 if is_simulated(run.plan) else sum(trial.expected_s for trial in todo))
     ends: list[RunEnd] = []
@@ -60,7 +68,9 @@ def run_study(
     return ends[0]
 
 
-def _open_run(store: StudyStore, binary: Path | None, wait: bool, progress: Progress, replan: Replan) -> RunContext:
+def _open_run(
+    store: StudyStore, binary: Path | None, wait: bool, progress: Progress, replan: Replan, until: float
+) -> RunContext:
     """The context of a run: providers, ledger, budget and the tables for its trials."""
     plan, moment = store.plan, time_of(store.plan)
     here = any(candidate.runner in {"local", "netns"} for candidate in plan.candidates)
@@ -75,7 +85,16 @@ def _open_run(store: StudyStore, binary: Path | None, wait: bool, progress: Prog
     guard = Guard(budget_of(store), terms_of(providers), rows.rows_from, moment, limits_of(plan), extra_costs_of(plan))
     guard.traffic_bytes = sent_in_all(plan, store.attempts())
     return RunContext(
-        plan, store, providers, open_provisioning(ledger, providers.values()), trials, guard, Halt(), replan, wait
+        plan,
+        store,
+        providers,
+        open_provisioning(ledger, providers.values()),
+        trials,
+        guard,
+        Halt(),
+        replan,
+        wait,
+        until,
     )
 
 
@@ -160,7 +179,10 @@ async def run_rounds(run: RunContext) -> str:
         number += 1
         if not todo:
             continue
-        reason = await until_open(run.plan, todo[0], run.provisioning.ledger.time, run.over, wait=run.wait)
+        begun = before_round(plan, run.store.launches(), todo[0])
+        reason = await until_open(
+            plan, todo[0], run.provisioning.ledger.time, run.over, wait=run.wait, until=run.until, begun=begun
+        )
         if reason:
             return reason
         await _run_round(run, todo, trials, before)
@@ -253,27 +275,55 @@ class MachineLimit:
             self._freed.set()
 
 
-async def until_open(plan: Plan, launch: Launch, time: Time, over: Callable[[], str], *, wait: bool) -> str:
+def before_round(plan: Plan, launches: Sequence[LaunchRecord], first: Launch) -> float | None:
+    """The time (Unix, s) at which the last round before that of the launch `first` began; None without one."""
+    own = first.session, first.round
+    return max(
+        (
+            one.begun_at
+            for one in launches
+            if (plan.launches[one.launch].session, plan.launches[one.launch].round) != own
+        ),
+        default=None,
+    )
+
+
+async def until_open(
+    plan: Plan, launch: Launch, time: Time, over: Callable[[], str], *, wait: bool, until: float = math.inf,
+    begun: float | None = None,
+) -> str:  # fmt: skip
     """Why the round of `launch` cannot start now, empty if it can; with `wait` sleeps until it can.
 
-    `over` returns why the wait is pointless, empty as long as it is not. Virtual time follows the plan, so a simulated
-    study never waits.
+    From `until` (Unix time) no round starts. `begun` is the time at which the round before it began. `over` returns why
+    the wait is pointless, empty as long as it is not. Virtual time follows the plan, so a simulated study never waits.
     """
     if isinstance(time, VirtualTime):
         return ""
-    while (opens_at := _opens_at(plan, launch, time.now())) > time.now():
+    while (opens_at := _opens_at(plan, launch, time.now(), begun)) > time.now() or opens_at >= until:
+        what = f"session {launch.session}" if launch.session else "the next round"
+        at = f"{datetime.fromtimestamp(opens_at, UTC):%Y-%m-%d %H:%M UTC}"
+        if opens_at >= until:
+            return (
+                f"no round starts from {datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M UTC} on; {what} is due {at}"
+            )
         if not wait:
-            what = f"session {launch.session}" if launch.session else "the next round"
-            return f"{what} starts at {datetime.fromtimestamp(opens_at, UTC):%Y-%m-%d %H:%M UTC}"
+            return f"{what} starts at {at}"
         if why := over():
             return why
         await time.sleep(min(_POLL_S, opens_at - time.now()))
     return ""
 
 
-def _opens_at(plan: Plan, launch: Launch, now: float) -> float:
-    """The Unix time from which the round may start."""
+def _opens_at(plan: Plan, launch: Launch, now: float, begun: float | None) -> float:
+    """The Unix time from which the round may start.
+
+    With `every`, at most one round starts in each step: one whose own step has passed takes the next free one, so that
+    late rounds do not follow each other.
+    """
     timed = plan.sessions or plan.every_s is not None
     due = max(now, plan.start_at + launch.start_s) if timed else now
+    if plan.every_s is not None and begun is not None:
+        steps = math.floor((begun - plan.start_at) / plan.every_s + 1e-9) + 1
+        due = max(due, plan.start_at + steps * plan.every_s)
     opening = next_opening([session for session in plan.sessions if session.name == launch.session], due)
     return due if opening is None else opening[1]
