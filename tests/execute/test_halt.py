@@ -72,7 +72,7 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
                            rounds=2, every_s=None, start_at=0.0)  # fmt: skip
     crew = RunContext(
         plan=plan, providers={"a": SimpleNamespace(host=lambda one: one.id)}, guard=None, halt=Halt(),
-        store=SimpleNamespace(plan=plan, attempts=tuple, folder="out", done=lambda: {0, *ended}),
+        store=SimpleNamespace(plan=plan, attempts=tuple, launches=tuple, folder="out", done=lambda: {0, *ended}),
         provisioning=SimpleNamespace(ledger=SimpleNamespace(time=SimpleNamespace(now=lambda: 0.0))),
         trials=SimpleNamespace(stop=asyncio.Event(), progress=Quiet()),
     )  # type: ignore[arg-type]  # fmt: skip
