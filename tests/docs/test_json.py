@@ -85,6 +85,8 @@ def test_every_key_of_a_study_is_named(typist: Typist) -> None:
     compared = typist.types("compare", "two")
     assert {one["decides"] for one in compared["data"]["comparisons"]} == {True, False}
     assert _unnamed(compared) == set()
+    assert _unnamed(typist.types("compare", "two", "--steadiness")) == set()
+    assert _unnamed(typist.types("history", "two", "two", "--by", "launch")) == set()
     for words in (("report", "two"), ("cleanup", "two")):
         assert _unnamed(typist.types(*words)) == set()
 

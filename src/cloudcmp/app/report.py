@@ -30,7 +30,8 @@ def report(
     The options are those of `view`. Raises UserMistake and CorruptStore as `view` does, and UserMistake if a file that
     is no report has the name.
     """
-    shown = view(folder, reprice=reprice, include_ids=include_ids, purchase=purchase, terms=terms)
+    shown = view(folder, reprice=reprice, include_ids=include_ids, purchase=purchase, terms=terms,
+                 steadiness=True)  # fmt: skip
     path = write_report(shown, out or folder / "report.html")
     return ReportFiles(shown, path, write_figures(shown, figures) if figures is not None else ())
 

@@ -20,6 +20,7 @@ from cloudcmp.cli.compare import compare
 from cloudcmp.cli.config import config
 from cloudcmp.cli.export import export
 from cloudcmp.cli.fetch import fetch
+from cloudcmp.cli.history import history
 from cloudcmp.cli.import_ import import_
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
 from cloudcmp.cli.list_ import list_
@@ -90,6 +91,7 @@ def build() -> typer.Typer:
         list_,
         compare,
         recommend,
+        history,
         profile,
         predict,
         report,

@@ -35,6 +35,7 @@ from cloudcmp.report.sheets import (
     scaling,
     services,
     speedup,
+    steadiness,
     summary,
     verdicts,
 )
@@ -135,6 +136,8 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         services_pictures=[one for one in pictures if one.name in service_charts.NAMES],
         speedup=speedup.sheets(study),
         speedup_title=speedup.TITLE,
+        steadiness=steadiness.sheets(study),
+        steadiness_title=steadiness.TITLE,
         grid=grid.sheets(study),
         grid_title=grid.TITLE,
         estimates=estimates.sheets(study),

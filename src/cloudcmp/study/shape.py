@@ -149,6 +149,7 @@ class Head(Shape):
     every: Duration | None = None
     for_: Duration | None = Field(None, alias="for")
     until: Share | None = None
+    stop: Any = None
     budget: Cash | None = None
     caps: Limits = Caps()
     terms: Any = None
@@ -313,6 +314,10 @@ _NEXT = {
     "zone": "write zone: us-east-1b, a zone of the region",
     "weights": "write weights: {fma_flop_per_s: 2, triad_bytes_per_s: 1}",
     "until": "write until: 5 %, to stop once every interval is within 5 % of its value",
+    "stop": "write stop: certify, ranking, budget or fixed, or stop: {rule: certify, tolerance: 2 %}",
+    "rule": "write rule: certify, ranking, budget or fixed",
+    "tolerance": "write tolerance: 2 %, the difference that does not matter to you",
+    "StopShape.spend": "write spend: 20000 USD/year, the money that the choice decides over",
     "terms": "write terms: {discounts: [{share: 10 %, provider: aws}]}",
     "discounts": "write discounts: [{share: 10 %, provider: aws, item: instance}]",
     "TermsShape.credits": "write credits: [{money: 50 USD, until: 2027-06-30}]",

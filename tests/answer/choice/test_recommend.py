@@ -181,6 +181,18 @@ def test_other_sizes_of_the_family_are_set_against_the_choice(provider: str, lar
     ]
 
 
+def test_of_many_near_misses_hardly_any_is_recommended() -> None:
+    """Eight offerings, all 1 % too slow: asking each at 5 % would recommend one in a third of the studies."""
+    rng = np.random.default_rng(4)
+    wrong = 0
+    for _ in range(150):
+        rows = np.exp(rng.normal(math.log(0.99), 0.03, (8, 6)) + rng.normal(0, 0.02, 6))
+        wrong += (
+            recommend(market(range(1, 9), launches={"speed": rows}), CHEAPEST, needs("speed >= 1")).choice is not None
+        )
+    assert stats.binomtest(wrong, 150, 0.05, alternative="greater").pvalue > 0.01
+
+
 def test_a_single_launch_is_no_certainty() -> None:
     nan = math.nan
     alone = recommend(market([1, 2], launches={"speed": [[10.0, nan], [nan, 9.0]]}), CHEAPEST, needs("speed >= 5"))
