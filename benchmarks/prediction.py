@@ -240,26 +240,32 @@ def _one_set(
 
 
 def study(folder: str) -> Iterator[str]:
-    """Predict each finishing time of a study in turn, from its rates; one candidate is left out."""
+    """Predict each finishing time of a study in turn, from other probes; one candidate is left out."""
     market = sold([folder])
-    rates = tuple(name for name, one in market.columns.items()
-                  if isinstance(one, Numbers) and one.is_measured and one.unit.endswith("/s"))  # fmt: skip
+    speeds = [name for name, one in market.columns.items() if isinstance(one, Numbers) and one.is_measured
+              and (one.unit.endswith("/s") or _is_time(name))]  # fmt: skip
     yield HEAD
     total = Score()
     for name, column in market.columns.items():
-        if not isinstance(column, Numbers) or not name.partition(" ")[0].endswith("_time_s"):
+        if not isinstance(column, Numbers) or not _is_time(name):
             continue
         score = Score()
+        probe = name.partition("_")[0]
+        others = tuple(one for one in speeds if one.partition("_")[0] != probe)  # a rate is a time again
         for out in range(len(market.keys)):
             times = zip(market.keys, column.value.tolist(), strict=True)
             ran = tuple(Ran(key, time) for row, (key, time) in enumerate(times) if row != out)
             part = Part(name, (Demand("cpu", Way.CPU, 1.0),))
-            application = Application(name, ApplicationKind.PROGRAM, (part,), benchmarks=rates, ran=ran)
+            application = Application(name, ApplicationKind.PROGRAM, (part,), benchmarks=others, ran=ran)
             found = predict(application, market, Aim.TIME)
             score.add(found, market.keys, column.value)
             total.add(found, market.keys, column.value)
         yield line(name.replace("task_time_s size=small;", "")[:28], len(market.keys) - 1, score)
     yield line("all", len(market.keys) - 1, total)
+
+
+def _is_time(name: str) -> bool:
+    return name.partition(" ")[0].endswith("_time_s")
 
 
 PROGRAMS: dict[str, tuple[str, str]] = {
