@@ -21,6 +21,7 @@ from cloudcmp.model.price import Purchase
 from cloudcmp.model.study import Decide
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
+from cloudcmp.report.anonymity import anonymous
 from cloudcmp.report.redaction import Pseudonyms, hidden
 from cloudcmp.store import StudyStore
 
@@ -59,7 +60,7 @@ def folders_of(sources: Sequence[str], options: ImportOptions) -> Iterator[list[
 
 def side_by_side(
     folders: Sequence[Path], *, reprice: bool = False, purchase: Purchase | None = None, terms: Path | None = None,
-    all_pairs: bool = False, allow_blocks: bool = False,
+    all_pairs: bool = False, allow_blocks: bool = False, anonymise: bool = False,
 ) -> View:  # fmt: skip
     """Compare the candidates of several studies in the cells that at least two of them measured.
 
@@ -81,7 +82,7 @@ def side_by_side(
     shown = _compared(parts, all_pairs=all_pairs, allow_blocks=allow_blocks)
     for part in parts:
         shown = hidden(shown, part.pseudonyms)
-    return shown
+    return anonymous(shown) if anonymise else shown
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:

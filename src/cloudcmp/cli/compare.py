@@ -9,6 +9,7 @@ from cloudcmp.cli.options import (
     All,
     AllowBlocks,
     AllPairs,
+    Anonymise,
     Json,
     Metric,
     NoPager,
@@ -42,6 +43,7 @@ def compare(
     reprice: Reprice = False,
     purchase: Purchase = None,
     terms: WhatIf = None,
+    anonymise: Anonymise = False,
     no_pager: NoPager = False,
     json: Json = False,
 ) -> int:
@@ -70,6 +72,7 @@ def compare(
         terms=terms,
         all_pairs=all_pairs,
         allow_blocks=allow_blocks,
+        anonymise=anonymise,
     )
     if requirement is not None:
         return _assert(view, requirement, json=json)
@@ -90,7 +93,7 @@ def compare(
         from cloudcmp.report import first_screen
 
         with paged(wanted=not no_pager) as out:
-            first_screen.show_first(out, view, shlex.join(studies))
+            first_screen.show_first(out, view, "DIR" if anonymise else shlex.join(studies))
     return EXIT_DONE
 
 

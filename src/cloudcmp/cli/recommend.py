@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Buying, Json, option, purchase_of
+from cloudcmp.cli.options import Anonymise, Buying, Json, option, purchase_of
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, ignore, warn
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def recommend(
     columns: Annotated[
         bool, typer.Option("--columns", help="List the columns that needs and objectives can name.")
     ] = False,
+    anonymise: Anonymise = False,
     json: Json = False,
 ) -> int:
     """Recommend the cheapest offering that is fast enough, or the best by an objective.
@@ -80,7 +81,7 @@ def recommend(
         minimise, maximise, require or (), budget=budget, near=near, within_km=within_km, confidence=confidence,
         spread=spread, allow_burstable=allow_burstable, like=like, on=on or (), application=application,
     )  # fmt: skip
-    found = use_case.recommend(sources, asked, purchase=bought, progress=progress)
+    found = use_case.recommend(sources, asked, purchase=bought, progress=progress, anonymise=anonymise)
     if json:
         from cloudcmp.report import documents
 
