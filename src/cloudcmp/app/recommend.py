@@ -123,7 +123,7 @@ def recommend(
         return found
     from cloudcmp.report.anonymity import Anonymity
 
-    return Anonymity(market.keys, {one: "a source" for one in sources}).rewritten(found)
+    return Anonymity(market.keys, dict.fromkeys(sources, "a source")).rewritten(found)
 
 
 def _labels(found: Recommendation) -> dict[str, str]:

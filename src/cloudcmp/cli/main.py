@@ -20,6 +20,7 @@ from cloudcmp.cli.compare import compare
 from cloudcmp.cli.config import config
 from cloudcmp.cli.export import export
 from cloudcmp.cli.fetch import fetch
+from cloudcmp.cli.gaps import gaps
 from cloudcmp.cli.import_ import import_
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
 from cloudcmp.cli.list_ import list_
@@ -80,7 +81,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_root)
-    measuring = (start, run, demo, plan, list_, compare, recommend, report, export, import_, published)
+    measuring = (start, run, demo, plan, list_, compare, recommend, gaps, report, export, import_, published)
     for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep, config):
         app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
     return app
