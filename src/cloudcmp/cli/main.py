@@ -26,6 +26,7 @@ from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now,
 from cloudcmp.cli.list_ import list_
 from cloudcmp.cli.output import guarded, say
 from cloudcmp.cli.plan import plan
+from cloudcmp.cli.prices import prices
 from cloudcmp.cli.published import published
 from cloudcmp.cli.recommend import recommend
 from cloudcmp.cli.reconcile import reconcile
@@ -81,7 +82,7 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_root)
-    measuring = (start, run, demo, plan, list_, compare, recommend, gaps, report, export, import_, published)
+    measuring = (start, run, demo, plan, list_, compare, recommend, prices, gaps, report, export, import_, published)
     for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep, config):
         app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
     return app

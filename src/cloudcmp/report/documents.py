@@ -19,6 +19,7 @@ from cloudcmp.model.view import View
 from cloudcmp.report.first_study import next_commands
 
 if TYPE_CHECKING:
+    from cloudcmp.answer.choice.hedonic import PriceModel
     from cloudcmp.cost.billed import BillComparison
     from cloudcmp.provision.contract import Ruling
 
@@ -89,6 +90,13 @@ def gaps(found: Gaps, shown: View) -> Data:
     listed = [{**{each.name: getattr(one, each.name) for each in fields(one)}, "own": ids[one.own],
                "best": ids[one.best]} for one in found.gaps]  # fmt: skip
     return {**{one.name: getattr(found, one.name) for one in fields(found)}, "gaps": listed}
+
+
+def price_model(found: "PriceModel") -> Data:
+    """The document of `prices`: the fit, and every offering with its expected price."""
+    offers = [{**{each.name: getattr(one, each.name) for each in fields(one)}, "dear": one.is_dear,
+               "cheap": one.is_cheap} for one in found.offers]  # fmt: skip
+    return {**{one.name: getattr(found, one.name) for one in fields(found)}, "offers": offers}
 
 
 def _services(shown: View) -> Data | None:
