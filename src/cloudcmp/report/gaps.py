@@ -17,7 +17,13 @@ _NOTE = (
     "behind: how many times worse than the best of the others (95 % interval of this pair alone); the verdict is "
     "corrected for all pairs"
 )
-_WORDS = {
+_WORDS: dict[Verdict | None, str] = {
+    None: "none",
+    Verdict.BETTER: "better",
+    Verdict.WORSE: "worse",
+    Verdict.SAME: "same",
+    Verdict.CANNOT_TELL: "undecided",
+}
     None: "none",
     Verdict.CANNOT_TELL: "undecided",
     **{one: str(one) for one in Verdict if one is not Verdict.CANNOT_TELL},
