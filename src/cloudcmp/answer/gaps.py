@@ -34,9 +34,9 @@ class Gap:
 
     `ratio` is how many times worse it is, above 1, whatever the direction of the metric, with its 95 % interval: that
     of the comparison, the geometric mean over launches, which need not be the ratio of the two medians. For a metric
-    that can be 0 it is None, and `difference` is the loss in its unit, with its interval. `verdict` is that on `own` against
-    `best`, None if the cell is exploratory. `reason` says why it is not a better one. `n` rounds or launches of the
-    smaller side are behind it. `parts` are those of the time that is lost; medians of parts need not add up to the
+    that can be 0 it is None, and `difference` is the loss in its unit, with its interval. `verdict` is that on `own`
+    against `best`, None if the cell is exploratory. `reason` says why it is not a better one. `n` rounds or launches of
+    the smaller side are behind it. `parts` are those of the time that is lost; medians of parts need not add up to the
     median of the whole.
     """
 

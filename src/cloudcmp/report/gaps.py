@@ -24,10 +24,6 @@ _WORDS: dict[Verdict | None, str] = {
     Verdict.SAME: "same",
     Verdict.CANNOT_TELL: "undecided",
 }
-    None: "none",
-    Verdict.CANNOT_TELL: "undecided",
-    **{one: str(one) for one in Verdict if one is not Verdict.CANNOT_TELL},
-}
 
 
 def show_gaps(console: Console, found: Gaps, view: View, *, every: bool = False) -> None:
