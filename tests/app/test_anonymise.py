@@ -91,8 +91,9 @@ def test_no_name_is_left_in_a_comparison_of_two_studies(study: Path, tmp_path: P
 
 def test_no_name_is_left_in_prices(tmp_path: Path) -> None:
     lines = ["provider,region,offering,usd_per_hour,vcpus,memory_gib"]
-    lines += [f"{'nuage' if at % 3 else 'himmel'},oslo-2,zx8.x{at},{0.05 * size * (1 + at % 5 / 9)},{size},{ratio * size}"
-              for at, (size, ratio) in enumerate((2**a, b) for a in range(6) for b in (2, 4))]  # fmt: skip
+    for at, (size, ratio) in enumerate((2**a, b) for a in range(6) for b in (2, 4)):
+        cloud, price = "nuage" if at % 3 else "himmel", 0.05 * size * (1 + at % 5 / 9)
+        lines.append(f"{cloud},oslo-2,zx8.x{at},{price},{size},{ratio * size}")
     (tmp_path / "nuage.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert named(cloudcmp("prices", tmp_path / "nuage.csv", "--json").out)
     for more in ((), ("--all",), ("--json",)):
