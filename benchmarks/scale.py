@@ -76,7 +76,9 @@ def offerings(count: int, metrics: int) -> Make:
         rng = random.Random(1)
         names = [f"metric_{at}" for at in range(metrics)]
         with (folder / "offers.csv").open("w", encoding="utf-8") as file:
-            file.write(",".join(["provider,offering,region,usd_per_hour,vcpus,memory_gib", *names, "metric_date"]) + "\n")
+            file.write(
+                ",".join(["provider,offering,region,usd_per_hour,vcpus,memory_gib", *names, "metric_date"]) + "\n"
+            )
             for at in range(count):
                 vcpus = 2 ** rng.randrange(8)
                 values = [f"{vcpus * 1e3 * rng.lognormvariate(0, 0.3):.2f}" for _ in names]

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from tests.analysis.planted import plan_of
 
-from cloudcmp.analysis import facts_of, quality
+from cloudcmp.analysis import facts_of, late_rounds, quality
 from cloudcmp.model.offering import Offering
+from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt, Outcome
 
 PLAN = plan_of(candidates=2, rounds=2, runs=1)
@@ -114,3 +115,20 @@ def test_repeated_warnings_are_counted_and_interruptions_left_out() -> None:
     warned = [attempt(0, {"warning": "small"}), attempt(2, {"warning": "small"})]
     cut = replace(attempt(0, {"disturbed": True}), interrupted=True)
     assert quality(PLAN, [*warned, cut]) == ("c0: small (2 trials)",)
+
+
+def hourly() -> Plan:
+    """Three rounds of two candidates on a real machine, one an hour."""
+    plan = plan_of(candidates=2, rounds=3, runs=1, runner="local")
+    launches = tuple(replace(one, start_s=one.round * 3600.0) for one in plan.launches)
+    return replace(plan, launches=launches, every_s=3600.0, start_at=1e9)
+
+
+def test_rounds_that_begin_late_are_told_with_the_steps_that_had_none() -> None:
+    plan = hourly()
+    on_time = {at: 1e9 + (at // 2) * 3600.0 + 60.0 for at in range(6)}
+    assert late_rounds(plan, on_time) == ()
+    late = {0: 1e9, 1: 1e9, 2: 1e9 + 4 * 3600.0, 3: 1e9 + 4.1 * 3600.0, 4: 1e9 + 5 * 3600.0, 5: 1e9 + 5 * 3600.0}
+    (line,) = late_rounds(plan, late)
+    assert line.startswith("2 of 3 rounds began late, by up to 3 h 00 min; in 3 steps of 1 h 00 min none began: ")
+    assert late_rounds(replace(plan, every_s=None), late) == ()

@@ -136,6 +136,25 @@ def test_the_document_has_the_choice_and_no_choice_exits_with_1(table: Path) -> 
     assert none.json["data"]["no_choice"] == "NONE_MEETS"
 
 
+def test_the_page_has_the_choice_first_and_runs_nothing(measured: Path, tmp_path: Path) -> None:
+    page = tmp_path / "answer.html"
+    done = cloudcmp("recommend", measured, "--require", "fma_flop_per_s >= 12e9", "--page", page)
+    assert done.code == 0, done.err
+    text = page.read_text(encoding="utf-8")
+    assert text.index("simulated/nimbus/medium") < text.index("What would change it") < text.index("What to mind")
+    assert "SIMULATED" in text
+    assert "script-src" not in text
+    assert "<script" not in text
+    assert "default-src 'none'" in text
+    assert "Price against" in text
+    again = cloudcmp("recommend", measured, "--require", "fma_flop_per_s >= 12e9", "--page", page)
+    assert again.code == 0  # a page is replaced, another file is not
+    (tmp_path / "mine.html").write_text("mine", encoding="utf-8")
+    kept = cloudcmp("recommend", measured, "--page", tmp_path / "mine.html")
+    assert kept.code == 2
+    assert (tmp_path / "mine.html").read_text(encoding="utf-8") == "mine"
+
+
 @pytest.mark.parametrize(
     ("words", "what"),
     [

@@ -126,6 +126,7 @@ def test_with_credentials_the_study_is_of_that_cloud_within_the_budget(
         f"cloudcmp check {found.path}",
         f"cloudcmp run {found.path} --out {tmp_path / 'first'}",
         f"cloudcmp report {tmp_path / 'first'} --open",
+        f"cloudcmp recommend {tmp_path / 'first'} --maximise int_op_per_s",
     ]
     assert {path.name for path in tmp_path.iterdir()} == {"first.yaml", starter.SCHEMA_FILE}
 

@@ -247,7 +247,7 @@ def _answer(asked: dict[str, Any], line: _Line, lines: selectors.BaseSelector, l
         import_all(IMPORTS.split())
         from cloudcmp.report.html import template
 
-        template()
+        template("report.html.j2")
     _load(asked["environ"], loaded)
     line.pids.append(_fork(asked, [key.fileobj for key in lines.get_map().values()]))
     return {"pid": line.pids[-1], "number": len(line.pids) - 1}

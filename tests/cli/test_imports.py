@@ -86,5 +86,12 @@ def test_an_imported_study_is_compared_without_duckdb_and_pandas(imported: Path,
     assert loaded("compare", str(imported), home=tmp_path) == {"numpy", "pyarrow", "scipy"}
 
 
+def test_a_table_is_followed_without_duckdb_and_what_draws(tmp_path: Path) -> None:
+    rows = [f"a,ops_per_s,op/s,higher,{100 + at},2026-01-{at + 1:02d}T00:00:00Z" for at in range(12)]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["offering,metric,unit,better,value,time", *rows]), encoding="utf-8")
+    assert loaded("history", str(table), home=tmp_path) == {"numpy", "pyarrow", "scipy"}
+
+
 def test_a_measured_study_is_compared_without_what_draws(measured: Path, tmp_path: Path) -> None:
     assert loaded("compare", str(measured), home=tmp_path) == {"duckdb", "numpy", "pyarrow", "scipy"}

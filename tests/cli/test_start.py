@@ -1,6 +1,7 @@
 """`cloudcmp start`, typed by a user at a terminal and by a script."""
 
 import os
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -165,16 +166,17 @@ def test_a_script_gives_options_or_is_told_which(tmp_path: Path) -> None:
     assert [path for path in tmp_path.iterdir() if path.name != "data"] == []
 
 
-def test_the_printed_commands_lead_to_a_report(tmp_path: Path) -> None:
+def test_the_printed_commands_lead_to_a_report_and_a_recommendation(tmp_path: Path) -> None:
     begun = said(tmp_path, "start", "--for", "batch", "--matters", "memory", "--yes")
     assert begun.code == 0, begun.err
     assert max(map(len, begun.out.splitlines())) <= 80
     next_ = begun.out.partition("next:\n")[2]
-    lines = [line.split()[1:] for line in next_.splitlines()]
-    assert [words[0] for words in lines] == ["plan", "run", "report"]
+    lines = [shlex.split(line)[1:] for line in next_.splitlines()]
+    assert [words[0] for words in lines] == ["plan", "run", "report", "recommend"]
     for words in lines:
         done = said(tmp_path, *words, BROWSER="true")
         assert done.code == 0, done.err
+    assert "RECOMMENDED  simulated/" in done.out
     assert "SIMULATED" in (tmp_path / "start" / "report.html").read_text()
     again = said(tmp_path, "start", "--yes")
     assert again.code == 2

@@ -85,6 +85,8 @@ def test_every_key_of_a_study_is_named(typist: Typist) -> None:
     compared = typist.types("compare", "two")
     assert {one["decides"] for one in compared["data"]["comparisons"]} == {True, False}
     assert _unnamed(compared) == set()
+    assert _unnamed(typist.types("compare", "two", "--steadiness")) == set()
+    assert _unnamed(typist.types("history", "two", "two", "--by", "launch")) == set()
     for words in (("report", "two"), ("cleanup", "two")):
         assert _unnamed(typist.types(*words)) == set()
 
@@ -102,6 +104,17 @@ probes:
 launches: 3
 budget: 50 USD
 """
+
+
+def test_every_key_of_a_prediction_is_named(typist: Typist) -> None:
+    profiled = typist.types("profile", "--runs", "2", "--out", "app.yaml", "true")
+    assert _unnamed(profiled) == set()
+    home, cpus = profiled["data"]["home"], profiled["data"]["cpus"]
+    rows = [f"{home['provider']},{home['region']},{home['name']},{cpus}", f"cloud,r,fast,{cpus}", "cloud,r,tiny,"]
+    lines = [f"{row},int_op_per_s,threads=one,op/s,higher,{100 + at},{at}" for row in rows for at in range(6)]
+    head = "provider,region,offering,vcpus,metric,params,unit,better,value,round"
+    Path("speeds.csv").write_text("\n".join([head, *lines]), encoding="utf-8")
+    assert _unnamed(typist.types("predict", "app.yaml", "speeds.csv")) == set()
 
 
 def test_every_key_of_services_is_named_and_an_operation_has_its_cost(typist: Typist) -> None:

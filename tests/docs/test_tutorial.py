@@ -93,6 +93,12 @@ def test_an_editor_is_given_a_schema_as_described(reader: Reader) -> None:
     assert not Draft202012Validator(schema).is_valid({**study, "lunches": 6})
 
 
+def test_candidates_can_be_followed_over_time_as_described(reader: Reader) -> None:
+    page = DOCS / "how-to" / "follow-over-time.md"
+    assert reader.follows(page, lambda words: not words & {"--until", "--timer"}) == 5  # a short study has no days
+    assert (reader.folder / "january.svg").is_file()
+
+
 def test_a_table_can_be_imported_as_described(reader: Reader) -> None:
     assert reader.follows(DOCS / "how-to" / "import-other-tools.md", lambda words: True) > 4
     assert (reader.folder / "imported" / "report.html").is_file()

@@ -1,6 +1,7 @@
 """Rounds wait for their session, and for nothing once it is known that none will be launched."""
 
 import asyncio
+import math
 from types import SimpleNamespace
 
 from cloudcmp.execute import study
@@ -8,6 +9,7 @@ from cloudcmp.execute.context import Halt, RunContext
 from cloudcmp.model.plan import Launch
 from cloudcmp.model.study import Session
 from cloudcmp.model.trial import LaunchReason
+from cloudcmp.store.ledger import LaunchRecord
 
 MIDNIGHT = 1_700_006_400.0
 
@@ -63,3 +65,46 @@ def test_p31_what_halts_a_study_is_a_fault_unless_it_is_money() -> None:
     assert (poor.halt.fault, poor.over()) == (False, "the budget is 1 USD")
     assert (cut.halt.fault, cut.over()) == (True, "expired")
     assert (late.halt.fault, late.over()) == (True, "")
+
+
+HOUR = 3600.0
+
+
+def opened(now: float, round_: int, begun: float | None, until: float = math.inf) -> tuple[str, float]:
+    """Why a round of an hourly study does not start, and when it does; times in hours after the study's start."""
+    plan = SimpleNamespace(sessions=[], every_s=HOUR, start_at=MIDNIGHT)
+    launch = Launch(0, 0, round_, None, round_ * HOUR, 1)
+    clock = Clock(MIDNIGHT + now * HOUR)
+    began = None if begun is None else MIDNIGHT + begun * HOUR
+    why = asyncio.run(
+        study.until_open(plan, launch, clock, lambda: "", wait=True, until=MIDNIGHT + until * HOUR, begun=began)  # type: ignore[arg-type]
+    )
+    return why, (clock.now() - MIDNIGHT) / HOUR
+
+
+def test_a_round_starts_at_its_step() -> None:
+    assert opened(0.0, 0, None) == ("", 0.0)
+    assert opened(0.4, 1, 0.0) == ("", 1.0)
+
+
+def test_late_rounds_do_not_follow_each_other() -> None:
+    # The controller was away from 1 h to 5.5 h: round 1 starts at once, in the step of 5 h, and round 2 in the next.
+    assert opened(5.5, 1, 0.0) == ("", 5.5)
+    assert opened(5.8, 2, 5.5) == ("", 6.0)
+    assert opened(6.9, 3, 6.0) == ("", 7.0)
+
+
+def test_no_round_starts_from_the_given_time_on() -> None:
+    assert opened(0.4, 1, 0.0, until=2.0) == ("", 1.0)
+    why, at = opened(0.4, 1, 0.0, until=1.0)
+    assert why.startswith("no round starts from ")
+    assert at == 0.4
+
+
+def test_the_round_before_is_not_the_own_one_that_goes_on() -> None:
+    launches = [Launch(at, at % 2, at // 2, None, 0.0, 1) for at in range(6)]
+    plan = SimpleNamespace(launches=launches)
+    records = [LaunchRecord(at, "s", 10.0 * at) for at in range(4)]
+    assert study.before_round(plan, records, launches[3]) == 10.0  # type: ignore[arg-type]
+    assert study.before_round(plan, records, launches[4]) == 30.0  # type: ignore[arg-type]
+    assert study.before_round(plan, [], launches[0]) is None  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The ratio of two spreads inside groups: scipy as second witness, and what cannot be told."""
+"""Spreads and their ratios, of single values and inside groups: scipy as second witness, and what cannot be told."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.stats.spread import spread_ratio
+from cloudcmp.stats.spread import sd_interval, sd_ratio, spread_ratio, within_interval
 
 
 def groups_of(seed: int, n: int, runs: int, ratio: float) -> list[tuple[list[float], list[float]]]:
@@ -53,3 +53,69 @@ def test_too_little_is_unknown() -> None:
     assert spread_ratio([([1.0, 1.0], [1.0, 3.0])] * 5, seed=1) is None
     with pytest.raises(ValueError, match="values"):
         spread_ratio([([1.0, float("nan")], [1.0, 3.0])] * 5, seed=1)
+
+
+values_of = st.lists(st.floats(1.0, 100.0), min_size=5, max_size=30).filter(lambda x: len(set(x)) > 2)
+
+
+@given(a=values_of, b=values_of)
+def test_the_ratio_of_two_samples_has_no_first_and_second(a: list[float], b: list[float]) -> None:
+    one, other = sd_ratio(a, b), sd_ratio(b, a)
+    assert one is not None
+    assert other is not None
+    assert one.low <= one.high
+    assert np.allclose([one.ratio, one.low, one.high], [1 / other.ratio, 1 / other.high, 1 / other.low])
+    assert np.isclose(one.ratio, np.std(a, ddof=1) / np.std(b, ddof=1))
+    assert np.isclose(one.p, scipy.stats.levene(a, b, center="median").pvalue)
+
+
+@given(x=values_of, scale=st.floats(1e-6, 1e6))
+def test_the_interval_of_a_spread_has_the_unit_of_the_values(x: list[float], scale: float) -> None:
+    one, other = sd_interval(x), sd_interval([scale * value for value in x])
+    assert one is not None
+    assert other is not None
+    assert np.allclose([other.low, other.high], [scale * one.low, scale * one.high])
+
+
+@pytest.mark.parametrize(
+    ("n", "draw", "truth", "least"),
+    [
+        (10, lambda random, n: random.normal(size=n), 1.0, 0.92),
+        (30, lambda random, n: random.normal(size=n), 1.0, 0.91),
+        (10, lambda random, n: random.random(n), 12**-0.5, 0.92),
+        (20, lambda random, n: random.standard_t(5, size=n), (5 / 3) ** 0.5, 0.85),
+    ],
+)
+def test_intervals_of_spreads_hold_the_truth(n: int, draw, truth: float, least: float) -> None:  # type: ignore[no-untyped-def]
+    random, held, equal = np.random.default_rng(n), 0, 0
+    for _ in range(400):
+        one, ratio = sd_interval(draw(random, n)), sd_ratio(draw(random, n), draw(random, n))
+        assert one is not None
+        assert ratio is not None
+        held += one.low <= truth <= one.high
+        equal += ratio.low <= 1.0 <= ratio.high
+    assert held >= least * 400
+    assert equal >= 0.92 * 400
+
+
+def test_the_spread_inside_groups_is_that_of_their_residuals() -> None:
+    random, held = np.random.default_rng(1), 0
+    for _ in range(300):
+        groups = [random.normal(random.normal(0, 10), 1.0, 2) for _ in range(12)]
+        found = within_interval(groups)
+        assert found is not None
+        assert found[1] is not None
+        held += found[1].low <= 1.0 <= found[1].high
+        residual = sum(((one - one.mean()) ** 2).sum() for one in groups) / 12
+        assert np.isclose(found[0], np.sqrt(residual))
+    assert held >= 0.87 * 300
+
+
+def test_a_spread_of_too_few_is_unknown() -> None:
+    assert sd_interval([1.0, 2.0, 3.0, 4.0]) is None
+    assert sd_interval([2.0] * 9) is None
+    assert sd_ratio([1.0, 2.0, 3.0, 4.0, 5.0], [1.0] * 9) is None
+    assert within_interval([[1.0], [2.0]]) is None
+    found = within_interval([[1.0, 2.0], [2.0, 4.0]])
+    assert found is not None
+    assert found[1] is None

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from cloudcmp.model.history import Facts
 from cloudcmp.model.offering import COPIES, DOUBTFUL_PRICE, REPEATED
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.trial import Attempt
@@ -22,6 +23,10 @@ _OF_THE_MACHINE = (
     ("clocksource", ("host", "clocksource")),
     ("file_system", ("host", "disk", "fs")),
 )
+# What else may differ between the launches of one candidate.
+_OF_A_LAUNCH = (
+    *_OF_THE_MACHINE, ("cpu", ("host", "cpu", "model")), ("cpu", ("host", "cpu_model")), ("zone", ("host", "zone")),
+)  # fmt: skip
 # Notes on how a probe really ran, if its parameters left that open.
 _OF_A_PROBE = ("engine", "array_bytes", "file_bytes", "blas_kernel", "tool_version", "page_cache", "pass", "loadfile")
 _SHOWN = 3
@@ -126,6 +131,23 @@ def spans(plan: Plan, values: TrialValues) -> dict[tuple[str, int], tuple[float,
         (values.cells[at // len(plan.candidates)], at % len(plan.candidates)): (float(first[at]), float(last[at]))
         for at in np.flatnonzero(np.isfinite(first)).tolist()
     }
+
+
+def launch_facts(plan: Plan, attempts: Sequence[Attempt]) -> tuple[Facts, ...]:
+    """The facts that agents reported about each launch of a plan, as sorted text pairs; the first of each counts."""
+    found: list[dict[str, str]] = [{} for _ in plan.launches]
+    for attempt in attempts:
+        mine, facts = found[plan.trials[attempt.trial].launch], reported(attempt)
+        for key, path in _OF_A_LAUNCH:
+            value = _at(facts, path)
+            if value is not None:
+                mine.setdefault(key, str(value))
+    return tuple(tuple(sorted(mine.items())) for mine in found)
+
+
+def facts_of_a_table(attributes: Mapping[str, str]) -> Facts:
+    """The columns of a table that describe how an offering's values were measured, as sorted text pairs."""
+    return tuple((name, attributes[name]) for name in sorted(_OF_A_TABLE) if attributes.get(name))
 
 
 def reported_facts(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, dict[str, tuple[str, ...]]]:

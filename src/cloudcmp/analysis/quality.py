@@ -1,5 +1,6 @@
 """Disturbances of machines during the measurements: stolen time, disturbance, throttling."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,6 +16,9 @@ _WAITED_SHARE = 0.02
 _NEARLY_ALL = 0.8
 # The agent's clock rate of one core repeats within 2 % on a steady machine.
 _CLOCK_SHARE = 0.95
+
+# A round is late if it begins after this share of its step.
+_LATE_SHARE = 0.5
 
 _Facts = Mapping[str, object]
 
@@ -151,3 +155,26 @@ def _number(facts: _Facts, key: str) -> float | None:
     """A note that is a number; a note sent twice is text, and is ignored here."""
     value = note(facts, key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def late_rounds(plan: Plan, begun: Mapping[int, float]) -> tuple[str, ...]:
+    """A line if rounds of a plan with `every` began later than planned, with the steps in which none began.
+
+    `begun` has the first time (Unix, s) at which each launch began. None for a simulated study, whose times are the
+    plan's.
+    """
+    if plan.every_s is None or all(one.simulated for one in plan.candidates):
+        return ()
+    first: dict[tuple[str | None, int], float] = {}
+    for at, moment in begun.items():
+        key = plan.launches[at].session, plan.launches[at].round
+        first[key] = min(moment, first.get(key, moment))
+    planned = {(one.session, one.round): plan.start_at + one.start_s for one in plan.launches}
+    late = [at - planned[key] for key, at in first.items() if at - planned[key] > _LATE_SHARE * plan.every_s]
+    if not late:
+        return ()
+    steps = {math.floor((at - plan.start_at) / plan.every_s) for at in first.values()}
+    missed = 0 if plan.sessions else max(steps) + 1 - len(steps)
+    what = f"{len(late)} of {len(planned)} rounds began late, by up to {format_seconds(max(late))}"
+    none = f"; in {missed} steps of {format_seconds(plan.every_s)} none began" if missed else ""
+    return (f"{what}{none}: this machine was not running then, or a round took too long",)

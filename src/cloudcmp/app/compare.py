@@ -20,7 +20,7 @@ from cloudcmp.report.text import without_common
 
 def compare(
     sources: Sequence[str], metric: str | None = None, *, reprice: bool = False, purchase: Purchase | None = None,
-    terms: Path | None = None, all_pairs: bool = False, allow_blocks: bool = False,
+    terms: Path | None = None, all_pairs: bool = False, allow_blocks: bool = False, steadiness: bool = False,
     anonymise: bool = False,
 ) -> View:  # fmt: skip
     """Compare the candidates of one or more studies, in one metric or cell if given.
@@ -31,10 +31,10 @@ def compare(
     with folders_of(sources, ImportOptions(allow_blocks=allow_blocks)) as folders:
         if len(folders) == 1:
             whole = view(folders[0], reprice=reprice, purchase=purchase, terms=terms, drawn=False, all_pairs=all_pairs,
-                         allow_blocks=allow_blocks, anonymise=anonymise)  # fmt: skip
+                         allow_blocks=allow_blocks, steadiness=steadiness, anonymise=anonymise)  # fmt: skip
         else:
             whole = side_by_side(folders, reprice=reprice, purchase=purchase, terms=terms, all_pairs=all_pairs,
-                                 allow_blocks=allow_blocks, anonymise=anonymise)  # fmt: skip
+                                 allow_blocks=allow_blocks, steadiness=steadiness, anonymise=anonymise)  # fmt: skip
     return whole if metric is None else only(whole, metric)
 
 
@@ -79,7 +79,7 @@ def only(shown: View, metric: str) -> View:
     Raises UserMistake if the study has no such cell.
     """
     cells = {one.cell for one in shown.analysis.estimates}
-    kept = {cell for cell in cells if _named(cell, metric)}
+    kept = {cell for cell in cells if is_named(cell, metric)}
     if not kept:
         nearest = hint(metric, cells | {cell.split(" ", 1)[0] for cell in cells}, "cloudcmp compare DIR")
         raise UserMistake.at("--metric", f"the study has no cell {metric!r}", nearest)
@@ -95,10 +95,11 @@ def only(shown: View, metric: str) -> View:
     )
     words = in_words(shown.plan, some, shown.metrics, cell_names(some.estimates))
     scaling = tuple(one for one in shown.scaling if one.cell in kept)
-    return replace(shown, analysis=replace(some, answer=words), scaling=scaling)
+    steadiness = shown.steadiness and shown.steadiness.only(kept)
+    return replace(shown, analysis=replace(some, answer=words), scaling=scaling, steadiness=steadiness)
 
 
-def _named(cell: str, wanted: str) -> bool:
+def is_named(cell: str, wanted: str) -> bool:
     """True if a metric, or a metric with some parameters, names the cell; as in a study's `decide`."""
     name, _, params = wanted.strip().partition(" ")
     metric, _, known = cell.partition(" ")

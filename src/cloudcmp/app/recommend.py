@@ -158,6 +158,7 @@ def _market(source: str, purchase: Purchase) -> Market:
 def _study(source: str, purchase: Purchase) -> Market:
     # What reads studies takes a second to load, and tables of offerings need none of it.
     from cloudcmp.answer.choice.from_study import market_of
+    from cloudcmp.answer.choice.operation_prices import with_operation_prices
     from cloudcmp.app.other_prices import priced
     from cloudcmp.app.several import folders_of
     from cloudcmp.app.study_view import Measured, noted
@@ -171,7 +172,12 @@ def _study(source: str, purchase: Purchase) -> Market:
         measured = Measured.of(store, plan, drawn=False)
         virtual = plan.imported or any(one.simulated for one in plan.candidates)
         day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
-    return market_of(plan.candidates, measured.estimates, measured.metrics, day, source)
+    market = market_of(plan.candidates, measured.estimates, measured.metrics, day, source, measured.marks)
+    found = with_operation_prices(market, plan, source)
+    if measured.replication_known:
+        return found
+    note = f"{source} does not say which values came from one launch: chances look more certain than they are"
+    return replace(found, notes=(*found.notes, note))
 
 
 def _book() -> Market:

@@ -1,10 +1,12 @@
 """Writes the report of a study and its figures."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from cloudcmp.app.study_view import view
 from cloudcmp.model.price import Purchase
+from cloudcmp.model.recommendation import Recommendation
 from cloudcmp.model.view import View
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
 from cloudcmp.store.output_files import check_replaceable
@@ -31,7 +33,7 @@ def report(
     that is no report has the name.
     """
     shown = view(folder, reprice=reprice, include_ids=include_ids, purchase=purchase, terms=terms,
-                 anonymise=anonymise)  # fmt: skip
+                 steadiness=True, anonymise=anonymise)  # fmt: skip
     path = write_report(shown, out or folder / ("report-anonymous.html" if anonymise else "report.html"))
     return ReportFiles(shown, path, write_figures(shown, figures) if figures is not None else ())
 
@@ -43,10 +45,23 @@ def write_report(shown: View, path: Path) -> Path:
     """
     from cloudcmp.report import html
 
+    return _write_page(path, lambda: html.render(shown))
+
+
+def write_recommendation(found: Recommendation, path: Path) -> Path:
+    """Write a recommendation as one HTML file, as `write_report` writes a report."""
+    from cloudcmp.report import recommendation_page
+
+    return _write_page(path, lambda: recommendation_page.render(found))
+
+
+def _write_page(path: Path, page: Callable[[], str]) -> Path:
+    from cloudcmp.report import html
+
     check_replaceable(path, "report of cloudcmp", html.is_report)
     path.parent.mkdir(parents=True, exist_ok=True)
     with OwnedPath(path.parent).folder() as folder:
-        write_whole(folder, path.name, html.render(shown).encode(), FOR_ALL)
+        write_whole(folder, path.name, page().encode(), FOR_ALL)
     return path
 
 

@@ -1,5 +1,6 @@
 """Starts a study and resumes one."""
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ from cloudcmp.app.adoption import check_maker, resume_actions
 from cloudcmp.app.check.preflight import check_plan, prepare, refuse
 from cloudcmp.app.confirmation import Confirm, confirm_commands
 from cloudcmp.app.confirmation import refuse as refuse_commands
-from cloudcmp.app.enough import stop_if_tight
+from cloudcmp.app.enough import replan
 from cloudcmp.app.plan import host_of, quoted
 from cloudcmp.app.study_folder import remember_folder
 from cloudcmp.errors import CloudcmpError, UserMistake
@@ -20,21 +21,25 @@ from cloudcmp.execute.study import run_study, trials_left
 from cloudcmp.execute.teardown import Leave, RunEnd, faults_of, open_lease_lines, reporting_leftovers
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.protocol import Progress
+from cloudcmp.model.timer import Timer
 from cloudcmp.owned_folder import OwnedPath
 from cloudcmp.plan import check_runnable, with_more_rounds
 from cloudcmp.provider.registry import billed_names, names
 from cloudcmp.store import StudyStore
 from cloudcmp.units import Money
 
+_LONGEST_LOOK_S = 600.0
+"""A timer looks at least so often whether a round is due: so late one may begin."""
+
 
 def start(
     plan: Plan, text: str, folder: Path, *, work: Path | None, wait: bool, progress: Progress, leave: Leave,
-    confirm: Confirm = refuse_commands, study: str = "",
+    confirm: Confirm = refuse_commands, study: str = "", until: float = math.inf,
 ) -> RunEnd:  # fmt: skip
     """Measure a new study in `folder`; test files of `local` go under `work`, by default next to the samples.
 
     `confirm` shows the commands that the study runs on the user's own machines, and returns whether they may run;
-    `study` is the study's file.
+    `study` is the study's file. From `until` (Unix time) no round starts; with `wait` it sleeps until the next one may.
 
     Raises UserMistake if the folder is not empty, the plan can only be quoted, or its commands are not confirmed;
     AgentMissing, StorageFault.
@@ -54,7 +59,7 @@ def start(
         if work is not None:
             store.set_meta(WORK, str(work.absolute()))
         _remember(folder, progress)
-        return run_study(store, binary, wait, progress, leave, stop_if_tight(progress.note))
+        return run_study(store, binary, wait, progress, leave, replan(progress.note), until)
 
 
 def _remember(folder: Path, progress: Progress) -> None:
@@ -83,6 +88,7 @@ def resume(
     more: int | None = None,
     adopt: bool = False,
     confirm: Confirm = refuse_commands,
+    until: float = math.inf,
 ) -> RunEnd:
     """Resume a study: interrupted attempts are marked and run again, all others stay unchanged.
 
@@ -122,7 +128,20 @@ def resume(
             moment = time_of(plan)
             _remember(folder, progress)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
-            return run_study(store, agent_of(plan), wait, progress, leave, stop_if_tight(progress.note))
+            return run_study(store, agent_of(plan), wait, progress, leave, replan(progress.note), until)
+
+
+def timer(folder: Path) -> Timer:
+    """The timer that continues a study of rounds at their times; raises UserMistake if it has neither `every` nor
+    sessions."""
+    with StudyStore.open(folder, write=False) as store:
+        plan = store.plan
+    if plan.every_s is None and not plan.sessions:
+        raise UserMistake.at(
+            str(folder), "its rounds follow each other: nothing is to be timed", "write e.g. every: 1 h"
+        )
+    looks = _LONGEST_LOOK_S if plan.every_s is None else min(_LONGEST_LOOK_S, max(60.0, plan.every_s / 4.0))
+    return Timer(folder.resolve(), plan.name, looks)
 
 
 def _check_work(store: StudyStore, work: Path | None) -> None:

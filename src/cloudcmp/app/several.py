@@ -1,13 +1,13 @@
 """Compares the candidates of several studies, side by side."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cloudcmp import compare
+from cloudcmp import analysis, compare
 from cloudcmp.answer.words import in_words
 from cloudcmp.app.import_ import import_files
 from cloudcmp.app.other_prices import priced
@@ -18,6 +18,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
 from cloudcmp.model.price import Purchase
+from cloudcmp.model.steadiness import SteadinessView
 from cloudcmp.model.study import Decide
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
@@ -60,7 +61,8 @@ def folders_of(sources: Sequence[str], options: ImportOptions) -> Iterator[list[
 
 def side_by_side(
     folders: Sequence[Path], *, reprice: bool = False, purchase: Purchase | None = None, terms: Path | None = None,
-    all_pairs: bool = False, allow_blocks: bool = False, anonymise: bool = False,
+    all_pairs: bool = False, allow_blocks: bool = False, steadiness: bool = False,
+    anonymise: bool = False,
 ) -> View:  # fmt: skip
     """Compare the candidates of several studies in the cells that at least two of them measured.
 
@@ -75,17 +77,26 @@ def side_by_side(
     if twice:
         raise UserMistake.at(str(twice[0]), "the study is named twice", "name each study once")
     parts = []
-    for folder, label in zip(folders, _labels(folders), strict=True):
+    for folder, label in zip(folders, labels_of(folders), strict=True):
         with StudyStore.open(folder, write=False) as store:
             plan = _labelled(priced(noted(store), reprice=reprice, purchase=purchase, terms=terms), label)
             parts.append(_Part(label, Measured.of(store, plan, drawn=False), pseudonyms(store)))
     shown = _compared(parts, all_pairs=all_pairs, allow_blocks=allow_blocks)
+    if steadiness:
+        shown = replace(shown, steadiness=_steadiness(shown))
     for part in parts:
         shown = hidden(shown, part.pseudonyms)
     return anonymous(shown) if anonymise else shown
 
 
-def _labels(folders: Sequence[Path]) -> list[str]:
+def _steadiness(shown: View) -> SteadinessView:
+    """How steady the candidates are between launches; what is inside them is known of each study alone."""
+    estimates = shown.analysis.estimates
+    figures = analysis.steadiness(shown.plan, estimates, shown.metrics, None)
+    return SteadinessView(figures, compare.steady_pairs(shown.plan, estimates, shown.metrics))
+
+
+def labels_of(folders: Sequence[Path]) -> list[str]:
     """The name of each folder; equal names get a number."""
     names = [folder.resolve().name for folder in folders]
     return [
@@ -100,7 +111,7 @@ def _labelled(plan: Plan, label: str) -> Plan:
 def _compared(parts: Sequence[_Part], *, all_pairs: bool, allow_blocks: bool) -> View:
     measured = [part.measured for part in parts]
     common = _common_cells(measured)
-    metrics = _metrics(parts)
+    metrics = agreed_metrics("cloudcmp compare", [(part.label, part.measured.metrics) for part in parts])
     plan = _joined([one.plan for one in measured], common, measured)
     first = _first_candidates(measured)
     estimates = tuple(
@@ -150,15 +161,15 @@ def _warnings(part: _Part) -> Iterator[str]:
         yield line if line.startswith(f"{part.label}/") else f"{part.label}: {line}"
 
 
-def _metrics(parts: Sequence[_Part]) -> dict[str, Metric]:
-    """The metrics of all studies; raises UserMistake if two define one differently."""
+def agreed_metrics(verb: str, of_studies: Sequence[tuple[str, Mapping[str, Metric]]]) -> dict[str, Metric]:
+    """The metrics of several studies, each with its label; raises UserMistake if two define one differently."""
     found: dict[str, Metric] = {}
-    for part in parts:
-        for name, metric in part.measured.metrics.items():
+    for label, metrics in of_studies:
+        for name, metric in metrics.items():
             known = found.setdefault(name, metric)
             if (known.unit, known.better, known.signed) != (metric.unit, metric.better, metric.signed):
-                what = f"the metric {name!r} has another unit or direction in {part.label}"
-                raise UserMistake.at("cloudcmp compare", what, "rename it in one of the studies")
+                what = f"the metric {name!r} has another unit or direction in {label}"
+                raise UserMistake.at(verb, what, "rename it in one of the studies")
     return found
 
 
@@ -204,6 +215,10 @@ def _joined(plans: Sequence[Plan], common: Sequence[str], measured: Sequence[Mea
         short=any(plan.short for plan in plans),
         usage=(),
         commands=(),
+        stop=next((plan.stop for plan in plans if plan.stop is not None), None),
+        dropped=(),
+        ended=None,
+        checks=(),
         looks=(0,) * max(len(plan.looks) for plan in plans),  # what an earlier look saw is not counted as evidence
     )
 

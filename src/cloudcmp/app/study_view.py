@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from cloudcmp import analysis, compare, cost
-from cloudcmp.analysis.facts import reported
+from cloudcmp.analysis.facts import launch_facts, reported
 from cloudcmp.answer.outlook import outlooks
+from cloudcmp.answer.selection import dropped_lines, end_lines
 from cloudcmp.answer.words import in_words
 from cloudcmp.app.command_uses import commands
 from cloudcmp.app.other_prices import priced, with_note
@@ -21,6 +22,7 @@ from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.result import Estimate
+from cloudcmp.model.steadiness import SteadinessView
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.values import SeriesLimits, StudyValues, TrialValues
 from cloudcmp.model.view import View
@@ -53,14 +55,15 @@ def _accounts(store: StudyStore) -> dict[str, str]:
 def view(
     folder: Path, *, reprice: bool = False, include_ids: bool = False, purchase: Purchase | None = None,
     terms: Path | None = None, drawn: bool = True, all_pairs: bool = False, allow_blocks: bool = False,
-    anonymise: bool = False,
+    steadiness: bool = False, anonymise: bool = False,
 ) -> View:  # fmt: skip
     """Return everything that a report shows about a study.
 
     `reprice` uses today's prices, `purchase` those of another way to buy, and `terms` a file with an account's terms:
     only figures of cost change, and the folder stays as it is. `drawn` includes the series and distributions that only
-    figures show. `all_pairs` gives a verdict on every pair of many candidates, not only on each against the best, and
-    `allow_blocks` also on sides of an imported table that were measured at different times, without rounds.
+    figures show, and `steadiness` how steady the candidates are. `all_pairs` gives a verdict on every pair of many
+    candidates, not only on each against the best, and `allow_blocks` also on sides of an imported table that were
+    measured at different times, without rounds.
     Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`. `anonymise` replaces the names
     of providers, regions and offerings as well.
 
@@ -69,7 +72,8 @@ def view(
     """
     with StudyStore.open(folder, write=False) as store:
         plan = priced(noted(store), reprice=reprice, purchase=purchase, terms=terms)
-        found = _view(store, plan, drawn=drawn, all_pairs=all_pairs, allow_blocks=allow_blocks)
+        found = _view(store, plan, drawn=drawn, all_pairs=all_pairs, allow_blocks=allow_blocks,
+                      steadiness=steadiness)  # fmt: skip
         found = replace(found, under=plan.terms if terms else None)
         found = found if include_ids else hidden(found, pseudonyms(store))
     return anonymous(found) if anonymise else found
@@ -107,6 +111,8 @@ class Measured:
         """What a reader must know of the whole study."""
         return (
             *_unfinished(self.plan, self.attempts),
+            *end_lines(self.plan),
+            *dropped_lines(self.plan),
             *analysis.name_warnings(self.plan),
             *analysis.quality(self.plan, self.attempts),
             *self.plan.quote.notes,
@@ -147,7 +153,7 @@ def _without_rounds(store: StudyStore, estimates: tuple[Estimate, ...]) -> tuple
     return tuple(replace(one, rounds=(None,) * len(one.rounds)) for one in estimates)
 
 
-def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_blocks: bool) -> View:
+def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_blocks: bool, steadiness: bool) -> View:
     measured = Measured.of(store, plan, drawn=drawn)
     metrics, facts = measured.metrics, measured.facts
     found = compare.compare(
@@ -172,8 +178,26 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
         delivered=compare.delivered_of(plan, measured.estimates),
         co_location=compare.co_location_of(plan, measured.estimates),
         services=analysis.services(plan, measured.estimates, measured.attempts, measured.values.whole),
-        warnings=measured.warnings,
+        warnings=(
+            *measured.warnings,
+            *analysis.late_rounds(plan, {one.launch: one.begun_at for one in reversed(store.launches())}),
+        ),
+        steadiness=_steadiness(store, measured) if steadiness else None,
     )
+
+
+def _steadiness(store: StudyStore, measured: Measured) -> SteadinessView:
+    """How steady the candidates are in the deciding cells."""
+    plan, estimates, metrics = measured.plan, measured.estimates, measured.metrics
+    decide = compare.deciding(plan, dict.fromkeys(one.cell for one in estimates))
+    begun = {one.launch: one.begun_at for one in store.launches()}
+    if plan.imported and store.meta(NO_TIMES) is None:
+        begun = {one.index: plan.start_at + one.start_s for one in plan.launches}
+    figures = analysis.steadiness(
+        plan, [one for one in estimates if one.cell in decide], metrics, measured.values.values,
+        launch_facts(plan, measured.attempts), begun,
+    )  # fmt: skip
+    return SteadinessView(figures, compare.steady_pairs(plan, estimates, metrics))
 
 
 def _spans(store: StudyStore, plan: Plan, values: TrialValues) -> dict[tuple[str, int], tuple[float, float]]:
@@ -193,6 +217,13 @@ def cell_names(estimates: Sequence[Estimate]) -> dict[str, str]:
     """The readable names of cells, for sentences and tables."""
     names = CellNames(one.cell for one in estimates)
     return {one.cell: names.short(one.cell) for one in estimates}
+
+
+def cell_names_of(plan: Plan) -> dict[str, str]:
+    """The readable names of the cells of a plan."""
+    cells = dict.fromkeys((*(cell for trial in plan.trials for cell in trial.cells), OVERALL.name))
+    names = CellNames(cells)
+    return {cell: names.short(cell) for cell in cells}
 
 
 def _provenance(store: StudyStore, plan: Plan) -> tuple[tuple[str, str], ...]:

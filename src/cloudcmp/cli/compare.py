@@ -40,6 +40,9 @@ def compare(
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the answer as Markdown.")] = False,
     allow_blocks: AllowBlocks = False,
+    steadiness: Annotated[
+        bool, typer.Option("--steadiness", help="Show how steady candidates are, and who is steadier.")
+    ] = False,
     reprice: Reprice = False,
     purchase: Purchase = None,
     terms: WhatIf = None,
@@ -73,6 +76,7 @@ def compare(
         all_pairs=all_pairs,
         allow_blocks=allow_blocks,
         anonymise=anonymise,
+        steadiness=steadiness,
     )
     if requirement is not None:
         return _assert(view, requirement, json=json)
@@ -84,6 +88,11 @@ def compare(
         from cloudcmp.report.markdown import markdown as markdown_of
 
         say(markdown_of(view).rstrip("\n"))
+    elif steadiness:
+        from cloudcmp.report import steadiness as steadiness_of
+
+        with paged(wanted=not no_pager) as out:
+            steadiness_of.show_steadiness(out, view)
     elif metric or every:
         from cloudcmp.report import comparison
 

@@ -1,11 +1,12 @@
 """`cloudcmp recommend`: the cheapest offering that is fast enough, from studies, tables and prices."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cloudcmp.cli.options import Anonymise, Buying, Json, option, purchase_of
-from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, ignore, warn
+from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, ignore, say, warn
 
 if TYPE_CHECKING:
     from cloudcmp.model.price import Purchase
@@ -53,6 +54,7 @@ def recommend(
     every: Annotated[
         bool, typer.Option("--all", help="Also show the price front, other sizes, and what each need excludes.")
     ] = False,
+    page: Annotated[Path | None, option("--page", "Also write the answer as one HTML file.", "FILE")] = None,
     columns: Annotated[
         bool, typer.Option("--columns", help="List the columns that needs and objectives can name.")
     ] = False,
@@ -82,6 +84,10 @@ def recommend(
         spread=spread, allow_burstable=allow_burstable, like=like, on=on or (), application=application,
     )  # fmt: skip
     found = use_case.recommend(sources, asked, purchase=bought, progress=progress, anonymise=anonymise)
+    if page is not None:
+        from cloudcmp.app.report import write_recommendation
+
+        write_recommendation(found, page)
     if json:
         from cloudcmp.report import documents
 
@@ -90,6 +96,8 @@ def recommend(
         from cloudcmp.report.recommendation import show_recommendation
 
         show_recommendation(console(), found, every=every)
+        if page is not None:
+            say(str(page))
     return EXIT_DONE if found.choice is not None else EXIT_NO
 
 

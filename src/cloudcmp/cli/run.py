@@ -1,9 +1,13 @@
 """`cloudcmp run` and `cloudcmp demo`: measure a study, this machine, or three simulated clouds."""
 
+import math
 import os
 import pwd
 import shlex
+import shutil
 import sys
+import time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +43,12 @@ def run(
     more: Annotated[int | None, option("--more", "With --resume: add rounds to a study that has ended.", "N")] = None,
     terms: Terms = None,
     wait: Annotated[bool, typer.Option("--wait", help="Sleep until the study's next session opens.")] = False,
+    until: Annotated[
+        str | None, option("--until", "Wait for rounds, and start none from this time on.", "YYYY-MM-DD[THH:MM]")
+    ] = None,
+    timer: Annotated[
+        bool, typer.Option("--timer", help="With --resume: print a systemd timer that continues the study.")
+    ] = False,
     adopt: Adopt = False,
     ca: Ca = None,
     figures: Figures = None,
@@ -58,7 +68,11 @@ def run(
     from cloudcmp.app.plan import plan_file
     from cloudcmp.app.study_folder import new_folder
 
+    if timer:
+        return _show_timer(resume, json=json)
     trust_also(ca)
+    last = _time(until)
+    wait = wait or until is not None
     confirm = confirmation(yes=yes, json=json)
     if resume is not None:
         if study is not None or on or short or seed is not None or out is not None or terms is not None:
@@ -75,6 +89,7 @@ def run(
             more=more,
             adopt=adopt,
             confirm=confirm,
+            until=last,
         )
     else:
         if adopt:
@@ -89,9 +104,43 @@ def run(
         folder, leave = new_folder(plan.name, out), _leaving("run", json)
         ending = study_run.start(
             plan, text, folder, work=work, wait=wait, progress=_progress(json=json, quiet=quiet), leave=leave,
-            confirm=confirm, study=str(study or ""),
+            confirm=confirm, study=str(study or ""), until=last,
         )  # fmt: skip
     return _ended("run", ending, figures, json, every=every, quiet=quiet)
+
+
+def _time(typed: str | None) -> float:
+    """A day or time of this machine's zone, or of the zone that it names, as Unix time; infinite if none is typed."""
+    if typed is None:
+        return math.inf
+    try:
+        at = datetime.fromisoformat(typed).timestamp()
+    except ValueError:
+        raise UserMistake.at("--until", f"{typed!r} is no time", "write e.g. 2026-03-01T18:00") from None
+    if at <= time.time():
+        raise UserMistake.at("--until", f"{typed} is past", "name a later time")
+    return at
+
+
+def _show_timer(folder: Path | None, *, json: bool) -> int:
+    """Print the unit files of a study's timer, and how to install them."""
+    if folder is None:
+        raise UserMistake.at("--timer", "continues a study", "run its first round, then add --resume DIR")
+    from cloudcmp.app.run import timer
+    from cloudcmp.report.timer import units
+
+    found = timer(folder)
+    files = units(found, shutil.which("cloudcmp") or str(Path(sys.argv[0]).absolute()))
+    if json:
+        emit("run", {"folder": found.folder, "units": files})
+        return EXIT_DONE
+    for name, text in files.items():
+        say(f"# ~/.config/systemd/user/{name}")
+        say(text)
+    name = next(iter(files)).removesuffix(".service")
+    say(f"# systemctl --user daemon-reload && systemctl --user enable --now {name}.timer")
+    say(f"# At its end: systemctl --user disable --now {name}.timer")
+    return EXIT_DONE
 
 
 def demo(

@@ -12,6 +12,7 @@ from cloudcmp.model.promise import Delivered
 from cloudcmp.model.result import Scaling
 from cloudcmp.model.safety import Spend
 from cloudcmp.model.services import NO_SERVICES, Services
+from cloudcmp.model.steadiness import SteadinessView
 from cloudcmp.model.terms import Terms
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.values import Series
@@ -35,7 +36,7 @@ class View:
     `hosts` holds for each candidate the facts from its agents, as sorted text pairs; `spend` is None if nothing was
     billed; `under` are the account terms of the cost figures, None at list price. `provenance` holds versions, seed,
     dates and digests as text pairs; `interruptions` one line each. `commands` are the shell lines that ran, from the
-    plan and not from the study file.
+    plan and not from the study file. `steadiness` is None if it was not asked for.
     """
 
     plan: Plan
@@ -56,3 +57,4 @@ class View:
     effects: tuple[Effect, ...] = ()
     delivered: tuple[Delivered, ...] = ()
     co_location: tuple[CoLocation, ...] = ()
+    steadiness: SteadinessView | None = None

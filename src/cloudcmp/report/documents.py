@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cloudcmp.answer.gaps import Gaps
 from cloudcmp.model.check import LiveCheck, ProviderFinding
 from cloudcmp.model.command import CommandUse
+from cloudcmp.model.history import History, Track
 from cloudcmp.model.leftover import SweepResult
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.price import PriceListImport
@@ -53,7 +54,7 @@ def plan(found: Plan, uses: Iterable[CommandUse], safeguards: Mapping[str, Seque
     return {
         "study": found.name,
         **_picked(found, "question", "candidates", "rounds", "runs", "seed", "decide", "sessions", "aggregation"),
-        **_picked(found, "quote", "terms", "budget"),
+        **_picked(found, "quote", "terms", "budget", "stop"),
         "commands": _commands(uses),
         "barriers": safeguards,
     }
@@ -71,9 +72,10 @@ def comparison(shown: View) -> Data:
         "offered": None if found.imported else offered(found, shown.attempts),
         "candidates": [_candidate(candidate) for candidate in found.candidates],
         **_picked(shown.analysis, "estimates", "comparisons", "winners", "money", "money_winners", "outlooks"),
-        **_picked(shown, "scaling", "effects", "delivered", "co_location", "spend", "under"),
+        **_picked(shown, "scaling", "effects", "delivered", "co_location", "spend", "under", "steadiness"),
         "services": _services(shown),
         "answer": shown.analysis.answer,
+        **_picked(found, "stop", "dropped", "ended"),
         "interruptions": shown.interruptions,
         "commands": _commands(shown.commands),
     }
@@ -140,6 +142,50 @@ def _commands(uses: Iterable[CommandUse]) -> list[Data]:
         }
         for use in uses
     ]
+
+
+def history(found: History) -> Data:
+    """The document of `history`; times as ISO 8601 in UTC."""
+    places = [_picked(track, "candidate", "cell") for track in found.tracks]
+    return {
+        "by": found.by,
+        "as_of": _iso(found.as_of),
+        "sources": [
+            {**_picked(one, "name", "cost", "simulated", "imported"), "first": _iso(one.first), "last": _iso(one.last)}
+            for one in found.sources
+        ],
+        "series": [_series(found, track) for track in found.tracks],
+        "outdated": [
+            {
+                "source": found.sources[one.source].name,
+                "last": _iso(one.last),
+                "age_s": one.age_s,
+                "cost": found.sources[one.source].cost,
+                "changes": [
+                    {**places[later.track], "at": _iso(later.change.at), "change": later.change.change}
+                    for later in one.later
+                ],
+            }
+            for one in found.outdated
+        ],
+    }
+
+
+def _series(found: History, track: Track) -> Data:
+    metric = found.metrics[track.cell.partition(" ")[0]]
+    names = ("before", "after", "change", "bounds", "by_difference", "better", "n_before", "n_after", "p", "facts")
+    level = _picked(track.level, "value", "bounds", "points", "launches", "age_s")
+    points = zip(track.times, track.values, track.counts, track.sources, strict=True)
+    return {
+        **_picked(track, "candidate", "provider", "cell", "correlation", "sessions"),
+        **_picked(metric, "unit", "better"),
+        "changes": [{"at": _iso(one.at), "since": _iso(one.since), **_picked(one, *names)} for one in track.changes],
+        "level": {**level, "first": _iso(track.level.first), "last": _iso(track.level.last)},
+        "points": [
+            {"time": _iso(at), "value": value, "launches": count, "source": found.sources[source].name}
+            for at, value, count, source in points
+        ],
+    }
 
 
 def run(folder: Path, left: Sequence[str], *, reason: str = "", report: Path | None = None) -> Data:

@@ -13,7 +13,7 @@ from cloudcmp.store.output_files import check_replaceable
 
 _SVG, _PNG = b"<svg ", b"\x89PNG"
 
-__all__ = ["Figure", "figures", "write_figures"]
+__all__ = ["Figure", "figures", "write_figure", "write_figures"]
 
 
 def figures(view: View) -> tuple[Figure, ...]:
@@ -51,6 +51,14 @@ def write_figures(view: View, folder: Path, drawn: tuple[Figure, ...] | None = N
         for path, piece in pieces.items():
             write_whole(opened, path.name, piece, FOR_ALL)
     return tuple(pieces)
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write one figure as SVG, or as PNG if the name ends so; raises UserMistake if another kind of file is there."""
+    is_png = path.suffix == ".png"
+    check_replaceable(path, "figure of cloudcmp", partial(_starts_with, _PNG if is_png else _SVG))
+    with OwnedPath(path.parent).folder() as opened:
+        write_whole(opened, path.name, figure.png() if is_png else figure.svg.encode(), FOR_ALL)
 
 
 def _starts_with(start: bytes, head: bytes) -> bool:

@@ -1,8 +1,11 @@
 """Renders a first study as lines and a table of prices."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 
+from cloudcmp.catalog import METRICS
 from cloudcmp.cost.figures import price_of
+from cloudcmp.model.metric import Better
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.start import FetchedPrices, StarterStudy
 from cloudcmp.study.starter import PRICE, has_work, left_out
@@ -109,4 +112,14 @@ def next_commands(found: StarterStudy) -> list[str]:
         *([f"cloudcmp check {found.path}"] if found.clouds else []),
         f"cloudcmp run {found.path} --out {folder}",
         f"cloudcmp report {folder} --open",
+        shlex.join(["cloudcmp", "recommend", str(folder), *_objective(found)]),
     ]
+
+
+def _objective(found: StarterStudy) -> tuple[str, str]:
+    """What a recommendation from the study asks for: its first measurement, for the price if that matters."""
+    cell = found.plan.decide[0].cell
+    metric = METRICS[cell.split(" ")[0]]
+    if metric.is_rate and PRICE in found.answers.matters:
+        return "--minimise", f"cost per {cell}"
+    return ("--maximise" if metric.better is Better.HIGHER else "--minimise"), cell

@@ -35,6 +35,7 @@ from cloudcmp.report.sheets import (
     scaling,
     services,
     speedup,
+    steadiness,
     summary,
     verdicts,
 )
@@ -63,15 +64,27 @@ def is_report(head: bytes) -> bool:
     return head.startswith(b"<!doctype html>") and b": cloudcmp report" in head
 
 
+def picture_of(figure: Figure) -> _Picture:
+    """A figure as the page's templates show it."""
+    return _Picture.of(figure)
+
+
+def styled() -> tuple[Markup, str]:
+    """The style sheet, and the digest by which the page's policy allows it."""
+    style = _read("report.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    return Markup(style), digest  # noqa: S704 - our own file, unescaped, so that its digest is valid
+
+
 @cache
-def template() -> jinja2.Template:
-    """The page without its values; compiling it takes as long as half of a small report."""
+def template(name: str) -> jinja2.Template:
+    """A page without its values; compiling it takes as long as half of a small report."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_shown,
         loader=jinja2.FunctionLoader(_read),
     )  # fmt: skip
     environment.filters["breakable"] = _breakable
-    return environment.get_template("report.html.j2")
+    return environment.get_template(name)
 
 
 def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
@@ -82,11 +95,10 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
     Interruptions appear only in the element `interruptions`, the last of the page.
     """
     study = StudyView.of(view)
-    style = _read("report.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
+    style, digest = styled()
     pictures = [_Picture.of(figure) for figure in (figures(view) if drawn is None else drawn)]
-    return template().render(
-        style=Markup(style),  # noqa: S704 - our own file, unescaped, so that its digest is valid
+    return template("report.html.j2").render(
+        style=style,
         digest=digest,
         version=__version__,
         name=one_line(view.plan.name, 120),
@@ -124,6 +136,8 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         services_pictures=[one for one in pictures if one.name in service_charts.NAMES],
         speedup=speedup.sheets(study),
         speedup_title=speedup.TITLE,
+        steadiness=steadiness.sheets(study),
+        steadiness_title=steadiness.TITLE,
         grid=grid.sheets(study),
         grid_title=grid.TITLE,
         estimates=estimates.sheets(study),

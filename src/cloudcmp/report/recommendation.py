@@ -82,7 +82,7 @@ def _picks(console: Console, found: Recommendation) -> None:
     rows = []
     for one in shown:
         values = (number_words(one.values[at], found.used[at].unit) for at in kept)
-        rows.append([str(one.key), *values, _behind(found, one)] + [_percent(one.best)] * sure)
+        rows.append([str(one.key), *values, behind_words(found, one)] + [percent_words(one.best)] * sure)
     notes += ["behind: by the objective"] + ["best: the chance that it is the best"] * sure
     table(console, heads, rows, title="The best, each in its best region", note="; ".join(notes))
 
@@ -102,18 +102,20 @@ def _titles(found: Recommendation, kept: Sequence[int]) -> tuple[list[str], list
     return titles, notes
 
 
-def _behind(found: Recommendation, one: Pick) -> str:
+def behind_words(found: Recommendation, one: Pick) -> str:
+    """How far an offering's objective is behind the first one's: `4.3 %`."""
     best = found.picks[0].objective
     ratio = best / one.objective if found.most else one.objective / best
     return f"{(ratio - 1) * 100:.1f} %"
 
 
-def _percent(value: float | None) -> str:
+def percent_words(value: float | None) -> str:
+    """A chance as a percentage; `unknown` without one."""
     return "unknown" if value is None else f"{value * 100:.0f} %"
 
 
 def _misses(console: Console, found: Recommendation) -> None:
-    rows = [[str(one.pick.key), one.need, _miss(found, one), _better(found, one.pick)] for one in found.misses]
+    rows = [[str(one.pick.key), one.need, _miss(found, one), better_words(found, one.pick)] for one in found.misses]
     heads: list[str | Head] = [Head("offering", numeric=False, whole=True), "misses", Head("with"), Head("better by")]
     table(console, heads, rows, title="Better, but for one need")
 
@@ -122,7 +124,8 @@ def _miss(found: Recommendation, one: Miss) -> str:
     return number_words(one.value, next(used.unit for used in found.used if used.name == one.column), found.currency)
 
 
-def _better(found: Recommendation, one: Pick) -> str | None:
+def better_words(found: Recommendation, one: Pick) -> str | None:
+    """How much better an offering's objective is than the first one's; None without a first one."""
     if not found.picks:
         return None
     best = found.picks[0].objective

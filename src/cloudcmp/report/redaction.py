@@ -18,6 +18,7 @@ from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.promise import Promise
 from cloudcmp.model.result import Winner
+from cloudcmp.model.steadiness import SteadinessView
 from cloudcmp.model.view import View
 
 _LETTERS = 8
@@ -113,7 +114,12 @@ def hidden(view: View, by: TextChange) -> View:
         spend=None if view.spend is None else replace(view.spend, note=text(view.spend.note)),
         commands=tuple(_use(one, text) for one in view.commands),
         delivered=tuple(replace(one, promise=_promise(one.promise, text)) for one in view.delivered),
+        steadiness=view.steadiness and _steadiness(view.steadiness, text),
     )
+
+
+def _steadiness(found: SteadinessView, text: Callable[[str], str]) -> SteadinessView:
+    return replace(found, pairs=tuple(replace(one, reason=text(one.reason)) for one in found.pairs))
 
 
 def _plan(plan: Plan, text: Callable[[str], str]) -> Plan:

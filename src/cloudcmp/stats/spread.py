@@ -1,15 +1,18 @@
-"""The ratio of two spreads, each of runs inside groups."""
+"""Spreads and their ratios with intervals, of single values and of runs inside groups."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import special
 
-from cloudcmp.stats.check import Floats, finite
+from cloudcmp.stats.check import Floats, finite, fraction, is_constant
+from cloudcmp.stats.describe import Interval
 
 _DRAWS = 2000
+_FEWEST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,94 @@ def spread_ratio(groups: Sequence[tuple[Sequence[float], Sequence[float]]], *, s
     logs = 0.5 * (np.log(drawn[:, 0]) - np.log(drawn[:, 1]))
     low, high = np.exp(np.quantile(logs, [0.025, 0.975]))
     a, b = (np.concatenate([pair[side] - np.median(pair[side]) for pair in usable]) for side in (0, 1))
-    return SpreadRatio(ratio, float(low), float(high), _brown_forsythe(a, b))
+    return SpreadRatio(ratio, float(low), float(high), brown_forsythe(a, b))
 
 
-def _brown_forsythe(a: Floats, b: Floats) -> float:
+def sd_interval(x: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
+    """The interval of the standard deviation of independent values of any distribution, shape (n,); unit of `x`.
+
+    That of the logarithm of the variance, whose error depends on the kurtosis, which is taken about a trimmed mean.
+    None for n < 5 and without any spread. For fewer than 20 values of a skewed distribution it covers less often than
+    it says (lognormal with sigma 1, n = 20: 70 of 100).
+    Source: Bonett, Computational Statistics and Data Analysis 50, 2006.
+    """
+    values = finite(x, "sd_interval")
+    if values.size < _FEWEST or is_constant(values):
+        return None
+    z, error = _normal(confidence), _log_variance_error(values, _kurtosis(values))
+    widen = values.size / (values.size - z)
+    spread = float(values.std(ddof=1)) * math.sqrt(widen)
+    half = z * widen * error / 2.0
+    return Interval(spread * math.exp(-half), spread * math.exp(half))
+
+
+def sd_ratio(a: npt.ArrayLike, b: npt.ArrayLike, confidence: float = 0.95) -> SpreadRatio | None:
+    """The ratio of the standard deviations of two independent samples, its interval, and Brown and Forsythe's p.
+
+    The kurtosis is pooled: both samples may have any distribution, but the same one apart from place and scale. None
+    for fewer than 5 values of one, and if one has no spread.
+    Source: Bonett, Applied Psychological Measurement 30, 2006.
+    """
+    first, second = finite(a, "sd_ratio a"), finite(b, "sd_ratio b")
+    if min(first.size, second.size) < _FEWEST or is_constant(first) or is_constant(second):
+        return None
+    kurtosis = _kurtosis(first, second)
+    error = math.hypot(*(_log_variance_error(one, kurtosis) for one in (first, second)))
+    z = _normal(confidence)
+    small = math.log(first.size / (first.size - z)) - math.log(second.size / (second.size - z))
+    log_ratio = math.log(float(first.std(ddof=1)) / float(second.std(ddof=1)))
+    low, high = (math.exp(log_ratio + (small + sign * z * error) / 2.0) for sign in (-1.0, 1.0))
+    return SpreadRatio(math.exp(log_ratio), low, high, brown_forsythe(first, second))
+
+
+def within_interval(groups: Sequence[npt.ArrayLike], confidence: float = 0.95) -> tuple[float, Interval | None] | None:
+    """The pooled standard deviation of values inside groups, each with its own level, and its interval.
+
+    Groups are independent, values of one need not be: the error of the logarithm of the variance is that of its parts
+    of whole groups, with Student's t on one degree of freedom less than groups. The interval is None for fewer than 3
+    groups, the whole without a group of two values or without spread.
+    """
+    usable = [finite(one, "within_interval") for one in groups if np.size(one) > 1]
+    freedom = np.array([one.size - 1.0 for one in usable])
+    squares = np.array([_square(one) for one in usable])
+    if not usable or squares.sum() <= 0.0:
+        return None
+    variance = float(squares.sum() / freedom.sum())
+    if len(usable) < 3:
+        return math.sqrt(variance), None
+    parts = (squares - freedom * variance) / (freedom.sum() * variance)
+    error = math.sqrt(float((parts**2).sum()) * len(usable) / (len(usable) - 1.0))
+    tail = (1.0 - fraction(confidence, "confidence")) / 2.0
+    half = -float(special.stdtrit(len(usable) - 1, tail)) * error / 2.0
+    spread = math.sqrt(variance)
+    return spread, Interval(spread * math.exp(-half), spread * math.exp(half))
+
+
+def _normal(confidence: float) -> float:
+    return -float(special.ndtri((1.0 - fraction(confidence, "confidence")) / 2.0))
+
+
+def _kurtosis(*samples: Floats) -> float:
+    """The kurtosis of all samples, of deviations from their trimmed means over those from their means."""
+    fourth = sum(float(((one - _trimmed_mean(one)) ** 4).sum()) for one in samples)
+    return sum(one.size for one in samples) * fourth / sum(_square(one) for one in samples) ** 2
+
+
+def _trimmed_mean(values: Floats) -> float:
+    cut = int(values.size / (2.0 * math.sqrt(values.size - 4.0)))
+    return float(np.sort(values)[cut : values.size - cut].mean()) if 2 * cut < values.size else float(np.median(values))
+
+
+def _log_variance_error(values: Floats, kurtosis: float) -> float:
+    """The standard error of the logarithm of a variance."""
+    n = values.size
+    return math.sqrt(max(kurtosis - (n - 3.0) / n, 0.0) / (n - 1.0))
+
+
+def brown_forsythe(a: Floats, b: Floats) -> float:
     """The p value of equal spreads: a one-way analysis of variance of the absolute deviations from the medians.
 
+    Source: Brown and Forsythe, J. Am. Stat. Assoc. 69, 1974; Levene's test about medians.
     By the F distribution itself: `scipy.stats` takes two seconds to import.
     """
     distances = [np.abs(values - np.median(values)) for values in (a, b)]

@@ -28,6 +28,8 @@ _OUTCOME = {"": OUTCOMES.index(Outcome.OK), **{outcome.value: at for at, outcome
 _NUMBERS = ("value", "time")
 _KEY = ("provider", "region", "offering")
 _CELL = ("metric", "params")
+_HAS_INSTANCE = "instance?"
+"""The code of whether a row names its launch: without rounds and sessions, nothing else of a launch can disagree."""
 
 
 def read_tidy(path: Path, known: Mapping[str, Metric], better: Better | None = None) -> TidyTable:
@@ -81,7 +83,7 @@ class _TableCheck:
         self._kinds = (
             ("metric", "params", "unit", "better", "signed"),
             (*_KEY, *attributes),
-            (*_KEY, "instance", "round", "session"),
+            (*_KEY, *(("instance", "round", "session") if {"round", "session"} & {*columns} else (_HAS_INSTANCE,))),
         )
         self._known_kinds: tuple[set[tuple[int, ...]], ...] = (set(), set(), set())
         self._signed = {name: metric.signed for name, metric in known.items()}
@@ -100,6 +102,9 @@ class _TableCheck:
 
         columns = dict(zip(self._columns, block.columns, strict=True))
         codes = {name: text.codes(columns[name], block.text_of) for name, text in self._texts.items()}
+        if "instance" in codes:
+            named = [bool(text) for text in self._texts["instance"].texts]
+            codes[_HAS_INSTANCE] = np.array(named, np.int64)[codes["instance"]]
         value, empty = values_of(columns["value"], block.text_of)
         time, timeless = np.full(block.count, np.nan), np.ones(block.count, np.bool_)
         if "time" in columns:

@@ -15,6 +15,8 @@ from cloudcmp.model.recommendation import Front, Margin, Miss, Pick, Step
 
 _MISSES = 3
 _LOOKED_AT = 200
+_BETTER = 0.001
+"""Of the logarithm of the objective: what misses a need for less is no loss."""
 _FRONT = 8
 _STEPS = 6
 _DIGITS = re.compile(r"\d+")
@@ -55,7 +57,7 @@ def misses_of(field: Field, chosen: int | None) -> tuple[Miss, ...]:
     missed = np.sum([~one.yes for one in field.met], axis=0)
     better = np.isfinite(field.score) & (missed == 1) & ~field.burstable
     if chosen is not None:
-        better &= field.score > field.score[chosen]
+        better &= field.score > field.score[chosen] + _BETTER
     near: list[tuple[float, int, Need]] = []
     for one in field.met:
         column, limit = field.columns.get(one.need.name), one.need.number
