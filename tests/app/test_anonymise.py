@@ -44,7 +44,7 @@ def named(text: str) -> list[str]:
 
 COMMANDS = (
     ("export",), ("export", "--json"), ("compare",), ("compare", "--all", "--all-pairs"), ("compare", "--json"),
-    ("compare", "--markdown"), ("gaps", "--provider", "C2"), ("gaps", "--provider", "C1", "--json"), ("recommend",),
+    ("compare", "--markdown"), ("compare", "--steadiness"), ("gaps", "--provider", "C2"), ("gaps", "--provider", "C1", "--json"), ("recommend",),
     ("recommend", "--json"), ("recommend", "--all", "--require", "provider in nuage, himmel"),
 )  # fmt: skip
 
@@ -67,6 +67,12 @@ def test_no_name_is_left_in_the_report_and_its_figures(study: Path, tmp_path: Pa
         assert named(path.name) == []
         assert named(path.read_bytes().decode(errors="replace")) == [], path.name
     assert "C1.2" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_no_name_is_left_on_the_page_of_a_recommendation(study: Path, tmp_path: Path) -> None:
+    done = cloudcmp("recommend", study, "--page", tmp_path / "r.html", "--anonymise")
+    assert done.code == 0, done.err
+    assert named((tmp_path / "r.html").read_text(encoding="utf-8")) == []
 
 
 def test_no_name_is_left_in_a_bundle(study: Path, tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ def _offers(console: Console, found: PriceModel, some: Sequence[PricedOffer], ti
     rows = [[str(one.key), f"{one.price:.4g}", f"{one.bounds.low:.3g} to {one.bounds.high:.3g}", f"×{one.ratio:.2f}",
              _FLAGS[one.burstable]] for one in some]  # fmt: skip
     heads: list[str | Head] = ["offering", Head(f"{found.currency}/h"), Head("usual"), Head("ratio"), "flag"]
+    if not any(row[-1] for row in rows):
+        heads, rows = heads[:-1], [row[:-1] for row in rows]
     table(console, heads, rows, title=title)
 
 
