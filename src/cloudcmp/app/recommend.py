@@ -89,9 +89,11 @@ def question(
 
 def recommend(
     sources: Sequence[str], asked: Question, *, purchase: Purchase = Purchase.ON_DEMAND, today: date | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None, anonymise: bool = False,
 ) -> Recommendation:  # fmt: skip
     """Recommend an offering of some sources: folders of studies, tables, or `prices` for the price book.
+
+    `anonymise` replaces the names of providers, regions and offerings in the answer, in the order of the sources.
 
     Raises UserMistake for a source that cannot be read, a name that no source has, and a need that does not fit.
     """
@@ -116,7 +118,12 @@ def recommend(
         market, asked.objective, needs, confidence=asked.confidence, spread=_spread(asked.spread),
         allow_burstable=asked.allow_burstable,
     )  # fmt: skip
-    return with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
+    found = with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
+    if not anonymise:
+        return found
+    from cloudcmp.report.anonymity import Anonymity
+
+    return Anonymity(market.keys, dict.fromkeys(sources, "a source")).rewritten(found)
 
 
 def _labels(found: Recommendation) -> dict[str, str]:

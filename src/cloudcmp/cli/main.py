@@ -20,6 +20,7 @@ from cloudcmp.cli.compare import compare
 from cloudcmp.cli.config import config
 from cloudcmp.cli.export import export
 from cloudcmp.cli.fetch import fetch
+from cloudcmp.cli.gaps import gaps
 from cloudcmp.cli.history import history
 from cloudcmp.cli.import_ import import_
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
@@ -27,6 +28,7 @@ from cloudcmp.cli.list_ import list_
 from cloudcmp.cli.output import guarded, say
 from cloudcmp.cli.plan import plan
 from cloudcmp.cli.predict import predict
+from cloudcmp.cli.prices import prices
 from cloudcmp.cli.profile import profile
 from cloudcmp.cli.published import published
 from cloudcmp.cli.recommend import recommend
@@ -91,6 +93,8 @@ def build() -> typer.Typer:
         list_,
         compare,
         recommend,
+        prices,
+        gaps,
         history,
         profile,
         predict,
