@@ -106,6 +106,17 @@ budget: 50 USD
 """
 
 
+def test_every_key_of_a_prediction_is_named(typist: Typist) -> None:
+    profiled = typist.types("profile", "--runs", "2", "--out", "app.yaml", "true")
+    assert _unnamed(profiled) == set()
+    home, cpus = profiled["data"]["home"], profiled["data"]["cpus"]
+    rows = [f"{home['provider']},{home['region']},{home['name']},{cpus}", f"cloud,r,fast,{cpus}", "cloud,r,tiny,"]
+    lines = [f"{row},int_op_per_s,threads=one,op/s,higher,{100 + at},{at}" for row in rows for at in range(6)]
+    head = "provider,region,offering,vcpus,metric,params,unit,better,value,round"
+    Path("speeds.csv").write_text("\n".join([head, *lines]), encoding="utf-8")
+    assert _unnamed(typist.types("predict", "app.yaml", "speeds.csv")) == set()
+
+
 def test_every_key_of_services_is_named_and_an_operation_has_its_cost(typist: Typist) -> None:
     (typist.folder / "blobs.yaml").write_text(SERVICES, encoding="utf-8")
     ran = typist.types("run", "blobs.yaml", "--out", "blobs")
@@ -129,7 +140,22 @@ def test_every_key_of_money_is_named() -> None:
 def test_every_key_of_exchanged_tables_is_named(typist: Typist) -> None:
     typist.types("run", "two.yaml", "--short", "--out", "two")
     assert _unnamed(typist.types("export", "two", "--out", "two.csv")) == set()
-    assert _unnamed(typist.types("import", "two.csv", "--out", "again")) == set()
+    assert _unnamed(typist.types("export", "two", "--bundle", "two-bundle")) == set()
+    assert _unnamed(typist.types("import", "two-bundle", "--out", "again")) == set()
+
+
+def test_every_key_of_gaps_and_prices_is_named(typist: Typist) -> None:
+    typist.types("run", "two.yaml", "--out", "two")
+    found = typist.types("gaps", "two", "--provider", "nimbus")
+    assert found["data"]["gaps"]
+    assert _unnamed(found) == set()
+    rows = [f"a,t{at},0.{at + 1},{2 ** (at % 4)},{at % 5 + 2}" for at in range(12)]
+    (typist.folder / "offers.csv").write_text(
+        "\n".join(["provider,offering,usd_per_hour,vcpus,memory_gib", *rows]), encoding="utf-8"
+    )
+    found = typist.types("prices", "offers.csv")
+    assert found["data"]["offers"]
+    assert _unnamed(found) == set()
 
 
 def test_every_key_of_published_tables_is_named(typist: Typist) -> None:

@@ -21,7 +21,7 @@ from cloudcmp.study import read_text
 
 ALL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 STUDIES = [block for page in PAGES for block in blocks(page) if block.info.split(" ")[0] == "yaml"]
-HOSTS = {"doi.org", "arxiv.org", "github.com", "hdrhistogram.org", "www.rfc-editor.org"}
+HOSTS = {"doi.org", "arxiv.org", "github.com", "hdrhistogram.org", "www.rfc-editor.org", "datapackage.org"}
 # Where providers publish their own rules.
 HOSTS |= {"sparecores.com", "docs.rackspace.com", "keystone.api.dfw3.rackspacecloud.com"}
 HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "learn.microsoft.com", "docs.cloud.oracle.com"}

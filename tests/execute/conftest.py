@@ -73,6 +73,9 @@ class Told:
     def begin(self, trials: int, expected_s: float) -> None:
         self.lines.append(("begin", trials))
 
+    def replan(self, trials: int, expected_s: float) -> None:
+        self.lines.append(("replan", trials))
+
     def launch(self, candidate: str, round: int) -> None:
         self.lines.append(("launch", candidate, round))
 

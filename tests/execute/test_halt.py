@@ -69,10 +69,10 @@ def came(happens: Happens, monkeypatch: pytest.MonkeyPatch, drain_s: float = 0.0
     trials = tuple(SimpleNamespace(index=n, launch=n, probe="fma", params=()) for n in range(4))
     launches = tuple(Launch(n, n % 2, n // 2, None, 0.0, 1) for n in range(4))
     plan = SimpleNamespace(candidates=candidates, caps=Caps(), launches=launches, trials=trials, sessions=(), checks=(),
-                           every_s=None, start_at=0.0)  # fmt: skip
+                           rounds=2, every_s=None, start_at=0.0)  # fmt: skip
     crew = RunContext(
         plan=plan, providers={"a": SimpleNamespace(host=lambda one: one.id)}, guard=None, halt=Halt(),
-        store=SimpleNamespace(attempts=tuple, folder="out", done=lambda: {0, *ended}),
+        store=SimpleNamespace(plan=plan, attempts=tuple, launches=tuple, folder="out", done=lambda: {0, *ended}),
         provisioning=SimpleNamespace(ledger=SimpleNamespace(time=SimpleNamespace(now=lambda: 0.0))),
         trials=SimpleNamespace(stop=asyncio.Event(), progress=Quiet()),
     )  # type: ignore[arg-type]  # fmt: skip

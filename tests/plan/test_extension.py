@@ -12,7 +12,7 @@ from cloudcmp.catalog import PROBES
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import When
 from cloudcmp.model.plan import Candidate, Plan
-from cloudcmp.plan import make, with_more_rounds
+from cloudcmp.plan import make, with_measured, with_more_rounds
 
 TEXT = """
 schema: 1
@@ -104,3 +104,30 @@ def test_a_deadline_holds_for_what_is_added() -> None:
     plan = planned()
     with pytest.raises(UserMistake, match="longer than"):
         with_more_rounds(replace(plan, deadline_s=plan.quote.expected_s * 1.1), 4, host_of)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 4), st.sets(st.integers(0, 2), min_size=1), st.sets(st.integers(0, 2), min_size=1))
+def test_later_rounds_measure_only_who_is_named_and_anybody_can_come_back(
+    rounds: int, first: set[int], then: set[int]
+) -> None:
+    whole = planned()
+    seeds = {(one.candidate, one.round): one.seed for one in whole.launches}
+    for measured in (first, then):
+        plan = with_measured(whole, rounds, measured, host_of)
+        kept = [one for one in whole.launches if one.round < rounds]
+        assert list(plan.launches[: len(kept)]) == kept
+        assert plan.trials[: sum(one.launch < len(kept) for one in whole.trials)] == tuple(
+            one for one in whole.trials if one.launch < len(kept)
+        )
+        assert [one.index for one in plan.launches] == list(range(len(plan.launches)))
+        assert [one.index for one in plan.trials] == list(range(len(plan.trials)))
+        for number in range(rounds, 4):
+            assert {one.candidate for one in plan.launches if one.round == number} == measured
+        counts = Counter(one.candidate for one in plan.launches)
+        assert {one.candidate: one.launches for one in plan.usage} == {at: counts[at] for at in range(3)}
+        assert plan.quote.trials == len(plan.trials)
+        assert all(one.seed == seeds[one.candidate, one.round] for one in plan.launches)
+        assert 0.0 < plan.quote.expected_s <= planned().quote.expected_s + 1e-9
+        whole = plan
+    assert with_measured(planned(), 2, range(3), host_of).rounds == 4

@@ -83,6 +83,18 @@ def test_time_left_goes_by_trials_where_the_plan_is_in_virtual_time() -> None:
     assert out.getvalue() == "10 trials\n"
 
 
+def test_rounds_that_are_taken_away_are_not_left() -> None:
+    for expected_s, left_s in ((20.0, 4.0), (0.0, 4.0)):
+        clock = Clock()
+        progress = LiveProgress(Console(file=io.StringIO(), width=80), clock)
+        progress.begin(10, expected_s)
+        for _ in range(2):
+            clock.now += 2.0
+            progress.trial("a", _trial("stream", 2.0), Outcome.OK, "")
+        progress.replan(2, expected_s / 5)
+        assert progress.left_s() == left_s
+
+
 def test_in_a_terminal_a_bar_comes_and_goes() -> None:
     out, clock = io.StringIO(), Clock()
     console = Console(file=out, width=80, force_terminal=True, color_system=None)

@@ -85,11 +85,17 @@ SWAPS: dict[str, list[tuple[str, str]]] = {
         ("timezone: UTC", "timezone: Mars/Base"),
         ("Stockholm", "Stokholm"),
         ("question:", "until: never\nquestion:"),
+        ("question:", "stop: sometimes\nquestion:"),
+        ("question:", "stop: {rule: always}\nquestion:"),
         ("udp_loss_ratio: {", "udp_loss_ratio path=zone: {"),
     ],
     "unit": [
         ("budget: 5 USD", f"budget: {value}")
         for value in ("5", "5 usd", "USD", "0 USD", "-5 USD", "5 dollars", "[5 USD]", "1e999 USD", "true", "nan USD")
+    ]
+    + [
+        ("question:", f"stop: {{spend: {value}}}\nquestion:")
+        for value in ("5", "5 USD", "5 USD/week", "0 USD/year", "year", "USD/year")
     ]
     + [("every: 1 h", f"every: {value}") for value in ("1", "1 hr", "0 s", "-1 h", "h", ".inf", "1 h 3", "[1 h]")]
     + [("deadline: 30 days", f"deadline: {value}") for value in ("30", "30 dayz", "tomorrow", "1e400 s")]
@@ -291,6 +297,7 @@ decide:
   - fma_flop_per_s threads=all
   - {cell: score_per_s, margin: 1}
 weights: {fma_flop_per_s threads=all: 2, rest_per_s: 1}
+stop: {rule: fixed, tolerance: 3 %, spend: 20000 USD/year}
 launches: 6
 runs: 2
 sessions:

@@ -188,6 +188,19 @@ REST = _some(
     deadline=DURATIONS,
     seed=st.integers(0, 2**53 - 1),
     until=st.sampled_from(["5 %", 0.03, None]),
+    stop=st.sampled_from(
+        [
+            "fixed",
+            "certify",
+            "ranking",
+            {"rule": "certify", "tolerance": "1 %"},
+            {"tolerance": 0.03},
+            {"spend": "20000 USD/year"},
+            {"rule": "budget", "spend": "100 USD / month"},
+            {"rule": None},
+            None,
+        ]
+    ),
     isolation=st.sampled_from(
         [
             None,

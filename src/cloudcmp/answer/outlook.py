@@ -90,19 +90,21 @@ class Design:
     alpha: float
     margin: float | None
     prior_sd: float
+    every_look: bool = False
 
     @classmethod
     def of(cls, plan: Plan, pair: Comparison, spread: float, margin: float | None, level: float) -> "Design":
         """Take the effect and the spread of a pair that has both."""
         effect, alpha = pair.effect or 0.0, level * share_of(plan, len(plan.looks) + 1)
         if pair.by_difference:
-            return cls(effect, spread, pair.n, alpha, margin, math.inf)
-        return cls(math.log(effect), spread, pair.n, alpha, math.log(SAME_RATIO), _PRIOR_SD)
+            return cls(effect, spread, pair.n, alpha, margin, math.inf, plan.stop is not None)
+        limit, every_look = math.log(SAME_RATIO), plan.stop is not None
+        return cls(math.log(effect), spread, pair.n, alpha, limit, _PRIOR_SD, every_look)
 
     def chance(self, more: int) -> float:
         """The probability of a verdict after `more` further rounds."""
         return chance_of_verdict(self.centre, self.spread, self.n, more, alpha=self.alpha, margin=self.margin,
-                                 prior_sd=self.prior_sd)  # fmt: skip
+                                 prior_sd=self.prior_sd, every_look=self.every_look)  # fmt: skip
 
     def rounds_needed(self, fewest: int) -> int | None:
         """The fewest further rounds, at least `fewest`, that probably suffice; None if more than 100,000."""

@@ -16,6 +16,7 @@ from cloudcmp.answer.effects import (
     turned,
 )
 from cloudcmp.answer.outlook import more_rounds
+from cloudcmp.answer.selection import standing_lines
 from cloudcmp.catalog.order import cell_order
 from cloudcmp.compare import deciding
 from cloudcmp.cost import price_of
@@ -82,11 +83,12 @@ def in_words(
 ) -> tuple[str, ...]:
     """Return the answer as sentences, in the order of the study's `decide`, for at most eight cells.
 
-    The first sentence counts wins, ties and undecided measurements, by performance and by work for money. Each cell
-    gets the best candidate and its difference from the next with the 95 % interval and n; ties and the cheapest of
-    them; the same by work for money; and what is undecided, with the further rounds that would probably decide it and
-    the chance that they do. Caveats state the limits of the numbers: simulated numbers were not measured, values are
-    not launches, loopback is not a network. The answer contains nothing that the tables do not show.
+    A study with a rule begins with what the rule concluded. The next sentence counts wins, ties and undecided
+    measurements, by performance and by work for money. Each cell gets the best candidate and its difference from the
+    next with the 95 % interval and n; ties and the cheapest of them; the same by work for money; and what is undecided,
+    with the further rounds that would probably decide it and the chance that they do. Caveats state the limits of the
+    numbers: simulated numbers were not measured, values are not launches, loopback is not a network. The answer
+    contains nothing that the tables do not show.
 
     `names` are readable names of the cells, by their text.
     """
@@ -104,7 +106,7 @@ def in_words(
     shown = {one.cell for one in some}
     sentences = [sentence for cell in cells if cell.cell in shown for sentence in _of_cell(cell)]
     more = [f"{rest} more measurements are in the table."] if rest else []
-    return (*caveats, *_overall(cells), *sentences, *more, *_of_prices(plan))
+    return (*caveats, *standing_lines(plan, labels), *_overall(cells), *sentences, *more, *_of_prices(plan))
 
 
 def place_in_decide(plan: Plan, cell: Cell) -> int:

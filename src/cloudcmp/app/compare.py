@@ -21,6 +21,7 @@ from cloudcmp.report.text import without_common
 def compare(
     sources: Sequence[str], metric: str | None = None, *, reprice: bool = False, purchase: Purchase | None = None,
     terms: Path | None = None, all_pairs: bool = False, allow_blocks: bool = False, steadiness: bool = False,
+    anonymise: bool = False,
 ) -> View:  # fmt: skip
     """Compare the candidates of one or more studies, in one metric or cell if given.
 
@@ -30,10 +31,10 @@ def compare(
     with folders_of(sources, ImportOptions(allow_blocks=allow_blocks)) as folders:
         if len(folders) == 1:
             whole = view(folders[0], reprice=reprice, purchase=purchase, terms=terms, drawn=False, all_pairs=all_pairs,
-                         allow_blocks=allow_blocks, steadiness=steadiness)  # fmt: skip
+                         allow_blocks=allow_blocks, steadiness=steadiness, anonymise=anonymise)  # fmt: skip
         else:
             whole = side_by_side(folders, reprice=reprice, purchase=purchase, terms=terms, all_pairs=all_pairs,
-                                 allow_blocks=allow_blocks, steadiness=steadiness)  # fmt: skip
+                                 allow_blocks=allow_blocks, steadiness=steadiness, anonymise=anonymise)  # fmt: skip
     return whole if metric is None else only(whole, metric)
 
 

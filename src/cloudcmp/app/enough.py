@@ -1,31 +1,58 @@
-"""Ends a study before its last round, once its intervals are as tight as it asks for."""
+"""Changes a running study's later rounds: ends it once it knows enough, and measures only who is still in question."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from cloudcmp import compare
-from cloudcmp.app.plan import quoted
-from cloudcmp.app.study_view import Measured
+from cloudcmp.answer.selection import changes, end_lines, standing_lines
+from cloudcmp.app.plan import host_of, quoted
+from cloudcmp.app.study_view import Measured, cell_names_of
 from cloudcmp.model.pairs import CellPairs
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Comparison, Estimate, NoVerdict
-from cloudcmp.plan import shortened
+from cloudcmp.model.selection import Ended
+from cloudcmp.plan import shortened, still_measured, with_measured
 from cloudcmp.store import StudyStore
 
 # What more rounds cannot change; such pairs keep no study running.
 _INCURABLE = (NoVerdict.BARRED, NoVerdict.UNLIKE, NoVerdict.NOT_COMPARABLE, NoVerdict.BLOCKS)
 
 
-def stop_if_tight(say: Callable[[str], None]) -> Callable[[StudyStore, int], bool]:
-    """Return what ends a study after a number of rounds if every interval is tight enough, and says so."""
+def replan(say: Callable[[str], None]) -> Callable[[StudyStore, int], None]:
+    """Return what changes a study's plan after a number of rounds, by its rule or its `until`, and says so."""
 
-    def ended(store: StudyStore, rounds: int) -> bool:
-        if not is_tight(store):
-            return False
-        say(f"stopping after {rounds} of {store.plan.rounds} rounds: every interval is tight enough")
-        store.replan(quoted(shortened(store.plan, rounds)))
-        return True
+    def changed(store: StudyStore, rounds: int) -> None:
+        if store.plan.ended is not None:
+            return
+        if store.plan.stop is not None:
+            _by_rule(store, rounds, say)
+        elif is_tight(store):
+            _end(store, Ended(rounds, store.plan.rounds, ()), say)
 
-    return ended
+    return changed
+
+
+def _by_rule(store: StudyStore, rounds: int, say: Callable[[str], None]) -> None:
+    """Measure only who is still in question, and end the study if nobody is."""
+    plan = store.plan
+    measured, before = Measured.of(store, plan, drawn=False), still_measured(plan)
+    found = compare.next_round(plan, measured.estimates, measured.metrics, rounds, before)
+    if found.over:
+        _end(store, Ended(rounds, plan.rounds, found.standings), say)
+    elif found.measured != before and rounds < plan.rounds:
+        changed = with_measured(plan, rounds, found.measured, host_of)
+        dropped = (*compare.came_back(plan.dropped, found.measured, rounds), *found.leaving)
+        changed = replace(changed, dropped=dropped)
+        for line in changes(changed, rounds):
+            say(line)
+        store.replan(quoted(changed))
+
+
+def _end(store: StudyStore, ended: Ended, say: Callable[[str], None]) -> None:
+    shorter = replace(shortened(store.plan, ended.rounds), ended=ended)
+    for line in (*end_lines(shorter), *standing_lines(shorter, cell_names_of(shorter))):
+        say(line)
+    store.replan(quoted(shorter))
 
 
 def is_tight(store: StudyStore) -> bool:

@@ -9,8 +9,9 @@ from pathlib import Path
 from cloudcmp import __version__
 from cloudcmp.analysis import name_warnings
 from cloudcmp.app.study_folder import new_folder, remember_folder
-from cloudcmp.app.tool_files import ImportOptions, is_table, parse_file, read_files
+from cloudcmp.app.tool_files import ImportOptions, NamedFile, is_table, parse_file, read_files
 from cloudcmp.catalog import METRICS
+from cloudcmp.store.bundle import checked_table, is_bundle
 from cloudcmp.store.tidy_agree import TidyTable
 from cloudcmp.store.tidy_check import check_table, read_tidy
 from cloudcmp.store.tidy_import import import_table
@@ -29,9 +30,14 @@ class ImportedStudy:
 def import_files(files: Sequence[str], out: Path | None, name: str | None, options: ImportOptions) -> ImportedStudy:
     """Make a study's folder of a tidy table, or of files that other tools wrote, `FILE` or `OFFERING=FILE` each.
 
-    Raises UserMistake with every fault of the files, each with its place.
+    A folder that `export --bundle` wrote is read as its table, after its files were compared with their digests.
+
+    Raises UserMistake with every fault of the files, each with its place, and CorruptStore for a changed bundle.
     """
     given = [parse_file(text) for text in files]
+    if len(given) == 1 and is_bundle(given[0].path):
+        name = name or given[0].path.resolve().name
+        given = [NamedFile(checked_table(given[0].path), None)]
     if is_table(given, options):
         table, notes = read_tidy(given[0].path, METRICS, options.better), []
     else:

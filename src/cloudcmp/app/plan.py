@@ -7,7 +7,7 @@ from pathlib import Path
 from cloudcmp import cost
 from cloudcmp import plan as planner
 from cloudcmp import study as studies
-from cloudcmp.catalog import hint
+from cloudcmp.catalog import hint, metrics_with
 from cloudcmp.cost import offering_prices as catalogue
 from cloudcmp.cost.service_prices import with_service_prices
 from cloudcmp.errors import ProviderFault, UserMistake
@@ -95,7 +95,27 @@ def _planned(read: Study, on: str | None, short: bool, seed: int | None) -> Plan
         short=short,
         start_at=VIRTUAL_START if simulated else time.time(),
     )
-    return quoted(plan)
+    return _with_rule(quoted(plan), given=on is None and not short)
+
+
+def _with_rule(plan: Plan, *, given: bool) -> Plan:
+    """The plan with the launches that its rule would take.
+
+    Raises UserMistake if the rule could never end the study; if the study is not run as it was `given`, a note says so,
+    and all launches are run.
+    """
+    if plan.stop is None:
+        return plan
+    from cloudcmp import compare  # only a study with a rule pays for its statistics
+
+    faults = compare.rule_faults(plan, metrics_with(plan.commands))
+    if faults and given:
+        raise UserMistake.at("stop", faults[0], "write stop: fixed, or what is missing")
+    if faults:
+        note = f"all launches are run: {faults[0]}"
+        quote = replace(plan.quote, notes=(*plan.quote.notes, note))
+        return replace(plan, stop=None, checks=(), quote=quote)
+    return replace(plan, quote=replace(plan.quote, to_decide=compare.to_decide(plan, plan.quote.assumed_cov)))
 
 
 def _priced(candidate: Candidate) -> tuple[Candidate, tuple[str, ...]]:

@@ -89,9 +89,11 @@ def question(
 
 def recommend(
     sources: Sequence[str], asked: Question, *, purchase: Purchase = Purchase.ON_DEMAND, today: date | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None, anonymise: bool = False,
 ) -> Recommendation:  # fmt: skip
     """Recommend an offering of some sources: folders of studies, tables, or `prices` for the price book.
+
+    `anonymise` replaces the names of providers, regions and offerings in the answer, in the order of the sources.
 
     Raises UserMistake for a source that cannot be read, a name that no source has, and a need that does not fit.
     """
@@ -116,7 +118,12 @@ def recommend(
         market, asked.objective, needs, confidence=asked.confidence, spread=_spread(asked.spread),
         allow_burstable=asked.allow_burstable,
     )  # fmt: skip
-    return with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
+    found = with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
+    if not anonymise:
+        return found
+    from cloudcmp.report.anonymity import Anonymity
+
+    return Anonymity(market.keys, dict.fromkeys(sources, "a source")).rewritten(found)
 
 
 def _labels(found: Recommendation) -> dict[str, str]:
@@ -151,6 +158,7 @@ def _market(source: str, purchase: Purchase) -> Market:
 def _study(source: str, purchase: Purchase) -> Market:
     # What reads studies takes a second to load, and tables of offerings need none of it.
     from cloudcmp.answer.choice.from_study import market_of
+    from cloudcmp.answer.choice.operation_prices import with_operation_prices
     from cloudcmp.app.other_prices import priced
     from cloudcmp.app.several import folders_of
     from cloudcmp.app.study_view import Measured, noted
@@ -164,7 +172,12 @@ def _study(source: str, purchase: Purchase) -> Market:
         measured = Measured.of(store, plan, drawn=False)
         virtual = plan.imported or any(one.simulated for one in plan.candidates)
         day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
-    return market_of(plan.candidates, measured.estimates, measured.metrics, day, source)
+    market = market_of(plan.candidates, measured.estimates, measured.metrics, day, source, measured.marks)
+    found = with_operation_prices(market, plan, source)
+    if measured.replication_known:
+        return found
+    note = f"{source} does not say which values came from one launch: chances look more certain than they are"
+    return replace(found, notes=(*found.notes, note))
 
 
 def _book() -> Market:

@@ -24,15 +24,17 @@ class ReportFiles:
 def report(
     folder: Path, out: Path | None = None, figures: Path | None = None, *, reprice: bool = False,
     purchase: Purchase | None = None, terms: Path | None = None, include_ids: bool = False,
+    anonymise: bool = False,
 ) -> ReportFiles:  # fmt: skip
-    """Write a study's report to `out`, by default `report.html` in its folder, and its figures into `figures` if given.
+    """Write a study's report to `out`, and its figures into `figures` if given.
 
-    The options are those of `view`. Raises UserMistake and CorruptStore as `view` does, and UserMistake if a file that
-    is no report has the name.
+    The default of `out` is `report.html` in the study's folder, or `report-anonymous.html` with `anonymise`.
+    The options are those of `view`. Raises UserMistake and CorruptStore as `view` does, and UserMistake if a file
+    that is no report has the name.
     """
     shown = view(folder, reprice=reprice, include_ids=include_ids, purchase=purchase, terms=terms,
-                 steadiness=True)  # fmt: skip
-    path = write_report(shown, out or folder / "report.html")
+                 steadiness=True, anonymise=anonymise)  # fmt: skip
+    path = write_report(shown, out or folder / ("report-anonymous.html" if anonymise else "report.html"))
     return ReportFiles(shown, path, write_figures(shown, figures) if figures is not None else ())
 
 

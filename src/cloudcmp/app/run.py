@@ -9,7 +9,7 @@ from cloudcmp.app.adoption import check_maker, resume_actions
 from cloudcmp.app.check.preflight import check_plan, prepare, refuse
 from cloudcmp.app.confirmation import Confirm, confirm_commands
 from cloudcmp.app.confirmation import refuse as refuse_commands
-from cloudcmp.app.enough import stop_if_tight
+from cloudcmp.app.enough import replan
 from cloudcmp.app.plan import host_of, quoted
 from cloudcmp.app.study_folder import remember_folder
 from cloudcmp.errors import CloudcmpError, UserMistake
@@ -59,7 +59,7 @@ def start(
         if work is not None:
             store.set_meta(WORK, str(work.absolute()))
         _remember(folder, progress)
-        return run_study(store, binary, wait, progress, leave, stop_if_tight(progress.note), until)
+        return run_study(store, binary, wait, progress, leave, replan(progress.note), until)
 
 
 def _remember(folder: Path, progress: Progress) -> None:
@@ -128,7 +128,7 @@ def resume(
             moment = time_of(plan)
             _remember(folder, progress)
             store.interrupt_open(lambda trial: moment.at(plan.trials[trial].start_s))
-            return run_study(store, agent_of(plan), wait, progress, leave, stop_if_tight(progress.note), until)
+            return run_study(store, agent_of(plan), wait, progress, leave, replan(progress.note), until)
 
 
 def timer(folder: Path) -> Timer:

@@ -22,6 +22,7 @@ from cloudcmp.model.steadiness import SteadinessView
 from cloudcmp.model.study import Decide
 from cloudcmp.model.trial import Attempt
 from cloudcmp.model.view import View
+from cloudcmp.report.anonymity import anonymous
 from cloudcmp.report.redaction import Pseudonyms, hidden
 from cloudcmp.store import StudyStore
 
@@ -61,6 +62,7 @@ def folders_of(sources: Sequence[str], options: ImportOptions) -> Iterator[list[
 def side_by_side(
     folders: Sequence[Path], *, reprice: bool = False, purchase: Purchase | None = None, terms: Path | None = None,
     all_pairs: bool = False, allow_blocks: bool = False, steadiness: bool = False,
+    anonymise: bool = False,
 ) -> View:  # fmt: skip
     """Compare the candidates of several studies in the cells that at least two of them measured.
 
@@ -84,7 +86,7 @@ def side_by_side(
         shown = replace(shown, steadiness=_steadiness(shown))
     for part in parts:
         shown = hidden(shown, part.pseudonyms)
-    return shown
+    return anonymous(shown) if anonymise else shown
 
 
 def _steadiness(shown: View) -> SteadinessView:
@@ -213,6 +215,10 @@ def _joined(plans: Sequence[Plan], common: Sequence[str], measured: Sequence[Mea
         short=any(plan.short for plan in plans),
         usage=(),
         commands=(),
+        stop=next((plan.stop for plan in plans if plan.stop is not None), None),
+        dropped=(),
+        ended=None,
+        checks=(),
         looks=(0,) * max(len(plan.looks) for plan in plans),  # what an earlier look saw is not counted as evidence
     )
 

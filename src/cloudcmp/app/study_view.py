@@ -11,6 +11,7 @@ from typing import Any
 from cloudcmp import analysis, compare, cost
 from cloudcmp.analysis.facts import launch_facts, reported
 from cloudcmp.answer.outlook import outlooks
+from cloudcmp.answer.selection import dropped_lines, end_lines
 from cloudcmp.answer.words import in_words
 from cloudcmp.app.command_uses import commands
 from cloudcmp.app.other_prices import priced, with_note
@@ -26,6 +27,7 @@ from cloudcmp.model.trial import Attempt
 from cloudcmp.model.values import SeriesLimits, StudyValues, TrialValues
 from cloudcmp.model.view import View
 from cloudcmp.provision import ACCOUNT
+from cloudcmp.report.anonymity import anonymous
 from cloudcmp.report.redaction import Pseudonyms, hidden, known_ids
 from cloudcmp.report.words import CellNames
 from cloudcmp.store import BLOCKS_ALLOWED, NO_ROUNDS, NO_TIMES, REPLICATION_UNKNOWN, StudyStore
@@ -53,7 +55,7 @@ def _accounts(store: StudyStore) -> dict[str, str]:
 def view(
     folder: Path, *, reprice: bool = False, include_ids: bool = False, purchase: Purchase | None = None,
     terms: Path | None = None, drawn: bool = True, all_pairs: bool = False, allow_blocks: bool = False,
-    steadiness: bool = False,
+    steadiness: bool = False, anonymise: bool = False,
 ) -> View:  # fmt: skip
     """Return everything that a report shows about a study.
 
@@ -62,7 +64,8 @@ def view(
     figures show, and `steadiness` how steady the candidates are. `all_pairs` gives a verdict on every pair of many
     candidates, not only on each against the best, and `allow_blocks` also on sides of an imported table that were
     measured at different times, without rounds.
-    Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`.
+    Public addresses, account ids and instance ids are pseudonyms, unless `include_ids`. `anonymise` replaces the names
+    of providers, regions and offerings as well.
 
     Raises UserMistake if the folder holds no study, or with every fault of the terms; CorruptStore if a file differs
     from what was acknowledged.
@@ -72,7 +75,8 @@ def view(
         found = _view(store, plan, drawn=drawn, all_pairs=all_pairs, allow_blocks=allow_blocks,
                       steadiness=steadiness)  # fmt: skip
         found = replace(found, under=plan.terms if terms else None)
-        return found if include_ids else hidden(found, pseudonyms(store))
+        found = found if include_ids else hidden(found, pseudonyms(store))
+    return anonymous(found) if anonymise else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,8 @@ class Measured:
         """What a reader must know of the whole study."""
         return (
             *_unfinished(self.plan, self.attempts),
+            *end_lines(self.plan),
+            *dropped_lines(self.plan),
             *analysis.name_warnings(self.plan),
             *analysis.quality(self.plan, self.attempts),
             *self.plan.quote.notes,
@@ -211,6 +217,13 @@ def cell_names(estimates: Sequence[Estimate]) -> dict[str, str]:
     """The readable names of cells, for sentences and tables."""
     names = CellNames(one.cell for one in estimates)
     return {one.cell: names.short(one.cell) for one in estimates}
+
+
+def cell_names_of(plan: Plan) -> dict[str, str]:
+    """The readable names of the cells of a plan."""
+    cells = dict.fromkeys((*(cell for trial in plan.trials for cell in trial.cells), OVERALL.name))
+    names = CellNames(cells)
+    return {cell: names.short(cell) for cell in cells}
 
 
 def _provenance(store: StudyStore, plan: Plan) -> tuple[tuple[str, str], ...]:

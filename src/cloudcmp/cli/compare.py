@@ -9,6 +9,7 @@ from cloudcmp.cli.options import (
     All,
     AllowBlocks,
     AllPairs,
+    Anonymise,
     Json,
     Metric,
     NoPager,
@@ -45,6 +46,7 @@ def compare(
     reprice: Reprice = False,
     purchase: Purchase = None,
     terms: WhatIf = None,
+    anonymise: Anonymise = False,
     no_pager: NoPager = False,
     json: Json = False,
 ) -> int:
@@ -73,6 +75,7 @@ def compare(
         terms=terms,
         all_pairs=all_pairs,
         allow_blocks=allow_blocks,
+        anonymise=anonymise,
         steadiness=steadiness,
     )
     if requirement is not None:
@@ -99,7 +102,7 @@ def compare(
         from cloudcmp.report import first_screen
 
         with paged(wanted=not no_pager) as out:
-            first_screen.show_first(out, view, shlex.join(studies))
+            first_screen.show_first(out, view, "DIR" if anonymise else shlex.join(studies))
     return EXIT_DONE
 
 

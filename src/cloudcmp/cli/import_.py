@@ -29,7 +29,8 @@ def import_(
     """Make a study of another tool's measurements.
 
     Reads a tidy table, which needs only offering, metric, unit and value; output files of benchmarks such as fio,
-    sysbench, hyperfine or k6, each file one launch; and samples of PerfKitBenchmarker (see: cloudcmp list tools).
+    sysbench, hyperfine or k6, each file one launch; samples of PerfKitBenchmarker (see: cloudcmp list tools); and a
+    folder that `cloudcmp export --bundle` wrote.
 
     Example: cloudcmp import results.csv
 

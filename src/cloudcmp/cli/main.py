@@ -20,12 +20,16 @@ from cloudcmp.cli.compare import compare
 from cloudcmp.cli.config import config
 from cloudcmp.cli.export import export
 from cloudcmp.cli.fetch import fetch
+from cloudcmp.cli.gaps import gaps
 from cloudcmp.cli.history import history
 from cloudcmp.cli.import_ import import_
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
 from cloudcmp.cli.list_ import list_
 from cloudcmp.cli.output import guarded, say
 from cloudcmp.cli.plan import plan
+from cloudcmp.cli.predict import predict
+from cloudcmp.cli.prices import prices
+from cloudcmp.cli.profile import profile
 from cloudcmp.cli.published import published
 from cloudcmp.cli.recommend import recommend
 from cloudcmp.cli.reconcile import reconcile
@@ -81,7 +85,24 @@ def build() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     app.callback()(_root)
-    measuring = (start, run, demo, plan, list_, compare, recommend, history, report, export, import_, published)
+    measuring = (
+        start,
+        run,
+        demo,
+        plan,
+        list_,
+        compare,
+        recommend,
+        prices,
+        gaps,
+        history,
+        profile,
+        predict,
+        report,
+        export,
+        import_,
+        published,
+    )
     for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep, config):
         app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
     return app

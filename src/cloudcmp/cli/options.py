@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloudcmp.errors import UserMistake
+
 if TYPE_CHECKING:
     from cloudcmp.model import price
 
@@ -54,6 +56,9 @@ IncludeIds = Annotated[
     bool,
     typer.Option("--include-ids", help="Show real public addresses, account and instance ids instead of pseudonyms."),
 ]
+Anonymise = Annotated[
+    bool, typer.Option("--anonymise", help="Replace names of providers, regions and offerings: C1, C1.DC1, C1.1.")
+]
 All = Annotated[bool, typer.Option("--all", help="Also show the cells that get no verdict.")]
 Ca = Annotated[
     Path | None,
@@ -76,3 +81,9 @@ def purchase_of(purchase: Buying | None) -> "price.Purchase | None":
     from cloudcmp.model.price import Purchase
 
     return Purchase(purchase.value) if purchase else None
+
+
+def check_hidden(*, include_ids: bool, anonymise: bool) -> None:
+    """Raises UserMistake if both real ids and new names are asked for."""
+    if include_ids and anonymise:
+        raise UserMistake.at("--anonymise", "real ids would name the providers", "leave out --include-ids")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Buying, Json, option, purchase_of
+from cloudcmp.cli.options import Anonymise, Buying, Json, option, purchase_of
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, ignore, say, warn
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def recommend(
     columns: Annotated[
         bool, typer.Option("--columns", help="List the columns that needs and objectives can name.")
     ] = False,
+    anonymise: Anonymise = False,
     json: Json = False,
 ) -> int:
     """Recommend the cheapest offering that is fast enough, or the best by an objective.
@@ -82,7 +83,7 @@ def recommend(
         minimise, maximise, require or (), budget=budget, near=near, within_km=within_km, confidence=confidence,
         spread=spread, allow_burstable=allow_burstable, like=like, on=on or (), application=application,
     )  # fmt: skip
-    found = use_case.recommend(sources, asked, purchase=bought, progress=progress)
+    found = use_case.recommend(sources, asked, purchase=bought, progress=progress, anonymise=anonymise)
     if page is not None:
         from cloudcmp.app.report import write_recommendation
 

@@ -4,7 +4,19 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Figures, Folder, IncludeIds, Json, OutFile, Purchase, Reprice, WhatIf, purchase_of
+from cloudcmp.cli.options import (
+    Anonymise,
+    Figures,
+    Folder,
+    IncludeIds,
+    Json,
+    OutFile,
+    Purchase,
+    Reprice,
+    WhatIf,
+    check_hidden,
+    purchase_of,
+)
 from cloudcmp.cli.output import emit, say, warn
 
 
@@ -16,6 +28,7 @@ def report(
     purchase: Purchase = None,
     terms: WhatIf = None,
     include_ids: IncludeIds = False,
+    anonymise: Anonymise = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     json: Json = False,
 ) -> None:
@@ -27,8 +40,9 @@ def report(
     """
     from cloudcmp.app.report import report as report_study
 
+    check_hidden(include_ids=include_ids, anonymise=anonymise)
     written = report_study(folder, out, figures, reprice=reprice, purchase=purchase_of(purchase), terms=terms,
-                           include_ids=include_ids)  # fmt: skip
+                           include_ids=include_ids, anonymise=anonymise)  # fmt: skip
     if json:
         emit("report", {"report": written.path, "figures": written.figures}, written.view.warnings)
     else:

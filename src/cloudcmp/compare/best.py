@@ -12,7 +12,6 @@ from cloudcmp.model.metric import Better
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.result import Verdict
 from cloudcmp.model.study import FEWEST_LAUNCHES
-from cloudcmp.stats import many
 from cloudcmp.stats.check import Floats
 
 MOST_FOR_PAIRS = 5
@@ -75,7 +74,7 @@ def _close(question: Question, up: Floats, able: Flags, may_be_best: Flags, limi
     """True for each candidate that is surely within `limit` of every one that may be the best."""
     figures = question.figures
     first, second = pairs_of(len(question.candidates))
-    half = many.t_critical(figures.df, 1.0 - 2.0 * level) * figures.error
+    half = figures.half(1.0 - 2.0 * level)
     lowest = np.full(len(question.candidates), np.inf)
     with np.errstate(invalid="ignore"):
         against_second = np.where(able, up - half, -np.inf)

@@ -12,7 +12,7 @@ from cloudcmp.compare.looks import looks_of, share_of, spent, until
 from cloudcmp.compare.pairing import Launches, Rounds, figures_of, launches_of
 from cloudcmp.compare.question import Question, Times
 from cloudcmp.compare.table import CellTable, PairTable
-from cloudcmp.compare.verdict import ALPHA, CODES, adjusted, bars_of, deciding, sameness, verdicts_of
+from cloudcmp.compare.verdict import ALPHA, CODES, adjusted, bars_of, deciding, same_limit, sameness, verdicts_of
 from cloudcmp.compare.winners import winner_of
 from cloudcmp.cost import price_of
 from cloudcmp.model.cell import Cell
@@ -131,8 +131,9 @@ def per_money(plan: Plan, metrics: Mapping[str, Metric], estimates: Sequence[Est
 def _questions(
     plan: Plan, by_cell: Mapping[str, list[Estimate]], metrics: Mapping[str, Metric], facts: Facts, known: _Known
 ) -> dict[tuple[str, Basis], Question]:
-    margins, params, rounds = deciding(plan, by_cell), trial_params(plan), Rounds()
-    seen, log_prices = looks_of(plan), _log_prices(plan)
+    margins, params = deciding(plan, by_cell), trial_params(plan)
+    rounds = Rounds((one.session, one.round) for one in plan.launches if plan.stop is not None)
+    seen, log_prices = looks_of(plan), log_prices_of(plan)
     questions = {}
     for text, unordered in by_cell.items():
         some = sorted(unordered, key=lambda one: one.candidate)
@@ -164,7 +165,8 @@ def _question(
     text, candidates = str(cell), tuple(one.candidate for one in some)
     first, last = np.array([known.spans.get((text, at), _UNKNOWN) for at in candidates]).T
     times = Times(first, last, known.blocks_allowed)
-    figures = [figures_of(one) for one in looks]
+    limit = same_limit(metric, margin)
+    figures = [figures_of(one, every_look=plan.stop is not None, limit=limit) for one in looks]
     same = [sameness(one, metric, margin) for one in figures]
     bars = tuple(known.bars[text, at] for at in candidates)
     own_marks = tuple(known.marks.get((text, at), ()) for at in candidates)
@@ -175,7 +177,7 @@ def _question(
     )  # fmt: skip
 
 
-def _log_prices(plan: Plan) -> dict[int, float]:
+def log_prices_of(plan: Plan) -> dict[int, float]:
     """Return the logarithm of each known hourly price; empty if they are in several currencies."""
     prices = {one.index: price for one in plan.candidates if not one.service and (price := price_of(one)) is not None}
     if len({price.currency for price in prices.values()}) > 1:

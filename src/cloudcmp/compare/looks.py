@@ -19,13 +19,15 @@ def share_of(plan: Plan, look: int) -> float:
     """Return the share of the error rate that a look may spend, `look` 0 being the first.
 
     An imported table cannot grow: its only look spends everything. A study that stops once its intervals are tight has
-    its first look at one of several moments.
+    its first look at one of several moments. The p values of a study with a rule hold at every look.
     """
-    return 1.0 if plan.imported else share_of_look(look, len(plan.checks) + 1)
+    return 1.0 if plan.imported or plan.stop is not None else share_of_look(look, len(plan.checks) + 1)
 
 
 def looks_of(plan: Plan) -> tuple[Keys | None, ...]:
     """Return the rounds, with their sessions, that each look had seen; None for the last one, which has seen all."""
+    if plan.stop is not None:
+        return (None,)
     return (*(frozenset((one.session, one.round) for one in plan.launches[:end]) for end in plan.looks), None)
 
 

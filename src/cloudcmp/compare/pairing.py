@@ -1,7 +1,7 @@
 """The pairs of candidates in one cell: launch values in a matrix, paired by round if rounds are known."""
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ from cloudcmp.model.result import Estimate
 from cloudcmp.stats import many
 from cloudcmp.stats.check import Floats, Integers, finite
 from cloudcmp.stats.describe import mean
+from cloudcmp.stats.evidence import valid_p, valid_t
 
 Flags = npt.NDArray[np.bool_]
 
@@ -71,7 +72,8 @@ class Figures:
     `n` is the number of rounds with both, or the smaller number of launches; if it is 0, the pair could not be compared
     and all else is unknown. `centre`, its standard error and the half widths of its 95 and 90 % intervals are
     differences (of logarithms, unless compared by difference), with `df` degrees of freedom. `p` decides; `spread` is
-    the standard deviation of one difference.
+    the standard deviation of one difference. With `every_look`, p and the half widths of pairs by rounds hold at every
+    look at a growing study, and `p_same` is the p value of sameness that does; else it is unknown.
     """
 
     n: Integers
@@ -84,6 +86,18 @@ class Figures:
     p: Floats
     p_welch: Floats
     spread: Floats
+    p_same: Floats
+    every_look: bool = False
+
+    def half(self, level: float) -> Floats:
+        """Return the half widths of the intervals with a confidence `level`."""
+        return _critical(self.n, self.df, self.by_rounds, level, every_look=self.every_look) * self.error
+
+
+def _critical(n: Integers, df: Floats, by_rounds: Flags, level: float, *, every_look: bool) -> Floats:
+    """Return the half widths of intervals in standard errors."""
+    t = many.t_critical(df, level)
+    return np.where(by_rounds, valid_t(n.astype(np.float64), level), t) if every_look else t
 
 
 @functools.lru_cache(maxsize=8)
@@ -103,10 +117,10 @@ def place_of(first: _Place, second: _Place, count: int) -> _Place:
 
 
 class Rounds:
-    """The rounds of a study as whole numbers, the same in all its cells."""
+    """The rounds of a study as whole numbers, the same in all its cells; those in `known` are numbered in its order."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[_Round, int] = {}
+    def __init__(self, known: Iterable[_Round] = ()) -> None:
+        self._numbers = {one: number for number, one in enumerate(dict.fromkeys(known))}
         self._known: dict[tuple[tuple[str | None, ...], tuple[int | None, ...]], Integers | None] = {}
 
     def of(self, one: Estimate) -> Integers | None:
@@ -148,12 +162,13 @@ def _averaged(rounds: Integers, values: Floats) -> tuple[Integers, Floats]:
     return np.array(list(by_round), dtype=np.int64), np.array(means)
 
 
-def figures_of(launches: Launches) -> Figures:
+def figures_of(launches: Launches, *, every_look: bool = False, limit: float | None = None) -> Figures:
     """Compare every candidate of a cell with every other.
 
     Launches of the same session and round are paired, and the paired t test decides. If a round of either candidate is
     unknown, or they are of different studies, Welch's t test decides. Ratios come from differences of natural
-    logarithms.
+    logarithms. With `every_look`, pairs by rounds are decided by evidence that holds at every look, and `limit` is the
+    difference below which two are practically the same; rounds must be numbered in the order of time.
     """
     a, b = pairs_of(len(launches.values))
     usable, by_rounds = launches.usable, launches.by_rounds(a, b)
@@ -161,7 +176,7 @@ def figures_of(launches: Launches) -> Figures:
     n, centre, error, df, p_welch = _welch(launches, a, b, able)
     p, spread = p_welch.copy(), error * np.sqrt(n)
     paired = np.flatnonzero(by_rounds & able)
-    n[by_rounds] = 0
+    n[by_rounds], p_same = 0, np.full(p.shape, np.nan)
     for column in (centre, error, df, p, spread):
         column[by_rounds] = np.nan
     for at, rows in _differences(launches, a[paired], b[paired]):
@@ -170,14 +185,18 @@ def figures_of(launches: Launches) -> Figures:
         centre[where], spread[where] = many.moments(rows)
         df[where] = size - 1
         error[where] = spread[where] / np.sqrt(size)
-    p[paired] = many.t_test(centre[paired], error[paired], df[paired])
-    p_welch[n == 0] = np.nan
+        if every_look:
+            p[where] = np.minimum(1.0, 2.0 * np.where(centre[where] > 0.0, *valid_p(rows)))
+            p_same[where] = np.nan if limit is None else np.maximum(*valid_p(rows, limit))
+    if not every_look:
+        p[paired] = many.t_test(centre[paired], error[paired], df[paired])
+    p_welch[(n == 0) | (every_look & by_rounds)] = np.nan  # Welch's test holds at a single look
     with np.errstate(divide="ignore", invalid="ignore"):
         half_95, half_90 = (
             np.where(by_rounds, t * spread / np.sqrt(n), t * error)
-            for t in (many.t_critical(df, level) for level in (0.95, 0.90))
+            for t in (_critical(n, df, by_rounds, level, every_look=every_look) for level in (0.95, 0.90))
         )
-    return Figures(n, by_rounds, centre, error, df, half_95, half_90, p, p_welch, spread)
+    return Figures(n, by_rounds, centre, error, df, half_95, half_90, p, p_welch, spread, p_same, every_look)
 
 
 _Welch = tuple[Integers, Floats, Floats, Floats, Floats]

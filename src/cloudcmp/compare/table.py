@@ -18,6 +18,7 @@ from cloudcmp.model.pairs import CellPairs, Pairs
 from cloudcmp.model.result import Bounds, Clause, Comparison, NoVerdict, Verdict
 from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.stats.check import Floats, Integers
+from cloudcmp.stats.evidence import fixed_level
 from cloudcmp.stats.power import detectable_log_difference
 
 POWER = 0.8
@@ -284,7 +285,9 @@ class CellTable(CellPairs):
             )
 
     def _detectable(self, n: int, spread: float) -> float | None:
-        factor = None if math.isnan(spread) else _detectable_factor(n, self.level)
+        if math.isnan(spread):
+            return None
+        factor = _detectable_factor(n, fixed_level(n, self.level) if self.question.figures.every_look else self.level)
         # A spread of 0 gives no detectable difference, and a log difference above 700 is no finite ratio.
         if factor is None or spread == 0.0:
             return None
@@ -368,4 +371,4 @@ def _bounds(centre: float, half: float, confidence: float, by_difference: bool) 
 @functools.lru_cache(maxsize=4096)
 def _detectable_factor(n: int, level: float) -> float | None:
     """Return the detectable difference in standard deviations of one difference; equal for all pairs of a plan."""
-    return detectable_log_difference(1.0, n, level, POWER)
+    return detectable_log_difference(1.0, n, level, POWER) if level > 0.0 else None

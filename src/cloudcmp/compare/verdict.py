@@ -86,16 +86,19 @@ def verdicts_of(figures: Figures, metric: Metric, p_adjusted: Floats, p_same: Fl
     return codes.astype(np.int8)
 
 
-def sameness(figures: Figures, metric: Metric, margin: float | None) -> Floats:
-    """Return the p values of the two one-sided tests that a pair differs by less than what makes a practical
-    difference.
+def same_limit(metric: Metric, margin: float | None) -> float | None:
+    """Return the difference below which two are practically the same: 3 % of the ratio, or for differences the study's
+    margin; None without one."""
+    return math.log(SAME_RATIO) if not metric.signed else margin
 
-    That is 3 % of the ratio, or for differences the study's margin; NaN (unknown) without one.
-    """
-    limit = math.log(SAME_RATIO) if not metric.signed else margin
+
+def sameness(figures: Figures, metric: Metric, margin: float | None) -> Floats:
+    """Return the p values of the two one-sided tests that a pair differs by less than `same_limit`; NaN without one."""
+    limit = same_limit(metric, margin)
     if limit is None:
         return np.full(figures.centre.shape, np.nan)
-    return many.equivalence(figures.centre, figures.error, figures.df, limit)
+    at_one_look = many.equivalence(figures.centre, figures.error, figures.df, limit)
+    return np.where(figures.by_rounds, figures.p_same, at_one_look) if figures.every_look else at_one_look
 
 
 ALPHA = 0.05

@@ -22,6 +22,10 @@ _ONE = LaunchUsage(0, 1, 1, 0.0, 0.0)
 _SHORT = Decimal(MONTH_HOURS) / SHORTEST_MONTH_HOURS
 
 
+MACHINE_OF_SERVICE = "the machine that asks"
+"""What a bill's lines on the machine that measures a service are about, after the candidate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The expected and worst-case uses with their rates; `unknown` describes what has no price."""
@@ -195,7 +199,7 @@ def _machine(
 def _use(candidate: Candidate, usage: LaunchUsage, item: Item, name: str) -> Use:
     offering, options = candidate.offering, dict(candidate.options)
     spot = item is Item.INSTANCE and options.get("market") == "spot"
-    about = f"{candidate.id}, the machine that asks" if candidate.service else candidate.id
+    about = f"{candidate.id}, {MACHINE_OF_SERVICE}" if candidate.service else candidate.id
     use = Use(
         offering.provider, offering.region, item, name, count=usage.machines, times=usage.launches, about=about,
         purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,

@@ -9,7 +9,15 @@ from cloudcmp.cost.bill import bill
 from cloudcmp.cost.far import with_all_prices
 from cloudcmp.cost.metering import EXACT, SHORTEST_MONTH_HOURS
 from cloudcmp.cost.metering import parts as spread
-from cloudcmp.cost.parts import Parts, Priced, clock_excess_s, fee_of, parts_of, unpriced_volume
+from cloudcmp.cost.parts import (
+    MACHINE_OF_SERVICE,
+    Parts,
+    Priced,
+    clock_excess_s,
+    fee_of,
+    parts_of,
+    unpriced_volume,
+)
 from cloudcmp.cost.rules import USER_SOURCES
 from cloudcmp.model.bill import NO_RATE, Bill, Rate, RateOf, Use
 from cloudcmp.model.offering import Billing
@@ -70,7 +78,22 @@ def with_quote(plan: Plan, market: Market = Market()) -> Plan:
     )
     notes = (*quote.notes, *_notes(candidates, counted, priced, worst, market), *_budget_notes(most, plan.budget))
     notes += tuple(f"a credit of {format_money(one.money)} pays nothing: it ends on {one.until}" for one in ended)
-    return replace(plan, candidates=candidates, usage=tuple(usage_by_candidate), quote=replace(quote, notes=notes))
+    quote = replace(quote, notes=tuple(dict.fromkeys(notes)))  # a plan that is changed is quoted again
+    return replace(plan, candidates=candidates, usage=tuple(usage_by_candidate), quote=quote)
+
+
+def launch_costs(plan: Plan) -> tuple[Money, ...] | None:
+    """Returns the expected cost of one launch of each candidate, as its quote has it; None if one is unknown."""
+    if plan.quote.expected_cost is None:
+        return None
+    costs = []
+    for one, usage in zip(plan.candidates, plan.usage, strict=True):
+        about = {one.id, f"{one.id}, {MACHINE_OF_SERVICE}"}
+        amounts = [line.amount.amount for line in plan.quote.lines if line.amount and line.about in about]
+        if not amounts or not usage.launches:
+            return None
+        costs.append(Money(sum(amounts, Decimal(0)) / usage.launches, plan.quote.expected_cost.currency))
+    return tuple(costs)
 
 
 _PricedUsages = Sequence[tuple[Candidate, LaunchUsage, Parts]]

@@ -103,13 +103,12 @@ class Halt:
         return "; ".join(lines)
 
 
-Enough = Callable[[StudyStore, int], bool]
-"""Ends a study after a number of rounds if they are enough; returns whether it did."""
+Replan = Callable[[StudyStore, int], None]
+"""Changes the rounds of a study's plan after a number of them: ends it there, or measures fewer candidates."""
 
 
-def never(_store: StudyStore, _rounds: int) -> bool:
-    """No number of rounds but the planned one is enough."""
-    return False
+def never(_store: StudyStore, _rounds: int) -> None:
+    """The plan stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ class RunContext:
     """A study while it runs; `wait` sleeps until the next round may start, and `until` is the Unix time from which none
     starts.
 
-    `enough` ends the study after a number of rounds if that many are enough, and returns whether it did.
+    `plan` is the one at its start: `replan` changes the rounds that have not begun, in the store's plan.
     """
 
     plan: Plan
@@ -127,7 +126,7 @@ class RunContext:
     trials: TrialContext
     guard: Guard
     halt: Halt
-    enough: Enough = never
+    replan: Replan = never
     wait: bool = False
     until: float = math.inf
 

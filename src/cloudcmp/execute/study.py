@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import groupby
@@ -11,7 +11,7 @@ from pathlib import Path
 from cloudcmp.catalog import PROBES, metrics_with
 from cloudcmp.errors import CloudcmpError
 from cloudcmp.execute.connections import open_provisioning
-from cloudcmp.execute.context import Enough, Halt, RunContext, TrialContext
+from cloudcmp.execute.context import Halt, Replan, RunContext, TrialContext
 from cloudcmp.execute.environment import is_simulated, ledger_of, limits_of, make_folder, providers_of, time_of, work_of
 from cloudcmp.execute.interruption import StopSignals, run_interruptible
 from cloudcmp.execute.launch import run_launch
@@ -42,15 +42,15 @@ def run_study(
     wait: bool,
     progress: Progress,
     leave: Leave,
-    enough: Enough,
+    replan: Replan,
     until: float = math.inf,
 ) -> RunEnd:
     """Runs the remaining trials of a study and releases all its resources; returns how the run ended.
 
     With `wait`, sleeps until the next round may start; from `until` (Unix time) none does. If interrupted, reports
-    leftovers through `leave`. `enough` is asked after each number of rounds in the plan's `checks`.
+    leftovers through `leave`. `replan` is called after each number of rounds in the plan's `checks`.
     """
-    run, todo = _open_run(store, binary, wait, progress, enough, until), trials_left(store)
+    run, todo = _open_run(store, binary, wait, progress, replan, until), trials_left(store)
     # Virtual time does not predict real time: the rest is then estimated from the trials so far.
     progress.begin(len(todo), 0.0 if is_simulated(run.plan) else sum(trial.expected_s for trial in todo))
     ends: list[RunEnd] = []
@@ -69,7 +69,7 @@ def run_study(
 
 
 def _open_run(
-    store: StudyStore, binary: Path | None, wait: bool, progress: Progress, enough: Enough, until: float
+    store: StudyStore, binary: Path | None, wait: bool, progress: Progress, replan: Replan, until: float
 ) -> RunContext:
     """The context of a run: providers, ledger, budget and the tables for its trials."""
     plan, moment = store.plan, time_of(store.plan)
@@ -92,7 +92,7 @@ def _open_run(
         trials,
         guard,
         Halt(),
-        enough,
+        replan,
         wait,
         until,
     )
@@ -160,40 +160,66 @@ async def run_rounds(run: RunContext) -> str:
 
     Raises the errors of the store.
     """
-    trials = {index: tuple(some) for index, some in _by_launch(run.plan)}
     before = {attempt.trial: attempt.outcome for attempt in run.store.attempts() if not attempt.interrupted}
-    for launches in _rounds(run.plan):
+    plan, number, asked = run.store.plan, 0, -1
+    rounds, trials = _rounds(plan), _by_launch(plan)
+    while number < len(rounds):
+        launches = rounds[number]
         todo = [one for one in launches if any(trial.index not in before for trial in trials.get(one.index, ()))]
+        if todo and run.halt.why:  # set while the round before ended
+            return run.halt.summary()
+        if todo and number != asked and launches[0].round in plan.checks and _is_next(run, launches[0]):
+            asked = number
+            run.replan(run.store, launches[0].round)
+            if run.store.plan is not plan:  # the round may measure others now, or be gone
+                plan = run.store.plan
+                rounds, trials = _rounds(plan), _by_launch(plan)
+                _tell_left(run)
+                continue
+        number += 1
         if not todo:
             continue
-        if run.halt.why:  # set while the round before ended
-            return run.halt.summary()
-        if launches[0].round in run.plan.checks and run.enough(run.store, launches[0].round):
-            return ""
-        begun = before_round(run.plan, run.store.launches(), todo[0])
+        begun = before_round(plan, run.store.launches(), todo[0])
         reason = await until_open(
-            run.plan, todo[0], run.provisioning.ledger.time, run.over, wait=run.wait, until=run.until, begun=begun
+            plan, todo[0], run.provisioning.ledger.time, run.over, wait=run.wait, until=run.until, begun=begun
         )
         if reason:
             return reason
         await _run_round(run, todo, trials, before)
         if run.trials.stop.is_set():
             return run.halt.summary() or "stopped on request, after the trial that ran"
-    return run.halt.summary() if _has_trials_left(run) else ""
+    if _has_trials_left(run):
+        return run.halt.summary()
+    if plan.rounds in plan.checks:
+        run.replan(run.store, plan.rounds)
+    return ""
+
+
+def _tell_left(run: RunContext) -> None:
+    left = trials_left(run.store)
+    expected_s = 0.0 if is_simulated(run.plan) else sum(trial.expected_s for trial in left)
+    run.trials.progress.replan(len(left), expected_s)
+
+
+def _is_next(run: RunContext, first: Launch) -> bool:
+    """True if nothing of the round of `first`, its first launch, or of a later one has begun."""
+    launched = max((one.launch for one in run.store.launches()), default=-1)
+    tried = max((run.store.plan.trials[one.trial].launch for one in run.store.attempts()), default=-1)
+    return max(launched, tried) < first.index
 
 
 def _has_trials_left(run: RunContext) -> bool:
     """True if any trial is left: a study that must launch nothing new may have had nothing new to launch."""
-    return bool({trial.index for trial in run.plan.trials} - run.store.done())
+    return bool({trial.index for trial in run.store.plan.trials} - run.store.done())
 
 
-def _by_launch(plan: Plan) -> Iterator[tuple[int, Iterator[PlannedTrial]]]:
-    return groupby(sorted(plan.trials, key=lambda trial: (trial.launch, trial.index)), key=lambda trial: trial.launch)
+def _by_launch(plan: Plan) -> dict[int, tuple[PlannedTrial, ...]]:
+    ordered = sorted(plan.trials, key=lambda trial: (trial.launch, trial.index))
+    return {launch: tuple(some) for launch, some in groupby(ordered, key=lambda trial: trial.launch)}
 
 
-def _rounds(plan: Plan) -> Iterator[Sequence[Launch]]:
-    for _, some in groupby(plan.launches, key=lambda launch: (launch.session, launch.round)):
-        yield tuple(some)
+def _rounds(plan: Plan) -> list[tuple[Launch, ...]]:
+    return [tuple(some) for _, some in groupby(plan.launches, key=lambda launch: (launch.session, launch.round))]
 
 
 async def _run_round(

@@ -8,6 +8,7 @@ from cloudcmp.model.cast import Cast, Service
 from cloudcmp.model.command import Command
 from cloudcmp.model.offering import Billing, Match, Offering, Price, Truth, Volume
 from cloudcmp.model.price import Item, UnitPrice
+from cloudcmp.model.selection import Dropped, Ended, Stop
 from cloudcmp.model.study import Caps, Decide, Session
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
@@ -163,11 +164,26 @@ class LaunchUsage:
 
 
 @dataclass(frozen=True, slots=True)
+class ToDecide:
+    """The launches that a rule takes if the best candidate is ahead of every other one by `ahead`, a share.
+
+    `median` and `most` (in nine of ten cases) are over simulated studies, `decided` the share of them that end by the
+    rule within the planned rounds, and `right` of those that name the best.
+    """
+
+    ahead: float
+    median: int
+    most: int
+    decided: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
     """The trials, time and money of a plan. Money is None if unknown; `detectable` is a ratio - 1 at 80 % power.
 
     `expected_cost` is at list price, with its items in `lines`; `own` are the lines of the account's terms, and
-    `with_terms` the total with them.
+    `with_terms` the total with them. `to_decide` is, for a study with a rule, how many launches it would take.
     """
 
     trials: int
@@ -180,6 +196,7 @@ class Quote:
     lines: tuple[BillLine, ...] = ()
     own: tuple[BillLine, ...] = ()
     with_terms: Money | None = None
+    to_decide: tuple[ToDecide, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +207,9 @@ class Plan:
     in which they are run. With `every_s` a round starts at each such step (s), else one round follows the other.
     `looks` are the numbers of launches after which the study had ended before rounds were added. `weights` are those of
     metrics, or of cells, in the overall index. With `until`, a share, the study stops after one of the numbers of
-    rounds in `checks` if every interval is within that share of its value.
+    rounds in `checks` if every interval is within that share of its value. With `stop`, the rule decides after each of
+    them what the next round measures: `launches` and `trials` of later rounds are those of the candidates that are
+    still measured, `dropped` says which are not, and `ended` how the rule ended the study.
     """
 
     name: str
@@ -219,6 +238,9 @@ class Plan:
     weights: tuple[tuple[str, float], ...] = ()
     until: float | None = None
     checks: tuple[int, ...] = ()
+    stop: Stop | None = None
+    dropped: tuple[Dropped, ...] = ()
+    ended: Ended | None = None
 
     @property
     def drivers(self) -> tuple[str, ...]:

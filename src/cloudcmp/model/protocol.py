@@ -222,6 +222,9 @@ class Progress(Protocol):
     def begin(self, trials: int, expected_s: float) -> None:
         """A study starts or continues, with this much left."""
 
+    def replan(self, trials: int, expected_s: float) -> None:
+        """Later rounds changed: this much is left now."""
+
     def launch(self, candidate: str, round: int) -> None:
         """A launch begins."""
 

@@ -127,7 +127,9 @@ class Recommendation:
     burstable offering that would have been chosen. `doubtful` would be better but may miss a need; `misses` surely miss
     exactly one.
     `offered` counts all offerings, `meeting` those that meet every need by their values. `spread` is the coefficient of
-    variation that the user declared for single values. `reason`, `certainty`, `age`, `changes` and
+    variation that the user declared for single values. `single` counts offerings that cannot be chosen because a
+    measurement of theirs is a single one, beside others with several launches. `marks` are what a reader must know
+    beside the choice's values. `reason`, `certainty`, `age`, `changes` and
     `cautions` are in words.
     """
 
@@ -153,6 +155,8 @@ class Recommendation:
     confidence: float = 0.95
     spread: float | None = None
     simulated: bool = False
+    single: int = 0
+    marks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     reason: tuple[str, ...] = ()
     certainty: str = ""

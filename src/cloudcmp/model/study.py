@@ -7,6 +7,7 @@ from cloudcmp.model.command import Command
 from cloudcmp.model.offering import Match, Price, Truth, Volume
 from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.promise import Promise
+from cloudcmp.model.selection import Stop
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.units import Money
 
@@ -116,7 +117,7 @@ class Study:
     """A study file, read and checked. Durations in seconds.
 
     `weights` are those of metrics, or of cells, in the overall index; without them there is none. With `until`, a
-    share, `launches` is the most: the study stops once every interval is that tight.
+    share, or `stop`, `launches` is the most: the study stops once every interval is that tight, or its rule is done.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Study:
     every_s: float | None = None
     for_s: float | None = None
     until: float | None = None
+    stop: Stop | None = None
     budget: Money | None = None
     caps: Caps = Caps()
     deadline_s: float | None = None

@@ -2,7 +2,7 @@
 
 from cloudcmp.plan.candidates import unpriced
 from cloudcmp.plan.cast import cast_of
-from cloudcmp.plan.extension import shortened, with_more_rounds
+from cloudcmp.plan.extension import shortened, still_measured, with_measured, with_more_rounds
 from cloudcmp.plan.planner import make
 from cloudcmp.plan.published_offerings import published_providers
 from cloudcmp.plan.resize_target import list_prices_apply, resize_price

@@ -1,12 +1,14 @@
-"""Adds rounds to the plan of a study that has ended, like those that it has, and takes unneeded ones away."""
+"""Changes the rounds of a plan that have not begun: adds some like those that it has, or takes unneeded ones away."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from cloudcmp.catalog import PROBES, metrics_with
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.metric import When
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial
+from cloudcmp.model.study import FEWEST_LAUNCHES
 from cloudcmp.plan.planner import detectable_ratios
 from cloudcmp.plan.trials import generator, seed_of
 from cloudcmp.units import format_seconds
@@ -30,37 +32,38 @@ def with_more_rounds(plan: Plan, more: int, host_of: Callable[[Candidate], str])
         raise UserMistake.at("--more", what, "plan another study with more launches")
     if not 1 <= more <= MOST_ROUNDS:
         raise UserMistake.at("--more", f"{more} is no number of rounds", f"write 1 to {MOST_ROUNDS}")
+    measured = still_measured(plan)
     pattern = _Pattern.of(plan, host_of)
-    launches, trials = list(plan.launches), list(plan.trials)
-    for number in range(plan.rounds, plan.rounds + more):
-        for launch in pattern.launches(plan, number, len(launches)):
-            launches.append(launch)
-            trials += pattern.trials(plan, launch, len(trials))
-    expected_s = plan.quote.expected_s + more * pattern.round_s
+    launches, trials = pattern.after(plan, range(plan.rounds, plan.rounds + more), measured)
+    expected_s = plan.quote.expected_s + more * pattern.round_s(measured)
     if plan.deadline_s is not None and expected_s > plan.deadline_s:
         what = f"the plan takes {format_seconds(expected_s)}, longer than {format_seconds(plan.deadline_s)}"
         raise UserMistake.at("--more", what, "add fewer rounds")
     rounds = plan.rounds + more
-    return replace(
-        plan,
-        launches=tuple(launches),
-        trials=tuple(trials),
-        rounds=rounds,
-        looks=(*plan.looks, len(plan.launches)),
-        until=None,
-        usage=tuple(replace(one, launches=rounds) for one in plan.usage),
-        quote=replace(
-            plan.quote,
-            trials=len(trials),
-            expected_s=expected_s,
-            detectable=detectable_ratios(
-                [cell for cell, _ in plan.quote.detectable],
-                plan.candidates,
-                rounds,
-                metrics_with(plan.commands),
-                len(plan.looks) + 1,
+    # An open rule is asked after the added rounds too; one that is done is not, nor is `until`.
+    goes_on = plan.stop is not None and plan.ended is None
+    return _with_usage(
+        replace(
+            plan,
+            launches=tuple(launches),
+            trials=tuple(trials),
+            rounds=rounds,
+            looks=(*plan.looks, len(plan.launches)),
+            until=None,
+            checks=tuple(range(FEWEST_LAUNCHES, rounds + 1)) if goes_on else plan.checks,
+            quote=replace(
+                plan.quote,
+                expected_s=expected_s,
+                detectable=detectable_ratios(
+                    [cell for cell, _ in plan.quote.detectable],
+                    plan.candidates,
+                    rounds,
+                    metrics_with(plan.commands),
+                    len(plan.looks) + 1,
+                    every_look=plan.stop is not None,
+                ),
             ),
-        ),
+        )
     )
 
 
@@ -69,19 +72,46 @@ def shortened(plan: Plan, rounds: int) -> Plan:
 
     Raises ValueError if trials of later rounds stand among earlier ones.
     """
+    launches, trials = _first_rounds(plan, rounds)
+    expected_s = plan.quote.expected_s * rounds / plan.rounds
+    shorter = replace(plan, launches=launches, trials=trials, rounds=rounds)
+    return _with_usage(replace(shorter, quote=replace(plan.quote, expected_s=expected_s)))
+
+
+def with_measured(plan: Plan, rounds: int, measured: Collection[int], host_of: Callable[[Candidate], str]) -> Plan:
+    """Return the plan whose rounds after the first `rounds` measure only these candidates; `cost` adds the money.
+
+    Raises ValueError if trials of later rounds stand among earlier ones.
+    """
+    before, trials_before = _first_rounds(plan, rounds)
+    pattern = _Pattern.of(plan, host_of)
+    shorter = replace(plan, launches=before, trials=trials_before)
+    launches, trials = pattern.after(shorter, range(rounds, plan.rounds), measured)
+    whole_s = plan.quote.expected_s
+    if plan.every_s is None:
+        whole_s += (plan.rounds - rounds) * (pattern.round_s(measured) - pattern.round_s(still_measured(plan)))
+    quote = replace(plan.quote, expected_s=whole_s)
+    return _with_usage(replace(plan, launches=tuple(launches), trials=tuple(trials), quote=quote))
+
+
+def still_measured(plan: Plan) -> frozenset[int]:
+    """Return the candidates of the last round: those that no rule has dropped."""
+    return frozenset(one.candidate for one in plan.launches if one.round == plan.rounds - 1)
+
+
+def _first_rounds(plan: Plan, rounds: int) -> tuple[tuple[Launch, ...], tuple[PlannedTrial, ...]]:
     launches = tuple(one for one in plan.launches if one.round < rounds)
     trials = tuple(one for one in plan.trials if one.launch < len(launches))
     if launches != plan.launches[: len(launches)] or trials != plan.trials[: len(trials)]:
         raise ValueError("the rounds of this plan do not follow each other")
-    note = f"it stopped after {rounds} of {plan.rounds} rounds, because every interval was tight enough"
-    quote = replace(
-        plan.quote,
-        trials=len(trials),
-        expected_s=plan.quote.expected_s * rounds / plan.rounds,
-        notes=(*plan.quote.notes, note),
-    )
-    usage = tuple(replace(one, launches=rounds) for one in plan.usage)
-    return replace(plan, launches=launches, trials=trials, rounds=rounds, usage=usage, quote=quote)
+    return launches, trials
+
+
+def _with_usage(plan: Plan) -> Plan:
+    """Return the plan with the number of its launches of each candidate, and of its trials."""
+    counts = Counter(one.candidate for one in plan.launches)
+    usage = tuple(replace(one, launches=counts[one.candidate]) for one in plan.usage)
+    return replace(plan, usage=usage, quote=replace(plan.quote, trials=len(plan.trials)))
 
 
 class _Pattern:
@@ -93,10 +123,13 @@ class _Pattern:
         self._trials = dict(zip(candidates, trials, strict=True))
         self._before_s = dict(zip(candidates, before_s, strict=True))
         self._launch_s = dict(zip(candidates, launch_s, strict=True))
+
+    def round_s(self, measured: Collection[int]) -> float:
+        """The length of a round of some candidates: that of its busiest host."""
         busy: dict[str, float] = {}
-        for at in candidates:
+        for at in measured:
             busy[self._hosts[at]] = busy.get(self._hosts[at], 0.0) + self._launch_s[at]
-        self.round_s = max(busy.values(), default=0.0)
+        return max(busy.values(), default=0.0)
 
     @classmethod
     def of(cls, plan: Plan, host_of: Callable[[Candidate], str]) -> "_Pattern":
@@ -115,11 +148,22 @@ class _Pattern:
         candidates = [one.candidate for one in first]
         return cls(candidates, [host_of(plan.candidates[at]) for at in candidates], trials, before, lengths)
 
-    def launches(self, plan: Plan, number: int, first: int) -> list[Launch]:
+    def after(
+        self, plan: Plan, numbers: Iterable[int], measured: Collection[int]
+    ) -> tuple[list[Launch], list[PlannedTrial]]:
+        """The launches and trials of a plan, and those of further rounds of some candidates."""
+        launches, trials = list(plan.launches), list(plan.trials)
+        for number in numbers:
+            for launch in self.launches(plan, number, len(launches), measured):
+                launches.append(launch)
+                trials += self.trials(plan, launch, len(trials))
+        return launches, trials
+
+    def launches(self, plan: Plan, number: int, first: int, measured: Collection[int]) -> list[Launch]:
         """The launches of a round, in drawn order; those on one host follow each other."""
-        order = list(self._candidates)
+        order = [at for at in self._candidates if at in measured]
         generator(plan.seed, "order", number).shuffle(order)
-        starts_s = number * self.round_s
+        starts_s = number * (self.round_s(self._candidates) if plan.every_s is None else plan.every_s)
         free: dict[str, float] = {}
         launches: list[Launch] = []
         for at in order:

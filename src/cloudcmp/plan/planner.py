@@ -94,7 +94,7 @@ def make(
         decide = (Decide("", OVERALL.name), *decide)
     usage = usage_of(round_tasks, len(rounds), study.caps)
     notes += traffic.bytes_notes(candidates, usage, study.caps)
-    checks, end_s = checks_of(study.until, len(rounds)), rounds[-1].start_s + round_tasks.round_s()
+    checks, end_s = checks_of(study, len(rounds)), rounds[-1].start_s + round_tasks.round_s()
     return Plan(
         name=study.name,
         question=study.question,
@@ -115,6 +115,7 @@ def make(
         weights=weights,
         until=study.until,
         checks=checks,
+        stop=study.stop,
         short=short,
         usage=usage,
         terms=study.terms,
@@ -232,12 +233,15 @@ def _quote(
         notes.append(f"fewer than {FEWEST_LAUNCHES} rounds: no verdict will be given")
     deciding = _deciding_cells(decide, round_tasks.all_tasks)
     metrics = metrics_with(task.own for task in round_tasks.all_tasks if task.own)
+    every_look = study.stop is not None
     return Quote(
         trials=round_tasks.trials * rounds,
         expected_s=end_s,
         expected_cost=None,
         worst_cost=None,
-        detectable=detectable_ratios(deciding, round_tasks.candidates, rounds, metrics, stops=len(checks) + 1),
+        detectable=detectable_ratios(
+            deciding, round_tasks.candidates, rounds, metrics, stops=len(checks) + 1, every_look=every_look
+        ),
         assumed_cov=ASSUMED_COV,
         notes=tuple(notes),
     )
@@ -257,15 +261,18 @@ def detectable_ratios(
     metrics: Mapping[str, Metric],
     look: int = 0,
     stops: int = 1,
+    every_look: bool = False,
 ) -> tuple[tuple[str, float], ...]:
     """For each deciding cell the smallest true difference (a ratio - 1) that is found with 80 % power.
 
     The paired t test over rounds on log launch values, at Holm's first step (0.05 / questions) and the error that a
-    `look` may spend (the first one at one of `stops` moments), for launches that vary by `ASSUMED_COV`. The questions
+    `look` may spend (the first one at one of `stops` moments), or at the evidence of a study with a rule, which holds
+    at `every_look`; for launches that vary by `ASSUMED_COV`. The questions
     are all pairs in all cells, and once more by work for money where prices are known. Cells compared by differences
     have no ratio and are left out; so is all with fewer than two candidates or six rounds, which give no verdict.
     """
     # scipy takes a third of a second to import: only a quote pays for it.
+    from cloudcmp.stats.evidence import fixed_level
     from cloudcmp.stats.looks import share_of_look
     from cloudcmp.stats.power import detectable_log_difference
 
@@ -276,19 +283,23 @@ def detectable_ratios(
     if len({price.currency for price in priced}) == 1:
         questions += _pairs(len(priced)) * sum(metrics[cell.partition(" ")[0]].is_work for cell in cells)
     sd = math.sqrt(2 * math.log1p(ASSUMED_COV**2))
-    difference = detectable_log_difference(sd, rounds, _ALPHA * share_of_look(look, stops) / questions, _POWER)
+    level = _ALPHA / questions * (1.0 if every_look else share_of_look(look, stops))
+    level = fixed_level(rounds, level) if every_look else level
+    difference = detectable_log_difference(sd, rounds, level, _POWER) if level > 0.0 else None
     if difference is None:
         return ()
     ratio = math.expm1(difference)
     return tuple((cell, ratio) for cell in cells if not metrics[cell.partition(" ")[0]].signed)
 
 
-def checks_of(until: float | None, rounds: int) -> tuple[int, ...]:
-    """The numbers of rounds after which a study may stop early: a third and two thirds, enough for a verdict.
+def checks_of(study: Study, rounds: int) -> tuple[int, ...]:
+    """The numbers of rounds after which a study may stop early; all are enough for a verdict.
 
-    A study without `until` never stops early.
+    With `until`, a third and two thirds; with a rule, every number, and the last one, so that the end is told.
     """
-    if until is None:
+    if study.stop is not None:
+        return tuple(range(FEWEST_LAUNCHES, rounds + 1))
+    if study.until is None:
         return ()
     thirds = (max(FEWEST_LAUNCHES, math.ceil(part * rounds / 3)) for part in (1, 2))
     return tuple(sorted({one for one in thirds if one < rounds}))

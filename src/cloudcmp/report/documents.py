@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cloudcmp.answer.gaps import Gaps
 from cloudcmp.model.check import LiveCheck, ProviderFinding
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.history import History, Track
@@ -19,6 +20,7 @@ from cloudcmp.model.view import View
 from cloudcmp.report.first_study import next_commands
 
 if TYPE_CHECKING:
+    from cloudcmp.answer.choice.hedonic import PriceModel
     from cloudcmp.cost.billed import BillComparison
     from cloudcmp.provision.contract import Ruling
 
@@ -52,7 +54,7 @@ def plan(found: Plan, uses: Iterable[CommandUse], safeguards: Mapping[str, Seque
     return {
         "study": found.name,
         **_picked(found, "question", "candidates", "rounds", "runs", "seed", "decide", "sessions", "aggregation"),
-        **_picked(found, "quote", "terms", "budget"),
+        **_picked(found, "quote", "terms", "budget", "stop"),
         "commands": _commands(uses),
         "barriers": safeguards,
     }
@@ -73,6 +75,7 @@ def comparison(shown: View) -> Data:
         **_picked(shown, "scaling", "effects", "delivered", "co_location", "spend", "under", "steadiness"),
         "services": _services(shown),
         "answer": shown.analysis.answer,
+        **_picked(found, "stop", "dropped", "ended"),
         "interruptions": shown.interruptions,
         "commands": _commands(shown.commands),
     }
@@ -81,6 +84,21 @@ def comparison(shown: View) -> Data:
 def recommendation(found: Recommendation) -> Data:
     """The document of `recommend`: the choice with its chances, the others, and what would change it."""
     return {"choice": found.choice, **{one.name: getattr(found, one.name) for one in fields(found)}}
+
+
+def gaps(found: Gaps, shown: View) -> Data:
+    """The document of `gaps`: the gaps, with the ids of their candidates."""
+    ids = [one.id for one in shown.plan.candidates]
+    listed = [{**{each.name: getattr(one, each.name) for each in fields(one)}, "own": ids[one.own],
+               "best": ids[one.best]} for one in found.gaps]  # fmt: skip
+    return {**{one.name: getattr(found, one.name) for one in fields(found)}, "gaps": listed}
+
+
+def price_model(found: "PriceModel") -> Data:
+    """The document of `prices`: the fit, and every offering with its expected price."""
+    offers = [{**{each.name: getattr(one, each.name) for each in fields(one)}, "dear": one.is_dear,
+               "cheap": one.is_cheap} for one in found.offers]  # fmt: skip
+    return {**{one.name: getattr(found, one.name) for one in fields(found)}, "offers": offers}
 
 
 def _services(shown: View) -> Data | None:

@@ -10,7 +10,6 @@ from rich.text import Text
 from cloudcmp.answer.effects import chance_words, leading
 from cloudcmp.answer.outlook import more_rounds
 from cloudcmp.answer.words import standings, undecided
-from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.result import Basis, Estimate, Outlook, Verdict
 from cloudcmp.model.untrusted_text import clip, one_line, visible
 from cloudcmp.model.view import View
@@ -21,7 +20,7 @@ from cloudcmp.report.numbers import known
 from cloudcmp.report.report_model import MARKS, STYLES, CellView, Standing, StudyView
 from cloudcmp.report.sheets import isolation
 from cloudcmp.report.sheets.outcomes import outcome_counts, warnings
-from cloudcmp.report.sheets.summary import deciding_of, measured_of, overall_lines
+from cloudcmp.report.sheets.summary import conclusions, deciding_of, measured_of, overall_lines, price_words
 from cloudcmp.report.table import WIDEST, ascii_only, put, say
 from cloudcmp.report.text import clip_middle, plain_ascii, short_names
 
@@ -101,7 +100,7 @@ def show_first(console: Console, view: View, study_words: str = "DIR", *, plante
         _table(screen, shown_cells, planted=planted)
         for line in notes:
             say(console, f"! {one_line(line, 300)}", "yellow", indent=2)
-        open_ = _not_settled(screen, deciding, study_words)
+        open_ = not conclusions(study) and _not_settled(screen, deciding, study_words)
     show_commands(console, [use for use in view.commands if use.free])
     left = _mind(screen, max(1, _MOST_WARNINGS - len(notes) - open_))
     _rest(screen, len(deciding), left, study_words)
@@ -125,7 +124,7 @@ def _heading(screen: _Screen) -> None:
         planted = ": planted numbers, not measured" if "SIMULATED" in study.origin else ""
         screen.put((f"{study.origin}{planted}", "bold yellow"))
     say(screen.console, " | ".join(filter(None, parts)), "dim")
-    prices = [_price(one) for one in plan.candidates]
+    prices = [price_words(one) for one in plan.candidates]
     if len(plan.candidates) <= _MOST_COLUMNS:
         full = [one_line(one.id, 80) for one in plan.candidates]
         listed = [f"{name}{'' if name == whole else f' ({whole})'}: {price}"
@@ -133,11 +132,6 @@ def _heading(screen: _Screen) -> None:
         if all(price == "price unknown" for price in prices):
             listed = ["no price is known: nothing is compared for money"]
         say(screen.console, "; ".join(listed), "dim")
-
-
-def _price(one: Candidate) -> str:
-    cost, price = hourly_cost(one), one.offering.price
-    return "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
 
 
 def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
@@ -154,16 +148,19 @@ def _answer(screen: _Screen, deciding: Sequence[CellView]) -> None:
         say(screen.console, "ANSWER  No measurement decides: there is no verdict.", "bold")
         return
     names, measured = dict(enumerate(screen.names)), measured_of(screen.study)
+    concluded = conclusions(screen.study)
+    for at, line in enumerate(concluded):
+        _hung(screen, " " * 11 if at else "ANSWER     ", line, "bold")
     for basis, text in overall_lines(screen.study, screen.names):
         _hung(screen, "  (MONEY)  " if basis is Basis.MONEY else "OVERALL    ", text, "bold")
     for word, chosen in (
-        ("ANSWER     ", [one.standing for one in measured]),
+        ("VERDICTS   " if concluded else "ANSWER     ", [one.standing for one in measured]),
         ("FOR MONEY  ", [one.money for one in measured if one.money]),
     ):
         winners = [(one.winner, undecided(one.winner, one.comparisons)) for one in chosen if one.winner]
         if winners:
             text = f"of {len(winners)} measurement{'s' * (len(winners) > 1)}, {standings(winners, names)}."
-            _hung(screen, word, text, "bold")
+            _hung(screen, word, text, "" if concluded else "bold")
     say(screen.console, "")
 
 

@@ -55,6 +55,13 @@ class LiveProgress:
         self._task = self._bar.add_task("", total=trials, where="starting", left=self._left())
         self._bar.start()
 
+    def replan(self, trials: int, expected_s: float) -> None:
+        """Count with this much left, after what is done."""
+        self._trials = self._done + trials
+        self._expected_s = self._done_s + expected_s if expected_s > 0 else 0.0
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, total=self._trials)
+
     def launch(self, candidate: str, round: int) -> None:
         """Report the start of a launch; shows rounds counted from 1."""
         self._where = f"round {round + 1}: {one_line(candidate, 200)}"
@@ -145,6 +152,9 @@ class Silence:
     """A `Progress` that reports nothing."""
 
     def begin(self, trials: int, expected_s: float) -> None:
+        """Report nothing."""
+
+    def replan(self, trials: int, expected_s: float) -> None:
         """Report nothing."""
 
     def launch(self, candidate: str, round: int) -> None:

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from cloudcmp.answer.selection import rule_text
 from cloudcmp.cost import describe_terms
 from cloudcmp.model.bill import BillLine
 from cloudcmp.model.plan import Plan, hourly_cost
 from cloudcmp.model.safety import SAFEGUARDS, Safeguard
 from cloudcmp.report import numbers
 from cloudcmp.report.table import Head, say, table
-from cloudcmp.units import format_money, format_quantity, format_seconds
+from cloudcmp.units import Money, format_money, format_quantity, format_seconds
 
 
 def show_plan(console: Console, plan: Plan) -> None:
@@ -31,9 +32,11 @@ def show_plan(console: Console, plan: Plan) -> None:
     whole = any(row[-1] for row in rows)
     table(console, heads if whole else heads[:-1], rows if whole else [row[:-1] for row in rows])
     runs = "1 run" if plan.runs == 1 else f"{plan.runs} runs"
+    most = "at most " if plan.checks else ""
     facts = [
-        ("rounds", f"{plan.rounds}, each with a fresh launch of every candidate, {runs} on each"),
-        *([("stops", _stops(plan))] if plan.until is not None else []),
+        ("rounds", f"{most}{plan.rounds}, each with a fresh launch of every candidate, {runs} on each"),
+        *([("stops", _stops(plan))] if plan.checks else []),
+        *([("launches", _to_decide(plan))] if quote.to_decide else []),
         ("trials", f"{quote.trials} on {len(plan.launches)} launches"),
         ("expected time", format_seconds(quote.expected_s)),
         ("expected cost", format_money(quote.expected_cost) if quote.expected_cost else "unknown: a price is missing"),
@@ -50,8 +53,21 @@ def show_plan(console: Console, plan: Plan) -> None:
 
 
 def _stops(plan: Plan) -> str:
+    if plan.stop is not None:
+        return f"{rule_text(plan.stop)}, from round {plan.checks[0]} on"
     after = " or ".join(map(str, plan.checks)) or "no"
     return f"after {after} rounds if every interval is within {100 * (plan.until or 0.0):g} %"
+
+
+def _to_decide(plan: Plan) -> str:
+    parts, cost = [], plan.quote.expected_cost
+    for at, one in enumerate(plan.quote.to_decide):
+        open_ = f", {100 * (1 - one.decided):.0f} % undecided" if one.decided < 0.995 else ""
+        most = f"{'nine in ten at most ' if at == 0 else ''}{one.most}"
+        share = cost and Money(cost.amount * one.median / len(plan.launches), cost.currency)
+        money = f", {format_money(share)}" if share else ""
+        parts.append(f"{one.median}{money} ({most}{open_}) if the best is {100 * one.ahead:g} % ahead")
+    return f"about {'; '.join(parts)}"
 
 
 def _own(plan: Plan) -> str:

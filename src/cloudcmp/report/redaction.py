@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from cloudcmp.model.command import CommandUse
 from cloudcmp.model.pairs import Analysis
@@ -92,7 +92,14 @@ def known_ids(plan: Plan, leased: Mapping[str, str]) -> dict[str, str]:
     return {**leased, **accounts}
 
 
-def hidden(view: View, by: Pseudonyms) -> View:
+class TextChange(Protocol):
+    """What replaces names or ids within texts."""
+
+    def text(self, text: str) -> str:
+        """Return the text with each replaced."""
+
+
+def hidden(view: View, by: TextChange) -> View:
     """Return a view without ids: numbers, cells and names of metrics stay, ids in every text are replaced."""
     text = by.text
     return replace(

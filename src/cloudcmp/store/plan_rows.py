@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -59,28 +59,34 @@ def insert_plan(connection: sqlite3.Connection, seals: Seals, plan: Plan) -> Non
 
 
 def replan(database: Database, own: Plan, other: Plan, tag: str) -> None:
-    """Replaces the stored plan by a longer or a shorter one.
+    """Replaces the stored plan by one that differs only after the trials and launches that have begun.
 
-    Raises ValueError if one is not the other with more after its end, or a trial that would be gone was begun. The
-    study's tag is stored with it: that of an old study depends on its plan.
+    Raises ValueError if it changes one of those, or loses it. The study's tag is stored with it: that of an old study
+    depends on its plan.
     """
-    launches, trials = (min(len(a), len(b)) for a, b in ((own.launches, other.launches), (own.trials, other.trials)))
-    if own.launches[:launches] != other.launches[:launches] or own.trials[:trials] != other.trials[:trials]:
-        raise ValueError("the other plan changes what was planned before")
+    launches, kept = _common(own.launches, other.launches), _common(own.trials, other.trials)
+    kept = next((at for at, one in enumerate(own.trials[:kept]) if one.launch >= launches), kept)
     body = to_json(replace(other, trials=()))
     texts = [to_json(trial) for trial in other.trials]
     digest = _digest(body, texts)
     with database.transaction() as connection:
-        begun = connection.execute("SELECT count(*) FROM attempt WHERE trial >= ?", (len(texts),)).fetchone()
-        if begun[0]:
-            raise ValueError("a trial was begun that the other plan does not have")
+        for table, column, first in (("attempt", "trial", kept), ("launch", "launch", launches)):
+            query = f"SELECT count(*) FROM {table} WHERE {column} >= ?"  # noqa: S608
+            if connection.execute(query, (first,)).fetchone()[0]:
+                raise ValueError(f"a {column} was begun that the other plan does not have")
         insert_tag(connection, database.seals, tag)
         connection.execute("UPDATE plan SET body = ?, sha256 = ?", (body, digest))
-        connection.execute("DELETE FROM trial WHERE trial >= ?", (len(texts),))
-        connection.executemany("INSERT INTO trial VALUES (?, ?)", list(enumerate(texts))[len(own.trials) :])
+        connection.execute("DELETE FROM trial WHERE trial >= ?", (kept,))
+        connection.executemany("INSERT INTO trial VALUES (?, ?)", list(enumerate(texts))[kept:])
         put_meta(connection, database.seals, _PLAN, digest)
         crash_point("replan.before_commit")
     crash_point("replan.after_commit")
+
+
+def _common(own: Sequence[object], other: Sequence[object]) -> int:
+    """The number of entries with which both begin."""
+    pairs = enumerate(zip(own, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(own), len(other)))
 
 
 def prices_of(plan: Plan) -> list[tuple[tuple[str, str, str], Price]]:

@@ -177,7 +177,7 @@ class StudyStore:
         self.close()
 
     def replan(self, plan: Plan) -> None:
-        """Replaces the plan by a longer or shorter one; raises ValueError if that changes what was planned or begun."""
+        """Replaces the plan from the first launch that has not begun; raises ValueError if that changes what has."""
         plan_rows.replan(self._database, self.plan, plan, self.tag)
         self.plan = plan
 

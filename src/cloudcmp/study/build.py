@@ -6,13 +6,15 @@ from typing import Any, TypeVar
 
 from cloudcmp.model.offering import Price
 from cloudcmp.model.price import UnitPrice
-from cloudcmp.model.study import FEWEST_LAUNCHES, Session, Study
+from cloudcmp.model.selection import Stop
+from cloudcmp.model.study import Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
 from cloudcmp.study.candidates import Scope, candidate, check
 from cloudcmp.study.faults import Faults, shown
 from cloudcmp.study.isolation import isolation_specs
 from cloudcmp.study.probes import CellBook, decide, probe_specs, weights
 from cloudcmp.study.shape import CandidateShape, DecideShape, Head, ProbeShape, SessionShape, fit
+from cloudcmp.study.stop import stop, until
 from cloudcmp.study.terms import terms
 from cloudcmp.study.tree import Tree, read_tree
 
@@ -78,7 +80,8 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
     for number, item in enumerate(head.candidates):
         check(number, item, scope)
     specs = [candidate(number, part, book, scope) for number, part in parts]
-    _money(head, parts, scope)
+    rule = stop(head, tree, faults)
+    _money(head, parts, rule, scope)
     return Study(
         name=_name(tree, head, default_name, faults),
         question=head.question,
@@ -91,7 +94,8 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
         sessions=_sessions(_parts(SessionShape, "sessions", head.sessions, tree, faults), tree, faults),
         every_s=_together(tree, head, faults),
         for_s=head.for_,
-        until=_until(tree, head, faults),
+        until=until(head, tree, faults),
+        stop=rule,
         budget=head.budget,
         caps=head.caps,
         terms=_terms(head, scope),
@@ -128,21 +132,6 @@ def _together(tree: Tree, head: Head, faults: Faults) -> float | None:
     return head.every
 
 
-def _until(tree: Tree, head: Head, faults: Faults) -> float | None:
-    """The share at which a study stops early, after checking that it has rounds to spare."""
-    if head.until is None:
-        return None
-    if not 0.0 < head.until < 1.0:
-        faults.add(tree.place(("until",)), "until must lie between 0 and 100 %", "write e.g. until: 5 %")
-    elif head.launches <= FEWEST_LAUNCHES:
-        what = f"until stops before all launches, and a verdict needs {FEWEST_LAUNCHES} of them"
-        faults.add(tree.key(("until",)), what, "write the most that may be run, e.g. launches: 20")
-    elif head.sessions:
-        what = "until stops after any round, and each session needs all of its own"
-        faults.add(tree.key(("until",)), what, "leave out until, or the sessions")
-    return head.until
-
-
 def _sessions(parts: list[tuple[int, SessionShape]], tree: Tree, faults: Faults) -> tuple[Session, ...]:
     """The time windows, each with its own name."""
     names: dict[str, int] = {}
@@ -154,10 +143,15 @@ def _sessions(parts: list[tuple[int, SessionShape]], tree: Tree, faults: Faults)
     return tuple(Session(part.name, part.days, part.hours[0], part.hours[1], part.timezone) for _, part in parts)
 
 
-def _money(head: Head, parts: list[tuple[int, CandidateShape]], scope: Scope) -> None:
+def _money(head: Head, parts: list[tuple[int, CandidateShape]], rule: Stop | None, scope: Scope) -> None:
     """Checks that all money is in one currency, and that there is a budget if anything costs money."""
     tree, faults = scope.tree, scope.faults
     currency = head.budget.currency if head.budget else None
+    if rule is not None and rule.spend is not None:
+        if currency and rule.spend.currency != currency:
+            what = f"spend: {rule.spend.currency}, but others are in {currency}"
+            faults.add(tree.place(("stop", "spend")), what, "write all prices and the budget in one currency")
+        currency = currency or rule.spend.currency
     for number, part in parts:
         for path, price in _prices(part):
             if currency and price.currency != currency:

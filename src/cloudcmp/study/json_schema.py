@@ -9,6 +9,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind, mode
 from cloudcmp.catalog import APART, COMMAND, LOADS, METRICS, PROBES, SUITES, TOOLS
 from cloudcmp.model.cast import APIS, BESIDE
 from cloudcmp.model.metric import Param
+from cloudcmp.model.selection import StopRule
 from cloudcmp.study.build import NAME
 from cloudcmp.study.candidates import LOOPBACK_URL, OF_MACHINES, OF_SERVICES, S3, SIMULATED
 from cloudcmp.study.commands import THREADS, CommandShape, MetricShape
@@ -25,6 +26,7 @@ from cloudcmp.study.shape import (
     SessionShape,
     Shape,
 )
+from cloudcmp.study.stop import StopShape
 from cloudcmp.study.terms import TermsShape
 from cloudcmp.study.value_schemas import QUANTITY, Schema, closed, kinds, one_of, or_null, parameter, setting, text
 
@@ -32,7 +34,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "cloudcmp study file"
 _SHAPES: tuple[type[Shape], ...] = (
     Head, CandidateShape, CellShape, ProbeShape, IsolationShape, DecideShape, SessionShape, CommandShape, MetricShape,
-    TermsShape,
+    StopShape, TermsShape,
 )  # fmt: skip
 _KINDS = ("probe", "suite", "tool", COMMAND)
 _OWN_METRIC = "[a-z][a-z0-9_]{0,63}"
@@ -106,6 +108,7 @@ def _set_lists(parts: dict[str, Schema]) -> None:
         {"propertyNames": _ref("cell"), "additionalProperties": {"type": "number", "exclusiveMinimum": 0}}
     )
     head["properties"]["terms"].update(_ref("TermsShape"))
+    head["properties"]["stop"]["anyOf"] = [{"enum": ["fixed", *StopRule]}, _ref("StopShape")]
     head["properties"]["name"].update({"type": ["string", "number"], "pattern": rf"^\s*(?:{NAME.pattern})\s*$"})
     head["properties"]["name"].pop("anyOf")
     head["required"] = ["schema", "question", "candidates"]

@@ -18,11 +18,17 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "every": "The time between rounds; needs `for`.",
         "for": "How long rounds go on; needs `every`.",
         "until": "Stop early, once every interval is within this share of its value: 5 %.",
+        "stop": "The rule that decides after each round what the next one measures; default: fixed.",
         "budget": "The most that may be spent; required if a provider is billed.",
         "caps": "Limits on network traffic and on machines at once.",
         "terms": "What your account pays in addition to or instead of list prices.",
         "deadline": "The longest planned time of the study.",
         "seed": "The seed of all random orders, and of simulated numbers.",
+    },
+    "StopShape": {
+        "rule": "certify: name the best; ranking: order all; budget: as long as it pays; fixed: all launches.",
+        "tolerance": "The difference that does not matter: 2 % with certify, 3 % with ranking unless given.",
+        "spend": "The money that the choice decides over in a year: 20000 USD/year; only with budget.",
     },
     "CandidateShape": {
         "provider": "The cloud or other provider; see `cloudcmp list providers`.",

@@ -65,6 +65,19 @@ def money(value: object) -> Money:
     return amount
 
 
+def yearly_spend(value: object) -> Money:
+    """An amount a year, such as `20000 USD/year`; an amount a month counts twelve times."""
+    text, slash, period = str(value).partition("/")
+    if not isinstance(value, str) or not slash or period.strip() not in _PERIODS:
+        raise ValueError(f"{shown(value)} needs a currency and a period; write e.g. 20000 USD/year")
+    amount = money(text.strip())
+    return Money(amount.amount * _PERIODS[period.strip()], amount.currency)
+
+
+_PERIODS = {"year": 1, "month": 12}
+"""How often each period of a spend is in a year."""
+
+
 def currency(value: object) -> str:
     """A currency's three letters (ISO 4217)."""
     if not isinstance(value, str) or not re.fullmatch("[A-Z]{3}", value):

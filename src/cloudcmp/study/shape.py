@@ -52,7 +52,8 @@ def _seed(value: object) -> int:
     return value
 
 
-def _schema(value: object) -> int:
+def schema_number(value: object) -> int:
+    """The version of a file's format, of which there is one."""
     if value is True or value != 1:
         raise ValueError(f"schema {shown(value)} is not known; write schema: 1, or take a later cloudcmp")
     return 1
@@ -134,7 +135,7 @@ class IsolationShape(Shape):
 class Head(Shape):
     """The top-level keys; the lists are checked entry by entry."""
 
-    schema_: Annotated[int, BeforeValidator(_schema), WithJsonSchema(schemas.FORMAT)] = Field(1, alias="schema")
+    schema_: Annotated[int, BeforeValidator(schema_number), WithJsonSchema(schemas.FORMAT)] = Field(1, alias="schema")
     question: Text = ""
     name: Word | None = None
     candidates: list[Any] = []
@@ -148,6 +149,7 @@ class Head(Shape):
     every: Duration | None = None
     for_: Duration | None = Field(None, alias="for")
     until: Share | None = None
+    stop: Any = None
     budget: Cash | None = None
     caps: Limits = Caps()
     terms: Any = None
@@ -312,6 +314,10 @@ _NEXT = {
     "zone": "write zone: us-east-1b, a zone of the region",
     "weights": "write weights: {fma_flop_per_s: 2, triad_bytes_per_s: 1}",
     "until": "write until: 5 %, to stop once every interval is within 5 % of its value",
+    "stop": "write stop: certify, ranking, budget or fixed, or stop: {rule: certify, tolerance: 2 %}",
+    "rule": "write rule: certify, ranking, budget or fixed",
+    "tolerance": "write tolerance: 2 %, the difference that does not matter to you",
+    "StopShape.spend": "write spend: 20000 USD/year, the money that the choice decides over",
     "terms": "write terms: {discounts: [{share: 10 %, provider: aws}]}",
     "discounts": "write discounts: [{share: 10 %, provider: aws, item: instance}]",
     "TermsShape.credits": "write credits: [{money: 50 USD, until: 2027-06-30}]",

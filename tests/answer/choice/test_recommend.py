@@ -1,6 +1,7 @@
 """The choice: who wins, who never does, how sure it is, and what would change it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from cloudcmp.answer.choice.join import joined
 from cloudcmp.answer.choice.needs import parse_need
 from cloudcmp.answer.choice.objective import parse_objective
 from cloudcmp.answer.choice.recommend import recommend
-from cloudcmp.model.market import OfferKey
+from cloudcmp.model.market import Numbers, OfferKey
 from cloudcmp.model.recommendation import NoChoice, Recommendation
 
 CHEAPEST = parse_objective("cost", most=False)
@@ -178,3 +179,36 @@ def test_other_sizes_of_the_family_are_set_against_the_choice(provider: str, lar
     assert [(one.key.name, one.cost, one.work) for one in found.ladder] == [
         (large, pytest.approx(4), pytest.approx(3.6))
     ]
+
+
+def test_of_many_near_misses_hardly_any_is_recommended() -> None:
+    """Eight offerings, all 1 % too slow: asking each at 5 % would recommend one in a third of the studies."""
+    rng = np.random.default_rng(4)
+    wrong = 0
+    for _ in range(150):
+        rows = np.exp(rng.normal(math.log(0.99), 0.03, (8, 6)) + rng.normal(0, 0.02, 6))
+        wrong += (
+            recommend(market(range(1, 9), launches={"speed": rows}), CHEAPEST, needs("speed >= 1")).choice is not None
+        )
+    assert stats.binomtest(wrong, 150, 0.05, alternative="greater").pvalue > 0.01
+
+
+def test_a_single_launch_is_no_certainty() -> None:
+    nan = math.nan
+    alone = recommend(market([1, 2], launches={"speed": [[10.0, nan], [nan, 9.0]]}), CHEAPEST, needs("speed >= 5"))
+    assert alone.choice is not None
+    assert alone.choice.best is None
+    beside = recommend(
+        market([1, 2], launches={"speed": [[10.0, nan, nan], [9.0, 9.1, 9.05]]}), CHEAPEST, needs("speed >= 5")
+    )
+    assert names(beside) == ["type-1"]
+    assert beside.single == 1
+
+
+def test_marks_of_the_choice_are_told() -> None:
+    sold = market([1, 2], measured={"speed": [10, 9]})
+    column = sold.columns["speed"]
+    assert isinstance(column, Numbers)
+    marked = replace(column, marks={sold.keys[0]: ("it was throttled",), sold.keys[1]: ("else",)})
+    found = recommend(replace(sold, columns={**sold.columns, "speed": marked}), CHEAPEST, needs("speed >= 5"))
+    assert found.marks == ("it was throttled",)

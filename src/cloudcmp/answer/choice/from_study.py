@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,18 +15,20 @@ from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
 from cloudcmp.model.result import Estimate
 
+SERVICE = "service"
+"""The column of the kind of service; empty for a machine."""
 _Moments = dict[tuple[int, str | None, int], int]
 
 
 def market_of(
     candidates: Sequence[Candidate], estimates: Sequence[Estimate], metrics: Mapping[str, Metric], day: float,
-    source: str,
+    source: str, marks: Mapping[tuple[str, int], tuple[str, ...]],
 ) -> Market:  # fmt: skip
     """Return what a study knows of its candidates: prices, facts, and each cell with its values by round.
 
     A value is the mean of the launches: the geometric one, unless the metric can be 0 or negative. A candidate that
     failed in more than 10 % of a cell's trials has no value of it. `day` is the ordinal of the day when the study
-    began, NaN if unknown.
+    began, NaN if unknown. `marks` are what a reader must know beside the values of a cell and a candidate.
 
     Raises UserMistake if prices are in different currencies.
     """
@@ -34,6 +36,9 @@ def market_of(
     columns: dict[str, Numbers | Texts] = {
         one.name: one for one in _facts([one.offering for one in candidates], source)
     }
+    if any(one.service is not None for one in candidates):
+        kinds = tuple(one.service.kind.value if one.service is not None else "" for one in candidates)
+        columns[SERVICE] = Texts(SERVICE, kinds, source)
     currency = _price(candidates, columns, source)
     by_cell: dict[str, list[Estimate]] = {}
     for one in estimates:
@@ -49,7 +54,8 @@ def market_of(
         notes += [f"{candidates[one.candidate].id} failed in {one.n_started - one.n_ok} of {one.n_started} trials of "
                   f"{cell}: its value does not count" for one in failing]  # fmt: skip
         kept = [one for one in some if one not in failing]
-        columns[cell] = _cell(cell, metric, kept, _Times(len(keys), moments, day), source)
+        own = {keys[at]: texts for (name, at), texts in marks.items() if name == cell}
+        columns[cell] = replace(_cell(cell, metric, kept, _Times(len(keys), moments, day), source), marks=own)
     simulated = frozenset(key for key, one in zip(keys, candidates, strict=True) if one.simulated)
     return Market(keys, columns, currency, tuple(notes), simulated)
 
@@ -74,7 +80,11 @@ def _amount(one: Offering, currency: str) -> float:
 
 
 def _key(one: Candidate) -> OfferKey:
-    sold = one.offering
+    """The name of a candidate; a service has its own, so that it is not taken for the machine that asks it."""
+    sold, service = one.offering, one.service
+    if service is not None:
+        kind = f"{service.api} {service.kind.value}".lstrip()
+        return OfferKey(service.provider, service.region, f"{service.name or kind} from {sold.name}")
     parts = [sold.name, f"+{one.volume}" if one.volume else "", f" x {one.count}" if one.count > 1 else ""]
     return OfferKey(sold.provider, sold.region, "".join(parts))
 

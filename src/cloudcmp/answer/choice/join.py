@@ -127,6 +127,7 @@ def _merged(first: Numbers | Texts, second: Numbers | Texts) -> Numbers | Texts:
         launches=_either_launches(known, first.launches, second.launches),
         elsewhere=_marks(known, first.elsewhere, second.elsewhere),
         origin=None,
+        marks={**second.marks, **first.marks},
         is_measured=first.is_measured or second.is_measured,
     )
 

@@ -1,7 +1,7 @@
 """Chooses the offering that meets every need at the best value of an objective, and says how sure that is."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +17,12 @@ from cloudcmp.model.recommendation import Count, Distance, Miss, NoChoice, Pick,
 from cloudcmp.model.result import Bounds
 
 CONFIDENCE = 0.95
-"""The chance of meeting every need that a recommended offering has at least."""
+"""Of recommendations, at least this share meets every need."""
 _SHOWN = 10
 _DOUBTFUL = 3
 _SEED = 1
+_FEWEST = 2
+_OUT_OF_QUESTION = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,10 +35,23 @@ class _Ranking:
     found: Chances | None
     place: Mapping[int, int]
 
-    def is_sure(self, row: int, confidence: float) -> bool:
-        """True if an offering meets every need surely enough; by its values if no spread is known."""
-        meets = self.picks[row].meets
-        return bool(self.field.meeting[row]) if meets is None else meets >= confidence
+    def sure(self, confidence: float) -> Iterator[int]:
+        """Yield the offerings that meet every need surely enough; by their values if no spread is known.
+
+        The best objective is asked first, and each that is in question but not sure leaves less for the next: of an
+        allowed error a the r-th gets 6 a / (pi r)^2. So all together err no more often than a, however many are near
+        a limit.
+        """
+        asked = 1
+        for row in self.order:
+            meets = self.picks[row].meets
+            if meets is None:
+                if self.field.meeting[row]:
+                    yield row
+            elif meets >= 1 - (1 - confidence) * 6 / (math.pi * asked) ** 2:
+                yield row
+            elif meets > _OUT_OF_QUESTION:
+                asked += 1
 
     def distance(self, chosen: int, second: int) -> Distance:
         """How far behind the choice another offering is."""
@@ -52,7 +67,7 @@ def recommend(
     market: Market, objective: Objective, needs: Sequence[Need], *, confidence: float = CONFIDENCE,
     spread: float | None = None, allow_burstable: bool = False,
 ) -> Recommendation:  # fmt: skip
-    """Choose the offering with the best objective of those that meet every need with a chance of `confidence`.
+    """Choose the offering with the best objective of those that meet every need, right in `confidence` of all choices.
 
     `market` has the columns of `with_attributes`. `spread` is the coefficient of variation (0.05 is 5 %) of values that
     are single; without it such values are taken as they are, and chances are unknown. An offering without a fact or a
@@ -65,11 +80,14 @@ def recommend(
     """
     field = field_of(market, objective, needs)
     eligible = np.full(len(market.keys), allow_burstable) | ~field.burstable
+    single = _single(field) if spread is None else np.zeros(len(market.keys), np.bool_)
+    if (field.certain & eligible & ~single).any():  # beside others with launches, a single value cannot win
+        eligible &= ~single
     ranking = _ranking(field, eligible, spread)
-    allowed = [at for at in ranking.order if ranking.is_sure(at, confidence)]
+    allowed = list(ranking.sure(confidence))
     chosen, second = (*allowed[:2], None, None)[:2]
     flagged = _best_of(field, ~eligible, chosen)
-    doubtful = tuple(_doubtful(ranking, chosen, confidence))
+    doubtful = tuple(_doubtful(ranking, chosen, set(allowed), 1 - confidence))
     other = _other_family(field, allowed)
     return Recommendation(
         objective=objective.text,
@@ -94,6 +112,8 @@ def recommend(
         confidence=confidence,
         spread=spread,
         simulated=bool(market.simulated),
+        single=int((field.meeting & single & ~eligible & ~field.burstable).sum()),
+        marks=() if chosen is None else _marks(field, chosen),
         notes=market.notes,
     )
 
@@ -149,7 +169,7 @@ def _candidates(
     field: Field, eligible: NDArray[np.bool_], spread: float | None
 ) -> tuple[NDArray[np.int64], Chances | None]:
     """The rows that could be the best, and their chances; None if the spread of a measurement is unknown."""
-    if not _has_spread(field, spread):
+    if spread is None and _single(field)[field.certain & eligible].any():
         return np.flatnonzero(field.meeting & eligible), None
     rows = np.flatnonzero(field.certain & eligible)
     columns = {name: _rows(column, rows) for name, column in field.columns.items()}
@@ -162,19 +182,30 @@ def _rows(column: Numbers, rows: NDArray[np.int64]) -> Numbers:
     return replace(column, value=column.value[rows], launches=launches, day=None, elsewhere=None)
 
 
-def _has_spread(field: Field, spread: float | None) -> bool:
-    measured = [one for one in field.columns.values() if one.is_measured]
-    return spread is not None or all(one.launches is not None for one in measured)
+def _single(field: Field) -> NDArray[np.bool_]:
+    """The offerings of which a measurement is a single value, whose spread is unknown."""
+    single = np.zeros(len(field.market.keys), np.bool_)
+    for one in field.columns.values():
+        if one.is_measured:
+            single |= True if one.launches is None else np.isfinite(one.launches).sum(axis=1) < _FEWEST
+    return single
 
 
-def _doubtful(ranking: _Ranking, chosen: int | None, confidence: float) -> Iterator[Miss]:
+def _marks(field: Field, row: int) -> tuple[str, ...]:
+    """What a reader must know beside an offering's values, each once."""
+    key = field.market.keys[row]
+    texts = (text for one in field.columns.values() for text in one.marks.get(key, ()))
+    return tuple(dict.fromkeys(texts))
+
+
+def _doubtful(ranking: _Ranking, chosen: int | None, sure: Collection[int], least: float) -> Iterator[Miss]:
     """Yield the offerings with a better objective than the choice that may, or may not, meet the needs."""
     field = ranking.field
     for row in ranking.order:
         if chosen is not None and field.score[row] <= field.score[chosen]:
             return
         pick = ranking.picks[row]
-        if pick.meets is not None and 1 - confidence < pick.meets < confidence:
+        if pick.meets is not None and row not in sure and pick.meets > least:
             need = min(field.doubts, key=lambda one: slack(field, one, row))
             yield Miss(pick, need.text, need.name, float(field.columns[need.name].value[row]), pick.meets)
 

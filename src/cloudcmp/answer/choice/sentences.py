@@ -141,6 +141,10 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
         nothing = [used.label for used, value in zip(found.used, found.choice.values, strict=True)
                    if used.is_measured and value == 0]  # fmt: skip
         cautions += [f"{one} was 0 in every launch: how rare it is, is not known" for one in nothing[:_NOTHING]]
+        cautions += found.marks
+    if found.single:
+        cautions.append(f"{found.single} offerings meet every need by a single value each: beside those with several "
+                        "launches they are not chosen")  # fmt: skip
     if found.flagged is not None:
         cautions.append(
             f"{found.flagged.key} would be chosen, but is burstable or shared: its speed was measured while credits "

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloudcmp.answer.outlook import more_rounds
+from cloudcmp.answer.selection import standing_lines
 from cloudcmp.answer.words import place_in_decide, standings, undecided
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import OVERALL
-from cloudcmp.model.plan import hourly_cost
+from cloudcmp.model.plan import Candidate, hourly_cost
 from cloudcmp.model.result import Basis, Verdict
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.numbers import UNKNOWN, change
@@ -62,12 +63,18 @@ def _overall(standing: Standing, names: Sequence[str]) -> str:
     return f"{names[two[0]]} {ending}; {names[two[1]]} is at {change(*pair, OVERALL.unit)} against it"
 
 
+def conclusions(study: StudyView) -> tuple[str, ...]:
+    """Return what the rule of a study concluded, a line for each cell; empty if it did not end the study."""
+    lines = standing_lines(study.view.plan, {view.cell: view.name for view in study.cells})
+    return tuple(one_line(study.short_names.within(line), 1000) for line in lines)
+
+
 def sentences(study: StudyView) -> tuple[str, ...]:
     """Return who is best overall, and wins how many measurements, by performance and by work for money."""
     short = study.short
     deciding, names = measured_of(study), dict(enumerate(short))
     starts = {Basis.PERFORMANCE: "Overall", Basis.MONEY: "Overall, for money"}
-    lines = [f"{starts[basis]}: {text}" for basis, text in overall_lines(study, short)]
+    lines = [*conclusions(study), *(f"{starts[basis]}: {text}" for basis, text in overall_lines(study, short))]
     for start, chosen in (
         ("Of", [one.standing for one in deciding]),
         ("Work for money: of", [one.money for one in deciding if one.money]),
@@ -86,13 +93,18 @@ def cards(study: StudyView) -> tuple[Card, ...]:
     money = _Best.of([one.money for one in deciding if one.money])
     made = []
     for one in study.candidates if len(study.candidates) > 1 else ():
-        cost, price = hourly_cost(one), one.offering.price
-        shown = "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
+        shown = price_words(one)
         card = Card(one_line(names[one.index], 60), one_line(shown, 40), speed.words(one.index),
                     f"for the money: {money.words(one.index)}" if money.cells else "")  # fmt: skip
         places = zip(speed.counts(one.index), money.counts(one.index), strict=True)
         made.append(([-count for pair in places for count in pair], one.index, card))
     return tuple(card for *_, card in sorted(made, key=lambda row: row[:2])[:_MOST_CARDS])
+
+
+def price_words(candidate: Candidate) -> str:
+    """Return what an hour of all of a candidate's machines costs."""
+    cost, price = hourly_cost(candidate), candidate.offering.price
+    return "price unknown" if cost is None or price is None else f"{cost.normalize():f} {price.currency}/h"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +138,12 @@ class _Best:
 
 
 def open_lines(study: StudyView) -> tuple[str, ...]:
-    """Return a line for each undecided measurement with the rounds that would settle it, or why none would."""
+    """Return a line for each undecided measurement with the rounds that would settle it, or why none would.
+
+    Empty if the rule of the study has answered its question.
+    """
     lines = []
-    for view in deciding_of(study):
+    for view in () if conclusions(study) else deciding_of(study):
         for words, one in (("", view.standing), (" for the money", view.money)):
             if one is None or one.winner is None or not undecided(one.winner, one.comparisons):
                 continue
