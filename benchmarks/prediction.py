@@ -3,11 +3,12 @@
 simulated   clouds and applications that are drawn: planted demands, and noise that no demand explains
 clouds      public measurements of real clouds (Spare Cores): an application's score predicted from micro-benchmarks
 here        real programs on the CPU sets of this machine, each set predicted from the other
+study DIR   each finishing time of a study, predicted on each candidate from the others that ran it
 
 Each cloud that did not run the application is predicted. Errors are |predicted / true - 1|. `short` is how often the
 best of all clouds is among the first three, `regret` by how much the first one is slower than the best, tau Kendall's.
 
-usage: .venv/bin/python benchmarks/prediction.py simulated|clouds|here [--seed 1] [--sets 240] [--data FOLDER]
+usage: .venv/bin/python benchmarks/prediction.py simulated|clouds|here|study [DIR] [--seed 1] [--sets 240]
 """
 
 import argparse
@@ -238,6 +239,35 @@ def _one_set(
     total.add(found, keys, truth)
 
 
+def study(folder: str) -> Iterator[str]:
+    """Predict each finishing time of a study in turn, from other probes; one candidate is left out."""
+    market = sold([folder])
+    speeds = [name for name, one in market.columns.items() if isinstance(one, Numbers) and one.is_measured
+              and (one.unit.endswith("/s") or _is_time(name))]  # fmt: skip
+    yield HEAD
+    total = Score()
+    for name, column in market.columns.items():
+        if not isinstance(column, Numbers) or not _is_time(name):
+            continue
+        score = Score()
+        probe = name.partition("_")[0]
+        others = tuple(one for one in speeds if one.partition("_")[0] != probe)  # a rate is a time again
+        for out in range(len(market.keys)):
+            times = zip(market.keys, column.value.tolist(), strict=True)
+            ran = tuple(Ran(key, time) for row, (key, time) in enumerate(times) if row != out)
+            part = Part(name, (Demand("cpu", Way.CPU, 1.0),))
+            application = Application(name, ApplicationKind.PROGRAM, (part,), benchmarks=others, ran=ran)
+            found = predict(application, market, Aim.TIME)
+            score.add(found, market.keys, column.value)
+            total.add(found, market.keys, column.value)
+        yield line(name.replace("task_time_s size=small;", "")[:28], len(market.keys) - 1, score)
+    yield line("all", len(market.keys) - 1, total)
+
+
+def _is_time(name: str) -> bool:
+    return name.partition(" ")[0].endswith("_time_s")
+
+
 PROGRAMS: dict[str, tuple[str, str]] = {
     "xz": ("text", "xz -T2 --block-size=1MiB -6 -k -c text > /dev/null"),
     "zstd": ("text", "zstd -q -T2 -12 -k -c text > /dev/null"),
@@ -329,7 +359,8 @@ def _profiled(folder: Path, name: str, shell: str, cpus: Sequence[int], runs: in
 def main() -> int:
     """Print the table of one part."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("part", choices=("simulated", "clouds", "here"))
+    parser.add_argument("part", choices=("simulated", "clouds", "here", "study"))
+    parser.add_argument("folder", nargs="?", default="")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sets", type=int, default=240)
     parser.add_argument("--runs", type=int, default=3)
@@ -339,6 +370,7 @@ def main() -> int:
         "simulated": lambda: simulated(asked.seed, asked.sets),
         "clouds": lambda: clouds(asked.seed, asked.sets, asked.data),
         "here": lambda: here(asked.seed, asked.runs),
+        "study": lambda: study(asked.folder),
     }
     try:
         for text in parts[asked.part]():

@@ -44,6 +44,7 @@ class Predicted:
     `overlapped_s` is the time if all demands went on at once at the best plausible speed, `serial_s` if they went one
     after the other at the worst. `parts_s` are the times of the parts. `ran_s` is the time that the application really
     took there: it is then `time_s` too. `cost` is in the market's currency, for `Prediction.units` of the application.
+    `burstable` machines keep their speed only while credits last, or share processors.
     """
 
     key: OfferKey
@@ -56,6 +57,7 @@ class Predicted:
     cost_interval: Bounds | None = None
     ran_s: float | None = None
     excluded: bool = False
+    burstable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class Counted:
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """The answer: candidates by their aim, best first; the first `SHORT_LIST` are the short list.
+
+    Burstable machines come after all others: their speed was measured while credits lasted.
 
     `ran` counts the machines on which the application ran; `error` is the root mean square of log(time / prediction) of
     those, each predicted without it. `home_ratio` is the time on the home machine over the model's. `counted` and

@@ -94,6 +94,8 @@ def _row(one: Predicted, factor: float) -> list[object]:
 def _mark(one: Predicted) -> str:
     if one.ran_s is not None:
         return "ran"
+    if one.burstable:
+        return "burstable"
     return "behind" if one.excluded else ""
 
 

@@ -44,7 +44,7 @@ def prediction(found: Prediction) -> Data:
         "candidates": [
             {"key": one.key._asdict(), "time_s": one.time_s, "interval": one.interval, "overlapped_s": one.overlapped_s,
              "serial_s": one.serial_s, "parts_s": one.parts_s, "cost": one.cost, "cost_interval": one.cost_interval,
-             "ran_s": one.ran_s, "excluded": one.excluded}
+             "ran_s": one.ran_s, "excluded": one.excluded, "burstable": one.burstable}
             for one in found.candidates
         ],
         "left_out": [{"key": one.key._asdict(), "lack": one.lack, "what": one.what} for one in found.left_out],

@@ -9,7 +9,7 @@ from cloudcmp.answer.prediction.predict import predict
 from cloudcmp.answer.prediction.sentences import with_sentences
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.application import Application, ApplicationKind, CellWish, Demand, Part, Ran, Way
-from cloudcmp.model.market import COST, Market, Numbers, OfferKey
+from cloudcmp.model.market import COST, Market, Numbers, OfferKey, Texts
 from cloudcmp.model.metric import Better
 from cloudcmp.model.prediction import Aim, Basis, Lack, Predicted
 
@@ -131,6 +131,14 @@ def test_launches_give_an_interval_without_the_error_of_the_model() -> None:
     assert fast.interval is not None
     assert fast.interval.low < fast.time_s < fast.interval.high
     assert any("not the error of the model" in text for text in found.cautions)
+
+
+def test_a_burstable_machine_comes_last_however_fast_it_is() -> None:
+    sold = market()
+    words = Texts("burstable", ("no", "yes", "no", ""))
+    found = with_sentences(predict(program(), replace(sold, columns={**sold.columns, "burstable": words}), Aim.TIME))
+    assert [one.key.name for one in found.candidates][-1] == "fast"
+    assert any("1 burstable" in text for text in found.cautions)
 
 
 def test_too_little_memory_is_left_out() -> None:

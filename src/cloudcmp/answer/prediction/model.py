@@ -163,7 +163,8 @@ def _columns(found: Resources, plain: ByDemands, others: Sequence[ByDemands]) ->
 
 
 def _named(found: Resources, plain: ByDemands, others: Sequence[ByDemands]) -> Iterator[tuple[str, Floats]]:
-    yield "all demands", plain.time[:, 0]
+    alone = len(plain.demands) == 1 and found.uses_cpu
+    yield found.benchmarks[0].name if alone else "all demands", plain.time[:, 0]
     rows = len(plain.time)
     if len(plain.demands) > 1:
         for name, one in plain.demands.items():

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudcmp.answer.choice.attributes import BURSTABLE
 from cloudcmp.answer.choice.from_study import SERVICE
 from cloudcmp.answer.choice.lookup import numbers_of
 from cloudcmp.answer.prediction.columns import operation_costs
@@ -125,6 +126,7 @@ def _candidates(found: Resources, times: Times, ran: dict[int, float], confidenc
     billed = _billed_s(found, times)
     units = _UNITS.get(found.application.kind, 1)
     services = _services(found.market, times)
+    burstable = _burstable(found.market)
     for row in np.flatnonzero(np.isfinite(times.time) & ~services):
         time, bounds = float(times.time[row]), _bounds(times.low[row], times.high[row], confidence)
         if int(row) in ran:
@@ -138,7 +140,7 @@ def _candidates(found: Resources, times: Times, ran: dict[int, float], confidenc
         yield Predicted(
             found.market.keys[row], time, float(times.overlapped[row]), float(times.serial[row]),
             tuple(float(one[row]) for one in times.parts), bounds, float(cost) if np.isfinite(cost) else None, spread,
-            ran.get(int(row)),
+            ran.get(int(row)), burstable=burstable[row],
         )  # fmt: skip
 
 
@@ -152,6 +154,12 @@ def _services(market: Market, times: Times) -> NDArray[np.bool_]:
         if np.isfinite(times.time[row]):
             first.setdefault(market.keys[row][:2], row)
     return np.array([bool(kind) and first.get(market.keys[row][:2]) != row for row, kind in enumerate(kinds)], np.bool_)
+
+
+def _burstable(market: Market) -> list[bool | None]:
+    column = market.columns.get(BURSTABLE)
+    words = column.value if isinstance(column, Texts) else ("",) * len(market.keys)
+    return [{"yes": True, "no": False}.get(one) for one in words]
 
 
 def _bounds(low: float, high: float, confidence: float) -> Bounds | None:
@@ -202,9 +210,11 @@ def _sorted(candidates: Sequence[Predicted], aim: Aim, market: Market) -> list[P
             what = "no source has every price that its cost needs" if market.currency else "no source has a price"
             raise UserMistake.at("--minimise", what, "add a table of prices, or use --minimise time")
         unpriced = [one for one in candidates if one.cost is None]
-        return [*sorted(priced, key=lambda one: (one.cost or 0.0, one.key)),
-                *sorted(unpriced, key=lambda one: (one.time_s, one.key))]  # fmt: skip
-    return sorted(candidates, key=lambda one: (one.time_s, one.key))
+        ranked = [*sorted(priced, key=lambda one: (one.cost or 0.0, one.key)),
+                  *sorted(unpriced, key=lambda one: (one.time_s, one.key))]  # fmt: skip
+    else:
+        ranked = sorted(candidates, key=lambda one: (one.time_s, one.key))
+    return sorted(ranked, key=lambda one: one.burstable is True)
 
 
 def _excluded(candidates: Sequence[Predicted], aim: Aim) -> Iterator[Predicted]:

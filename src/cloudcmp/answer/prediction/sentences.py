@@ -99,6 +99,10 @@ def _cautions(found: Prediction) -> Iterator[str]:
                "application on two candidates and write their times under `measured:`")  # fmt: skip
     if found.basis is Basis.NONE:
         yield "there is no interval: measurements are single ones, and fewer than two machines ran the application"
+    burstable = sum(one.burstable is True for one in found.candidates)
+    if burstable:
+        yield (f"{burstable} burstable or shared machines come last: their speed was measured while credits lasted, or "
+               "as the neighbours let it")  # fmt: skip
     if found.uncounted:
         yield f"not in the times, because no source measures it: {_demand_words(found.uncounted)}"
     if found.home_ratio is not None and not 1 / _FAR <= found.home_ratio <= _FAR:
