@@ -129,6 +129,37 @@ def test_one_mapping_serves_all_outputs_and_keeps_the_numbers(study: Path) -> No
 def test_real_ids_and_new_names_exclude_each_other(study: Path) -> None:
     done = cloudcmp("export", study, "--anonymise", "--include-ids")
     assert (done.code, done.err) == (2, "--anonymise: real ids would name the providers; leave out --include-ids\n")
+    done = cloudcmp("recommend", study, "--columns", "--anonymise")
+    assert (done.code, done.out, named(done.err)) == (2, "", [])
+
+
+MEASURED = """\
+schema: 1
+question: Is AWS faster than GCP?
+candidates:
+  - {provider: aws, region: us-east-1, offering: m7i.large, price: 0.1 USD/h, volume: gp3 100 GiB, zone: us-east-1b}
+  - {provider: aws, region: eu-north-1, offering: m7i.large, price: 0.11 USD/h}
+  - {provider: gcp, region: us-central1, offering: n2-standard-2, price: 0.12 USD/h, zone: us-central1-a}
+probes: [{probe: fma, params: {threads: one}}, {probe: scaling}]
+launches: 2
+budget: 50 USD
+"""
+
+
+def test_no_name_of_a_cloud_with_volumes_and_zones_is_left_where_simulated_stands_in(tmp_path: Path) -> None:
+    (tmp_path / "aws.yaml").write_text(MEASURED, encoding="utf-8")
+    done = cloudcmp("run", "aws.yaml", "--on", "simulated", "--out", "aws", "--quiet", cwd=tmp_path)
+    assert done.code == 0, done.err
+    texts = [cloudcmp(*words, "--anonymise", cwd=tmp_path).out for words in (
+        ("compare", "aws", "--all"), ("compare", "aws", "--json"), ("export", "aws"),
+        ("gaps", "aws", "--provider", "C2"), ("recommend", "aws", "--json"))]  # fmt: skip
+    assert all("simulated" in text.casefold() for text in texts)
+    assert cloudcmp("export", "aws", "--bundle", "b", "--anonymise", cwd=tmp_path).code == 0
+    assert cloudcmp("report", "aws", "--anonymise", cwd=tmp_path).code == 0
+    files = [*(tmp_path / "b").iterdir(), tmp_path / "aws" / "report-anonymous.html"]
+    texts += [path.read_bytes().decode(errors="replace") for path in files if path.suffix != ".parquet"]
+    for text in texts:
+        assert re.findall(r"aws|gcp|us-east|m7i|n2-standard|eu-north|us-central|gp3", text, re.IGNORECASE) == []
 
 
 WORDS = st.text("abcdefgh-.1234", min_size=5, max_size=12).filter(lambda text: any(one.isalpha() for one in text))

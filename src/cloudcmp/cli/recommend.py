@@ -7,6 +7,7 @@ import typer
 
 from cloudcmp.cli.options import Anonymise, Buying, Json, option, purchase_of
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, ignore, say, warn
+from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
     from cloudcmp.model.price import Purchase
@@ -77,6 +78,8 @@ def recommend(
     bought = purchase_of(purchase) or Purchase.ON_DEMAND
     progress = ignore if json else warn
     if columns:
+        if anonymise:
+            raise UserMistake.at("--anonymise", "columns are shown with names as examples", "leave out --columns")
         _columns(sources, near, bought, json=json)
         return EXIT_DONE
     asked = use_case.question(
