@@ -44,8 +44,9 @@ def named(text: str) -> list[str]:
 
 COMMANDS = (
     ("export",), ("export", "--json"), ("compare",), ("compare", "--all", "--all-pairs"), ("compare", "--json"),
-    ("compare", "--markdown"), ("compare", "--steadiness"), ("gaps", "--provider", "C2"), ("gaps", "--provider", "C1", "--json"), ("recommend",),
-    ("recommend", "--json"), ("recommend", "--all", "--require", "provider in nuage, himmel"),
+    ("compare", "--markdown"), ("compare", "--steadiness"), ("gaps", "--provider", "C2"),
+    ("gaps", "--provider", "C1", "--json"), ("recommend",), ("recommend", "--json"),
+    ("recommend", "--all", "--require", "provider in nuage, himmel"),
 )  # fmt: skip
 
 
