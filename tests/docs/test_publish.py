@@ -19,6 +19,7 @@ def test_the_commands_of_a_page_run(name: str, tmp_path: Path) -> None:
             for line in block.text.splitlines():
                 done = cloudcmp(*shlex.split(line)[1:], cwd=tmp_path)
                 assert done.code == 0, f"{line}: {done.err}"
+                assert max(map(len, done.out.splitlines()), default=0) <= 80 or "--out" in line
                 said.append(done.out)
     if name == "publish-a-study":
         listed = (DOCS / "how-to" / f"{name}.md").read_text(encoding="utf-8")
