@@ -115,6 +115,7 @@ CHECKED: Mapping[str, str] = {
     "rights": "whether what a study needs to make and to end may be done",
     "quota": "whether the account's limits leave room",
     "host": "whether this machine, or the one that is named, can run the agent",
+    "isolation": "how a victim and its neighbour are kept apart on this machine",
 }
 """What a provider checks before a study, by kind of finding."""
 
@@ -169,7 +170,7 @@ TESTED: Mapping[str, TestRecord] = {
         "an emulator of the tests' own, driven through Google's client, with SSH servers behind its addresses",
         checked=("capability", *_PREFLIGHT),
     ),
-    "local": TestRecord("the machine that the tests run on", _NO_SSH, checked=("host",)),
+    "local": TestRecord("the machine that the tests run on", _NO_SSH, checked=("host", "isolation")),
     "netns": TestRecord("namespaces of the machine that the tests run on", _NO_SSH, checked=("host",)),
     "openstack": TestRecord(_EMULATED_OPENSTACK, checked=("capability", *_PREFLIGHT)),
     "qemu": TestRecord("guests of the machine that the tests run on", _NO_FIREWALL, checked=("host", "image", "quota")),
