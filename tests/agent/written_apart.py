@@ -155,6 +155,9 @@ def run_pair(
                 threading.Thread(target=meanwhile, args=(writer,), daemon=True).start()
                 read = reader.stdout.read()
             took_s = time.monotonic() - began
+        if ran_of(read).outcome == "ok":  # then it ends by itself, on a busy machine a moment later
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                writer.wait(5)
         assert writer.stdin is not None
         writer.stdin.close()  # as a controller does whose client has ended
         said += writer.stdout.read()  # type: ignore[union-attr]
