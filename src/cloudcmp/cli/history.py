@@ -1,6 +1,7 @@
 """`cloudcmp history`: follows candidates over time."""
 
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,13 @@ import typer
 from cloudcmp.cli.options import Json, option
 from cloudcmp.cli.output import console, emit, say
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.history import By
+
+
+class Point(StrEnum):
+    """What a point of a history is."""
+
+    DAY = "day"
+    LAUNCH = "launch"
 
 
 def history(
@@ -24,7 +31,7 @@ def history(
     application: Annotated[
         str | None, option("--class", "The metrics of a class of applications.", "voip|video-hd|...")
     ] = None,
-    by: Annotated[By, typer.Option("--by", help="What a point is.")] = By.DAY,
+    by: Annotated[Point, typer.Option("--by", help="What a point is.")] = Point.DAY,
     as_of: Annotated[
         str | None, option("--as-of", "Answer as on this day: later values are left out.", "YYYY-MM-DD")
     ] = None,
@@ -41,11 +48,12 @@ def history(
     Example: cloudcmp history studies.csv --provider azure --class voip
     """
     from cloudcmp.app.history import history as history_of
+    from cloudcmp.model.history import By
 
     if figure is not None:
         _check_suffix(figure)
     found = history_of(
-        sources, by=by, metrics=metric or (), provider=provider, as_of=_moment(as_of), application=application
+        sources, by=By(by.value), metrics=metric or (), provider=provider, as_of=_moment(as_of), application=application
     )
     if figure is not None:
         from cloudcmp.report.charts.history import figure as drawn_of
