@@ -18,14 +18,12 @@ from cloudcmp.answer.choice.sentences import with_sentences
 from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.cities import known_cities, position_of
 from cloudcmp.catalog.parameters import hint
-from cloudcmp.cost.offering_prices import book_offerings
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import COST, Market
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.recommendation import Recommendation
 from cloudcmp.report.words import CellNames
 from cloudcmp.store.offer_table import is_offer_table, read_offers
-from cloudcmp.store.prices import PriceBook
 from cloudcmp.units import Money, parse_price_per_hour, parse_ratio
 
 BOOK = "prices"
@@ -182,6 +180,8 @@ def _study(source: str, purchase: Purchase) -> Market:
 
 def _book() -> Market:
     from cloudcmp.answer.choice.from_study import market_of_offerings
+    from cloudcmp.cost.offering_prices import book_offerings
+    from cloudcmp.store.prices import PriceBook
 
     with PriceBook() as book:
         providers = dict.fromkeys(provider for provider, _ in book.places())

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -33,14 +34,16 @@ def _derived(market: Market, near: tuple[float, float] | None) -> Iterator[Numbe
         yield Texts(name, tuple(key[at] for key in market.keys))
     allocation = market.columns.get("cpu_allocation")
     said = allocation.value if isinstance(allocation, Texts) else ("",) * len(market.keys)
-    known = (is_burstable(key.provider, key.name, word) for key, word in zip(market.keys, said, strict=True))
+    asked = cache(is_burstable)
+    known = (asked(key.provider, key.name, word) for key, word in zip(market.keys, said, strict=True))
     yield Texts(BURSTABLE, tuple(_YES_NO[one] for one in known))
     places = [_place(key) for key in market.keys]
     yield Texts("country", tuple(one.country if one else "" for one in places))
     yield Texts("jurisdiction", tuple(_jurisdiction(one) for one in places))
     yield Texts("continent", tuple(one.part if one else "" for one in places))
     if near is not None:
-        km = [distance_km(near, one.at) if one else np.nan for one in places]
+        away = cache(lambda at: distance_km(near, at))
+        km = [away(one.at) if one else np.nan for one in places]
         yield Numbers(DISTANCE, np.array(km, np.float64), "km")
 
 

@@ -86,7 +86,8 @@ def _place(market: Market, keys: Sequence[OfferKey]) -> _Place:
 def _moved(column: Numbers | Texts, place: _Place) -> Numbers | Texts:
     """A column in the rows of the whole; a price stays in its own region."""
     if isinstance(column, Texts):
-        return replace(column, value=tuple(column.value[at] if at >= 0 else "" for at in place.row.tolist()))
+        texts = np.array([*column.value, ""], object)  # the last one stands for the row -1
+        return replace(column, value=tuple(texts[place.row].tolist()))
     known = place.row >= 0
     if column.name == COST:
         known &= ~place.elsewhere
