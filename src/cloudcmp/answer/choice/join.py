@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import COST, Market, Numbers, OfferKey, Texts
+
+T = TypeVar("T", bound=np.generic)
 
 _NOWHERE = -1
 
@@ -124,31 +127,21 @@ def _merged(first: Numbers | Texts, second: Numbers | Texts) -> Numbers | Texts:
     return replace(
         first,
         value=np.where(known, first.value, second.value),
-        day=_either(known, first.day, second.day),
+        day=_either(known, first.day, second.day, np.float64(np.nan)),
         launches=_either_launches(known, first.launches, second.launches),
-        elsewhere=_marks(known, first.elsewhere, second.elsewhere),
+        elsewhere=_either(known, first.elsewhere, second.elsewhere, np.False_),
         origin=None,
         marks={**second.marks, **first.marks},
         is_measured=first.is_measured or second.is_measured,
     )
 
 
-def _either(
-    known: NDArray[np.bool_], a: NDArray[np.float64] | None, b: NDArray[np.float64] | None
-) -> NDArray[np.float64] | None:
+def _either(known: NDArray[np.bool_], a: NDArray[T] | None, b: NDArray[T] | None, nothing: T) -> NDArray[T] | None:
+    """The values of the first where it is known, else of the second, with `nothing` for a column that is not there."""
     if a is None and b is None:
         return None
-    nothing = np.full(len(known), np.nan)
-    return np.where(known, nothing if a is None else a, nothing if b is None else b)
-
-
-def _marks(
-    known: NDArray[np.bool_], a: NDArray[np.bool_] | None, b: NDArray[np.bool_] | None
-) -> NDArray[np.bool_] | None:
-    if a is None and b is None:
-        return None
-    no = np.zeros(len(known), np.bool_)
-    return np.where(known, no if a is None else a, no if b is None else b)
+    empty = np.full(len(known), nothing)
+    return np.where(known, empty if a is None else a, empty if b is None else b)
 
 
 def _either_launches(
