@@ -60,8 +60,8 @@ def joined(markets: Sequence[Market]) -> Market:
 def _keys(markets: Sequence[Market]) -> tuple[OfferKey, ...]:
     """Every offering once; one without a region is left out where another market names regions of it."""
     every = dict.fromkeys(key for one in markets for key in one.keys)
-    placed = {key._replace(region="") for key in every if key.region}
-    return tuple(key for key in every if key.region or key not in placed)
+    placed = {(provider, name) for provider, region, name in every if region}
+    return tuple(key for key in every if key.region or (key.provider, key.name) not in placed)
 
 
 def _rounds(market: Market) -> int:
@@ -71,16 +71,16 @@ def _rounds(market: Market) -> int:
 
 def _place(market: Market, keys: Sequence[OfferKey]) -> _Place:
     own = {key: at for at, key in enumerate(market.keys)}
-    anywhere: dict[OfferKey, int] = {}
-    for key, at in own.items():
-        place = key._replace(region="")
-        anywhere[place] = _NOWHERE if place in anywhere else at  # of two regions neither is the other's
+    anywhere: dict[tuple[str, str], int] = {}
+    for (provider, _, name), at in own.items():
+        kind = provider, name
+        anywhere[kind] = _NOWHERE if kind in anywhere else at  # of two regions neither is the other's
     rows = np.empty(len(keys), np.int64)
     elsewhere = np.zeros(len(keys), np.bool_)
     for at, key in enumerate(keys):
         row = own.get(key)
         if row is None:
-            row = anywhere.get(key._replace(region=""), _NOWHERE)
+            row = anywhere.get((key.provider, key.name), _NOWHERE)
             elsewhere[at] = row != _NOWHERE and bool(market.keys[row].region)
         rows[at] = row
     return _Place(rows, elsewhere)
