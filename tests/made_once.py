@@ -21,3 +21,16 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(folder)
             done.touch()
     return folder
+
+
+def run_once(factory: pytest.TempPathFactory, name: str, study: str) -> Path:
+    """The folder of a study of this text, run once for all workers; `study.yaml` lies beside it."""
+    from tests.cli.command import cloudcmp
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "study.yaml").write_text(study, encoding="utf-8")
+        done = cloudcmp("run", folder / "study.yaml", "--out", folder / "out", "--quiet")
+        assert done.code == 0, done.err
+
+    return made_once(factory, name, make) / "out"

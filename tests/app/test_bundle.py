@@ -14,7 +14,7 @@ from cloudcmp.errors import CorruptStore, UserMistake
 from cloudcmp.report.citation import Citation
 from tests.cli.command import cloudcmp
 from tests.late import Late
-from tests.made_once import made_once
+from tests.made_once import run_once
 
 yaml = Late("ruamel.yaml")
 
@@ -35,13 +35,7 @@ seed: 77
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    def make(folder: Path) -> None:
-        folder.mkdir()
-        (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
-        done = cloudcmp("run", folder / "study.yaml", "--out", folder / "out", "--quiet")
-        assert done.code == 0, done.err
-
-    return made_once(tmp_path_factory, "for-bundles", make) / "out"
+    return run_once(tmp_path_factory, "for-bundles", STUDY)
 
 
 @pytest.fixture

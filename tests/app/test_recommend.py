@@ -12,7 +12,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import OfferKey
 from tests.cli.command import cloudcmp
 from tests.late import Late
-from tests.made_once import made_once
+from tests.made_once import run_once
 
 pd = Late("pandas")
 
@@ -53,13 +53,7 @@ TODAY = date(2026, 3, 1)
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    def make(folder: Path) -> None:
-        folder.mkdir()
-        (folder / "study.yaml").write_text(STUDY, encoding="utf-8")
-        done = cloudcmp("run", folder / "study.yaml", "--out", folder / "out", "--quiet")
-        assert done.code == 0, done.err
-
-    return made_once(tmp_path_factory, "recommend-study", make) / "out"
+    return run_once(tmp_path_factory, "recommend-study", STUDY)
 
 
 @pytest.fixture

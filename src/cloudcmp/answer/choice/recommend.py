@@ -67,7 +67,9 @@ def recommend(
     market: Market, objective: Objective, needs: Sequence[Need], *, confidence: float = CONFIDENCE,
     spread: float | None = None, allow_burstable: bool = False,
 ) -> Recommendation:  # fmt: skip
-    """Choose the offering with the best objective of those that meet every need, right in `confidence` of all choices.
+    """Choose the offering with the best objective of those that meet every need.
+
+    Of all recommendations, at least the share `confidence` really meets every need.
 
     `market` has the columns of `with_attributes`. `spread` is the coefficient of variation (0.05 is 5 %) of values that
     are single; without it such values are taken as they are, and chances are unknown. An offering without a fact or a

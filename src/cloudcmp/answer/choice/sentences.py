@@ -114,13 +114,13 @@ def _certainty(found: Recommendation) -> str:
             "unknown: each measured value is a single one, and how much such values scatter is not known; "
             "--spread '5 %' assumes it"
         )
-    parts = [f"the best with a chance of {chance_words(choice.best)}"]
+    parts = [f"{chance_words(choice.best)} that it is the best"]
     if choice.near_best is not None and choice.best < 0.95:
-        parts.append(f"within 3 % of the best with one of {chance_words(choice.near_best)}")
+        parts.append(f"{chance_words(choice.near_best)} that it is within 3 % of the best")
     if found.needs and choice.meets is not None and any(one.is_measured for one in found.used):
-        parts.append(f"meets every need with one of {chance_words(choice.meets)}")
+        parts.append(f"{chance_words(choice.meets)} that it meets every need")
     basis = f", if single values scatter by {found.spread * 100:g} %" if found.spread is not None else ""
-    return f"{', '.join(parts)}{basis}"
+    return f"{'; '.join(parts)}{basis}"
 
 
 def _change(one: Margin, labels: Mapping[str, str]) -> str:
