@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 from cloudcmp.answer.choice.needs import Need, Op, parse_need
@@ -13,9 +14,10 @@ from cloudcmp.answer.fleet.space import FleetQuestion
 from cloudcmp.app.recommend import NEAR_KM, sold, spread_of
 from cloudcmp.cost.inventory import read_inventory
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.fleet import FleetAnswer
+from cloudcmp.model.fleet import FEW, FleetAnswer
+from cloudcmp.model.market import COST, Market, Numbers
 from cloudcmp.model.price import Purchase
-from cloudcmp.units import parse_ratio
+from cloudcmp.units import Money, parse_ratio
 
 HEADROOM = "30 %"
 """What is added to the use of a machine, unless another share is asked for."""
@@ -43,9 +45,11 @@ class FleetRequest:
 
 def fleet(
     sources: Sequence[str], asked: FleetRequest, *, purchase: Purchase = Purchase.ON_DEMAND, today: date | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    study: Path | None = None, progress: Callable[[str], None] = lambda _: None,
 ) -> FleetAnswer:  # fmt: skip
     """Answer a request from some sources: folders of studies, tables, or `prices` for the price book.
+
+    `study` is a new file for the study that measures what settles most of the undecided money.
 
     Raises UserMistake for a file that cannot be read, a name that no source has, and a share that is none.
     """
@@ -65,7 +69,26 @@ def fleet(
         progress(f"reading {path}")
     inventory = read_inventory(asked.files, asked.utilisation)
     market = sold(sources, near=asked.near, purchase=purchase, progress=progress)
-    return with_cautions(fleet_answer(inventory, market, question, today or datetime.now(UTC).date()))
+    found = with_cautions(fleet_answer(inventory, market, question, today or datetime.now(UTC).date()))
+    if study is not None:
+        _write_study(study, found, market)
+    return found
+
+
+def _write_study(path: Path, found: FleetAnswer, market: Market) -> None:
+    """Write the study of the first measurements; raises UserMistake if there are none, or if the file exists."""
+    from cloudcmp.app.start import write_new
+    from cloudcmp.study.fleet_study import Offered, study_text
+
+    few = found.measurements[:FEW]
+    if not few:
+        raise UserMistake.at("--study", "no measurement would settle anything", "leave it out")
+    cost = market.columns[COST]
+    prices = dict(zip(market.keys, cost.value.tolist(), strict=True)) if isinstance(cost, Numbers) else {}
+    keys = dict.fromkeys(key for one in few for key in (one.of, one.to))
+    offered = [Offered(key, prices.get(key, 0.0)) for key in keys]
+    price = Money(sum((one.price.amount for one in few), Decimal(0)), found.currency)
+    write_new(path, study_text(offered, found.metric, max(one.launches for one in few), price))
 
 
 def _needs(asked: FleetRequest) -> list[Need]:

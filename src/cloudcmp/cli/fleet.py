@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from cloudcmp.cli.options import option
-from cloudcmp.cli.output import EXIT_DONE, console, emit, ignore, warn
+from cloudcmp.cli.output import EXIT_DONE, console, emit, ignore, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ Metric = Annotated[
 Headroom = Annotated[
     str | None, option("--headroom", "With --fleet: added to what is in use. Default: 30 %.", "'30 %'")
 ]
+StudyFile = Annotated[Path | None, option("--study", "With --fleet: write the study of what to measure first.", "FILE")]
 Architecture = Annotated[Stays, option("--architecture", "With --fleet: whether it may change.")]
 Provider = Annotated[Stays, option("--provider", "With --fleet: whether it may change.")]
 Region = Annotated[Stays, option("--region", "With --fleet: whether it may change.")]
@@ -48,6 +50,7 @@ class FleetOptions:
     architecture: Stays
     provider: Stays
     region: Stays
+    study: Path | None
 
     def request(
         self, require: Sequence[str], on: Sequence[str], *, near: str | None, within_km: float, confidence: float,
@@ -75,7 +78,8 @@ class FleetOptions:
 
     def check_unused(self) -> None:
         """Raise UserMistake if something of a fleet is asked without one."""
-        given = {"--utilisation": self.utilisation, "--metric": self.metric, "--headroom": self.headroom,
+        given = {"--study": self.study, "--utilisation": self.utilisation,
+                 "--metric": self.metric, "--headroom": self.headroom,
                  "--architecture": self.architecture is Stays.ANY, "--provider": self.provider is Stays.ANY,
                  "--region": self.region is Stays.ANY}  # fmt: skip
         for name, value in given.items():
@@ -90,14 +94,18 @@ def refuse(given: Mapping[str, object]) -> None:
             raise UserMistake.at(name, "a question about a fleet does not have it", "leave out one of the two")
 
 
-def answer(sources: list[str], asked: "FleetRequest", purchase: "Purchase", *, every: bool, json: bool) -> int:
+def answer(
+    sources: list[str], asked: "FleetRequest", purchase: "Purchase", *, study: Path | None, every: bool, json: bool
+) -> int:  # fmt: skip
     """Answer, and print the answer."""
     from cloudcmp.app.fleet import fleet
     from cloudcmp.report.fleet import fleet_document, show_fleet
 
-    found = fleet(sources, asked, purchase=purchase, progress=ignore if json else warn)
+    found = fleet(sources, asked, purchase=purchase, study=study, progress=ignore if json else warn)
     if json:
         emit("recommend", {"fleet": fleet_document(found)}, (*found.cautions, *found.notes))
     else:
         show_fleet(console(), found, every=every)
+        if study is not None:
+            say(f"cloudcmp plan {quote(str(study))}")
     return EXIT_DONE

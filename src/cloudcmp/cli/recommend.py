@@ -14,6 +14,7 @@ from cloudcmp.cli.fleet import (
     Provider,
     Region,
     Stays,
+    StudyFile,
     Utilisation,
     answer,
     refuse,
@@ -79,6 +80,7 @@ def recommend(
     architecture: Architecture = Stays.SAME,
     provider: Provider = Stays.SAME,
     region: Region = Stays.SAME,
+    study: StudyFile = None,
     anonymise: Anonymise = False,
     json: Json = False,
 ) -> int:
@@ -99,7 +101,7 @@ def recommend(
 
     bought = purchase_of(purchase) or Purchase.ON_DEMAND
     progress = ignore if json else warn
-    of_fleet = FleetOptions(fleet, utilisation, metric, headroom, architecture, provider, region)
+    of_fleet = FleetOptions(fleet, utilisation, metric, headroom, architecture, provider, region, study)
     if fleet:
         refuse({"--minimise": minimise, "--maximise": maximise, "--budget": budget, "--like": like,
                 "--class": application, "--page": page, "--columns": columns, "--anonymise": anonymise})  # fmt: skip
@@ -107,7 +109,7 @@ def recommend(
             require or (), on or (), near=near, within_km=within_km, confidence=confidence, spread=spread,
             allow_burstable=allow_burstable,
         )  # fmt: skip
-        return answer(sources, request, bought, every=every, json=json)
+        return answer(sources, request, bought, study=study, every=every, json=json)
     of_fleet.check_unused()
     if columns:
         if anonymise:

@@ -10,6 +10,9 @@ from cloudcmp.units import Money
 HOURS_A_MONTH = 730.0
 """Hours of an average month (8,760 / 12), which clouds use in their own examples."""
 
+FEW = 3
+"""Measurements of which the answer says what they settle together, and which its study makes."""
+
 
 @dataclass(frozen=True, slots=True)
 class FleetMachine:
@@ -166,8 +169,9 @@ class FleetAnswer:
     chance, `later` that of both after commitments end, the first at `later_from`. `undecided` is the money a month that
     measurements could still move, of which `measurements` lists the best for its price first; `close` is the part that
     is too close for them. `hot` counts machines that use more than the head-room leaves, `unmeasured` those whose use
-    is unknown. `paid` is the ratio of prices paid to list prices, None if none is known. `metric` and `kept` are
-    columns: of the work that a machine does, and of what must not become worse. `cautions` are in words.
+    is unknown, `dear` those that cost more than the list price of their type, of which the rest counts as no saving.
+    `paid` is the ratio of prices paid to list prices, None if none is known. `metric` and `kept` are columns: of the
+    work that a machine does, and of what must not become worse. `cautions` are in words.
     """
 
     currency: str
@@ -194,6 +198,7 @@ class FleetAnswer:
     answers: tuple[MachineAnswer, ...]
     hot: int
     unmeasured: int
+    dear: int
     paid: float | None
     simulated: bool
     skipped: tuple[Skipped, ...]

@@ -9,20 +9,22 @@ from rich.console import Console
 
 from cloudcmp.answer.effects import chance_words
 from cloudcmp.answer.fleet.sentences import UNTOLD_WORDS, need_words
-from cloudcmp.model.fleet import FleetAnswer, Measurement, Move
+from cloudcmp.model.fleet import FEW, FleetAnswer, Move
 from cloudcmp.model.market import OfferKey
 from cloudcmp.report.recommendation import labelled, percent_words
 from cloudcmp.report.table import Head, say, table
-from cloudcmp.report.text import without_common
 from cloudcmp.units import Money
 
 _SHOWN = 10
-_FEW = 3
 
 
 def show_fleet(console: Console, found: FleetAnswer, *, every: bool = False) -> None:
     """Print the answer; `every` shows all moves and all unknown types, not only those with most money."""
-    say(console, f"{found.machines:,} machines cost {money_words(found.cost)} a month", "bold")
+    say(
+        console,
+        f"{_count(found.machines)} {'cost' if found.machines != 1 else 'costs'} {money_words(found.cost)} a month",
+        "bold",
+    )
     say(console, "")
     for label, text, style in _lines(found):
         labelled(console, label, text, style)
@@ -60,19 +62,20 @@ def _lines(found: FleetAnswer) -> Iterator[tuple[str, str, str]]:
     singles = [one for one in now if one.chance is None]
     if singles:
         spread = "" if found.spread is not None else "; --spread '5 %' assumes how much they scatter"
-        what = f"{money_words(found.single)} a month ({_share(found, found.single)}) more by {_machines(singles)}"
+        more = " more" if found.bounds is not None else ""
+        what = f"{money_words(found.single)} a month ({_share(found, found.single)}){more} by {_machines(singles)}"
         yield "MAY SAVE", f"{what}, if single values are believed: how sure they are is unknown{spread}", "bold"
     if found.later_from is not None:
         more = f"{money_words(found.later)} a month more when commitments end, the first on {found.later_from}"
         yield "LATER", more, ""
     if found.stays:
-        yield "STAY", f"{found.stays:,} machines: no cheaper offering is surely enough for them", ""
+        yield "STAY", f"{_count(found.stays)}: no cheaper offering is surely enough for them", ""
     if found.committed:
-        yield "COMMITTED", f"{found.committed:,} machines: until when is unknown, so they do not move", ""
+        yield "COMMITTED", f"{_count(found.committed)}: until when is unknown, so they do not move", ""
     if found.untold:
         known = sum((one.cost.amount for one in found.untold if one.cost), Decimal(0))
         of = f" of {money_words(Money(known, found.currency))} a month" if known else ""
-        yield "CANNOT TELL", f"{sum(one.machines for one in found.untold):,} machines{of}", ""
+        yield "CANNOT TELL", f"{_count(sum(one.machines for one in found.untold))}{of}", ""
     yield "EACH NEEDS", need_words(found), ""
     if found.measurements:
         yield "MEASURE", _measure(found), ""
@@ -94,8 +97,11 @@ def _saving(found: FleetAnswer, moves: Sequence[Move]) -> str:
 
 
 def _machines(moves: Sequence[Move]) -> str:
-    count = sum(one.machines for one in moves)
-    return f"moving {count:,} {'machine' if count == 1 else 'machines'}"
+    return f"moving {_count(sum(one.machines for one in moves))}"
+
+
+def _count(machines: int) -> str:
+    return f"{machines:,} {'machine' if machines == 1 else 'machines'}"
 
 
 def _share(found: FleetAnswer, part: Money) -> str:
@@ -103,7 +109,7 @@ def _share(found: FleetAnswer, part: Money) -> str:
 
 
 def _measure(found: FleetAnswer) -> str:
-    few = found.measurements[:_FEW]
+    few = found.measurements[:FEW]
     price = Money(sum((one.price.amount for one in few), Decimal(0)), found.currency)
     pairs = "the pair below" if len(few) == 1 else f"the first {len(few)} pairs below"
     return (
@@ -113,19 +119,42 @@ def _measure(found: FleetAnswer) -> str:
 
 
 def _moves(console: Console, found: FleetAnswer, moves: Sequence[Move]) -> None:
-    names = without_common([str(one.of) for one in moves])
-    rows = [
-        [name, _to(one.of, one.to) + "*" * one.elsewhere, f"{one.machines:,}", _amount(one.saving.amount),
-         percent_words(one.chance), f"×{one.speed:.2f}", str(one.since or "now")]
-        for name, one in zip(names, moves, strict=True)
-    ]  # fmt: skip
-    heads: list[str | Head] = [
-        "from", "to", Head("n"), Head(f"{found.currency}/month"), Head("enough"), Head("speed"), Head("when"),
-    ]  # fmt: skip
-    if not any(one.since for one in moves):
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
-    table(console, heads, rows, title=f"{len(found.moves):,} moves, the largest saving first",
-          note="enough: the chance that it is; speed: its measurement against what is needed")  # fmt: skip
+    named = _Names([one.of for one in moves])
+    for later in (False, True):
+        some = [one for one in moves if (one.since is not None) == later]
+        if not some:
+            continue
+        rows = [
+            [named.of(one.of), _to(one.of, one.to) + "*" * one.elsewhere, f"{one.machines:,}",
+             _amount(one.saving.amount), _chance(one.chance), str(one.since) if later else f"×{one.speed:.2f}"]
+            for one in some
+        ]  # fmt: skip
+        heads: list[str | Head] = ["from", "to", Head("n"), Head("saves"), Head("enough"),
+                                   Head("when" if later else "speed")]  # fmt: skip
+        many = sum((one.since is not None) == later for one in found.moves)
+        what = "when commitments end" if later else "now"
+        title = f"{many:,} {'move' if many == 1 else 'moves'} {what}, in {found.currency} a month"
+        speed = "" if later else "; speed: its measurement against what is needed"
+        table(console, heads, rows, title=title, note=f"enough: the chance that it is{speed}")
+        if not later and len(some) < len(moves):
+            say(console, "")
+
+
+def _chance(chance: float | None) -> str | None:
+    """A chance as a percentage; None, a dash in a table, if it is unknown."""
+    return None if chance is None else percent_words(chance)
+
+
+class _Names:
+    """Names of offerings, with their places only if a provider has several regions among them."""
+
+    def __init__(self, keys: Sequence[OfferKey]) -> None:
+        places = {key[:2] for key in keys}
+        self._whole = len(places) > len({provider for provider, _ in places})
+
+    def of(self, key: OfferKey) -> str:
+        """The name of an offering."""
+        return f"{key.name} in {key.region}" if self._whole and key.region else key.name
 
 
 def _to(of: OfferKey, to: OfferKey) -> str:
@@ -134,21 +163,17 @@ def _to(of: OfferKey, to: OfferKey) -> str:
 
 
 def _untold(console: Console, found: FleetAnswer, most: int | None) -> None:
-    rows = [[str(one.of), f"{one.machines:,}", _amount(one.cost.amount) if one.cost else "unknown",
-             UNTOLD_WORDS[one.why]] for one in found.untold[:most]]  # fmt: skip
-    heads: list[str | Head] = ["type", Head("n"), Head(f"{found.currency}/month"), "because"]
-    table(console, heads, rows, title="Nothing can be told about")
+    rows = [[str(one.of), f"{one.machines:,}", _amount(one.cost.amount) if one.cost else None, UNTOLD_WORDS[one.why]]
+            for one in found.untold[:most]]  # fmt: skip
+    heads: list[str | Head] = ["type", Head("n"), Head("costs"), "because"]
+    table(console, heads, rows, title=f"Nothing can be told about, in {found.currency} a month")
 
 
 def _measurements(console: Console, found: FleetAnswer) -> None:
-    names = without_common([str(one.of) for one in found.measurements])
-    rows = [_measured(name, one) for name, one in zip(names, found.measurements, strict=True)]
-    heads: list[str | Head] = ["in use", "instead", Head(f"{found.currency}/month"), Head("enough"), Head("launches"),
-                               Head("price"), Head("settles")]  # fmt: skip
-    table(console, heads, rows, title="What to measure, the most worth first",
-          note="price: of those launches of both; settles: all undecided money, with those above")  # fmt: skip
-
-
-def _measured(name: str, one: Measurement) -> list[str]:
-    return [name, _to(one.of, one.to), _amount(one.money.amount), percent_words(one.chance), str(one.launches),
-            _amount(one.price.amount), f"{one.settled * 100:.0f} %"]  # fmt: skip
+    named = _Names([one.of for one in found.measurements])
+    rows = [[named.of(one.of), _to(one.of, one.to), _amount(one.money.amount), _chance(one.chance), str(one.launches),
+             _amount(one.price.amount), f"{one.settled * 100:.0f} %"] for one in found.measurements]  # fmt: skip
+    heads: list[str | Head] = ["in use", "instead", Head("saves"), Head("enough"), Head("n"), Head("price"),
+                               Head("settles")]  # fmt: skip
+    table(console, heads, rows, title=f"What to measure, the most worth first, in {found.currency} a month",
+          note="n: launches of each; price: of all of them; settles: of the undecided money, in all")  # fmt: skip

@@ -100,7 +100,7 @@ def _options(group: Group, space: Space) -> _Options:
     key = group.key
     pool = space.pool(key.row, key.architecture)
     rows = pool.rows[: np.searchsorted(pool.cost, key.price * _CHEAPER, side="left")]
-    enough = space.memory[rows] >= key.memory * _CHEAPER
+    enough = (space.memory[rows] >= key.memory * _CHEAPER) & (rows != key.row)
     for fact in space.facts:
         if fact[key.row] > 0:
             enough &= fact[rows] >= fact[key.row]

@@ -9,6 +9,7 @@ from cloudcmp.answer.fleet.space import AS_TODAY, FleetQuestion, Space
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.fleet import FleetMachine, Inventory, Untold
 
+_ABOVE = 1.005
 _LEAST_SHARE = 0.01
 """Of its measurement, what even an idle machine needs."""
 
@@ -18,7 +19,8 @@ class GroupKey:
     """What machines of a group have in common.
 
     `row` is that of their type in the market, `share` the part of its measured work that they need, `memory` what they
-    need in GiB, `price` what an hour costs. `since` is the end of a commitment that is still to come.
+    need in GiB, `price` what an hour costs, at most the list price: what is paid above it, such as a licence, does not
+    end with a move. `since` is the end of a commitment that is still to come.
     """
 
     row: int
@@ -45,7 +47,8 @@ class Grouped:
 
     `untold` has the reason for each row about which nothing can be told, `committed` the rows that do not move because
     their commitment's end is unknown. `price` is that of an hour of each row, NaN if unknown, and `listed` the same by
-    list prices. `hot` counts the machines that use more than the head-room leaves, `unmeasured` those of unknown use.
+    list prices. `hot` counts the machines that use more than the head-room leaves, `unmeasured` those of unknown
+    use, `dear` those that cost more than the list price of their type.
     """
 
     groups: tuple[Group, ...]
@@ -55,6 +58,7 @@ class Grouped:
     listed: tuple[float, ...]
     hot: int
     unmeasured: int
+    dear: int
 
 
 def grouped(inventory: Inventory, space: Space, today: date) -> Grouped:
@@ -91,6 +95,8 @@ def grouped(inventory: Inventory, space: Space, today: date) -> Grouped:
         tuple(groups.values()), untold, frozenset(committed), tuple(prices), tuple(listed),
         sum(one.count for one in inventory.machines if one.cpu is not None and one.cpu * (1 + question.headroom) > 1),
         sum(one.count for one in inventory.machines if one.cpu is None),
+        sum(one.count for one, paid, usual in zip(inventory.machines, prices, listed, strict=True)
+            if paid > usual * _ABOVE),
     )  # fmt: skip
 
 
@@ -109,8 +115,11 @@ def _group_key(one: FleetMachine, row: int | None, price: float, space: Space, t
         if not is_known:
             return reason
     since = one.until if one.commitment and one.until is not None and one.until > today else None
-    return GroupKey(row, needed_share(one.cpu, space.question),
-                    memory * min(1.0, _used(one.memory, space.question)), architecture, price, since)  # fmt: skip
+    listed = float(space.cost[row])
+    return GroupKey(
+        row, needed_share(one.cpu, space.question), memory * min(1.0, _used(one.memory, space.question)), architecture,
+        min(price, listed) if listed > 0 else price, since,
+    )  # fmt: skip
 
 
 def needed_share(cpu: float | None, question: FleetQuestion) -> float:

@@ -41,11 +41,15 @@ def _cautions(found: FleetAnswer) -> Iterator[str]:
         yield f"of {found.unmeasured:,} of {found.machines:,} machines the use is unknown: they need all that they have"
     if found.hot:
         yield f"{found.hot:,} machines use more CPU than the head-room leaves: they need all that they have"
-    if found.paid is not None and abs(found.paid - 1) > _FAR_FROM_LIST:
-        word = "below" if found.paid < 1 else "above"
+    if found.paid is not None and found.paid < 1 - _FAR_FROM_LIST:
         yield (
-            f"prices paid are {abs(found.paid - 1) * 100:.0f} % {word} list prices, and new offerings are counted at "
-            "list prices: with your discounts, savings differ"
+            f"prices paid are {(1 - found.paid) * 100:.0f} % below list prices, and new offerings are counted at list "
+            "prices: if your discounts hold for them too, they save more"
+        )
+    if found.dear:
+        yield (
+            f"{found.dear:,} machines cost more than the list price of their type, as with a licence: what is above "
+            "it counts as no saving"
         )
     if found.close.amount:
         yield (
