@@ -307,7 +307,9 @@ MACHINES = st.lists(
 
 
 @given(MACHINES)
-def test_any_table_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, some: list[FleetMachine]) -> None:
+def test_any_table_is_read_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, some: list[FleetMachine]
+) -> None:
     def percent(share: float | None) -> str:
         return "" if share is None else f"{share * 100:.1f}"
 
@@ -330,8 +332,11 @@ def test_any_table_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFa
 def test_any_bill_adds_up(
     tmp_path_factory: pytest.TempPathFactory, charges: list[tuple[int, int, int, bool]]
 ) -> None:  # fmt: skip
-    rows = [{"ResourceId": f"i-0{of}", "ConsumedQuantity": str(hours), "EffectiveCost": str(money / 1000),
-             "ServiceCategory": "Compute" if machine else "Storage"} for of, hours, money, machine in charges]  # fmt: skip
+    rows = [
+        {"ResourceId": f"i-0{of}", "ConsumedQuantity": str(hours), "EffectiveCost": str(money / 1000),
+         "ServiceCategory": "Compute" if machine else "Storage"}
+        for of, hours, money, machine in charges
+    ]  # fmt: skip
     folder = tmp_path_factory.mktemp("bill")
     if not any(machine for *_, machine in charges):
         assert "no row is a machine's" in fault(folder, focus(rows))
