@@ -145,7 +145,7 @@ def test_the_command_answers_first_and_fits(files: Path) -> None:
     assert "by moving 10 machines; 95 % interval" in " ".join(sure.out.split())
     document = json.loads(cloudcmp(*words, "--json").out)
     assert document["data"]["fleet"]["single"] == {"amount": "1663.52", "currency": "USD"}
-    assert document["data"]["fleet"]["answers"][0]["to"]["name"] == "m6a.xlarge"
+    assert document["data"]["fleet"]["answers"][0]["to"] == ["aws", "us-east-1", "m6a.xlarge"]
 
 
 def test_the_study_of_what_to_measure_can_be_planned(files: Path) -> None:
