@@ -258,7 +258,7 @@ COMPARE = ("compare", "study")
 
 RECOMMEND = ("recommend", "offers.csv", "--minimise", "cost per metric_3", "--require", "memory_gib >= 16",
              "--require", "metric_7 >= 8000", "--spread", "5 %", "--all")  # fmt: skip
-FLEET = ("recommend", "offers.csv", "--fleet", "inventory.csv", "--metric", "metric_3", "--spread", "5 %", "--all")
+FLEET = ("recommend", "offers.csv", "--fleet", "inventory.csv", "--metric", "metric_3", "--spread", "5 %")
 CASES = [
     Case("help", "--help", nothing, ("--help",)),
     Case("list-offerings", "list offerings", nothing, ("list", "offerings")),
