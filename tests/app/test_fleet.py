@@ -35,7 +35,7 @@ INVENTORY = """\
 resource,provider,offering,region,count,hours_per_month,usd_per_hour,cpu_p95_percent,memory_p95_percent,committed_until
 web,aws,m5.2xlarge,us-east-1,10,,0.384,45,35,
 night,aws,m5.2xlarge,us-east-1,4,200,0.384,70,20,
-db,aws,m5.2xlarge,us-east-1,2,,0.384,40,30,2027-06-30
+db,aws,m5.2xlarge,us-east-1,2,,0.384,40,30,2099-06-30
 edge,aws,m5.2xlarge,eu-west-1,3,,0.42,10,10,
 """
 STUDY = """\
@@ -88,7 +88,7 @@ def test_a_small_fleet_by_hand(files: Path) -> None:
     assert [one.saving.amount for one in found.moves] == [web, night, Decimal("0.2112") * 730 * 2]
     assert found.single.amount == web + night
     assert found.cost.amount == Decimal("0.384") * (7300 + 800 + 1460) + Decimal("0.42") * 730 * 3
-    assert (found.later.amount, found.later_from) == (Decimal("0.2112") * 730 * 2, date(2027, 6, 30))
+    assert (found.later.amount, found.later_from) == (Decimal("0.2112") * 730 * 2, date(2099, 6, 30))
     assert [(one.of.region, one.machines) for one in found.untold] == [("eu-west-1", 3)]
     assert [(one.to.name, one.launches) for one in found.measurements] == [("m6a.xlarge", 6), ("m7a.xlarge", 6)]
     assert found.undecided.amount == found.single.amount

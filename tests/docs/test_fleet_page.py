@@ -19,3 +19,9 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path) -> None:
     for line in commands:
         done = cloudcmp(*shlex.split(line)[1:], cwd=tmp_path)
         assert done.code == 0, f"{line}: {done.err}"
+    printed = [block for block in shown if block.info == "console"]
+    assert printed
+    for block in printed:
+        command, _, rest = block.text.partition("\n")
+        done = cloudcmp(*shlex.split(command)[2:], cwd=tmp_path)
+        assert [line.rstrip() for line in done.out.splitlines()] == rest.splitlines()

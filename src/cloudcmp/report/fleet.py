@@ -176,4 +176,4 @@ def _measurements(console: Console, found: FleetAnswer) -> None:
     heads: list[str | Head] = ["in use", "instead", Head("saves"), Head("enough"), Head("n"), Head("price"),
                                Head("settles")]  # fmt: skip
     table(console, heads, rows, title=f"What to measure, the most worth first, in {found.currency} a month",
-          note="n: launches of each; price: of all of them; settles: of the undecided money, in all")  # fmt: skip
+          note="n: launches of each; price: of all; settles: undecided money, with those above")  # fmt: skip
