@@ -27,4 +27,4 @@ def recompute(document: Document) -> Recomputation:
         for repeat in repeated_columns(document, relation)
     }
     claims = tuple(check_claim(document, claim, copies) for claim in document.claims)
-    return Recomputation(document.name, tuple(checks), claims)
+    return Recomputation(document.name, tuple(checks), claims, document.uncovered)
