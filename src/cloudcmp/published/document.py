@@ -53,6 +53,7 @@ class Relation:
     count: how many single values stand behind one input (runs averaged, or sizes tried in a session).
     factor: what the inputs are multiplied by, exact, as digits.
     exact: the inputs that are counts or settings, without rounding.
+    better: the direction of the figures, `higher` or `lower`, where values are handed on.
     reason: why inputs are missing, if they are.
     """
 
@@ -65,6 +66,7 @@ class Relation:
     count: int = 0
     factor: str = "1"
     exact: tuple[str, ...] = ()
+    better: str = ""
     reason: str = ""
 
 

@@ -7,6 +7,7 @@ claims (the sentences about them). A figure follows or not by its printed roundi
 from cloudcmp.analysis.published.catalogues import NO_CURRENCY, price_lists
 from cloudcmp.analysis.published.claims import check_claim
 from cloudcmp.analysis.published.relations import KINDS, repeated_columns
+from cloudcmp.analysis.published.session_evidence import SessionEvidence, session_evidence
 from cloudcmp.analysis.published.verdict import Check, ClaimCheck, Recomputation, Verdict
 from cloudcmp.published import Document
 
