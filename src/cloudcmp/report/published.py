@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from cloudcmp.analysis.published import Check, ClaimCheck, Recomputation, Verdict
+from cloudcmp.analysis.published.number import table_name
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.table import Head, say, table
 
@@ -38,9 +39,7 @@ def print_published(console: Console, result: Recomputation, *, every: bool = Fa
 
 def _named(numbers: str) -> str:
     """The numbers of tables as a reader calls them: "table 8", "tables 11, 23", "figure 2"."""
-    if numbers.startswith("figure"):
-        return numbers
-    return f"tables {numbers}" if "," in numbers else f"table {numbers}"
+    return f"tables {numbers}" if "," in numbers else table_name(numbers)
 
 
 def _counted(found: Sequence[Check] | Sequence[ClaimCheck], noun: str) -> str:

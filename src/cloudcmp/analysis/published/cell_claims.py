@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TypeVar
 
-from cloudcmp.analysis.published.number import Number, along, figure, is_cut, printed
+from cloudcmp.analysis.published.number import Number, along, figure, is_cut, printed, table_name
 from cloudcmp.analysis.published.verdict import Finding, Predicate
 from cloudcmp.published import Claim, Document
 from cloudcmp.stats.describe import mean
@@ -154,7 +154,7 @@ def _figures(document: Document, claim: Claim) -> list[Number]:
 
 
 def _place(claim: Claim) -> str:
-    return f"table {claim.cells[0].partition(BETWEEN)[0]}"
+    return table_name(claim.cells[0].partition(BETWEEN)[0])
 
 
 def _stated(claim: Claim, found: Number, unit: str) -> Finding:

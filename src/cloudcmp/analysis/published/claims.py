@@ -23,6 +23,7 @@ from cloudcmp.analysis.published.number import (
     printed,
     read,
     sessions,
+    table_name,
 )
 from cloudcmp.analysis.published.verdict import ClaimCheck, Finding, Predicate, Verdict
 from cloudcmp.published import Claim, Document
@@ -247,7 +248,7 @@ def at_most(document: Document, claim: Claim) -> Finding:
     """The measured figure does not exceed the stated limit."""
     ((table, column),) = columns(document, claim.tables[0])
     found = numbers(document, table, column)[claim.names[0]]
-    return f"table {table.number}: {found.value:g} {table.unit}", found.low <= figure(claim.stated).high
+    return f"{table_name(table.number)}: {found.value:.6g} {table.unit}", found.low <= figure(claim.stated).high
 
 
 def per_core(document: Document, claim: Claim) -> Finding:

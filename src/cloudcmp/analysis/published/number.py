@@ -174,6 +174,11 @@ def _known(value: float | None) -> float:
     return value
 
 
+def table_name(number: str) -> str:
+    """A table as a reader calls it: "table 8", or the figure or part of the text that it holds the numbers of."""
+    return number if number.startswith("figure") else f"table {number}"
+
+
 _COV = "Coefficient of Variation %"
 _UNIT_IN_HEAD = re.compile(r" \([^)]*\)$")
 
