@@ -80,16 +80,14 @@ def cells_apart(document: Document, claim: Claim) -> Finding:
 
 def cells_above(document: Document, claim: Claim) -> Finding:
     """The first cell is above all others, or more than `stated` times each of them."""
-    first, *others = _figures(document, claim)
-    ratios = [first.value / other.value for other in others]
-    return f"{_between(ratios)} times", min(ratios) > float(claim.stated or 1)
+    found, ratios = _against(document, claim)
+    return found, min(ratios) > float(claim.stated or 1)
 
 
 def cells_below(document: Document, claim: Claim) -> Finding:
     """The first cell is below all others, or less than `stated` times each of them."""
-    first, *others = _figures(document, claim)
-    ratios = [first.value / other.value for other in others]
-    return f"{_between(ratios)} times", max(ratios) < float(claim.stated or 1)
+    found, ratios = _against(document, claim)
+    return found, max(ratios) < float(claim.stated or 1)
 
 
 def pairs_above(document: Document, claim: Claim) -> Finding:
@@ -168,9 +166,13 @@ def _growth(base: Number, other: Number, units: float) -> Number:
     return Number(*(difference / units for difference in differences))
 
 
-def _between(ratios: list[float]) -> str:
+def _against(document: Document, claim: Claim) -> tuple[str, list[float]]:
+    """The first cell beside the others, and its ratio to each of them."""
+    text, *texts = _texts(document, claim)
+    ratios = [figure(text).value / figure(other).value for other in texts]
     low, high = f"{min(ratios):.4g}", f"{max(ratios):.4g}"
-    return low if low == high else f"{low} to {high}"
+    times = low if low == high else f"{low} to {high}"
+    return f"{text} against {', '.join(texts)}: {times} times", ratios
 
 
 def _pairs(document: Document, claim: Claim) -> tuple[str, int, int]:

@@ -46,7 +46,8 @@ class SessionValues:
 
 @dataclass(frozen=True, slots=True)
 class SessionPair:
-    """Two platforms in one table: `ratio` of the means of a and b, `p` of Welch's test, `p_spread` of Brown-Forsythe's.
+    """Two platforms in one table: `ratio` of the means of a and b, `p` of Welch's test; `spread_ratio` of their
+    coefficients of variation, `p_spread` of Brown and Forsythe's test on values divided by their mean.
 
     The adjusted ones are after Holm, over all pairs of all tables.
     """
@@ -132,7 +133,7 @@ def _pairs(values: tuple[SessionValues, ...]) -> Iterator[SessionPair]:
             test = welch_t(a.values, b.values)
             if test is None:
                 raise ValueError(f"table {table}: Welch's test needs two sessions on either side")
-            spread = brown_forsythe(np.array(a.values), np.array(b.values))
+            spread = brown_forsythe(np.array(a.values) / a.mean, np.array(b.values) / b.mean)
             yield SessionPair(
                 table,
                 a.platform,
