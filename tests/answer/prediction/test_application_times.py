@@ -161,6 +161,19 @@ def test_launches_give_an_interval_without_the_error_of_the_model() -> None:
     assert any("not the error of the model" in text for text in found.cautions)
 
 
+@pytest.mark.filterwarnings("error")
+def test_two_launches_give_an_interval_that_may_be_endless() -> None:
+    launches = np.array([[1e9, 1.4e9], [2e9, 2.9e9], [1e9, 3e9], [5e8, 5e8]])
+    column = replace(
+        numbers(INT, np.exp(np.log(launches).mean(axis=1)).tolist(), Better.HIGHER, "op/s"), launches=launches
+    )
+    for one in predict(program(), market(column), Aim.TIME).candidates:
+        if one.ran_s is not None:
+            continue
+        assert one.interval is not None
+        assert one.interval.low < one.time_s < one.interval.high
+
+
 def test_a_burstable_machine_comes_last_however_fast_it_is() -> None:
     sold = market()
     words = Texts("burstable", ("no", "yes", "no", ""))
