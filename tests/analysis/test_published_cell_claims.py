@@ -181,7 +181,7 @@ def test_no_sentence_about_cells_holds_whatever_they_print(name: str, at: int):
 COUNTS = {
     "cloudcmp-2010": (2, 2, 19, 14),
     "delgado-2010": (14, 12, 19, 13),
-    "rodamilans-2014": (0, 0, 30, 19),
+    "rodamilans-2014": (0, 0, 32, 21),
     "shah": (45, 37, 10, 6),
 }
 
