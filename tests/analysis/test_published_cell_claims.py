@@ -84,6 +84,21 @@ def test_local_hours_move_against_the_time_zone(printed: str, verdict: Verdict):
     assert recompute(Document("made", "", "", 2000, "", (table,), claims=(claim,))).claims[0].verdict is verdict
 
 
+@pytest.mark.parametrize(("dear", "verdict"), [("0.20", HOLDS), ("0.21", FAILS)])
+def test_costs_are_comparable_up_to_a_factor_of_two(dear: str, verdict: Verdict):
+    assert _verdict("costs_comparable", ["0.10", "0.15", dear], tables=("1",)) is verdict
+
+
+@pytest.mark.parametrize(
+    ("names", "stated", "verdict"),
+    [((), "3", HOLDS), (("C1",), "2", HOLDS), (("C1", "Asia"), "0", HOLDS), (("C1", "US"), "2", FAILS)],
+)
+def test_rows_are_counted_that_have_all_names(names: tuple[str, ...], stated: str, verdict: Verdict):
+    table = Table("1", "", "1", "1", "", ("who", "where"), (("C1", "US"), ("C1", "EU"), ("C4", "Asia")))
+    claim = Claim("rows", "1", "1", "", tables=("1",), names=names, stated=stated)
+    assert recompute(Document("made", "", "", 2000, "", (table,), claims=(claim,))).claims[0].verdict is verdict
+
+
 @pytest.mark.parametrize(
     ("number", "stated", "verdict"),
     [("1", "costs", HOLDS), ("figure 2", "random write", HOLDS), ("figure 2", "random read", FAILS)],
