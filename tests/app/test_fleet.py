@@ -169,6 +169,23 @@ def test_the_study_of_what_to_measure_can_be_planned(files: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("aws,gone,us-east-1,2", "what 2 machines cost is unknown"),
+        (
+            "aws,gone,us-east-1,2\naws,m6a.xlarge,us-east-1,1",
+            "1 machine costs 126 USD a month; what 2 more cost is unknown",
+        ),
+    ],
+)
+def test_an_unknown_cost_is_not_zero(files: Path, rows: str, said: str) -> None:
+    (files / "inventory.csv").write_text(f"provider,offering,region,count\n{rows}\n", encoding="utf-8")
+    done = cloudcmp("recommend", files / "offers.csv", "--fleet", files / "inventory.csv", "--metric", "speed")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[0] == said
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--fleet", "inventory.csv", "--minimise", "cost"), "--minimise: a question about a fleet does not have it"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cost.bills import write
 
 from cloudcmp.cost.inventory import read_inventory
 from cloudcmp.errors import UserMistake
@@ -122,7 +123,8 @@ def test_the_rows_of_a_bill_add_up_to_machines(tmp_path: Path) -> None:
     second_day = {"ChargePeriodStart": "2026-10-02T00:00:00Z", "ChargePeriodEnd": "2026-10-03T00:00:00Z"}
     rows = [{}, {**second_day, "EffectiveCost": "1.2", "ConsumedQuantity": "12"},
             {"ServiceCategory": "Storage", "ServiceName": "Amazon S3"}, {"ChargeCategory": "Tax"},
-            {"SkuMeter": "USE1-EBS:VolumeUsage.gp3"}, {"CommitmentDiscountStatus": "Unused"}]  # fmt: skip
+            {"SkuMeter": "USE1-EBS:VolumeUsage.gp3"}, {"CommitmentDiscountStatus": "Unused"},
+            {"ConsumedUnit": "GB", "SkuPriceDetails": '{"InstanceType": "m7i.large"}'}]  # fmt: skip
     found = read(tmp_path, focus(rows))
     (one,) = found.machines
     assert (one.name, one.key, one.count, one.has_list_price) == ("i-0aaa", M7I, 1, False)
@@ -131,6 +133,7 @@ def test_the_rows_of_a_bill_add_up_to_machines(tmp_path: Path) -> None:
     assert found.currency == "USD"
     assert {(each.what, each.rows) for each in found.skipped} == {
         ("Amazon S3", 1), ("tax", 1), ("compute without an instance type", 1), ("unused commitments", 1),
+        ("compute that is not billed by the hour", 1),
     }  # fmt: skip
     assert found.notes == ("any-name.txt: hours and costs are those of 2 days, for a month of 730 hours",)
 
@@ -151,6 +154,16 @@ def test_the_rows_of_a_bill_add_up_to_machines(tmp_path: Path) -> None:
 def test_each_cloud_names_its_types_in_its_own_way(tmp_path: Path, row: dict[str, str], kind: str) -> None:
     (one,) = read(tmp_path, focus([row])).machines
     assert one.key.name == kind
+
+
+def test_a_bill_may_be_in_any_format_of_bills(tmp_path: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(focus([{}, {"ResourceId": "i-0bbb"}]))))
+    found = [
+        read_inventory([write(tmp_path / f"bill.{end}", rows)]).machines for end in ("parquet", "ndjson", "csv.gz")
+    ]
+    assert [one.name for one in found[0]] == ["i-0aaa", "i-0bbb"]
+    assert found[1] == found[0]
+    assert found[2] == found[0]
 
 
 def test_processors_and_memory_that_are_billed_apart_are_one_machine(tmp_path: Path) -> None:

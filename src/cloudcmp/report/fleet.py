@@ -20,11 +20,7 @@ _SHOWN = 10
 
 def show_fleet(console: Console, found: FleetAnswer, *, every: bool = False) -> None:
     """Print the answer; `every` shows all moves and all unknown types, not only those with most money."""
-    say(
-        console,
-        f"{_count(found.machines)} {'cost' if found.machines != 1 else 'costs'} {money_words(found.cost)} a month",
-        "bold",
-    )
+    say(console, _headline(found), "bold")
     say(console, "")
     for label, text, style in _lines(found):
         labelled(console, label, text, style)
@@ -54,6 +50,16 @@ def money_words(money: Money) -> str:
 
 def _amount(amount: Decimal) -> str:
     return f"{amount:,.0f}" if abs(amount) >= 100 else f"{amount:,.2f}"
+
+
+def _headline(found: FleetAnswer) -> str:
+    """What the machines cost, without those of unknown price, which are named."""
+    unknown = sum(one.count for one in found.answers if one.cost is None)
+    known = found.machines - unknown
+    cost = f"{_count(known)} {'costs' if known == 1 else 'cost'} {money_words(found.cost)} a month"
+    if not unknown:
+        return cost
+    return f"{cost}; what {unknown:,} more cost is unknown" if known else f"what {_count(unknown)} cost is unknown"
 
 
 def _lines(found: FleetAnswer) -> Iterator[tuple[str, str, str]]:

@@ -61,6 +61,7 @@ _TYPE_KEYS = frozenset({"instancetype", "f_instancetype", "x_instancetype", "ser
 _SYSTEM_KEYS = frozenset({"operatingsystem", "f_operatingsystem", "x_operatingsystem"})
 _MACHINE_LABELS = frozenset({"compute.googleapis.com/machine_spec"})
 _WITHOUT_TYPE = "compute without an instance type"
+_NOT_BY_TIME = "compute that is not billed by the hour"
 
 
 def is_focus(at: Mapping[str, int]) -> bool:
@@ -167,10 +168,21 @@ def _kind(record: Record) -> str | None:
         return None
     if record.get("commitment_status", "").strip().casefold() == "unused":
         return None
+    if not _is_by_time(record):
+        return None
     is_azure = cells.cloud(record.get("provider", "")) == "azure"
     has_meter = not is_azure or "virtual machine" in record.get("service", "").casefold()
     meter = record.get("meter", "") if has_meter else ""
     return _type_of(*(record.get(one, "") for one in ("type", "details", "own_details", "labels")), meter) or None
+
+
+def _is_by_time(record: Record) -> bool:
+    """True if a row is billed by the hour, and so is no traffic or credit of a machine.
+
+    Google's rows have units of their own.
+    """
+    unit = record.get("unit", "").strip().casefold()
+    return not unit or unit in _HOURS or cells.cloud(record.get("provider", "")) == "gcp"
 
 
 @lru_cache(maxsize=8192)
@@ -238,7 +250,7 @@ def _what(record: Record) -> str:
     if record.get("commitment_status", "").strip().casefold() == "unused":
         return "unused commitments"
     if record.get("service_category", "Compute").strip().casefold() == "compute":
-        return _WITHOUT_TYPE
+        return _WITHOUT_TYPE if _is_by_time(record) else _NOT_BY_TIME
     return cells.name(record.get("service", "")) or cells.name(record.get("service_category", ""))
 
 
