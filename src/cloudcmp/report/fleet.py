@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from cloudcmp.answer.effects import chance_words
-from cloudcmp.answer.fleet.sentences import UNTOLD_WORDS, need_words
+from cloudcmp.answer.fleet.sentences import UNTOLD_WORDS, amount_words, money_words, need_words
 from cloudcmp.model.fleet import FEW, FleetAnswer, Move
 from cloudcmp.model.market import OfferKey
 from cloudcmp.report.recommendation import labelled, percent_words
@@ -41,15 +41,6 @@ def show_fleet(console: Console, found: FleetAnswer, *, every: bool = False) -> 
 def fleet_document(found: FleetAnswer) -> dict[str, Any]:
     """The document of `recommend --fleet`."""
     return {one.name: getattr(found, one.name) for one in fields(found)}
-
-
-def money_words(money: Money) -> str:
-    """Money of a month for people: whole units from 100 on."""
-    return f"{_amount(money.amount)} {money.currency}".rstrip()
-
-
-def _amount(amount: Decimal) -> str:
-    return f"{amount:,.0f}" if abs(amount) >= 100 else f"{amount:,.2f}"
 
 
 def _headline(found: FleetAnswer) -> str:
@@ -95,7 +86,7 @@ def _saving(found: FleetAnswer, moves: Sequence[Move]) -> str:
     parts = [f"{money_words(found.saving)} a month ({_share(found, found.saving)}) by {_machines(moves)}"]
     if found.bounds is not None:
         low, high = found.bounds
-        parts.append(f"95 % interval {_amount(low.amount)} to {_amount(high.amount)}")
+        parts.append(f"95 % interval {amount_words(low.amount)} to {amount_words(high.amount)}")
     if found.chance is not None:
         parts.append(f"{chance_words(found.chance)} that it saves anything")
     basis = f", if single values scatter by {found.spread * 100:g} %" if found.spread is not None else ""
@@ -132,7 +123,7 @@ def _moves(console: Console, found: FleetAnswer, moves: Sequence[Move]) -> None:
             continue
         rows = [
             [named.of(one.of), _to(one.of, one.to) + "*" * one.elsewhere, f"{one.machines:,}",
-             _amount(one.saving.amount), _chance(one.chance), str(one.since) if later else f"×{one.speed:.2f}"]
+             amount_words(one.saving.amount), _chance(one.chance), str(one.since) if later else f"×{one.speed:.2f}"]
             for one in some
         ]  # fmt: skip
         heads: list[str | Head] = ["from", "to", Head("n"), Head("saves"), Head("enough"),
@@ -169,16 +160,21 @@ def _to(of: OfferKey, to: OfferKey) -> str:
 
 
 def _untold(console: Console, found: FleetAnswer, most: int | None) -> None:
-    rows = [[str(one.of), f"{one.machines:,}", _amount(one.cost.amount) if one.cost else None, UNTOLD_WORDS[one.why]]
-            for one in found.untold[:most]]  # fmt: skip
+    rows = [
+        [str(one.of), f"{one.machines:,}", amount_words(one.cost.amount) if one.cost else None, UNTOLD_WORDS[one.why]]
+        for one in found.untold[:most]
+    ]
     heads: list[str | Head] = ["type", Head("n"), Head("costs"), "because"]
     table(console, heads, rows, title=f"Nothing can be told about, in {found.currency} a month")
 
 
 def _measurements(console: Console, found: FleetAnswer) -> None:
     named = _Names([one.of for one in found.measurements])
-    rows = [[named.of(one.of), _to(one.of, one.to), _amount(one.money.amount), _chance(one.chance), str(one.launches),
-             _amount(one.price.amount), f"{one.settled * 100:.0f} %"] for one in found.measurements]  # fmt: skip
+    rows = [
+        [named.of(one.of), _to(one.of, one.to), amount_words(one.money.amount), _chance(one.chance), str(one.launches),
+         amount_words(one.price.amount), f"{one.settled * 100:.0f} %"]
+        for one in found.measurements
+    ]  # fmt: skip
     heads: list[str | Head] = ["in use", "instead", Head("saves"), Head("enough"), Head("n"), Head("price"),
                                Head("settles")]  # fmt: skip
     table(console, heads, rows, title=f"What to measure, the most worth first, in {found.currency} a month",

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 
 from cloudcmp.answer.fleet.measure import LAUNCH_HOURS, MOST_LAUNCHES
 from cloudcmp.model.fleet import FleetAnswer, Untold
-from cloudcmp.units import format_money
+from cloudcmp.units import Money
 
 UNTOLD_WORDS = {
     Untold.NO_OFFERING: "no source has it in its region",
@@ -18,6 +19,16 @@ UNTOLD_WORDS = {
 }
 _FAR_FROM_LIST = 0.02
 _SKIPPED = 3
+
+
+def amount_words(amount: Decimal) -> str:
+    """An amount of a month for people: whole units from 100 on."""
+    return f"{amount:,.0f}" if abs(amount) >= 100 else f"{amount:,.2f}"
+
+
+def money_words(money: Money) -> str:
+    """Money of a month for people, with its currency."""
+    return f"{amount_words(money.amount)} {money.currency}".rstrip()
 
 
 def with_cautions(found: FleetAnswer) -> FleetAnswer:
@@ -53,7 +64,7 @@ def _cautions(found: FleetAnswer) -> Iterator[str]:
         )
     if found.close.amount:
         yield (
-            f"{format_money(found.close)} a month depends on offerings that are too close to call even with "
+            f"{money_words(found.close)} a month depends on offerings that are too close to call even with "
             f"{MOST_LAUNCHES} launches"
         )
     if found.measurements:

@@ -188,17 +188,18 @@ def _numbers(market: Market, name: str) -> Floats:
 
 
 def _architecture(market: Market) -> tuple[tuple[str, ...], int]:
-    """The architecture of each offering, and how many have another one by their name than by a source: the name counts.
+    """The architecture of each offering, and how many types have another one by their name than by a source.
 
-    The table of Spare Cores calls the ARM types c4a and n4a of Google x86_64.
+    The name counts. The table of Spare Cores calls the ARM types c4a and n4a of Google x86_64.
     """
     named = next((one for one in _ARCHITECTURES if one in market.columns), None)
     column = column_of(market, named, "--fleet") if named else None
     words = column.value if isinstance(column, Texts) else ("",) * len(market.keys)
     by_name = [architecture_of(key.provider, key.name) for key in market.keys]
     by_source = [same_architecture(word) for word in words]
-    differ = sum(bool(a and b) and a != b for a, b in zip(by_name, by_source, strict=True))
-    return tuple(a or b for a, b in zip(by_name, by_source, strict=True)), differ
+    both = zip(market.keys, by_name, by_source, strict=True)
+    differ = {(key.provider, key.name) for key, a, b in both if a and b and a != b}
+    return tuple(a or b for a, b in zip(by_name, by_source, strict=True)), len(differ)
 
 
 def _accelerated(market: Market) -> NDArray[np.bool_]:
