@@ -148,6 +148,24 @@ def test_the_command_answers_first_and_fits(files: Path) -> None:
     assert document["data"]["fleet"]["answers"][0]["to"] == ["aws", "us-east-1", "m6a.xlarge"]
 
 
+def test_the_page_has_the_saving_first_and_runs_nothing(files: Path) -> None:
+    hostile = OFFERS.replace("m6a.xlarge,us-east-1", "<script>m6a</script>,us-east-1")
+    (files / "offers.csv").write_text(hostile, encoding="utf-8")
+    words = ("recommend", files / "offers.csv", "--fleet", files / "inventory.csv", "--metric", "speed")
+    done = cloudcmp(*words, "--architecture", "any", "--page", files / "fleet.html")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1] == str(files / "fleet.html")
+    text = (files / "fleet.html").read_text(encoding="utf-8")
+    assert (
+        text.index("19 machines cost") < text.index("May save") < text.index("2 moves now") < text.index("What to mind")
+    )
+    assert "&lt;script&gt;" in text.replace("&lt;<wbr>", "&lt;")
+    assert "<script" not in text
+    assert "default-src 'none'" in text
+    (files / "mine.html").write_text("mine", encoding="utf-8")
+    assert cloudcmp(*words, "--page", files / "mine.html").code == 2
+
+
 def test_the_study_of_what_to_measure_can_be_planned(files: Path) -> None:
     sold = (files / "offers.csv").read_text(encoding="utf-8").replace("speed", "stressng_best_n")
     (files / "offers.csv").write_text(sold, encoding="utf-8")

@@ -95,17 +95,24 @@ def refuse(given: Mapping[str, object]) -> None:
 
 
 def answer(
-    sources: list[str], asked: "FleetRequest", purchase: "Purchase", *, study: Path | None, every: bool, json: bool
+    sources: list[str], asked: "FleetRequest", purchase: "Purchase", *, study: Path | None, page: Path | None,
+    every: bool, json: bool,
 ) -> int:  # fmt: skip
     """Answer, and print the answer."""
     from cloudcmp.app.fleet import fleet
     from cloudcmp.report.fleet import fleet_document, show_fleet
 
     found = fleet(sources, asked, purchase=purchase, study=study, progress=ignore if json else warn)
+    if page is not None:
+        from cloudcmp.app.report import write_fleet
+
+        write_fleet(found, page)
     if json:
         emit("recommend", {"fleet": fleet_document(found)}, (*found.cautions, *found.notes))
     else:
         show_fleet(console(), found, every=every)
+        if page is not None:
+            say(str(page))
         if study is not None:
             say(f"cloudcmp plan {quote(str(study))}")
     return EXIT_DONE

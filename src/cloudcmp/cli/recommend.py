@@ -104,12 +104,12 @@ def recommend(
     of_fleet = FleetOptions(fleet, utilisation, metric, headroom, architecture, provider, region, study)
     if fleet:
         refuse({"--minimise": minimise, "--maximise": maximise, "--budget": budget, "--like": like,
-                "--class": application, "--page": page, "--columns": columns, "--anonymise": anonymise})  # fmt: skip
+                "--class": application, "--columns": columns, "--anonymise": anonymise})  # fmt: skip
         request = of_fleet.request(
             require or (), on or (), near=near, within_km=within_km, confidence=confidence, spread=spread,
             allow_burstable=allow_burstable,
         )  # fmt: skip
-        return answer(sources, request, bought, study=study, every=every, json=json)
+        return answer(sources, request, bought, study=study, page=page, every=every, json=json)
     of_fleet.check_unused()
     if columns:
         if anonymise:

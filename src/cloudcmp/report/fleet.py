@@ -1,7 +1,7 @@
 """Prints the answer about a fleet: what it saves first, then the moves, what is unknown, and what to measure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any
 
@@ -20,20 +20,15 @@ _SHOWN = 10
 
 def show_fleet(console: Console, found: FleetAnswer, *, every: bool = False) -> None:
     """Print the answer; `every` shows all moves and all unknown types, not only those with most money."""
-    say(console, _headline(found), "bold")
+    say(console, headline(found), "bold")
     say(console, "")
-    for label, text, style in _lines(found):
+    for label, text, style in lines(found):
         labelled(console, label, text, style)
-    most = None if every else _SHOWN
-    if found.moves:
+    for at, text in enumerate((*found.cautions, *found.notes)):
+        labelled(console, "MIND" if not at else "", text, "yellow")
+    for grid in grids(found, None if every else _SHOWN):
         say(console, "")
-        _moves(console, found, found.moves[:most])
-    if found.untold:
-        say(console, "")
-        _untold(console, found, most)
-    if found.measurements:
-        say(console, "")
-        _measurements(console, found)
+        table(console, grid.heads, grid.rows, title=grid.title, note=grid.note)
     if not every and max(len(found.moves), len(found.untold)) > _SHOWN:
         labelled(console, "MORE", "--all shows every move, --json the fate of every machine", "dim")
 
@@ -43,7 +38,7 @@ def fleet_document(found: FleetAnswer) -> dict[str, Any]:
     return {one.name: getattr(found, one.name) for one in fields(found)}
 
 
-def _headline(found: FleetAnswer) -> str:
+def headline(found: FleetAnswer) -> str:
     """What the machines cost, without those of unknown price, which are named."""
     unknown = sum(one.count for one in found.answers if one.cost is None)
     known = found.machines - unknown
@@ -53,7 +48,8 @@ def _headline(found: FleetAnswer) -> str:
     return f"{cost}; what {unknown:,} more cost is unknown" if known else f"what {_count(unknown)} cost is unknown"
 
 
-def _lines(found: FleetAnswer) -> Iterator[tuple[str, str, str]]:
+def lines(found: FleetAnswer) -> Iterator[tuple[str, str, str]]:
+    """Yield the lines of the answer: label, text and style."""
     now = [one for one in found.moves if one.since is None]
     yield "SAVES", _saving(found, [one for one in now if one.chance is not None]), "bold"
     singles = [one for one in now if one.chance is None]
@@ -76,8 +72,6 @@ def _lines(found: FleetAnswer) -> Iterator[tuple[str, str, str]]:
     yield "EACH NEEDS", need_words(found), ""
     if found.measurements:
         yield "MEASURE", _measure(found), ""
-    for at, text in enumerate((*found.cautions, *found.notes)):
-        yield "MIND" if not at else "", text, "yellow"
 
 
 def _saving(found: FleetAnswer, moves: Sequence[Move]) -> str:
@@ -115,26 +109,42 @@ def _measure(found: FleetAnswer) -> str:
     )
 
 
-def _moves(console: Console, found: FleetAnswer, moves: Sequence[Move]) -> None:
-    named = _Names([one.of for one in moves])
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of the answer, for a terminal or a page; None is unknown."""
+
+    title: str
+    heads: tuple[str | Head, ...]
+    rows: tuple[tuple[str | None, ...], ...]
+    note: str = ""
+
+
+def grids(found: FleetAnswer, most: int | None = None) -> Iterator[Grid]:
+    """Yield the tables of an answer: moves now and later, what is unknown, what to measure; `most` rows of each."""
     for later in (False, True):
-        some = [one for one in moves if (one.since is not None) == later]
-        if not some:
-            continue
-        rows = [
-            [named.of(one.of), _to(one.of, one.to) + "*" * one.elsewhere, f"{one.machines:,}",
-             amount_words(one.saving.amount), _chance(one.chance), str(one.since) if later else f"×{one.speed:.2f}"]
-            for one in some
-        ]  # fmt: skip
-        heads: list[str | Head] = ["from", "to", Head("n"), Head("saves"), Head("enough"),
-                                   Head("when" if later else "speed")]  # fmt: skip
-        many = sum((one.since is not None) == later for one in found.moves)
-        what = "when commitments end" if later else "now"
-        title = f"{many:,} {'move' if many == 1 else 'moves'} {what}, in {found.currency} a month"
-        speed = "" if later else "; speed: its measurement against what is needed"
-        table(console, heads, rows, title=title, note=f"enough: the chance that it is{speed}")
-        if not later and len(some) < len(moves):
-            say(console, "")
+        if moves := [one for one in found.moves if (one.since is not None) == later]:
+            yield _moves(found, moves, most, later=later)
+    if found.untold:
+        yield _untold(found, most)
+    if found.measurements:
+        yield _measurements(found)
+
+
+def _moves(found: FleetAnswer, moves: Sequence[Move], most: int | None, *, later: bool) -> Grid:
+    named = _Names([one.of for one in moves[:most]])
+    rows = tuple(
+        (named.of(one.of), _to(one.of, one.to) + "*" * one.elsewhere, f"{one.machines:,}",
+         amount_words(one.saving.amount), _chance(one.chance), str(one.since) if later else f"×{one.speed:.2f}")
+        for one in moves[:most]
+    )  # fmt: skip
+    what = "when commitments end" if later else "now"
+    speed = "" if later else "; speed: its measurement against what is needed"
+    return Grid(
+        f"{len(moves):,} {'move' if len(moves) == 1 else 'moves'} {what}, in {found.currency} a month",
+        ("from", "to", Head("n"), Head("saves"), Head("enough"), Head("when" if later else "speed")),
+        rows,
+        f"enough: the chance that it is{speed}",
+    )
 
 
 def _chance(chance: float | None) -> str | None:
@@ -159,23 +169,25 @@ def _to(of: OfferKey, to: OfferKey) -> str:
     return to.name if of[:2] == to[:2] else str(to)
 
 
-def _untold(console: Console, found: FleetAnswer, most: int | None) -> None:
-    rows = [
-        [str(one.of), f"{one.machines:,}", amount_words(one.cost.amount) if one.cost else None, UNTOLD_WORDS[one.why]]
+def _untold(found: FleetAnswer, most: int | None) -> Grid:
+    rows = tuple(
+        (str(one.of), f"{one.machines:,}", amount_words(one.cost.amount) if one.cost else None, UNTOLD_WORDS[one.why])
         for one in found.untold[:most]
-    ]
-    heads: list[str | Head] = ["type", Head("n"), Head("costs"), "because"]
-    table(console, heads, rows, title=f"Nothing can be told about, in {found.currency} a month")
+    )
+    title = f"Nothing can be told about, in {found.currency} a month"
+    return Grid(title, ("type", Head("n"), Head("costs"), "because"), rows)
 
 
-def _measurements(console: Console, found: FleetAnswer) -> None:
+def _measurements(found: FleetAnswer) -> Grid:
     named = _Names([one.of for one in found.measurements])
-    rows = [
-        [named.of(one.of), _to(one.of, one.to), amount_words(one.money.amount), _chance(one.chance), str(one.launches),
-         amount_words(one.price.amount), f"{one.settled * 100:.0f} %"]
+    rows = tuple(
+        (named.of(one.of), _to(one.of, one.to), amount_words(one.money.amount), _chance(one.chance), str(one.launches),
+         amount_words(one.price.amount), f"{one.settled * 100:.0f} %")
         for one in found.measurements
-    ]  # fmt: skip
-    heads: list[str | Head] = ["in use", "instead", Head("saves"), Head("enough"), Head("n"), Head("price"),
-                               Head("settles")]  # fmt: skip
-    table(console, heads, rows, title=f"What to measure, the most worth first, in {found.currency} a month",
-          note="n: launches of each; price: of all; settles: undecided money, with those above")  # fmt: skip
+    )  # fmt: skip
+    return Grid(
+        f"What to measure, the most worth first, in {found.currency} a month",
+        ("in use", "instead", Head("saves"), Head("enough"), Head("n"), Head("price"), Head("settles")),
+        rows,
+        "n: launches of each; price: of all; settles: undecided money, with those above",
+    )
