@@ -1,4 +1,4 @@
-"""Renders the answer about a fleet as one HTML file: what it saves, then the moves, the unknown, and what to measure."""
+"""Renders the answer about a fleet as one HTML file: what it saves, the moves, what is unknown, what to measure."""
 
 from collections.abc import Iterator
 
