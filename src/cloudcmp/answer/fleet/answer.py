@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
@@ -45,11 +46,8 @@ def fleet_answer(inventory: Inventory, market: Market, question: FleetQuestion, 
     currency = inventory.currency or market.currency
     answers = tuple(_answers(inventory, groups, chosen, space, currency))
     moves = tuple(_moves(answers, chosen, space, currency))
+    savings = _savings(moves, chosen, currency)
     open_money = undecided(chosen.choices, space)
-    now = [one for one in moves if one.since is None]
-    sure = _sum((one.saving for one in now if one.chance is not None), currency)
-    later = [one for one in moves if one.since is not None]
-    has_sure = any(one.chance is not None for one in now)
     return FleetAnswer(
         currency=currency,
         metric=space.metrics[0].name,
@@ -59,12 +57,12 @@ def fleet_answer(inventory: Inventory, market: Market, question: FleetQuestion, 
         spread=question.spread,
         machines=sum(one.count for one in answers),
         cost=_sum((one.cost for one in answers), currency),
-        saving=sure,
-        bounds=_bounds(chosen, currency) if has_sure else None,
-        chance=float((chosen.saving > 0).mean()) if has_sure else None,
-        single=_sum((one.saving for one in now if one.chance is None), currency),
-        later=_sum((one.saving for one in later), currency),
-        later_from=min((one.since for one in later if one.since is not None), default=None),
+        saving=savings.sure,
+        bounds=savings.bounds,
+        chance=savings.chance,
+        single=savings.single,
+        later=savings.later,
+        later_from=savings.later_from,
         stays=_count(answers, Fate.STAYS),
         committed=_count(answers, Fate.COMMITTED),
         moves=moves,
@@ -80,6 +78,31 @@ def fleet_answer(inventory: Inventory, market: Market, question: FleetQuestion, 
         simulated=bool(market.simulated),
         skipped=inventory.skipped,
         notes=(*inventory.notes, *_renamed(space), *market.notes),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Savings:
+    """What moves save a month: surely, by single values, and once commitments end."""
+
+    sure: Money
+    bounds: tuple[Money, Money] | None
+    chance: float | None
+    single: Money
+    later: Money
+    later_from: date | None
+
+
+def _savings(moves: Sequence[Move], chosen: Chosen, currency: str) -> _Savings:
+    now = [one for one in moves if one.since is None]
+    sure = [one.saving for one in now if one.chance is not None]
+    return _Savings(
+        sure=_sum(sure, currency),
+        bounds=_bounds(chosen, currency) if sure else None,
+        chance=float((chosen.saving > 0).mean()) if sure else None,
+        single=_sum((one.saving for one in now if one.chance is None), currency),
+        later=_sum((one.saving for one in moves if one.since is not None), currency),
+        later_from=min((one.since for one in moves if one.since is not None), default=None),
     )
 
 
