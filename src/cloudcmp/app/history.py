@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cloudcmp import analysis
 from cloudcmp.analysis.facts import facts_of_a_table, launch_facts
@@ -211,17 +211,18 @@ def _of_table(table: "TidyTable") -> _Part:
     launch, cell, time_, value = (
         np.concatenate([getattr(chunk, name) for chunk in rows.chunks]) for name in ("launch", "cell", "time", "value")
     )
-    owner = np.array([one.key for one in rows.launches], np.int32)
+    launches = rows.launches
     own = [facts_of_a_table(one) for one in attributes]
-    facts = tuple(own[one.key] for one in rows.launches)
-    sessions = tuple(one.session or None for one in rows.launches)
-    readings = _readings(names, rows.cells, owner[launch], (launch, cell, time_, value), facts, sessions)
+    facts = tuple(own[key] for key in launches.key.tolist()) if any(own) else ()
+    named = [session or None for session in launches.sessions]
+    sessions = tuple(named[at] for at in launches.session.tolist()) if any(named) else ()
+    readings = _readings(names, rows.cells, launches.key[launch], (launch, cell, time_, value), facts, sessions)
     providers = {name: key[0] for name, key in zip(names, rows.keys, strict=True)}
     return _Part(Source(table.path.name, None, False, True), readings, table.metrics, providers)
 
 
 def _readings(
-    names: Sequence[str], cells: Sequence[str], owner: "NDArray[np.int32]",
+    names: Sequence[str], cells: Sequence[str], owner: "NDArray[np.integer[Any]]",
     columns: "tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]",
     facts: tuple[Facts, ...], sessions: tuple[str | None, ...],
 ) -> Readings:  # fmt: skip
