@@ -41,7 +41,7 @@ def steadiness(
     controller's network and clock are in it.
     """
     place: _Place = {(one.candidate, one.session, one.round): one.index for one in plan.launches}
-    runs = {} if values is None else _runs(plan, values)
+    runs = {} if values is None else runs_of(plan, values)
     named = [dict(one) for one in facts] or [{} for _ in plan.launches]
     for launch, at in (begun or {}).items():
         moment = datetime.fromtimestamp(at, UTC)
@@ -89,7 +89,7 @@ def _needed(plan: Plan, one: Estimate, values: Floats, share: float) -> Launches
     return LaunchesNeeded(share, found or max(about_launches_for(cov, share), one.n + 1), found is not None)
 
 
-def _runs(plan: Plan, values: TrialValues) -> dict[tuple[int, str], list[Floats]]:
+def runs_of(plan: Plan, values: TrialValues) -> dict[tuple[int, str], list[Floats]]:
     """The values of the ok trials of each launch, by candidate and cell, where there are two or more."""
     launches = len(plan.launches)
     code = values.cell[values.ok].astype(np.int64) * launches + values.launch[values.ok]

@@ -104,12 +104,46 @@ def within_interval(groups: Sequence[npt.ArrayLike], confidence: float = 0.95) -
     variance = float(squares.sum() / freedom.sum())
     if len(usable) < 3:
         return math.sqrt(variance), None
-    parts = (squares - freedom * variance) / (freedom.sum() * variance)
-    error = math.sqrt(float((parts**2).sum()) * len(usable) / (len(usable) - 1.0))
+    error = _pooled_error(squares, freedom)
     tail = (1.0 - fraction(confidence, "confidence")) / 2.0
     half = -float(special.stdtrit(len(usable) - 1, tail)) * error / 2.0
     spread = math.sqrt(variance)
     return spread, Interval(spread * math.exp(-half), spread * math.exp(half))
+
+
+def freedom(x: npt.ArrayLike) -> float:
+    """The degrees of freedom of the variance of independent values, shape (n,), n >= 5: n - 1, or fewer.
+
+    A variance of normal values, divided by the true one, is chi-squared with n - 1 degrees of freedom over their
+    number. Heavier tails than normal ones, as far as the values show them, make it vary as with fewer: the error of its
+    logarithm is then Bonett's. Values that show no tail are not taken for surer than normal ones. No number of values
+    tells how often something happens that none of them shows.
+    Sources: Shoemaker, The American Statistician 57(2), 2003 (adjusted degrees of freedom); Bonett, Computational
+    Statistics and Data Analysis 50, 2006 (the kurtosis about a trimmed mean).
+    """
+    values = finite(x, "freedom")
+    error = _log_variance_error(values, _kurtosis(values))
+    return float(min(values.size - 1.0, 2.0 / error**2)) if error else values.size - 1.0
+
+
+def within_freedom(groups: Sequence[npt.ArrayLike]) -> float:
+    """The degrees of freedom of the pooled variance of values inside groups, of which three have two values.
+
+    Those of normal values, sum of (n - 1), or fewer, if the variances of the groups differ more than those of normal
+    values: `within_interval` has the error.
+    """
+    usable = [finite(one, "within_freedom") for one in groups if np.size(one) > 1]
+    own = np.array([one.size - 1.0 for one in usable])
+    squares = np.array([_square(one) for one in usable])
+    error = _pooled_error(squares, own)
+    return float(min(own.sum(), 2.0 / error**2)) if error else float(own.sum())
+
+
+def spread_bounds(spread: float, freedom: float, confidence: float = 0.95) -> Interval:
+    """The interval of a true spread, in its unit, from a measured one and its degrees of freedom."""
+    tail = (1.0 - fraction(confidence, "confidence")) / 2.0
+    low, high = (float(special.chdtri(freedom, one)) for one in (tail, 1.0 - tail))
+    return Interval(spread * math.sqrt(freedom / low), spread * math.sqrt(freedom / high))
 
 
 def _normal(confidence: float) -> float:
@@ -145,6 +179,13 @@ def brown_forsythe(a: Floats, b: Floats) -> float:
     within = sum(float(((one - its) ** 2).sum()) for one, its in zip(distances, means, strict=True))
     freedom = len(a) + len(b) - 2
     return float(special.fdtrc(1, freedom, between * freedom / within)) if within > 0.0 else 1.0
+
+
+def _pooled_error(squares: Floats, freedom: Floats) -> float:
+    """The standard error of the logarithm of a pooled variance, from the sums of squares of independent groups."""
+    variance = float(squares.sum() / freedom.sum())
+    parts = (squares - freedom * variance) / (freedom.sum() * variance)
+    return math.sqrt(float((parts**2).sum()) * len(squares) / (len(squares) - 1.0))
 
 
 def _square(values: Floats) -> float:
