@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
+from string import ascii_uppercase
 from typing import Any, TypeVar
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import OfferKey
 from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Plan, Quote
+from cloudcmp.model.steadiness import Steadiness, SteadinessView
 from cloudcmp.model.terms import NO_TERMS
 from cloudcmp.model.view import View
 from cloudcmp.report.redaction import hidden
@@ -251,4 +253,22 @@ def anonymous(view: View) -> View:
         commands=(),
         spend=None,
         under=None,
+        steadiness=shown.steadiness and _steadiness(shown.steadiness),
     )
+
+
+def _steadiness(found: SteadinessView) -> SteadinessView:
+    """The steadiness with letters for the values of facts that go with two levels."""
+
+    def reworded(one: Steadiness) -> Steadiness:
+        facts = tuple(
+            replace(fact, low=_letters(len(fact.low)), high=_letters(len(fact.high), len(fact.low)))
+            for fact in (one.levels.facts if one.levels else ())
+        )
+        return replace(one, levels=one.levels and replace(one.levels, facts=facts))
+
+    return replace(found, figures=tuple(map(reworded, found.figures)))
+
+
+def _letters(count: int, first: int = 0) -> tuple[str, ...]:
+    return tuple(ascii_uppercase[at % len(ascii_uppercase)] for at in range(first, first + count))
