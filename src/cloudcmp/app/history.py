@@ -17,7 +17,8 @@ from cloudcmp.catalog.application_classes import CLASSES, ClassNeed
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.history import By, Facts, History, LaterChange, Outdated, Readings, Source, Track
 from cloudcmp.model.metric import Metric, Reduce
-from cloudcmp.model.plan import Plan
+from cloudcmp.model.offering import Offering, Volume
+from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.values import LARGEST_VALUE
 from cloudcmp.report.redaction import Pseudonyms
 from cloudcmp.store import StudyStore
@@ -30,34 +31,40 @@ if TYPE_CHECKING:
     from cloudcmp.store.tidy_agree import TidyTable
 
 _VERB = "cloudcmp history"
-_DAY_S = 86400.0
-OLD_S = 90 * _DAY_S
+DAY_S = 86400.0
+OLD_S = 90 * DAY_S
 """The age from which an answer counts as old: in a year of daily measurements of rented machines, changes of level are
 about that far apart (METHODOLOGY.md, over time)."""
-_FEWEST_POINTS = 10
+FEWEST_POINTS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One source: its description, values and metrics, the provider of each candidate by name, and its pseudonyms."""
+    """One source: its description, values and metrics, its candidates by name, and its pseudonyms."""
 
     source: Source
     readings: Readings
     metrics: Mapping[str, Metric]
-    providers: Mapping[str, str]
+    candidates: Mapping[str, Candidate]
     hidden: Pseudonyms | None = None
+
+    @property
+    def providers(self) -> dict[str, str]:
+        """The provider of each candidate by name."""
+        return {name: one.offering.provider for name, one in self.candidates.items()}
 
 
 def history(
     sources: Sequence[str], *, by: By = By.DAY, metrics: Sequence[str] = (), provider: str | None = None,
-    as_of: float | None = None, application: str | None = None,
+    as_of: float | None = None, application: str | None = None, anonymise: bool = False,
 ) -> History:  # fmt: skip
     """The history of the candidates of studies and tables.
 
     A source is a study's folder, or a file that `import_files` can read. A candidate is the same in two sources if
     provider, region, offering and all that its name says are the same. `metrics` are metrics or cells, and `provider`
     the only one, if given; `application` is a class of applications, whose needs name further metrics. `as_of` is the
-    Unix time of the question, by default now, and for simulated numbers the time of the last value.
+    Unix time of the question, by default now, and for simulated numbers the time of the last value. `anonymise`
+    replaces the names of providers, regions and offerings, in the order of the sources.
 
     Raises UserMistake if a metric has two meanings, nothing is left, no value has a time, or the class is unknown.
     """
@@ -76,8 +83,13 @@ def history(
     outdated = tuple(
         one for number, part in enumerate(parts) if (one := _outdated(number, part, tracks, providers, at)) is not None
     )
-    return History(by, at, shown, described, _hidden(tracks, parts), outdated,
-                   (*_class_notes(needs, tracks), *_notes(parts, tracks, by)))  # fmt: skip
+    found = History(by, at, shown, described, tracks, outdated,
+                    (*_class_notes(needs, tracks), *_notes(parts, tracks, by)))  # fmt: skip
+    if not anonymise:
+        return replace(found, tracks=_hidden(tracks, parts))
+    from cloudcmp.report.anonymous_answers import anonymous_history
+
+    return anonymous_history(found, _candidates(parts))
 
 
 def _hidden(tracks: Sequence[Track], parts: Sequence[_Part]) -> tuple[Track, ...]:
@@ -87,6 +99,15 @@ def _hidden(tracks: Sequence[Track], parts: Sequence[_Part]) -> tuple[Track, ...
         for name in part.providers:
             names.setdefault(name, part.hidden.text(name) if part.hidden else name)
     return tuple(replace(one, candidate=names[one.candidate]) for one in tracks)
+
+
+def _candidates(parts: Sequence[_Part]) -> list[Candidate]:
+    """The candidates of all sources, each once, under their names in the history."""
+    found: dict[str, Candidate] = {}
+    for part in parts:
+        for name, one in part.candidates.items():
+            found.setdefault(name, replace(one, index=len(found), id=name))
+    return list(found.values())
 
 
 def _needs(application: str | None) -> tuple[ClassNeed, ...]:
@@ -128,8 +149,7 @@ def _of_study(folder: Path) -> _Part:
         simulated = bool(plan.candidates) and all(one.simulated for one in plan.candidates)
         cost = plan.quote.with_terms or plan.quote.expected_cost
         source = Source(folder.resolve().name, cost, simulated, plan.imported)
-    providers = {name: one.offering.provider for name, one in zip(names, plan.candidates, strict=True)}
-    return _Part(source, readings, metrics, providers, hidden)
+    return _Part(source, readings, metrics, dict(zip(names, plan.candidates, strict=True)), hidden)
 
 
 def _names(plan: Plan) -> list[str]:
@@ -217,8 +237,15 @@ def _of_table(table: "TidyTable") -> _Part:
     named = [session or None for session in launches.sessions]
     sessions = tuple(named[at] for at in launches.session.tolist()) if any(named) else ()
     readings = _readings(names, rows.cells, launches.key[launch], (launch, cell, time_, value), facts, sessions)
-    providers = {name: key[0] for name, key in zip(names, rows.keys, strict=True)}
-    return _Part(Source(table.path.name, None, False, True), readings, table.metrics, providers)
+    candidates = {
+        name: Candidate(at, name, Offering(*key), own.get("runner") or key[0], _volume(own))
+        for at, (name, key, own) in enumerate(zip(names, rows.keys, attributes, strict=True))
+    }
+    return _Part(Source(table.path.name, None, False, True), readings, table.metrics, candidates)
+
+
+def _volume(attributes: Mapping[str, str]) -> Volume | None:
+    return Volume(attributes["volume"]) if attributes.get("volume") else None
 
 
 def _readings(
@@ -327,10 +354,10 @@ def _notes(parts: Sequence[_Part], tracks: Sequence[Track], by: By) -> tuple[str
         for part in parts
         if part.readings.missing
     ]
-    short = sum(len(one.values) < _FEWEST_POINTS for one in tracks)
+    short = sum(len(one.values) < FEWEST_POINTS for one in tracks)
     if short:
         advice = "; --by launch gives more points" if by is By.DAY else ""
-        notes.append(f"{short} of {len(tracks)} series have fewer than {_FEWEST_POINTS} points, "
+        notes.append(f"{short} of {len(tracks)} series have fewer than {FEWEST_POINTS} points, "
                      f"in which no change can be found{advice}")  # fmt: skip
     if {part.source.simulated for part in parts} == {True, False}:
         notes.append("simulated and measured numbers are in one history")

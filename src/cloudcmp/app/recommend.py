@@ -121,9 +121,9 @@ def recommend(
     found = with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
     if not anonymise:
         return found
-    from cloudcmp.report.anonymity import Anonymity
+    from cloudcmp.report.anonymity import of_market
 
-    return Anonymity(market.keys, dict.fromkeys(sources, "a source")).rewritten(found)
+    return of_market(market.keys, sources).rewritten(found)
 
 
 def _labels(found: Recommendation) -> dict[str, str]:

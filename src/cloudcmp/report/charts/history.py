@@ -1,19 +1,37 @@
 """Candidates over time: a panel for each series, with its points, levels and changes."""
 
 import statistics
+from dataclasses import replace
 
 from cloudcmp.model.history import By, History, LevelChange, Track
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.charts.base import COLOURS, FAINT, INK, MOST_PANELS, Figure, Spec, draw, layer, number
+from cloudcmp.report.charts.base import COLOURS, FAINT, INK, MOST_PANELS, Figure, Spec, Styles, draw, layer, number
 from cloudcmp.report.history import Names, change_words, date_of, metric_of
 from cloudcmp.report.numbers import Scale
+from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.words import direction
 
 _COLUMNS = ("candidate", "cell", "time", "value", "unit", "launches", "change", "change_low", "change_high")
 _POINTS = 400
 
 
-def figure(history: History) -> Figure:
+NAME, UNCHANGED = "history", "history-unchanged"
+
+
+def figures(study: StudyView, styles: Styles) -> tuple[Figure, ...]:
+    """Return the figures of a study's deciding cells over time: of series with a change, and of those without one."""
+    del styles  # each candidate has a panel of its own
+    whole = study.view.history
+    if whole is None:
+        return ()
+    parts = {
+        NAME: [one for one in whole.tracks if one.changes],
+        UNCHANGED: [one for one in whole.tracks if not one.changes],
+    }
+    return tuple(figure(replace(whole, tracks=tuple(some)), name) for name, some in parts.items() if some)
+
+
+def figure(history: History, name: str = NAME) -> Figure:
     """The figure of a history: at most 12 panels, those with changes first; its data has all points."""
     names = Names.of(history)
     shown = sorted(history.tracks, key=lambda one: not one.changes)[:MOST_PANELS]
@@ -24,7 +42,7 @@ def figure(history: History) -> Figure:
     caption = (f"Each dot is {what}; in long series, the median of equal parts. Thick: the levels. Dashed: a change, "
                f"with its size. Axes do not begin at zero.{rest}")  # fmt: skip
     rows = tuple(row for track in history.tracks for row in _rows(history, track))
-    return Figure("history", f"Over time{planted}", caption, draw(f"Over time{planted}", panels), _COLUMNS, rows)
+    return Figure(name, f"Over time{planted}", caption, draw(f"Over time{planted}", panels), _COLUMNS, rows)
 
 
 def _rows(history: History, track: Track) -> list[tuple[object, ...]]:
