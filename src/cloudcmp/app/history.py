@@ -20,6 +20,7 @@ from cloudcmp.model.metric import Metric, Reduce
 from cloudcmp.model.offering import Offering, Volume
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.values import LARGEST_VALUE
+from cloudcmp.report.anonymity import SIMULATED
 from cloudcmp.report.redaction import Pseudonyms
 from cloudcmp.store import StudyStore
 from cloudcmp.store.tidy_check import read_tidy
@@ -70,7 +71,7 @@ def history(
     """
     needs = _needs(application)
     metrics = (*metrics, *(one.cell for one in needs))
-    parts = _parts(sources)
+    parts, repeats = _each_once(_parts(sources))
     known = agreed_metrics(_VERB, [(part.source.name, part.metrics) for part in parts])
     providers = {name: one for part in parts for name, one in part.providers.items()}
     parts = [replace(part, readings=_chosen(part.readings, providers, metrics, provider)) for part in parts]
@@ -84,7 +85,7 @@ def history(
         one for number, part in enumerate(parts) if (one := _outdated(number, part, tracks, providers, at)) is not None
     )
     found = History(by, at, shown, described, tracks, outdated,
-                    (*_class_notes(needs, tracks), *_notes(parts, tracks, by)))  # fmt: skip
+                    (*_class_notes(needs, tracks), *repeats, *_notes(parts, tracks, by)))  # fmt: skip
     if not anonymise:
         return replace(found, tracks=_hidden(tracks, parts))
     from cloudcmp.report.anonymous_answers import anonymous_history
@@ -138,6 +139,26 @@ def _parts(sources: Sequence[str]) -> list[_Part]:
         with folders_of([text], options) as folders:
             found.append(_of_study(folders[0]))
     return found
+
+
+def _each_once(parts: Sequence[_Part]) -> tuple[list[_Part], list[str]]:
+    """The sources without launches that another one holds too, and a line for each that had some.
+
+    Of a study and its own table the study keeps them: it knows more of its launches.
+    """
+    order = sorted(range(len(parts)), key=lambda at: parts[at].source.imported)
+    kept: dict[int, _Part] = {}
+    notes: dict[int, str] = {}
+    for at in order:
+        part = parts[at]
+        for other in kept.values():
+            repeated = analysis.launches_in_common(other.readings, part.readings)
+            if repeated.any():
+                part = replace(part, readings=analysis.without_launches(part.readings, repeated))
+                notes[at] = (f"{part.source.name}: {int(repeated.sum())} of its launches are those of "
+                             f"{other.source.name}: each counts once")  # fmt: skip
+        kept[at] = part
+    return [kept[at] for at in range(len(parts))], [notes[at] for at in sorted(notes)]
 
 
 def _of_study(folder: Path) -> _Part:
@@ -241,7 +262,8 @@ def _of_table(table: "TidyTable") -> _Part:
         name: Candidate(at, name, Offering(*key), own.get("runner") or key[0], _volume(own))
         for at, (name, key, own) in enumerate(zip(names, rows.keys, attributes, strict=True))
     }
-    return _Part(Source(table.path.name, None, False, True), readings, table.metrics, candidates)
+    simulated = all(provider == SIMULATED for provider, _, _ in rows.keys)
+    return _Part(Source(table.path.name, None, simulated, True), readings, table.metrics, candidates)
 
 
 def _volume(attributes: Mapping[str, str]) -> Volume | None:
