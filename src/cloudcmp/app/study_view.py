@@ -185,6 +185,7 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
         services=analysis.services(plan, measured.estimates, measured.attempts, measured.values.whole),
         warnings=(
             *measured.warnings,
+            *analysis.bursts(plan, measured.values.series, metrics, cell_names(measured.estimates)),
             *analysis.late_rounds(plan, {one.launch: one.begun_at for one in reversed(store.launches())}),
         ),
         steadiness=_steadiness(measured) if steadiness else None,
