@@ -30,7 +30,7 @@ def steadiness(
     """How steady each candidate is in each cell with two launches or more, in the order of `estimates`.
 
     `values` are those of trials, `facts` those of launches, None if unknown. Intervals are
-    Bonett's for standard deviations, divided by the mean, whose own error is left out: it adds less than a tenth to the
+    those of standard deviations, divided by the mean, whose own error is left out: it adds less than a tenth to the
     interval for coefficients of variation below 0.3. It does not tell whether the spread is the candidate's own: the
     controller's network and clock are in it.
     """
