@@ -124,6 +124,13 @@ def test_single_values_and_single_runs_are_said_to_tell_nothing() -> None:
         column_of(market([spread(0.1, 1)]), "variation of fam_flop_per_s", "--require")
 
 
+def test_a_limit_without_its_percent_sign_is_refused() -> None:
+    for text, told in (("5", "a variation of 5 is 500 %; write '5 %'"), ("5 apples", "'5 apples' is not a share")):
+        with pytest.raises(UserMistake, match=told):
+            recommend(market([spread(0.1, 1)]), CHEAP, [parse_need(f"{NAME} <= {text}")])
+    assert recommend(market([spread(0.02, 1)]), CHEAP, [parse_need(f"{NAME} <= 0.2")]).choice is not None
+
+
 def test_no_column_is_made_that_nobody_asks_for() -> None:
     assert not [name for name in market([spread(0.1, 1)], ["cost", "fma_flop_per_s"]).columns if "variation" in name]
 

@@ -33,6 +33,6 @@ def spread_words(one: KnownSpread, labels: Mapping[str, str]) -> str:
     """A variation with its interval, and the share of launches that may be of a level that none of them shows."""
     value, low, high = (format_quantity(number, one.unit) for number in (one.value, one.bounds.low, one.bounds.high))
     return (
-        f"{labels.get(one.name, one.name)} {value} (95 % interval {low} to {high}, {one.launches} launches); so many "
-        f"cannot show a level that fewer than {one.unseen * 100:.0f} % of launches have"
+        f"{labels.get(one.name, one.name)} {value} (95 % interval {low} to {high}); {one.launches} launches can "
+        f"miss a level that up to {one.unseen * 100:.0f} % of all have"
     )
