@@ -248,7 +248,9 @@ def at_most(document: Document, claim: Claim) -> Finding:
     """The measured figure does not exceed the stated limit."""
     ((table, column),) = columns(document, claim.tables[0])
     found = numbers(document, table, column)[claim.names[0]]
-    return f"{table_name(table.number)}: {found.value:.6g} {table.unit}", found.low <= figure(claim.stated).high
+    holds = found.low <= figure(claim.stated).high
+    above = "" if holds else f", above {claim.stated}"
+    return f"{table_name(table.number)}: {found.value:.6g} {table.unit}{above}", holds
 
 
 def per_core(document: Document, claim: Claim) -> Finding:
