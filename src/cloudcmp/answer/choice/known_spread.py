@@ -34,5 +34,5 @@ def spread_words(one: KnownSpread, labels: Mapping[str, str]) -> str:
     value, low, high = (format_quantity(number, one.unit) for number in (one.value, one.bounds.low, one.bounds.high))
     return (
         f"{labels.get(one.name, one.name)} {value} (95 % interval {low} to {high}); {one.launches} launches can "
-        f"miss a level that up to {one.unseen * 100:.0f} % of all have"
+        f"miss a level that up to {one.unseen * 100:.2g} % of all have"
     )
