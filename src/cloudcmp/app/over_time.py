@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from cloudcmp.app.history import DAY_S, FEWEST_POINTS, history
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.history import By, History
 from cloudcmp.model.view import View
 
@@ -23,4 +24,7 @@ def over_time(shown: View, folder: Path, *, anonymise: bool = False) -> History 
     if not (plan.every_s is not None or plan.imported) or len(days) < 2 or not cells:
         return None
     by = By.DAY if len(days) >= FEWEST_POINTS else By.LAUNCH
-    return history([str(folder)], by=by, metrics=cells[:_MOST_CELLS], anonymise=anonymise)
+    try:
+        return history([str(folder)], by=by, metrics=cells[:_MOST_CELLS], anonymise=anonymise)
+    except UserMistake:  # a table of which no deciding value has a time: the report is whole without this section
+        return None
