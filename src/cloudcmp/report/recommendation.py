@@ -26,7 +26,7 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
     say(console, f"{found.offered:,} offerings | {found.meeting:,} meet every need by their values", "dim")
     say(console, "")
     for label, text, style in _lines(found):
-        _labelled(console, label, text, style)
+        labelled(console, label, text, style)
     if found.picks:
         say(console, "")
         _picks(console, found)
@@ -36,7 +36,7 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
     if every:
         _rest(console, found)
     else:
-        _labelled(console, "MORE", "--all shows the price front, other sizes, and what each need excludes", "dim")
+        labelled(console, "MORE", "--all shows the price front, other sizes, and what each need excludes", "dim")
 
 
 def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
@@ -61,7 +61,7 @@ def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
         yield "MIND" if not at else "", text, "yellow"
 
 
-def _labelled(console: Console, label: str, text: str, style: str = "") -> None:
+def labelled(console: Console, label: str, text: str, style: str = "") -> None:
     """Print one labelled paragraph with a hanging indent."""
     width = min(console.width, 100) - _LABEL
     for at, line in enumerate(wrap(text, max(20, width), break_long_words=False, break_on_hyphens=False) or [""]):
