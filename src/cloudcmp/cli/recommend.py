@@ -142,7 +142,7 @@ def _columns(sources: list[str], near: str | None, purchase: "Purchase", *, json
     from cloudcmp.app.recommend import sold
     from cloudcmp.report.recommendation import columns_of, show_columns
 
-    market = sold(sources, near=near, purchase=purchase)
+    market = sold(sources, near=near, purchase=purchase, variation=None)
     if json:
         emit("recommend", {"columns": columns_of(market)}, market.notes)
     else:
