@@ -3,16 +3,14 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from rich.console import Console
 
 from cloudcmp.answer.choice.sentences import number_words, objective_words
 from cloudcmp.model.market import COST, Market, Numbers, Texts
 from cloudcmp.model.recommendation import Front, Miss, Pick, Recommendation
-from cloudcmp.report.table import Head, say, table
+from cloudcmp.report.table import Head, labelled, say, table
 
-_LABEL = 13
 _SHOWN = 5
 _LONGEST_HEAD = 18
 _BROAD = 3
@@ -26,7 +24,7 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
     say(console, f"{found.offered:,} offerings | {found.meeting:,} meet every need by their values", "dim")
     say(console, "")
     for label, text, style in _lines(found):
-        _labelled(console, label, text, style)
+        labelled(console, label, text, style)
     if found.picks:
         say(console, "")
         _picks(console, found)
@@ -36,7 +34,7 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
     if every:
         _rest(console, found)
     else:
-        _labelled(console, "MORE", "--all shows the price front, other sizes, and what each need excludes", "dim")
+        labelled(console, "MORE", "--all shows the price front, other sizes, and what each need excludes", "dim")
 
 
 def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
@@ -57,13 +55,6 @@ def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
         yield "CHANGES IF" if not at else "", text, ""
     for at, text in enumerate((*found.cautions, *found.notes)):
         yield "MIND" if not at else "", text, "yellow"
-
-
-def _labelled(console: Console, label: str, text: str, style: str = "") -> None:
-    """Print one labelled paragraph with a hanging indent."""
-    width = min(console.width, 100) - _LABEL
-    for at, line in enumerate(wrap(text, max(20, width), break_long_words=False, break_on_hyphens=False) or [""]):
-        say(console, f"{label if not at else '':<{_LABEL}}{line}", style, keep=True)
 
 
 def _values(found: Recommendation, pick: Pick) -> Iterator[str]:

@@ -32,7 +32,7 @@ def market_of(
 
     Raises UserMistake if prices are in different currencies.
     """
-    keys = tuple(_key(one) for one in candidates)
+    keys = tuple(key_of(one) for one in candidates)
     columns: dict[str, Numbers | Texts] = {
         one.name: one for one in _facts([one.offering for one in candidates], source)
     }
@@ -79,7 +79,7 @@ def _amount(one: Offering, currency: str) -> float:
     return float(price.amount_per_hour) if price is not None and price.currency == currency else math.nan
 
 
-def _key(one: Candidate) -> OfferKey:
+def key_of(one: Candidate) -> OfferKey:
     """The name of a candidate; a service has its own, so that it is not taken for the machine that asks it."""
     sold, service = one.offering, one.service
     if service is not None:

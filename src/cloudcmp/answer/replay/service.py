@@ -1,0 +1,104 @@
+"""Requests over what the machines in service carry, for every number of idle machines at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloudcmp.answer.replay.lives import Lives
+from cloudcmp.answer.replay.target import Floats
+from cloudcmp.model.replay import LaunchTimes, Load
+
+_RETRIES = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """A load with the lives of machines, without the rows in which machines are enough however late they come.
+
+    `hot` are the rows that a late machine may leave short; all others never are, with launches up to `latest_s`.
+    """
+
+    load: Load
+    capacity: float
+    lives: Lives
+    hot: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, load: Load, capacity: float, lives: Lives, latest_s: float) -> "Replay":
+        """The replay of launches that take `latest_s` at most."""
+        every = cls(load, capacity, lives, np.ones(len(load.times), np.bool_))
+        rows, short, _ = every._segments(np.full(len(lives.start), latest_s))
+        hot = np.zeros(len(load.times), np.bool_)
+        hot[rows[short > 0]] = True
+        return cls(load, capacity, lives, hot)
+
+    def over(self, launch_s: Floats) -> Floats:
+        """Requests over capacity with 0, 1, 2, ... idle machines, for the launch time of each life; the last is 0.
+
+        A request is over if it arrives while all machines in service have as many as they carry: it waits, is slow or
+        is lost, which depends on the application.
+        """
+        _, short, seconds = self._segments(launch_s)
+        lacking = short > 0
+        short, seconds = short[lacking], seconds[lacking]
+        floor = np.floor(short).astype(np.int64)
+        size = int(floor.max()) + 2 if len(floor) else 1
+        machines = _suffix_sums(np.bincount(floor, short * seconds, size))
+        weight = _suffix_sums(np.bincount(floor, seconds, size))
+        return np.maximum((machines - np.arange(size) * weight) * self.capacity, 0.0)
+
+    def _segments(self, launch_s: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """For each time without an event in the hot rows: the row, machines lacking (negative: spare), seconds."""
+        load, lives = self.load, self.lives
+        arrival = np.where(lives.there, lives.start, lives.start + launch_s)
+        serves = arrival < lives.end
+        arrival, gone = np.sort(arrival[serves], kind="stable"), np.sort(lives.end[serves], kind="stable")
+        events = np.concatenate([arrival, gone])
+        row = np.searchsorted(load.times, events, side="right") - 1
+        kept = (events < load.end) & self.hot[np.maximum(row, 0)]
+        hot = np.flatnonzero(self.hot)
+        begins = np.concatenate([load.times[hot], events[kept]])
+        rows = np.concatenate([hot, row[kept]])
+        order = np.argsort(begins, kind="stable")
+        begins, rows = begins[order], rows[order]
+        until = np.append(load.times[1:], load.end)[rows]
+        until[:-1] = np.minimum(until[:-1], begins[1:])
+        count = np.searchsorted(arrival, begins, side="right") - np.searchsorted(gone, begins, side="right")
+        return rows, load.rates[rows] / self.capacity - count, until - begins
+
+
+def _suffix_sums(values: Floats) -> Floats:
+    return np.cumsum(values[::-1])[::-1]
+
+
+def drawn_launches(
+    measured: LaunchTimes, count: int, generator: np.random.Generator, *, resampled: bool
+) -> tuple[Floats, Floats]:
+    """Times until usable, and until paid, of `count` launches, drawn from the measured ones.
+
+    With `resampled`, the measured launches are drawn anew first (the bootstrap), so that a result scatters as it would
+    with other measured launches. A failed launch takes `give_up_s` and is asked for again.
+    """
+    known, failed = len(measured.usable), measured.failed
+    pool = np.arange(known + failed)
+    if resampled:
+        pool = generator.choice(pool, len(pool))
+        pool = pool if (pool < known).any() else np.arange(known)
+    drawn = generator.choice(pool, count)
+    lost = np.zeros(count)
+    for _ in range(_RETRIES):
+        again = np.flatnonzero(drawn >= known)
+        if not len(again):
+            break
+        lost[again] += measured.give_up_s
+        drawn[again] = generator.choice(pool, len(again))
+    drawn = np.where(drawn < known, drawn, 0)
+    unpaid = np.zeros(count) if measured.running is None else lost + measured.running[drawn]
+    return lost + measured.usable[drawn], unpaid
+
+
+def latest(measured: LaunchTimes) -> float:
+    """The longest that a launch may take in the draws, in seconds."""
+    again = _RETRIES * measured.give_up_s if measured.failed else 0.0
+    return float(measured.usable.max()) + again
