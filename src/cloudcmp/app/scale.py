@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from cloudcmp.answer.choice.from_study import key_of
 from cloudcmp.answer.replay.answer import scaled
-from cloudcmp.answer.replay.servers import Failures, parsed_rule, servers_of
 from cloudcmp.answer.replay.sentences import with_sentences
+from cloudcmp.answer.replay.servers import parsed_rule, servers_of
 from cloudcmp.app.plan import billing_of
 from cloudcmp.app.recommend import sold
 from cloudcmp.errors import UserMistake
@@ -73,11 +73,11 @@ def scale(
     return Anonymity(market.keys, dict.fromkeys(sources, "a source")).rewritten(found)
 
 
-def _failures(sources: Sequence[str]) -> dict[OfferKey, Failures]:
-    """The launches of each machine that failed, by the studies among the sources."""
+def _failures(sources: Sequence[str]) -> dict[OfferKey, list[float]]:
+    """How long each failed launch of a machine took until it was given up (s), by the studies among the sources."""
     from cloudcmp.store import StudyStore
 
-    found: dict[OfferKey, Failures] = {}
+    found: dict[OfferKey, list[float]] = {}
     for source in sources:
         if not Path(source).is_dir():
             continue
@@ -86,11 +86,9 @@ def _failures(sources: Sequence[str]) -> dict[OfferKey, Failures]:
         last = {one.trial: one for one in attempts if not one.interrupted}
         for trial in plan.trials:
             attempt = last.get(trial.index)
-            if trial.probe != PROBE or attempt is None or attempt.outcome is Outcome.OK:
-                continue
-            key = key_of(plan.candidates[plan.launches[trial.launch].candidate])
-            known = found.get(key, Failures(0, float(dict(trial.params).get("give_up_s", "0"))))
-            found[key] = replace(known, failed=known.failed + 1)
+            if trial.probe == PROBE and attempt is not None and attempt.outcome is not Outcome.OK:
+                key = key_of(plan.candidates[plan.launches[trial.launch].candidate])
+                found.setdefault(key, []).append(attempt.ended_at - attempt.started_at)
     return found
 
 

@@ -51,15 +51,20 @@ class Load:
 class LaunchTimes:
     """Measured times of launches, in seconds: until a machine could be used, and until its provider called it running.
 
-    `running` is None if it was not measured; then a machine is paid from its request. `failed` launches came never and
-    are asked for again after `give_up_s`. `fixed` is true for one time that all launches take.
+    `running` is None if it was not measured; then a machine is paid from its request. `failed` are the seconds that
+    each failed launch took until it was given up: it is asked for again then. `fixed` is true for one time that all
+    launches take. Shapes: (launches,), (launches,), (failed launches,).
     """
 
     usable: "NDArray[np.float64]"
     running: "NDArray[np.float64] | None" = None
-    failed: int = 0
-    give_up_s: float = 0.0
+    failed: "NDArray[np.float64] | None" = None
     fixed: bool = False
+
+    @property
+    def failures(self) -> int:
+        """The number of launches that failed."""
+        return 0 if self.failed is None else len(self.failed)
 
 
 class Lack(StrEnum):
@@ -132,7 +137,7 @@ class MachineType:
     `capacity` is in requests per second, with its interval if several launches measured it; `price` an hour, None if
     unknown. `launches` counts measured launch times, of which `failed` failed; `usable` are the 5th, 50th and 95th
     percentile of the time until a machine can be used, in seconds. `paid_from_request` is true if the moment from which
-    it is paid was not measured.
+    it is paid was not measured. A life is billed for `minimum_s` at least, then for every `step_s` begun.
     """
 
     key: OfferKey
@@ -142,6 +147,8 @@ class MachineType:
     failed: int
     usable: tuple[float, float, float]
     paid_from_request: bool
+    minimum_s: float
+    step_s: float
     simulated: bool = False
 
 
@@ -160,11 +167,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """What the answer becomes under another assumption: the policy, its idle machines and its money."""
+    """What the answer becomes under another assumption: the policy, its idle and most machines, and its money.
+
+    `utilisation` is what reactive and scheduled policies then plan with.
+    """
 
     what: str
     policy: Policy
     idle: int
+    most: int
+    utilisation: float
     money: float | None
 
 

@@ -40,7 +40,7 @@ def show_scale(console: Console, found: ScaleAnswer) -> None:
 def _lines(found: ScaleAnswer) -> Iterator[tuple[str, str, str]]:
     choice = found.best
     best = choice.outcomes[0]
-    words = policy_words(best, best.policy, best.idle, found.rules.utilisation)
+    words = policy_words(best.policy, best.idle, best.most, found.rules.utilisation)
     yield "ANSWER", f"{choice.machine.key}: {words}", "bold"
     hours = f"{best.machine_hours:,.0f} machine hours a month"
     money = hours if best.money is None else f"{_interval(best.money, found.currency)} a month, {hours}"
@@ -53,11 +53,9 @@ def _lines(found: ScaleAnswer) -> Iterator[tuple[str, str, str]]:
 
 
 def _interval(one: Range, currency: str) -> str:
-    value = money_words(one.value, currency)
-    if one.bounds is None:
-        return value
-    low, high = (money_words(end, "").strip() for end in (one.bounds.low, one.bounds.high))
-    return f"{value} ({low} to {high})"
+    value, number = money_words(one.value, currency), money_words(one.value, "").strip()
+    ends = [] if one.bounds is None else [money_words(end, "").strip() for end in (one.bounds.low, one.bounds.high)]
+    return value if all(end == number for end in ends) else f"{value} ({' to '.join(ends)})"
 
 
 def _shares(one: Range) -> str:
@@ -80,8 +78,9 @@ def _policies(console: Console, found: ScaleAnswer) -> None:
         f"reactive and scheduled plan with {rules.utilisation * 100:.3g} % of that; a change of load is seen after "
         f"{format_seconds(rules.watch_s)}, and machines go after {format_seconds(rules.cool_down_s)}",
         _drawn_words(found, choice),
+        _billing_words(choice),
     ]
-    heads = [
+    heads: list[str | Head] = [
         "policy", Head("alone"), Head("idle"), Head("over"), Head("machines"), Head("hours/month"),
         Head(f"{found.currency}/month"),
     ]  # fmt: skip
@@ -96,6 +95,17 @@ def _drawn_words(found: ScaleAnswer, choice: Choice) -> str:
     return f"launches take {middle} ({low} to {high}: 5 to 95 %; n = {choice.machine.launches}){drawn}"
 
 
+def _billing_words(choice: Choice) -> str:
+    machine = choice.machine
+    if not machine.step_s:
+        return "billed by the time it runs"
+    if machine.minimum_s <= machine.step_s:
+        return f"billed for each {format_seconds(machine.step_s)} begun"
+    return (
+        f"billed for {format_seconds(machine.minimum_s)} at least, then for each {format_seconds(machine.step_s)} begun"
+    )
+
+
 def _money(one: PolicyOutcome) -> str | None:
     return None if one.money is None else money_words(one.money.value, "").strip()
 
@@ -105,13 +115,19 @@ def _machines(console: Console, found: ScaleAnswer) -> None:
     for one in found.choices[:_TYPES]:
         best, machine = one.outcomes[0], one.machine
         rows.append(
-            [str(machine.key), policy_words(None, best.policy, best.idle, found.rules.utilisation),
+            [str(machine.key), policy_words(best.policy, best.idle, best.most, found.rules.utilisation),
              format_seconds(machine.usable[1]), f"{machine.capacity.value:.4g}", _money(best)]
         )  # fmt: skip
     more = len(found.choices) - len(rows)
     table(
         console,
-        [Head("machine", numeric=False), "cheapest policy", Head("launch"), Head("requests/s"), Head("a month")],
+        [
+            Head("machine", numeric=False, whole=True),
+            "cheapest policy",
+            Head("launch"),
+            Head("requests/s"),
+            Head("a month"),
+        ],
         rows,
         title="Machine types, each with its cheapest policy",
         note=f"{more} more are dearer" if more > 0 else "",
@@ -120,7 +136,7 @@ def _machines(console: Console, found: ScaleAnswer) -> None:
 
 def _variants(console: Console, found: ScaleAnswer) -> None:
     rows = [
-        [one.what, policy_words(None, one.policy, one.idle, found.rules.utilisation),
+        [one.what, policy_words(one.policy, one.idle, one.most, one.utilisation),
          None if one.money is None else money_words(one.money, "").strip()]
         for one in found.variants
     ]  # fmt: skip
@@ -132,11 +148,12 @@ def _owned_words(found: ScaleAnswer, base: OwnedBase) -> str:
     total = money_words(base.total, found.currency)
     if not base.owned:
         return f"no machine at {money_words(base.cost, found.currency)} a month is worth owning beside these"
-    saved = 1 - base.total / base.cloud_only
-    return (
-        f"own {base.owned} of up to {base.most} machines: {total} a month with cloud machines above them "
-        f"({base.policy.value}), {saved * 100:.0f} % less than {money_words(base.cloud_only, found.currency)} without"
-    )
+    saved = (1 - base.total / base.cloud_only) * 100
+    less = f"{saved:.0f} % less than {money_words(base.cloud_only, found.currency)} without owned machines"
+    if base.owned == base.most:
+        return f"own all {base.owned} machines: {total} a month, {less}"
+    above = f"with cloud machines above them ({base.policy.value})"
+    return f"own {base.owned} of up to {base.most} machines: {total} a month {above}, {less}"
 
 
 def _owned(console: Console, found: ScaleAnswer, base: OwnedBase) -> None:
@@ -144,7 +161,7 @@ def _owned(console: Console, found: ScaleAnswer, base: OwnedBase) -> None:
     for factor, owned, total in base.at_loads:
         rows.append([f"load {(factor - 1) * 100:+.0f} %", owned, money_words(total, "").strip()])
     rows.append(["no owned machine", 0, money_words(base.cloud_only, "").strip()])
-    rows.append(["owned machines only", base.most, money_words(base.owned_only, "").strip()])
+    rows.append(["owned machines only", round(base.owned_only / base.cost), money_words(base.owned_only, "").strip()])
     moves = [
         f"{word} if one costs {'less' if word == 'more' else 'more'} than {money_words(end, found.currency)} a month"
         for word, end in (("more", base.own_below), ("fewer", base.own_above))

@@ -39,7 +39,9 @@ def read_load(path: Path) -> Load:
     except OSError as error:
         raise UserMistake.at(where, (error.strerror or str(error)).lower(), "name a CSV file") from None
     except (UnicodeDecodeError, csv.Error):
-        raise UserMistake.at(where, "is no CSV text in UTF-8", f"write '{_EXAMPLE}' and one row for each time") from None
+        raise UserMistake.at(
+            where, "is no CSV text in UTF-8", f"write '{_EXAMPLE}' and one row for each time"
+        ) from None
     if len(times) < 2:
         what = f"{len(times)} row of load" if len(times) == 1 else "no row of load"
         raise UserMistake.at(where, f"{what}; the length of a step is unknown", "give two rows or more")
@@ -67,7 +69,9 @@ def _columns(where: str, head: Sequence[str]) -> tuple[int, int]:
     if time_at is not None and rate_at is None and len(names) == 2:
         rate_at = 1 - time_at
     if time_at is None or rate_at is None:
-        raise UserMistake.at(f"{where}:1", "the columns time and requests_per_s are not both named", f"begin with {_EXAMPLE!r}")
+        raise UserMistake.at(
+            f"{where}:1", "the columns time and requests_per_s are not both named", f"begin with {_EXAMPLE!r}"
+        )
     return time_at, rate_at
 
 
@@ -76,11 +80,14 @@ def _numbers(where: str, rows: Iterator[list[str]], time_at: int, rate_at: int) 
     rates: list[float] = []
     dated: bool | None = None
     for number, row in enumerate(rows, 2):
+        if not row:  # an empty line
+            continue
         place = f"{where}:{number}"
         try:
             time_text, rate_text = row[time_at], row[rate_at]
         except IndexError:
-            raise UserMistake.at(place, f"{len(row)} cells in a row", "write a time and a rate in each row") from None
+            cells = f"{len(row)} cell{'s' * (len(row) != 1)} in the row"
+            raise UserMistake.at(place, cells, "write a time and a rate in each row") from None
         try:
             time, is_date = float(time_text), False
         except ValueError:

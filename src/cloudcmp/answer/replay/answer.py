@@ -11,6 +11,7 @@ from cloudcmp.model.market import OfferKey
 from cloudcmp.model.replay import (
     Choice,
     Lack,
+    LaunchTimes,
     Load,
     MachineType,
     OwnedBase,
@@ -47,13 +48,19 @@ class _Case:
         """The same with another machine, and fewer draws."""
         return self.of(self.load, server, self.rules, seed, _FEWER_DRAWS)
 
-    def with_rules(self, utilisation: float, seed: int) -> "_Case":
-        """The same with another target utilisation, and fewer draws."""
-        return self.of(self.load, self.server, replace(self.rules, utilisation=utilisation), seed, _FEWER_DRAWS)
+    def with_rules(self, rules: Rules, seed: int) -> "_Case":
+        """The same with other rules, and fewer draws."""
+        return self.of(self.load, self.server, rules, seed, _FEWER_DRAWS)
 
-    def outcomes(self, rules: Rules | None = None) -> tuple[PolicyOutcome, ...]:
-        """The outcomes, cheapest first, perhaps under another limit."""
-        return by_money([outcome_of(self.load, self.server, rules or self.rules, one) for one in self.every])
+    def variant(self, what: str) -> Variant:
+        """The cheapest policy as a variant of the answer."""
+        best = self.outcomes()[0]
+        money = None if best.money is None else best.money.value
+        return Variant(what, best.policy, best.idle, best.most, self.rules.utilisation, money)
+
+    def outcomes(self) -> tuple[PolicyOutcome, ...]:
+        """The outcomes, cheapest first."""
+        return by_money([outcome_of(self.load, self.server, self.rules, one) for one in self.every])
 
     @property
     def draws(self) -> int:
@@ -112,42 +119,42 @@ def _check_size(load: Load, server: Server, rules: Rules) -> None:
         raise UserMistake.at("--capacity", what, "give a larger capacity, or the load in larger units")
 
 
-def _variants(
-    machine: MachineType, case: _Case, others: Mapping[float, _Case], seed: int
-) -> Iterator[Variant]:
-    """Yield the answer under other loads, capacities, launch times and limits, each alone."""
+def _variants(machine: MachineType, case: _Case, others: Mapping[float, _Case], seed: int) -> Iterator[Variant]:
+    """Yield the answer under other loads, capacities, launch times, utilisations and limits, each alone."""
     for factor, other in others.items():
-        yield _of(f"load {_signed(factor)}", other.outcomes()[0])
+        yield other.variant(f"load {_signed(factor)}")
     bounds = machine.capacity.bounds
     if bounds is None:
         ends = [(f"capacity {_signed(share)}", machine.capacity.value * share) for share in (0.9, 1.1)]
     else:
         ends = [(f"capacity {end:.4g}/s (an end of its interval)", end) for end in (bounds.low, bounds.high)]
     for what, capacity in ends:
-        yield _of(what, case.with_server(replace(case.server, capacity=capacity), seed).outcomes()[0])
+        yield case.with_server(replace(case.server, capacity=capacity), seed).variant(what)
     known = case.server.launches
     if len(known.usable) > 1:
-        for word, at in (("as the fastest", int(known.usable.argmin())), ("as the slowest", int(known.usable.argmax()))):
-            slow = replace(
-                known, usable=known.usable[at : at + 1], failed=0, fixed=True,
-                running=None if known.running is None else known.running[at : at + 1],
-            )  # fmt: skip
-            other = case.with_server(replace(case.server, launches=slow), seed)
-            yield _of(f"every launch {word}", other.outcomes()[0])
+        for word, at in (
+            ("as the fastest", int(known.usable.argmin())),
+            ("as the slowest", int(known.usable.argmax())),
+        ):
+            alike = replace(case.server, launches=_all_like(known, at))
+            yield case.with_server(alike, seed).variant(f"every launch {word}")
     for share in (case.rules.utilisation - _UTILISATION, case.rules.utilisation + _UTILISATION):
         if 0 < share <= 1:
-            yield _of(f"utilisation {share * 100:.3g} %", case.with_rules(share, seed).outcomes()[0])
+            yield case.with_rules(replace(case.rules, utilisation=share), seed).variant(
+                f"utilisation {share * 100:.3g} %"
+            )
     for limit in (case.rules.over * _STRICTER, case.rules.over / _STRICTER):
-        best = case.outcomes(replace(case.rules, over=limit))[0]
-        yield _of(f"limit {limit * 100:g} %", best)
+        yield replace(case, rules=replace(case.rules, over=limit)).variant(f"limit {limit * 100:.3g} %")
+
+
+def _all_like(known: LaunchTimes, at: int) -> LaunchTimes:
+    """Launch times that are all as one of the measured ones."""
+    running = None if known.running is None else known.running[at : at + 1]
+    return LaunchTimes(known.usable[at : at + 1], running, fixed=True)
 
 
 def _signed(factor: float) -> str:
     return f"{(factor - 1) * 100:+.0f} %"
-
-
-def _of(what: str, best: PolicyOutcome) -> Variant:
-    return Variant(what, best.policy, best.idle, None if best.money is None else best.money.value)
 
 
 def _owned(case: _Case, others: Mapping[float, _Case], cost: float) -> OwnedBase:

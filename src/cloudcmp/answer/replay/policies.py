@@ -18,7 +18,7 @@ MONTH_S = MONTH_HOURS * HOUR_S
 _LEAD = 0.95
 _TAIL = 0.025
 _SURE = 0.95
-_WORK = 4_000_000
+_WORK = 2_000_000
 _FEWEST, MOST_DRAWS = 40, 200
 """Draws: few of a long trace, whose many launches level out, many of a short one."""
 
@@ -58,12 +58,14 @@ class Replayed:
 
 def replayed(load: Load, server: Server, rules: Rules, seed: int, most_draws: int = MOST_DRAWS) -> Iterator[Replayed]:
     """Yield every policy that the trace allows, in the order from the simplest one."""
-    mean = load.requests / load.seconds
+    mean, capacity = load.requests / load.seconds, server.capacity
+    lead_s = float(np.quantile(server.launches.usable, _LEAD))
+    follow = reactive(load, capacity, rules)
     wanted: dict[Policy, Steps | None] = {
-        Policy.PEAK: fixed(load, int(machines_for(load.rates, server.capacity).max())),
-        Policy.MEAN: fixed(load, int(machines_for(np.array([mean]), server.capacity)[0])),
-        Policy.REACTIVE: reactive(load, server.capacity, rules),
-        Policy.SCHEDULED: scheduled(load, server.capacity, rules, float(np.quantile(server.launches.usable, _LEAD))),
+        Policy.PEAK: fixed(load, int(machines_for(load.rates, capacity).max())),
+        Policy.MEAN: fixed(load, int(machines_for(np.array([mean]), capacity)[0])),
+        Policy.REACTIVE: follow,
+        Policy.SCHEDULED: scheduled(load, capacity, rules, lead_s, follow),
     }
     for policy, steps in wanted.items():
         if steps is not None:
@@ -87,7 +89,7 @@ def _replayed(load: Load, server: Server, policy: Policy, steps: Steps, seed: in
 def draws_of(launches: LaunchTimes, replay: Replay, most: int = MOST_DRAWS) -> int:
     """The number of draws: one if no launch is drawn."""
     lives = replay.lives
-    if lives.there.all() or len(launches.usable) + launches.failed < 2:
+    if lives.there.all() or len(launches.usable) + launches.failures < 2:
         return 1
     return max(min(_FEWEST, most), min(most, _WORK // (len(lives.start) + int(replay.hot.sum()))))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cloudcmp.model.replay import Lack, Load, MachineType, Policy, PolicyOutcome, ScaleAnswer
+from cloudcmp.model.replay import Lack, Load, MachineType, Policy, ScaleAnswer
 from cloudcmp.units import format_seconds
 
 _WEEK_S = 7 * 86400.0
@@ -20,14 +20,12 @@ def with_sentences(found: ScaleAnswer, load: Load) -> ScaleAnswer:
     return replace(found, reason=tuple(_reason(found)), cautions=tuple(_cautions(found, load)))
 
 
-def policy_words(one: PolicyOutcome | None, policy: Policy, idle: int, utilisation: float) -> str:
+def policy_words(policy: Policy, idle: int, most: int, utilisation: float) -> str:
     """What a policy does, with its idle machines: `reactive at 70 % with 2 idle machines`."""
-    if policy in {Policy.PEAK, Policy.MEAN} and one is not None:
-        return f"{one.most} machines all the time"
-    base = policy.value if policy in {Policy.PEAK, Policy.MEAN} else f"{policy.value} at {utilisation * 100:.3g} %"
-    if not idle:
-        return base
-    return f"{base} with {idle} idle machine{'s' * (idle > 1)}"
+    if policy in {Policy.PEAK, Policy.MEAN}:
+        return f"{most} machine{'s' * (most > 1)} all the time"
+    base = f"{policy.value} at {utilisation * 100:.3g} %"
+    return f"{base} with {idle} idle machine{'s' * (idle > 1)}" if idle else base
 
 
 def money_words(value: float, currency: str) -> str:

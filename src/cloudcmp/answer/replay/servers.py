@@ -1,13 +1,13 @@
 """The machines of a market that can be replayed: those with launch times and a capacity."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudcmp.answer.choice.lookup import numbers_of
+from cloudcmp.answer.choice.lookup import columns_of, numbers_of
 from cloudcmp.answer.replay.policies import Server
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
@@ -35,21 +35,14 @@ class LaunchRule:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
-    """Launches of a machine that failed, and after how many seconds one is given up."""
-
-    failed: int
-    give_up_s: float
-
-
 def servers_of(
-    market: Market, capacity: float | str, rule: LaunchRule, failures: Mapping[OfferKey, Failures],
+    market: Market, capacity: float | str, rule: LaunchRule, failures: Mapping[OfferKey, Sequence[float]],
     billing_of: Callable[[str], Billing],
 ) -> tuple[list[tuple[MachineType, Server]], list[tuple[OfferKey, Lack]]]:  # fmt: skip
     """Return the machines that can be replayed, and those whose launches were measured but that cannot.
 
-    `capacity` is a number of requests per second, or the name of the column that has it for each machine.
+    `capacity` is a number of requests per second, or the name of the column that has it for each machine. `failures`
+    are the seconds that failed launches took.
 
     Raises UserMistake if no launch was measured, if no machine has a capacity, and for a column of another quantity.
     """
@@ -57,7 +50,7 @@ def servers_of(
     found: list[tuple[MachineType, Server]] = []
     left: list[tuple[OfferKey, Lack]] = []
     for row, key in enumerate(market.keys):
-        launches = _launch_times(market, row, rule, failures.get(key))
+        launches = _launch_times(market, row, rule, failures.get(key, ()))
         if launches is None:
             continue
         serves = Range(serving) if isinstance(serving, float) else _capacity(serving, row)
@@ -83,20 +76,23 @@ def _described(
     amount = float(price.value[row]) if isinstance(price, Numbers) else math.nan
     known = amount if math.isfinite(amount) and amount > 0 else None
     low, middle, high = np.quantile(launches.usable, _PERCENTILES).tolist()
+    billing = billing_of(key.provider)
     machine = MachineType(
         key=key,
         capacity=serves,
         price=known,
-        launches=len(launches.usable) + launches.failed,
-        failed=launches.failed,
+        launches=len(launches.usable) + launches.failures,
+        failed=launches.failures,
         usable=(low, middle, high),
         paid_from_request=launches.running is None,
+        minimum_s=billing.minimum_s,
+        step_s=billing.step_s,
         simulated=key in market.simulated,
     )
-    return machine, Server(serves.value, launches, known, billing_of(key.provider))
+    return machine, Server(serves.value, launches, known, billing)
 
 
-def _launch_times(market: Market, row: int, rule: LaunchRule, failures: Failures | None) -> LaunchTimes | Lack | None:
+def _launch_times(market: Market, row: int, rule: LaunchRule, failures: Sequence[float]) -> LaunchTimes | Lack | None:
     """The launch times of a machine; None if nothing was measured."""
     if rule.seconds is not None:
         return LaunchTimes(np.array([rule.seconds]), fixed=True)
@@ -125,15 +121,17 @@ def _paired(column: Numbers, running: Numbers | None, row: int) -> tuple[Floats,
     return usable, called if np.isfinite(called).all() else None
 
 
-def _ruled(usable: Floats, running: Floats | None, rule: LaunchRule, failures: Failures | None) -> LaunchTimes:
+def _ruled(usable: Floats, running: Floats | None, rule: LaunchRule, failures: Sequence[float]) -> LaunchTimes:
     if rule.percentile is not None:
         at = np.quantile(usable, [rule.percentile])
         return LaunchTimes(at, None if running is None else np.quantile(running, [rule.percentile]), fixed=True)
-    failed, give_up_s = (failures.failed, failures.give_up_s) if failures else (0, 0.0)
-    return LaunchTimes(usable, running, failed, give_up_s)
+    return LaunchTimes(usable, running, np.array(failures, np.float64) if failures else None)
 
 
 def _capacity_column(market: Market, name: str) -> Numbers:
+    if name not in market.columns and not columns_of(market, name):
+        advice = "write a number such as 250, or a column that 'cloudcmp recommend SOURCE --columns' lists"
+        raise UserMistake.at("--capacity", f"no source has a column {name!r}", advice)
     column = numbers_of(market, name, "--capacity")
     if column.unit not in _REQUESTS or column.better is Better.LOWER or column.name == COST:
         what = f"{column.name!r} is in {column.unit}, and is no number of requests per second"
@@ -172,5 +170,3 @@ def parsed_rule(text: str) -> LaunchRule:
     if seconds < 0:
         raise UserMistake.at("--launch-time", f"{text!r} is less than nothing", "write e.g. '90 s'")
     return LaunchRule(text, seconds=seconds)
-
-

@@ -44,8 +44,8 @@ class Replay:
         short, seconds = short[lacking], seconds[lacking]
         floor = np.floor(short).astype(np.int64)
         size = int(floor.max()) + 2 if len(floor) else 1
-        machines = _suffix_sums(np.bincount(floor, short * seconds, size))
-        weight = _suffix_sums(np.bincount(floor, seconds, size))
+        machines = _suffix_sums(np.bincount(floor, short * seconds, size).astype(np.float64))
+        weight = _suffix_sums(np.bincount(floor, seconds, size).astype(np.float64))
         return np.maximum((machines - np.arange(size) * weight) * self.capacity, 0.0)
 
     def _segments(self, launch_s: Floats) -> tuple[NDArray[np.int64], Floats, Floats]:
@@ -78,10 +78,10 @@ def drawn_launches(
     """Times until usable, and until paid, of `count` launches, drawn from the measured ones.
 
     With `resampled`, the measured launches are drawn anew first (the bootstrap), so that a result scatters as it would
-    with other measured launches. A failed launch takes `give_up_s` and is asked for again.
+    with other measured launches. A failed launch takes its time until it is given up, and is asked for again.
     """
-    known, failed = len(measured.usable), measured.failed
-    pool = np.arange(known + failed)
+    known = len(measured.usable)
+    pool = np.arange(known + measured.failures)
     if resampled:
         pool = generator.choice(pool, len(pool))
         pool = pool if (pool < known).any() else np.arange(known)
@@ -91,7 +91,8 @@ def drawn_launches(
         again = np.flatnonzero(drawn >= known)
         if not len(again):
             break
-        lost[again] += measured.give_up_s
+        assert measured.failed is not None
+        lost[again] += measured.failed[drawn[again] - known]
         drawn[again] = generator.choice(pool, len(again))
     drawn = np.where(drawn < known, drawn, 0)
     unpaid = np.zeros(count) if measured.running is None else lost + measured.running[drawn]
@@ -100,5 +101,5 @@ def drawn_launches(
 
 def latest(measured: LaunchTimes) -> float:
     """The longest that a launch may take in the draws, in seconds."""
-    again = _RETRIES * measured.give_up_s if measured.failed else 0.0
-    return float(measured.usable.max()) + again
+    again = 0.0 if measured.failed is None else float(measured.failed.max(initial=0.0))
+    return float(measured.usable.max()) + _RETRIES * again

@@ -90,11 +90,11 @@ def _range_max(values: Counts, first: Counts, last: Counts) -> Counts:
     return result
 
 
-def scheduled(load: Load, capacity: float, rules: Rules, lead_s: float) -> Steps | None:
+def scheduled(load: Load, capacity: float, rules: Rules, lead_s: float, follow: Steps) -> Steps | None:
     """The machines of a policy that has in each hour what the same hour of the day before needed at its peak.
 
-    They are asked for `lead_s` before the hour begins. The first day has no day before it and is reactive; None for a
-    trace that is no longer than a day.
+    They are asked for `lead_s` before the hour begins. The first day has no day before it and has the machines of
+    `follow`, the reactive policy; None for a trace that is no longer than a day.
     """
     begin = float(load.times[0])
     hours = np.arange(math.floor(begin / HOUR_S), math.ceil(load.end / HOUR_S))
@@ -104,7 +104,6 @@ def scheduled(load: Load, capacity: float, rules: Rules, lead_s: float) -> Steps
     needed = machines_for(_peaks(load, hours), capacity * rules.utilisation)[own - DAY_H - hours[0]]
     starts = own * HOUR_S
     asked = np.maximum(starts - lead_s, begin)
-    follow = reactive(load, capacity, rules)
     first_day = follow.times < starts[0]
     moments = np.sort(np.concatenate([follow.times[first_day], starts, asked]), kind="stable")
     now = np.searchsorted(starts, moments, side="right") - 1
