@@ -65,7 +65,7 @@ def test_the_document_has_the_policies_of_every_machine(folder: Path) -> None:
         (["--load", "none.csv", "--capacity", "100"], "none.csv: no such file or directory; name a CSV file"),
         (
             ["--load", "trace.csv", "--capacity", "rps"],
-            "--capacity: no source has a column 'rps'; write a number such as 250",
+            "--capacity: no source has a column 'rps'; write a number",
         ),
         (["--load", "trace.csv", "--capacity", "-5"], "--capacity: '-5' is not more than zero"),
         (["--load", "trace.csv", "--capacity", "100", "--over", "0"], "--over: '0' is not above 0 and at most 50 %"),
