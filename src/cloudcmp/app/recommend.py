@@ -15,6 +15,8 @@ from cloudcmp.answer.choice.prices import without_odd_prices
 from cloudcmp.answer.choice.recommend import CONFIDENCE
 from cloudcmp.answer.choice.recommend import recommend as choose
 from cloudcmp.answer.choice.sentences import with_sentences
+from cloudcmp.answer.choice.several import check_totals, several_of
+from cloudcmp.answer.choice.small_and_large import with_several_machines
 from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.cities import known_cities, position_of
 from cloudcmp.catalog.parameters import hint
@@ -37,7 +39,8 @@ class Question:
     """What is asked of the sources: an objective, needs as text, and what may be assumed.
 
     `spread` is the coefficient of variation of values that are single, as `5 %`; `near` a city within `within_km`;
-    `like` a machine than which none may be worse in the columns `on`; `application` a class whose needs count too.
+    `like` a machine than which none may be worse in the columns `on`; `application` a class whose needs count too. A
+    candidate may be up to `machines` of an offering; the columns in `adds` are declared to add up.
     """
 
     objective: Objective
@@ -51,13 +54,15 @@ class Question:
     like: str | None = None
     on: tuple[str, ...] = ()
     application: str | None = None
+    machines: int = 1
+    adds: tuple[str, ...] = ()
 
 
 def question(
     minimise: str | None = None, maximise: str | None = None, require: Sequence[str] = (), *,
     budget: str | None = None, near: str | None = None, within_km: float = NEAR_KM, confidence: float = CONFIDENCE,
     spread: str | None = None, allow_burstable: bool = False, like: str | None = None, on: Sequence[str] = (),
-    application: str | None = None,
+    application: str | None = None, machines: int = 1, adds: Sequence[str] = (),
 ) -> Question:  # fmt: skip
     """The question of some options; without an objective, the least cost.
 
@@ -82,6 +87,8 @@ def question(
         like,
         tuple(on),
         application,
+        machines,
+        tuple(adds),
     )
 
 
@@ -112,10 +119,16 @@ def recommend(
         wanted = needs_like(asked.like, market, asked.on, progress)
         needs += wanted.needs
         market = replace(market, notes=(*market.notes, *wanted.notes))
+    measured = None
+    if asked.machines != 1:
+        market, measured = several_of(market, asked.machines, asked.adds)
+        check_totals(market, asked.objective, needs)
     found = choose(
         market, asked.objective, needs, confidence=asked.confidence, spread=_spread(asked.spread),
         allow_burstable=asked.allow_burstable,
     )  # fmt: skip
+    if measured is not None:
+        found = with_several_machines(found, market, asked.machines, measured)
     found = with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
     if not anonymise:
         return found

@@ -17,6 +17,7 @@ CPUS = "{cpus}"
 class PublicColumn:
     """One column: its direction, and the command whose output's `measure` it is; without one it is only looked up.
 
+    `is_whole` is true for the work of all processors of a machine at once, which adds up over machines.
     `version` is that of the tool in the table, and `asked` the command that prints that of the tool here.
     """
 
@@ -26,16 +27,19 @@ class PublicColumn:
     measure: str = ""
     version: str = ""
     asked: tuple[str, ...] = ()
+    is_whole: bool = False
 
 
 def _stress(workers: str) -> PublicColumn:
     command = ("stress-ng", "--metrics", "--cpu", workers, "--cpu-method", "div16", "-t", "20")
-    return PublicColumn(Better.HIGHER, "stress-ng", command, "bogo_ops", "0.17.08", ("stress-ng", "--version"))
+    return PublicColumn(Better.HIGHER, "stress-ng", command, "bogo_ops", "0.17.08", ("stress-ng", "--version"),
+                        is_whole=workers == CPUS)  # fmt: skip
 
 
 def _openssl(algorithm: str) -> PublicColumn:
     command = ("openssl", "speed", "-mr", "-multi", CPUS, "-bytes", "16384", "-evp", algorithm)
-    return PublicColumn(Better.HIGHER, "openssl", command, "of_16384_bytes", "3.3.0", ("openssl", "version"))
+    return PublicColumn(Better.HIGHER, "openssl", command, "of_16384_bytes", "3.3.0", ("openssl", "version"),
+                        is_whole=True)  # fmt: skip
 
 
 PUBLIC_COLUMNS = {
@@ -48,7 +52,7 @@ PUBLIC_COLUMNS = {
     "passmark_me_latency": PublicColumn(Better.LOWER),
     "passmark_summ_cpu": PublicColumn(Better.HIGHER),
     "geekbench_single": PublicColumn(Better.HIGHER),
-    "geekbench_multi": PublicColumn(Better.HIGHER),
+    "geekbench_multi": PublicColumn(Better.HIGHER, is_whole=True),
     "gzip5_compress_bps_best": PublicColumn(Better.HIGHER),
     "zstd_first_compress_bps_best": PublicColumn(Better.HIGHER),
     "redis_set_rps_best": PublicColumn(Better.HIGHER),

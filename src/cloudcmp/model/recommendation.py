@@ -118,6 +118,47 @@ class Front:
     picks: tuple[Pick, ...]
 
 
+class Addition(StrEnum):
+    """What the total of several machines rests on."""
+
+    ASSUMED = "ASSUMED"
+    """Nothing was measured with several machines: n do n times the work of one."""
+    MEASURED = "MEASURED"
+    """Several machines of some offerings were measured; other numbers of them follow by Amdahl's law."""
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Several of a small machine against one large machine.
+
+    `cost` and `work` are those of the large one as ratios to one small one. For its price one gets `equal_cost` small
+    ones, which together do `work_ratio` times its work; `equal_work` small ones do at least as much as it, for
+    `cost_ratio` times its price. Both are None if more machines than were asked for would be needed.
+    """
+
+    large: OfferKey
+    cost: float
+    work: float
+    equal_cost: int | None
+    work_ratio: float | None
+    equal_work: int | None
+    cost_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """An answer that may be several machines: at most `most`, with totals that rest on `addition`.
+
+    `of` is the total by which `small`, one machine of the choice, is set against large ones; empty without a total.
+    """
+
+    most: int
+    addition: Addition
+    of: str
+    small: OfferKey | None
+    against: tuple[Against, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """The answer to what to take, its certainty, and what would change it.
@@ -130,7 +171,7 @@ class Recommendation:
     variation that the user declared for single values. `single` counts offerings that cannot be chosen because a
     measurement of theirs is a single one, beside others with several launches. `marks` are what a reader must know
     beside the choice's values. `reason`, `certainty`, `age`, `changes` and
-    `cautions` are in words.
+    `cautions` are in words. `several` is there if an answer may be several machines.
     """
 
     objective: str
@@ -163,6 +204,7 @@ class Recommendation:
     age: str = ""
     changes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    several: Several | None = None
 
     @property
     def choice(self) -> Pick | None:

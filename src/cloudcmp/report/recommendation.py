@@ -9,6 +9,7 @@ from rich.console import Console
 from cloudcmp.answer.choice.sentences import number_words, objective_words
 from cloudcmp.model.market import COST, Market, Numbers, Texts
 from cloudcmp.model.recommendation import Front, Miss, Pick, Recommendation
+from cloudcmp.report.small_and_large import show_against
 from cloudcmp.report.table import Head, labelled, say, table
 
 _SHOWN = 5
@@ -28,6 +29,9 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
     if found.picks:
         say(console, "")
         _picks(console, found)
+    if found.several is not None and found.several.against:
+        say(console, "")
+        show_against(console, found.several)
     if found.misses:
         say(console, "")
         _misses(console, found)
@@ -131,10 +135,22 @@ def _rest(console: Console, found: Recommendation) -> None:
     if found.ladder:
         say(console, "")
         rows = [[str(one.key), f"{one.cost:.2f}", f"{one.work:.2f}"] for one in found.ladder]
-        table(console, ["offering", Head("price"), Head("speed")], rows, title="Other sizes, against the choice")
+        table(console, ["offering", Head("price"), Head("speed")], rows, title="Other sizes, against the choice",
+              note=_step_words(found))  # fmt: skip
     say(console, "")
     rows = [[one.need, f"{one.miss:,}", f"{one.unknown:,}"] for one in found.counts]
     table(console, ["need", Head("miss it"), Head("unknown")], rows, title="What each need excludes")
+
+
+def _step_words(found: Recommendation) -> str:
+    """What the next larger size gives for its price."""
+    step = next((one for one in found.ladder if one.cost > 1), None)
+    if step is None:
+        return ""
+    gain, cost = (
+        f"{abs(ratio - 1) * 100:.0f} % {'more' if ratio >= 1 else 'less'}" for ratio in (step.work, step.cost)
+    )
+    return f"the next larger one, {step.key.name}, gives {gain} speed for {cost} money"
 
 
 def _front(console: Console, found: Recommendation, front: Front) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from cloudcmp.cost import price_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.market import COST, Market, Numbers, OfferKey, Texts
+from cloudcmp.model.market import COST, Market, Numbers, OfferKey, Texts, counted
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
@@ -85,8 +85,8 @@ def key_of(one: Candidate) -> OfferKey:
     if service is not None:
         kind = f"{service.api} {service.kind.value}".lstrip()
         return OfferKey(service.provider, service.region, f"{service.name or kind} from {sold.name}")
-    parts = [sold.name, f"+{one.volume}" if one.volume else "", f" x {one.count}" if one.count > 1 else ""]
-    return OfferKey(sold.provider, sold.region, "".join(parts))
+    name = f"{sold.name}+{one.volume}" if one.volume else sold.name
+    return OfferKey(sold.provider, sold.region, counted(name, one.count))
 
 
 def _facts(offerings: Sequence[Offering], source: str) -> Iterator[Numbers | Texts]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from cloudcmp.catalog.parameters import nearest
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.market import COST, Market, Numbers, Texts
+from cloudcmp.model.market import COST, TOTAL, Market, Numbers, Texts
 
 _ALIASES = {"price": COST, "price_per_hour": COST, "memory": "memory_gib", "cpus": "vcpus"}
 
@@ -43,11 +43,15 @@ def numbers_of(market: Market, name: str, where: str) -> Numbers:
 
 
 def _fits(column: str, wanted: str) -> bool:
-    metric, _, params = column.lower().partition(" ")
-    name, _, some = wanted.lower().partition(" ")
+    if column.startswith(TOTAL) != wanted.startswith(TOTAL):
+        return False
+    metric, _, params = column.removeprefix(TOTAL).lower().partition(" ")
+    name, _, some = wanted.removeprefix(TOTAL).lower().partition(" ")
     return metric == name and set(filter(None, some.split(";"))) <= set(params.split(";"))
 
 
 def _advice(name: str, known: Iterable[str]) -> str:
+    if name.startswith(TOTAL) and not any(one.startswith(TOTAL) for one in known):
+        return "totals need several machines, such as --machines 8"
     close = nearest(name, known)
     return f"did you mean {close}? --columns lists all" if close else "--columns lists all"
