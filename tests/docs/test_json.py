@@ -163,6 +163,9 @@ def test_every_key_of_gaps_and_prices_is_named(typist: Typist) -> None:
     (typist.folder / "offers.csv").write_text(
         "\n".join(["provider,offering,usd_per_hour,vcpus,memory_gib", *rows]), encoding="utf-8"
     )
+    found = typist.types("recommend", "offers.csv", "--machines", "4", "--minimise", "cost per total vcpus")
+    assert found["data"]["several"]["against"] == []
+    assert _unnamed(found) == set()
     found = typist.types("prices", "offers.csv")
     assert found["data"]["offers"]
     assert _unnamed(found) == set()
