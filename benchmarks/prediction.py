@@ -18,7 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -169,29 +169,35 @@ def simulated(seed: int, sets: int) -> Iterator[str]:
         yield line("program", ran, score)
 
 
-# Spare Cores: scores that are of whole applications, and those of micro-benchmarks that may explain them.
+# Spare Cores: scores that are of whole applications, some of micro-benchmarks, and all scores by their tool.
 APPLICATIONS = ("gb_multi_clang", "gb_multi_text_processing", "gb_multi_pdf_renderer", "gb_multi_html5_browser",
                 "zstd_first_compress_Bps_best", "redis_set_rps_best", "static_web_1k_rps_best")  # fmt: skip
 MICRO = ("passmark_cpu_compression", "passmark_cpu_integer_math", "passmark_cpu_singlethread", "stressng_1",
          "stressng_best_n", "openssl_sha256_16k_Bps", "bw_mem_rd_16mb", "bw_mem_rd_512mb")  # fmt: skip
+TOOLS = {"gb": "geekbench", "geekbench": "geekbench", "passmark": "passmark", "stressng": "stress-ng",
+         "openssl": "openssl", "bw": "bw_mem", "gzip5": "gzip", "zstd": "zstd", "redis": "redis",
+         "static": "web server"}  # fmt: skip
+LOWER = {"passmark_me_latency"}
 VENDORS = {"aws", "azure", "gcp", "alicloud", "ovh", "hcloud", "upcloud", "vultr"}
 
 
 SIZES = (2, 4, 8, 16)
 
 
-def _read(data: Path, names: Sequence[str]) -> tuple[list[OfferKey], dict[str, Floats], Floats]:
+def _read(data: Path) -> tuple[list[OfferKey], dict[str, Floats], Floats]:
     """Types of 2, 4, 8 or 16 CPUs for which every score is known, their scores, and their CPUs."""
     with (data / "sparecores" / "benchmarks_by_instance.csv").open(encoding="utf-8") as file:
-        rows = [
-            one
-            for one in csv.DictReader(file)
-            if one["vendor"] in VENDORS and all(_number(one[name]) > 0 for name in names)
-        ]
+        table = csv.DictReader(file)
+        names = [one for one in table.fieldnames or () if _tool(one) and not one.endswith("_date")]
+        rows = [one for one in table if one["vendor"] in VENDORS and all(_number(one[name]) > 0 for name in names)]
     rows = [one for one in rows if _number(one["lscpu_cpus"]) in SIZES]
     keys = [OfferKey(one["vendor"], "", one["instance_type"]) for one in rows]
     cpus = np.array([_number(one["lscpu_cpus"]) for one in rows])
     return keys, {name: np.array([_number(one[name]) for one in rows]) for name in names}, cpus
+
+
+def _tool(name: str) -> str:
+    return TOOLS.get(name.partition("_")[0], "")
 
 
 def _number(text: str) -> float:
@@ -202,36 +208,47 @@ def _number(text: str) -> float:
 
 
 def clouds(seed: int, sets: int, data: Path) -> Iterator[str]:
-    """Predict scores of real machines; ten types are drawn for each set, of which some ran the application."""
-    keys, values, cpus = _read(data, (*APPLICATIONS, *MICRO))
+    """Predict scores of real machines; ten types are drawn for each set, of which some ran the application.
+
+    They follow eight micro-benchmarks, or all scores but those of the application's own tool.
+    """
+    keys, values, cpus = _read(data)
     sizes = ", ".join(map(str, SIZES))
     yield f"{sets} sets of {CLOUDS} of {len(keys)} types of {sizes} CPUs, one score each, seed {seed}"
-    for title, alike in (("types of one size in a set", True), ("types of any size in a set", False)):
-        yield title
-        yield HEAD
-        total = {ran: Score() for ran in RAN[1:]}
-        for name in APPLICATIONS:
-            for ran in RAN[1:]:
-                score = Score()
-                for at in range(sets):
-                    rng = np.random.default_rng([seed, at])
-                    size = rng.choice(SIZES)
-                    of = np.flatnonzero(cpus == size) if alike else np.arange(len(keys))
-                    rows = rng.choice(of, CLOUDS, replace=False)
-                    some = {key: one[rows] for key, one in values.items()}
-                    _one_set(score, total[ran], [keys[row] for row in rows], some, name, ran)
-                yield line(name, ran, score)
-        for ran, score in total.items():
-            yield line("all", ran, score)
+    for size_words, alike in (("one size in a set", True), ("any size in a set", False)):
+        for words, chosen in (("eight micro-benchmarks", lambda _: MICRO),
+                              ("all scores of other tools", lambda own: _of_other_tools(values, own))):  # fmt: skip
+            yield f"types of {size_words}, by {words}"
+            yield HEAD
+            total = {ran: Score() for ran in RAN[1:]}
+            for name in APPLICATIONS:
+                for ran in RAN[1:]:
+                    score = Score()
+                    for at in range(sets):
+                        rng = np.random.default_rng([seed, at])
+                        size = rng.choice(SIZES)
+                        of = np.flatnonzero(cpus == size) if alike else np.arange(len(keys))
+                        rows = rng.choice(of, CLOUDS, replace=False)
+                        some = {key: one[rows] for key, one in values.items()}
+                        _one_set(score, total[ran], [keys[row] for row in rows], some, name, ran, chosen(name))
+                    yield line(name, ran, score)
+            for ran, score in total.items():
+                yield line("all", ran, score)
+
+
+def _of_other_tools(names: Iterable[str], own: str) -> tuple[str, ...]:
+    return tuple(one for one in names if _tool(one) != _tool(own))
 
 
 def _one_set(
-    score: Score, total: Score, keys: Sequence[OfferKey], values: dict[str, Floats], name: str, ran: int
-) -> None:
-    columns = {one: _column(one, values[one], "", Better.HIGHER) for one in MICRO}
+    score: Score, total: Score, keys: Sequence[OfferKey], values: dict[str, Floats], name: str, ran: int,
+    benchmarks: tuple[str, ...],
+) -> None:  # fmt: skip
+    columns = {one: _column(one, values[one], "", Better.LOWER if one in LOWER else Better.HIGHER)
+               for one in benchmarks}  # fmt: skip
     truth = 1e4 / values[name]
     application = Application(
-        name, ApplicationKind.PROGRAM, (Part(name, (Demand("cpu", Way.CPU, 1.0),)),), benchmarks=MICRO,
+        name, ApplicationKind.PROGRAM, (Part(name, (Demand("cpu", Way.CPU, 1.0),)),), benchmarks=benchmarks,
         ran=tuple(Ran(key, float(time)) for key, time in zip(keys[:ran], truth, strict=False)),
     )  # fmt: skip
     found = predict(application, Market(tuple(keys), columns), Aim.TIME)
@@ -316,7 +333,7 @@ def here(seed: int, runs: int) -> Iterator[str]:
         _inputs(folder, np.random.default_rng(seed))
         (folder / "here.yaml").write_text(STUDY, encoding="utf-8")
         subprocess.run(
-            ["cloudcmp", "run", "here.yaml", "--out", "study", "--quiet"],
+            [Path(sys.executable).with_name("cloudcmp"), "run", "here.yaml", "--out", "study", "--quiet"],
             cwd=folder,
             check=True,
             stdout=subprocess.DEVNULL,

@@ -112,3 +112,11 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 @pytest.mark.parametrize("path", sorted(APPLICATIONS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_shipped_applications_are_read(path: Path) -> None:
     assert read_application(path.read_bytes(), path).name == path.stem
+
+
+def test_times_that_it_took_are_enough() -> None:
+    one, other = "- {provider: a, offering: x, time: 4 s}\n", "- {provider: b, offering: y, time: 5 s}\n"
+    found = read(f"application: mine\nmeasured:\n{one}{other}")
+    assert (found.kind, found.home, found.elapsed_s) == (ApplicationKind.PROGRAM, None, None)
+    assert [one.time_s for one in found.ran] == [4.0, 5.0]
+    assert faults(f"application: mine\nmeasured:\n{one}")[0].endswith("or two times under measured:")

@@ -71,10 +71,10 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A measurement that explains the application's time, and its share of the time on the machines that ran it."""
+    """A measurement that the application's time follows, to the power of `exponent`; all exponents add up to 1."""
 
     name: str
-    share: float
+    exponent: float
 
 
 @dataclass(frozen=True, slots=True)

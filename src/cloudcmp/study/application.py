@@ -47,10 +47,13 @@ def read_application(content: bytes, path: Path) -> Application:
 
 def _check(shape: ApplicationShape, tree: Tree, faults: Faults) -> None:
     named = [kind for kind in ApplicationShape.KINDS if getattr(shape, kind) is not None]
+    if not named and _only_ran(shape):
+        return
     if len(named) != 1:
         what = f"{' and '.join(named)} in one file" if named else "nothing says what is predicted"
         place = tree.key((named[1],)) if named else (1, 1)
-        faults.add(place, what, f"write one of {', '.join(ApplicationShape.KINDS)}")
+        advice = f"write one of {', '.join(ApplicationShape.KINDS)}"
+        faults.add(place, what, advice if named else f"{advice}, or two times under measured:")
         return
     parts = getattr(shape, named[0])
     if not parts:
@@ -66,13 +69,18 @@ def _check(shape: ApplicationShape, tree: Tree, faults: Faults) -> None:
         faults.add((1, 1), what, "write home: {provider: aws, region: us-east-1, offering: m7i.large}")
 
 
+def _only_ran(shape: ApplicationShape) -> bool:
+    """True if nothing is known of the application but the times that it took."""
+    return len(shape.measured) > 1 or shape.measured_by is not None
+
+
 def _built(shape: ApplicationShape) -> Application:
-    kind = next(one for one in ApplicationKind if getattr(shape, one.value) is not None)
+    kinds = [one for one in ApplicationKind if getattr(shape, one.value) is not None]
     program = shape.program
     memory = shape.memory or (program.memory if program else None)
     ran = tuple(Ran(_key(one), one.time) for one in shape.measured)
     return Application(
-        name=shape.application, kind=kind, parts=tuple(_parts(shape)),
+        name=shape.application, kind=kinds[0] if kinds else ApplicationKind.PROGRAM, parts=tuple(_parts(shape)),
         home=_key(shape.home) if shape.home else None,
         elapsed_s=program.elapsed if program else None,
         blocked_s=_blocked(program) if program else 0.0,
@@ -108,6 +116,8 @@ def _parts(shape: ApplicationShape) -> Iterator[Part]:
         yield Part(name, tuple(_transfer(file, shape.percentile)), weight=file.weight, moves_out=True)
     if shape.program is not None:
         yield Part(shape.application, tuple(_program(shape.program)))
+    elif all(getattr(shape, kind) is None for kind in ApplicationShape.KINDS):
+        yield Part(shape.application, (Demand("cpu", Way.CPU, 1.0),))  # a second: only ratios of machines count
 
 
 def _weight(part: PageShape | JobShape) -> float:

@@ -1,5 +1,6 @@
 """The measurements of a market that an application's demands need: cells of services, and benchmarks of processors."""
 
+import fnmatch
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudcmp.answer.choice.lookup import numbers_of
+from cloudcmp.catalog.public_tables import PUBLIC_COLUMNS
 from cloudcmp.model.application import Application, CellWish
 from cloudcmp.model.market import Market, Numbers
 from cloudcmp.model.metric import Better
@@ -43,7 +45,13 @@ def parsed(name: str) -> tuple[str, Mapping[str, str]]:
 
 def lower_is_better(column: Numbers) -> bool:
     """True for a time or a latency; a column of a table without a direction is one if its unit is seconds."""
-    return column.better is Better.LOWER or (column.better is None and column.unit == "s")
+    direction = _direction(column)
+    return direction is Better.LOWER or (direction is None and column.unit == "s")
+
+
+def _direction(column: Numbers) -> Better | None:
+    public = PUBLIC_COLUMNS.get(column.name)
+    return column.better or (public.better if public else None)
 
 
 def find_cell(market: Market, wish: CellWish) -> Numbers | None:
@@ -99,12 +107,27 @@ def _is_cost(name: str, op: str, size_bytes: int) -> bool:
 def benchmarks_of(market: Market, application: Application) -> tuple[Benchmark, ...]:
     """Return the columns that may explain the application's processor time, the first choice first.
 
-    Raises UserMistake for a name in the application's own list that is no column of numbers.
+    They are those of the application's own list, in which `*` stands for any text; without one the probes of processors
+    and memory; without such probes, as in the table of somebody else, every other measurement of a known direction.
+    Raises UserMistake for a name in the list that is no column of numbers.
     """
     if application.benchmarks:
-        named = (numbers_of(market, name, f"benchmarks of {application.name}") for name in application.benchmarks)
+        names = [name for one in application.benchmarks for name in _named(market, one)]
+        named = (numbers_of(market, name, f"benchmarks of {application.name}") for name in dict.fromkeys(names))
         return tuple(Benchmark(one, _every(market, one)) for one in named)
-    return tuple(_known(market))
+    return tuple(_known(market)) or tuple(_foreign(market, application.ran_cell))
+
+
+def _named(market: Market, wanted: str) -> Sequence[str]:
+    """The columns of numbers that a name with `*` fits; the name itself if it has none, or fits nothing."""
+    names = [name for name, one in market.columns.items() if isinstance(one, Numbers)]
+    return (fnmatch.filter(names, wanted) if "*" in wanted else ()) or (wanted,)
+
+
+def _foreign(market: Market, own: str) -> Iterator[Benchmark]:
+    for name, column in market.columns.items():
+        if isinstance(column, Numbers) and name != own and _direction(column) is not None:
+            yield Benchmark(column, None)
 
 
 def _known(market: Market) -> Iterator[Benchmark]:

@@ -1,5 +1,6 @@
 """The predicted times of every offering: by the demands alone, and by the machines that ran the application."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -12,7 +13,7 @@ from cloudcmp.answer.prediction.times import DemandTimes, Resources, Values, dem
 from cloudcmp.model.application import ApplicationKind
 from cloudcmp.model.market import OfferKey
 from cloudcmp.model.prediction import Basis, Explanation
-from cloudcmp.stats.nonnegative import Model, explain, interval, predicted
+from cloudcmp.stats.powers import explain
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +89,7 @@ class Times:
     """The predicted time (s) of each offering with its interval, NaN if unknown, and what it rests on.
 
     `overlapped` and `serial` are the bounds over all benchmarks, scaled as the times are. `explained` are the
-    measurements in the model, `error` the root mean square of its errors with one machine left out.
+    measurements that it follows, `error` the root mean square of its errors with one machine left out.
     """
 
     time: Floats
@@ -107,7 +108,7 @@ class Times:
 def times_of(found: Resources, home: int | None, ran: dict[int, float], confidence: float) -> Times:
     """Return the times of all offerings; `ran` are times that the application took, by the row of the machine.
 
-    With none or one such machine the demands decide, scaled to that one; with more, a model that is chosen and fitted.
+    With none or one such machine the demands decide, scaled to that one; with more, what was measured on them.
     """
     first = found.benchmarks[0] if found.benchmarks else None
     plain = by_demands(found, first, Values(), home)
@@ -125,12 +126,8 @@ def times_of(found: Resources, home: int | None, ran: dict[int, float], confiden
     explained: tuple[Explanation, ...] = ()
     error = None
     if len(rows) > 1:
-        names, columns = _columns(found, plain, others)
-        model = explain(taken, columns[rows], informed=home is not None or not found.uses_cpu)
-        time = predicted(columns, model.columns, model.factors)
-        low, high = interval(taken, columns[rows], model, columns, confidence)
-        basis, explained = Basis.LEFT_OUT, tuple(_explained(model, names, columns[rows]))
-        error = float(np.sqrt(np.mean(np.square(model.errors))))
+        time, low, high, explained, error = _by_runs(found, plain, others, rows, taken, home, confidence)
+        basis = Basis.LEFT_OUT
     else:
         time = time * ratio
     return Times(time, low, high, overlapped * ratio, serial * ratio, plain.cpu_s[:, 0],
@@ -151,15 +148,35 @@ def _by_launches(
     return low, high, Basis.LAUNCHES
 
 
-def _columns(found: Resources, plain: ByDemands, others: Sequence[ByDemands]) -> tuple[tuple[str, ...], Floats]:
-    """The times that a model may be made of: all demands first, then each demand, then each other benchmark.
+def _by_runs(
+    found: Resources, plain: ByDemands, others: Sequence[ByDemands], rows: Sequence[int], taken: Floats,
+    home: int | None, confidence: float,
+) -> tuple[Floats, Floats, Floats, tuple[Explanation, ...], float]:  # fmt: skip
+    """The time of each offering with its interval, from those that ran the application; what it follows; its error.
 
-    Only those that are above 0 wherever the first is known.
+    Offerings on which the same was measured are predicted together, from what was measured on them and on those that
+    ran it: the columns are all demands first, then each demand, then each other benchmark. Without half of the columns
+    an offering is not predicted.
     """
-    known = np.isfinite(plain.time[:, 0])
-    some = list(_named(found, plain, others))
-    kept = [(name, one) for name, one in some if np.all(np.isfinite(one[known])) and np.all(one[known] > 0)]
-    return tuple(name for name, _ in kept), np.column_stack([one for _, one in kept])
+    informed = home is not None or not found.uses_cpu
+    some = [(name, one) for name, one in _named(found, plain, others) if np.all(one[rows] > 0)]
+    columns = np.column_stack([one for _, one in some])
+    known = np.isfinite(columns) & (columns > 0)
+    time, low, high = (np.full(len(columns), np.nan) for _ in range(3))
+    explained: tuple[Explanation, ...] = ()
+    error = math.nan
+    patterns, which = np.unique(known, axis=0, return_inverse=True)
+    for at in np.argsort(patterns.sum(axis=1), kind="stable"):  # the fullest is the last: what follows is its
+        pattern, mine = patterns[at], np.flatnonzero(which.ravel() == at)
+        if (informed and not pattern[0]) or 2 * pattern.sum() < len(pattern):
+            continue
+        machines = np.concatenate([rows, mine])
+        one = explain(taken, np.arange(len(rows)), columns[np.ix_(machines, pattern)], confidence, informed=informed)
+        time[mine], low[mine], high[mine] = (ends[len(rows) :] for ends in (one.time, one.low, one.high))
+        names = [name for (name, _), used in zip(some, pattern, strict=True) if used]
+        explained = tuple(Explanation(*pair) for pair in zip(names, one.exponents.tolist(), strict=True))
+        error = float(np.sqrt(np.mean(np.square(one.errors))))
+    return time, low, high, tuple(sorted(explained, key=lambda one: -abs(one.exponent))), error
 
 
 def _named(found: Resources, plain: ByDemands, others: Sequence[ByDemands]) -> Iterator[tuple[str, Floats]]:
@@ -171,14 +188,6 @@ def _named(found: Resources, plain: ByDemands, others: Sequence[ByDemands]) -> I
             yield f"{name} alone", np.broadcast_to(one, (rows, 1))[:, 0]
     for benchmark, other in zip(found.benchmarks[1:], others, strict=True):
         yield benchmark.name, other.demands["cpu"][:, 0] if "cpu" in other.demands else np.full(rows, np.nan)
-
-
-def _explained(model: Model, names: Sequence[str], columns: Floats) -> Iterator[Explanation]:
-    """Yield each measurement of a model with its share of the predicted times."""
-    parts = [factor * columns[:, at] for at, factor in zip(model.columns, model.factors, strict=True)]
-    total = np.sum(parts, axis=0)
-    for at, part in zip(model.columns, parts, strict=True):
-        yield Explanation(names[at], float(np.mean(part / total)))
 
 
 def home_time(elapsed_s: float, alone_s: float) -> float:

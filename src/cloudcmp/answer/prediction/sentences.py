@@ -4,12 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cloudcmp.model.application import ApplicationKind
-from cloudcmp.model.prediction import Aim, Basis, Counted, Predicted, Prediction
+from cloudcmp.model.prediction import Aim, Basis, Counted, Explanation, Predicted, Prediction
 from cloudcmp.model.result import Bounds
 from cloudcmp.units import format_quantity
 
 _FAR = 1.25
 """A time at home that differs this much from the model's shows that the demands do not tell the whole."""
+
+_NAMED = 3
+"""Measurements that are named."""
 
 
 def with_sentences(found: Prediction) -> Prediction:
@@ -77,12 +80,21 @@ def _reason(found: Prediction) -> Iterator[str]:
            else f"{out} are behind it by their measurements' intervals, {open_} may be as good.")  # fmt: skip
 
 
+def _power_words(explained: Sequence[Explanation]) -> str:
+    """`a (to the power of 0.62), b (0.21), c (0.17)`: those of the largest exponents, and how many more."""
+    if len(explained) == 1:
+        return explained[0].name
+    first, *some = [f"{one.name} ({{}}{one.exponent:.2f})" for one in explained[:_NAMED]]
+    words = ", ".join([first.format("to the power of "), *(one.format("") for one in some)])
+    more = len(explained) - _NAMED
+    return f"{words} and {more} more" if more > 0 else words
+
+
 def _rests_on(found: Prediction) -> Iterator[str]:
     if found.counted:
         yield f"measured: {_demand_words(found.counted)}"
     if found.basis is Basis.LEFT_OUT:
-        shares = ", ".join(f"{one.name} ({one.share * 100:.0f} %)" for one in found.explained)
-        yield f"{found.ran} machines that ran it; what explains its time there: {shares}"
+        yield f"{found.ran} machines that ran it; its time follows {_power_words(found.explained)}"
         yield f"error with one of them left out: {(found.error or 0.0) * 100:.0f} % (root mean square)"
         return
     if found.benchmark:

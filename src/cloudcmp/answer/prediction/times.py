@@ -16,6 +16,7 @@ from cloudcmp.stats.draws import drawn_means
 Floats = NDArray[np.float64]
 
 DRAWS = 2000
+_ENDLESS = 300.0
 _SEED = 2010
 _MEMORY = CellWish("triad_bytes_per_s", (("threads", "one"),))
 
@@ -75,7 +76,10 @@ class Values:
                 value = (
                     drawn_means(np.log(column.launches), DRAWS, seed) if drawn and column.launches is not None else None
                 )
-            self._known[column.name] = column.value[:, None] if value is None else np.exp(value)
+            # Two launches have draws of any size: those beyond e^300 are as good as endless, and stay numbers.
+            self._known[column.name] = (
+                column.value[:, None] if value is None else np.exp(np.clip(value, -_ENDLESS, _ENDLESS))
+            )
         return self._known[column.name]
 
 
