@@ -1,4 +1,4 @@
-"""Deval 2017 and what is recomputed of it, once for all tests that read it, and only when one runs."""
+"""Deval 2017, and what is recomputed of any document, once for all tests that read it, and only when one runs."""
 
 from functools import cache
 
@@ -13,6 +13,11 @@ def deval() -> Document:
 
 
 @cache
+def recomputed(name: str) -> Recomputation:
+    """Every figure and sentence of a document, recomputed."""
+    return recompute(load(name))
+
+
 def result() -> Recomputation:
-    """Every figure and sentence of it, recomputed."""
-    return recompute(deval())
+    """Those of the dissertation."""
+    return recomputed("deval-2017")

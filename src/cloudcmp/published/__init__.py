@@ -1,7 +1,8 @@
 """The tables, relations and sentences of published studies, as data with their page; computes nothing.
 
 One folder a document: `document.toml` names it and lists its files; each file holds `[[table]]`, `[[relation]]`,
-`[[claim]]` and `[[catalogue]]` blocks whose keys are the fields of `Table`, `Relation`, `Claim` and `Catalogue`.
+`[[claim]]`, `[[catalogue]]` and `[[uncovered]]` blocks whose keys are the fields of `Table`, `Relation`, `Claim`,
+`Catalogue` and `Uncovered`.
 """
 
 import tomllib
@@ -10,7 +11,7 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.published.document import Catalogue, Claim, Document, Relation, Table
+from cloudcmp.published.document import Catalogue, Claim, Document, Relation, Table, Uncovered
 
 
 def documents() -> tuple[str, ...]:
@@ -26,7 +27,8 @@ def load(name: str) -> Document:
         raise UserMistake.at("", f"no published document {name!r}", f"there are: {', '.join(known)}")
     folder = resources.files(__package__).joinpath(name.replace("-", "_"))
     head = _read(folder, "document.toml")
-    blocks: dict[str, list[dict[str, Any]]] = {"table": [], "relation": [], "claim": [], "catalogue": []}
+    kinds = ("table", "relation", "claim", "catalogue", "uncovered")
+    blocks: dict[str, list[dict[str, Any]]] = {kind: [] for kind in kinds}
     for file in head.pop("files"):
         for kind, found in _read(folder, file).items():
             blocks[kind].extend(found)
@@ -36,6 +38,7 @@ def load(name: str) -> Document:
         relations=tuple(Relation(**_frozen(block)) for block in blocks["relation"]),
         claims=tuple(Claim(**_frozen(block)) for block in blocks["claim"]),
         catalogues=tuple(Catalogue(**_frozen(block)) for block in blocks["catalogue"]),
+        uncovered=tuple(Uncovered(**block) for block in blocks["uncovered"]),
         **{"year": None, **head},
     )
 

@@ -51,6 +51,9 @@ class Relation:
     of: the tables that hold the inputs, in the order that the kind asks for.
     tables: the tables that the relation is about, if it derives none from another.
     count: how many single values stand behind one input (runs averaged, or sizes tried in a session).
+    factor: what the inputs are multiplied by, exact, as digits.
+    exact: the inputs that are counts or settings, without rounding.
+    better: the direction of the figures, `higher` or `lower`, where values are handed on.
     reason: why inputs are missing, if they are.
     """
 
@@ -61,6 +64,9 @@ class Relation:
     of: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     count: int = 0
+    factor: str = "1"
+    exact: tuple[str, ...] = ()
+    better: str = ""
     reason: str = ""
 
 
@@ -71,6 +77,7 @@ class Claim:
     kind: the kind of statement, one of those that `cloudcmp.analysis.published` lists.
     quote: its few words; `page` and `section` are their place.
     tables: its subject, each `table` or `table:column` (without a column: all columns of figures).
+    cells: its subject, if that is single cells: each `table | column | row`, with the row's short label.
     names: the platforms, pairs or things that it names.
     stated: the figure in words or digits that it gives.
     against: further tables that the kind compares with.
@@ -84,6 +91,21 @@ class Claim:
     names: tuple[str, ...] = ()
     stated: str = ""
     against: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """A table or figure of which no numbers are stored, and the reason.
+
+    number: as printed, with its kind ("figure 2"). reason: e.g. that it is a plot whose numbers are not printed.
+    """
+
+    number: str
+    title: str
+    page: str
+    section: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +154,7 @@ class Document:
     claims: tuple[Claim, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     catalogues: tuple[Catalogue, ...] = ()
+    uncovered: tuple[Uncovered, ...] = ()
 
     def table(self, number: str) -> Table:
         """The table of a number; raises KeyError if the document has none."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from cloudcmp.analysis.published import Check, ClaimCheck, Recomputation, Verdict
+from cloudcmp.analysis.published.number import table_name
 from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.table import Head, say, table
 
@@ -14,7 +15,7 @@ _SHORT = {Verdict.FOLLOWS: "follows", Verdict.DOES_NOT_FOLLOW: "does not", Verdi
 
 
 def print_published(console: Console, result: Recomputation, *, every: bool = False) -> None:
-    """Print what does not follow from a document's own numbers: figures by table, sentences, then unknown figures.
+    """Print what does not follow from a document's own numbers: figures, sentences, and what is not known or stored.
 
     `every` also prints the figures and sentences that do follow.
     """
@@ -33,6 +34,12 @@ def print_published(console: Console, result: Recomputation, *, every: bool = Fa
         _claim(console, claim)
     if not every:
         _open(console, result)
+    _uncovered(console, result)
+
+
+def _named(numbers: str) -> str:
+    """The numbers of tables as a reader calls them: "table 8", "tables 11, 23", "figure 2"."""
+    return f"tables {numbers}" if "," in numbers else table_name(numbers)
 
 
 def _counted(found: Sequence[Check] | Sequence[ClaimCheck], noun: str) -> str:
@@ -45,8 +52,7 @@ def _counted(found: Sequence[Check] | Sequence[ClaimCheck], noun: str) -> str:
 
 def _table(console: Console, number: tuple[str, str], checks: Sequence[Check], every: bool) -> None:
     units = list(dict.fromkeys(check.unit for check in checks if check.unit))
-    places = "tables" if "," in number[0] else "table"
-    title = f"{places} {number[0]}, page {number[1]}{f' ({units[0]})' if len(units) == 1 else ''}"
+    title = f"{_named(number[0])}, page {number[1]}{f' ({units[0]})' if len(units) == 1 else ''}"
     rows = []
     for check in checks:
         unit = f" {check.unit}" if len(units) > 1 else ""
@@ -59,7 +65,7 @@ def _table(console: Console, number: tuple[str, str], checks: Sequence[Check], e
 
 
 def _claim(console: Console, claim: ClaimCheck) -> None:
-    tables = f", table {', '.join(claim.tables)}" if claim.tables else ""
+    tables = "".join(f", {_named(number)}" for number in claim.tables)
     where = f"page {claim.page}, section {claim.section}{tables}"
     say(console, f'{where}: "{claim.quote}"')
     say(console, f"{claim.verdict}: {claim.found}{f'; {claim.note}' if claim.note else ''}", _STYLES[claim.verdict], 2)
@@ -76,3 +82,15 @@ def _open(console: Console, result: Recomputation) -> None:
     for reason, tables in reasons.items():
         places = ", ".join(f"{number} ({times})" for number, times in Counter(tables).items())
         say(console, f"{reason}: tables {places}", indent=2)
+
+
+def _uncovered(console: Console, result: Recomputation) -> None:
+    """Print the tables and figures of which no numbers are stored, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in result.uncovered:
+        reasons.setdefault(one.reason, []).append(one.number)
+    if reasons:
+        console.print()
+        say(console, "Not covered", "bold")
+    for reason, numbers in reasons.items():
+        say(console, f"{reason}: {', '.join(numbers)}", indent=2)

@@ -7,6 +7,7 @@ claims (the sentences about them). A figure follows or not by its printed roundi
 from cloudcmp.analysis.published.catalogues import NO_CURRENCY, price_lists
 from cloudcmp.analysis.published.claims import check_claim
 from cloudcmp.analysis.published.relations import KINDS, repeated_columns
+from cloudcmp.analysis.published.session_evidence import SessionEvidence, session_evidence
 from cloudcmp.analysis.published.verdict import Check, ClaimCheck, Recomputation, Verdict
 from cloudcmp.published import Document
 
@@ -27,4 +28,4 @@ def recompute(document: Document) -> Recomputation:
         for repeat in repeated_columns(document, relation)
     }
     claims = tuple(check_claim(document, claim, copies) for claim in document.claims)
-    return Recomputation(document.name, tuple(checks), claims)
+    return Recomputation(document.name, tuple(checks), claims, document.uncovered)

@@ -6,25 +6,28 @@ figure is not printed.
 
 import itertools
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
+from cloudcmp.analysis.published.cell_claims import BETWEEN
+from cloudcmp.analysis.published.cell_claims import KINDS as CELL_KINDS
 from cloudcmp.analysis.published.number import (
     Number,
     columns,
     cov_of,
     cov_row,
+    figure,
+    is_cut,
     label,
     numbers,
     pair_of,
     printed,
     read,
     sessions,
+    table_name,
 )
-from cloudcmp.analysis.published.verdict import ClaimCheck, Verdict
+from cloudcmp.analysis.published.verdict import ClaimCheck, Finding, Predicate, Verdict
 from cloudcmp.published import Claim, Document
 
-Finding = tuple[str, bool | None]
-Predicate = Callable[[Document, Claim], Finding]
 _MILLICENTS = 100_000.0
 """Thousandths of a cent in a dollar."""
 _COMPARABLE = 2.0
@@ -34,7 +37,7 @@ _COMPARABLE = 2.0
 def some_ratio(document: Document, claim: Claim) -> Finding:
     """Some item of the first named provider costs `stated` times as much as some item of the second."""
     ((table, column),) = columns(document, claim.tables[0])
-    figures, stated = numbers(document, table, column), _first_figure(claim.stated)
+    figures, stated = numbers(document, table, column), figure(claim.stated)
     dear, cheap = ({row: one for row, one in figures.items() if row.split(" ")[0] == name} for name in claim.names)
     ratios = {(a, b): dear[a].value / cheap[b].value for a, b in itertools.product(dear, cheap)}
     a, b = min(ratios, key=lambda pair: abs(ratios[pair] - stated.value))
@@ -69,59 +72,43 @@ def comparable(document: Document, claim: Claim) -> Finding:
     return f"{shown} of an hour of the provider's cheapest instance", holds
 
 
-def rows(document: Document, claim: Claim) -> Finding:
-    """A table has as many rows as stated, or as many of the named provider."""
+def costs_comparable(document: Document, claim: Claim) -> Finding:
+    """In every column the largest figure is at most twice the smallest; the document gives no measure of its own."""
     (table,) = (document.table(number) for number in claim.tables)
-    matching = [row for row in table.rows if not claim.names or row[0] in claim.names]
+    columns_of = {
+        column: [one.value for one in numbers(document, table, column).values()] for column in table.figures()
+    }
+    ratios = {column: max(values) / min(values) for column, values in columns_of.items()}
+    shown = ", ".join(f"{column} {ratio:.3g} times" for column, ratio in ratios.items())
+    return f"from the smallest to the largest: {shown}", max(ratios.values()) <= _COMPARABLE
+
+
+def rows(document: Document, claim: Claim) -> Finding:
+    """A table has as many rows as stated, of those whose cells include all of the names."""
+    (table,) = (document.table(number) for number in claim.tables)
+    matching = [row for row in table.rows if all(name in row for name in claim.names)]
     return f"table {table.number} has {len(matching)}", len(matching) == int(claim.stated)
 
 
-def row_ratio(document: Document, claim: Claim) -> Finding:
-    """In the named row the second named item is `stated` times the third."""
-    row, dear, cheap = claim.names
-    table = document.table(claim.tables[0])
-    ratio = _first_figure(table.column(dear)[row]).value / _first_figure(table.column(cheap)[row]).value
-    stated = _first_figure(claim.stated)
-    return f"{ratio:.4g} times", stated.low <= ratio <= stated.high
+def titled(document: Document, claim: Claim) -> Finding:
+    """The title of the named table or figure contains the stated words, in any case of letters."""
+    (number,) = claim.names
+    titles = {plot.number: plot.title for plot in document.uncovered}
+    titles |= {table.number: table.title for table in document.tables}
+    return f'the title of {number} is "{titles[number]}"', claim.stated.lower() in titles[number].lower()
 
 
-def row_above(document: Document, claim: Claim) -> Finding:
-    """In the named row the second named item is more than `stated` times the third."""
-    first, second = _pair_in_row(document, claim)
-    return f"{first.value / second.value:.4g} times", first.over(second).low > float(claim.stated)
-
-
-def row_apart(document: Document, claim: Claim) -> Finding:
-    """In the named row the second named item is more than `stated` above the third, within any rounding."""
-    first, second = _pair_in_row(document, claim)
-    return f"{first.value - second.value:.4g} more", first.high - second.low > float(claim.stated)
-
-
-def row_drop_below(document: Document, claim: Claim) -> Finding:
-    """In the named row the third named item is less than `stated` percent below the second."""
-    first, second = _pair_in_row(document, claim)
-    drop = 100.0 * (1.0 - second.value / first.value)
-    return f"{drop:.3g} % less", 0.0 < drop < float(claim.stated)
-
-
-def _pair_in_row(document: Document, claim: Claim) -> tuple[Number, Number]:
-    row, *items = claim.names
-    table = document.table(claim.tables[0])
-    first, second = (_first_figure(table.column(item)[row]) for item in items)
-    return first, second
-
-
-def said_again(document: Document, claim: Claim) -> Finding:
-    """The text's figure of a cell equals the printed one, within the coarser rounding of the two."""
-    row, column = claim.names
-    table = document.table(claim.tables[0])
-    cell = printed(document, table, column)[row]
-    return f"table {table.number} prints {cell}", _first_figure(cell).meets(_first_figure(claim.stated))
-
-
-def _first_figure(text: str) -> Number:
-    """A figure, even if followed by a remark in brackets."""
-    return _figure(text.partition(" (")[0].replace(",", ""))
+def local_hours(document: Document, claim: Claim) -> Finding:
+    """The printed hours are the stated local ones (`20-22`), moved by the hours of the time zones in `against`."""
+    ((table, column),) = columns(document, claim.tables[0])
+    ((_, zones),) = columns(document, claim.against[0])
+    local, wrong = [int(hour) for hour in claim.stated.split("-")], []
+    offsets, cells = printed(document, table, zones), printed(document, table, column)
+    for row, cell in cells.items():
+        hours = [(hour - int(offsets[row])) % 24 for hour in local]
+        if [int(part.partition(":")[0]) for part in cell.split("-")] != hours:
+            wrong.append(f"{row} {offsets[row]}: {hours[0]}:00-{hours[1]}:00, printed {cell}")
+    return "; ".join(wrong) or "all hours are", not wrong
 
 
 SIGNIFICANT_BELOW = 0.05
@@ -136,9 +123,11 @@ def check_claim(document: Document, claim: Claim, copies: Collection[tuple[str, 
     """
     statement, holds = KINDS[claim.kind](document, claim)
     used = {(table.number, column) for name in claim.tables for table, column in columns(document, name)}
+    used |= {(number, column) for number, column, _ in (name.split(BETWEEN) for name in claim.cells)}
     copied = sorted({number for number, _ in used.intersection(copies)})
     note = f"rests on table {', '.join(copied)}, which repeats another" if copied else ""
-    tables = tuple(dict.fromkeys(name.partition(":")[0] for name in (*claim.tables, *claim.against)))
+    cells = [name.partition(BETWEEN)[0] for name in claim.cells]
+    tables = tuple(dict.fromkeys(name.partition(":")[0] for name in (*claim.tables, *claim.against, *cells)))
     verdict = Verdict.of(None if holds and copied else holds)
     return ClaimCheck(document.name, claim.page, claim.section, claim.quote, tables, statement, verdict, note)
 
@@ -147,8 +136,8 @@ def times(document: Document, claim: Claim) -> Finding:
     """The first named item is `stated` times the second, within the rounding of all three figures."""
     ((table, column),) = columns(document, claim.tables[0])
     figures = numbers(document, table, column)
-    ratio, stated = figures[claim.names[0]].over(figures[claim.names[1]]), _figure(claim.stated)
-    cut = "" if ratio.meets(stated) or not _cut_to(ratio, claim.stated) else " (cut off, not rounded)"
+    ratio, stated = figures[claim.names[0]].over(figures[claim.names[1]]), figure(claim.stated)
+    cut = "" if ratio.meets(stated) or not is_cut(ratio, claim.stated) else " (cut off, not rounded)"
     return f"{ratio.value:.5g} times{cut}", ratio.meets(stated)
 
 
@@ -208,7 +197,7 @@ def insignificant(document: Document, claim: Claim) -> Finding:
     """The named pairs have p > 0.05 in every row about them."""
     ((table, column),) = columns(document, claim.tables[0])
     rows = {row: cell for row, cell in printed(document, table, column).items() if pair_of(row, claim.names)}
-    holds = all(_figure(cell).value > SIGNIFICANT_BELOW for cell in rows.values())
+    holds = all(figure(cell).value > SIGNIFICANT_BELOW for cell in rows.values())
     return "; ".join(f"{row}: p = {cell}" for row, cell in rows.items()), holds
 
 
@@ -218,7 +207,7 @@ def equal(document: Document, claim: Claim) -> Finding:
     for reference in claim.tables:
         ((table, column),) = columns(document, reference)
         cells = printed(document, table, column).values()
-        if len({_figure(cell).value for cell in cells}) > 1:
+        if len({figure(cell).value for cell in cells}) > 1:
             different.append(f"table {table.number}: {', '.join(cells)}")
     return "; ".join(different) or "the same in each table", not different
 
@@ -258,8 +247,10 @@ def achieved(document: Document, claim: Claim) -> Finding:
 def at_most(document: Document, claim: Claim) -> Finding:
     """The measured figure does not exceed the stated limit."""
     ((table, column),) = columns(document, claim.tables[0])
-    figure = numbers(document, table, column)[claim.names[0]]
-    return f"table {table.number}: {figure.value:g} {table.unit}", figure.low <= _figure(claim.stated).high
+    found = numbers(document, table, column)[claim.names[0]]
+    holds = found.low <= figure(claim.stated).high
+    above = "" if holds else f", above {claim.stated}"
+    return f"{table_name(table.number)}: {found.value:.6g} {table.unit}{above}", holds
 
 
 def per_core(document: Document, claim: Claim) -> Finding:
@@ -270,7 +261,7 @@ def per_core(document: Document, claim: Claim) -> Finding:
     cores = numbers(document, table, cores_column)[name].value
     each = numbers(document, table, column)[name].times(1.0 / cores)
     text = f"table {table.number}: {each.value / 1000.0:g} Gbps for each of {cores:g}"
-    return text, each.meets(_figure(claim.stated))
+    return text, each.meets(figure(claim.stated))
 
 
 def count(_: Document, claim: Claim) -> Finding:
@@ -287,28 +278,15 @@ def present(document: Document, claim: Claim) -> Finding:
     return f"no row for {', '.join(absent)}" if absent else "all have a row", not absent
 
 
-KINDS: dict[str, Predicate] = {
+KINDS: dict[str, Predicate] = CELL_KINDS | {
     one.__name__: one
     for one in (
         times, highest, lowest, lowest_of_all, steadiest, most_variable, significant, insignificant, equal, near,
         much_lower, achieved, at_most, per_core, count, present,
-        some_ratio, proportional, comparable, rows, row_ratio, row_above, row_apart, row_drop_below,
-        said_again,
+        some_ratio, proportional, comparable, costs_comparable, rows, titled, local_hours,
     )
 }  # fmt: skip
 """The predicates by the kinds of claims, which are their names."""
-
-
-def _figure(text: str) -> Number:
-    number = read(text)
-    if number is None:
-        raise ValueError(f"{text!r} is not a figure")
-    return number
-
-
-def _cut_to(ratio: Number, stated: str) -> bool:
-    places = len(stated.partition(".")[2])
-    return math.floor(ratio.value * 10.0**places) == round(float(stated) * 10.0**places)
 
 
 def _leads(figures: dict[str, float], names: tuple[str, ...], *, largest: bool) -> bool:
@@ -338,7 +316,7 @@ def _ranking(where: str, figures: dict[str, float], leading: int, *, largest: bo
 def _variation(document: Document, claim: Claim, *, largest: bool) -> Finding:
     against, shown = [], []
     for table in map(document.table, claim.tables):
-        as_printed = {name: _figure(text).value for name, text in cov_row(document, table).items()}
+        as_printed = {name: figure(text).value for name, text in cov_row(document, table).items()}
         recomputed = {name: cov_of(x).value * 100.0 for name, x in sessions(document, table).items()}
         for source, figures in (("printed", as_printed), ("recomputed", recomputed)):
             rounded = {name: float(f"{value:.3g}") for name, value in figures.items()}

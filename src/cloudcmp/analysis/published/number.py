@@ -1,6 +1,7 @@
 """A printed figure as the range of its rounding, and the arithmetic of such ranges."""
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from cloudcmp.stats.tests import welch_t
 # The tolerance for float arithmetic alone, relative to the figure; the printed rounding gets no further tolerance.
 _FLOAT_SLACK = 1e-12
 _FIGURE = re.compile(r"(?:Less than )?(-?\d+(?:\.\d+)?(?:E[+-]\d+)?)\s*(%|GB|Mbps|Gbps)?")
+_REMARK = re.compile(r" \(.*\)$")
 _TO_MBIT = {"Mbps": 1, "Gbps": 1000}
 
 
@@ -43,10 +45,10 @@ class Number:
 def read(text: str) -> Number | None:
     """The printed figure of a cell, with half a unit of its last place on either side; None for a cell without one.
 
-    A percent sign or GB is left out; Mbps and Gbps are given in Mbit/s, so that they can be compared. "Less than
-    500Mbps" is read as 500, its upper bound.
+    A percent sign, GB, or a remark in brackets behind it is left out; Mbps and Gbps are given in Mbit/s, so that they
+    can be compared. "Less than 500Mbps" is read as 500, its upper bound.
     """
-    match = _FIGURE.fullmatch(text.strip())
+    match = _match(text)
     if match is None:
         return None
     figure, half = Decimal(match[1]), _half(match[1])
@@ -54,15 +56,32 @@ def read(text: str) -> Number | None:
     return Number(float(figure * scale), float((figure - half) * scale), float((figure + half) * scale))
 
 
+def figure(text: str) -> Number:
+    """The printed figure of a cell that must have one, commas of thousands left out; raises ValueError without one."""
+    number = read(text.replace(",", ""))
+    if number is None:
+        raise ValueError(f"{text!r} is not a figure")
+    return number
+
+
+def is_cut(found: Number, stated: str) -> bool:
+    """True if the stated figure is the found one with digits dropped."""
+    match = _match(stated)
+    if match is None or "E" in match[1]:
+        return False
+    scale = 10.0 ** len(match[1].partition(".")[2])
+    return math.floor(found.value * scale) == round(float(match[1]) * scale)
+
+
 def rounding(text: str) -> float | None:
     """Half a unit of the last printed place, in the unit of the cell; None for a cell without a figure."""
-    match = _FIGURE.fullmatch(text.strip())
+    match = _match(text)
     return float(_half(match[1])) if match else None
 
 
 def like(text: str, value: float) -> str:
     """`value` in the format of the figure in `text`, with one more place (more if no digit would show)."""
-    match = _FIGURE.fullmatch(text.strip())
+    match = _match(text)
     places = -int(Decimal(match[1]).as_tuple().exponent) if match else 3
     if match and "E" in match[1]:
         mantissa = match[1].split("E")[0]
@@ -129,6 +148,10 @@ def pooled_median_bounds(medians: Sequence[Number], count: int) -> tuple[float, 
     return mean([lows[place] for place in places]), mean([highs[place] for place in places])
 
 
+def _match(text: str) -> re.Match[str] | None:
+    return _FIGURE.fullmatch(_REMARK.sub("", text.strip()))
+
+
 def _half(digits: str) -> Decimal:
     return Decimal((0, (5,), int(Decimal(digits).as_tuple().exponent) - 1))
 
@@ -149,6 +172,11 @@ def _known(value: float | None) -> float:
     if value is None:
         raise ValueError("the statistic is not defined for these figures")
     return value
+
+
+def table_name(number: str) -> str:
+    """A table as a reader calls it: "table 8", or the figure or part of the text that it holds the numbers of."""
+    return number if number.startswith("figure") else f"table {number}"
 
 
 _COV = "Coefficient of Variation %"

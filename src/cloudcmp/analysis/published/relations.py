@@ -1,6 +1,7 @@
 """Recomputes the statistics behind a document's tables: one function for each kind of relation, one table of kinds."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -184,6 +185,43 @@ def _repeat(document: Document, table: Table, row: str, column: str, what: str, 
     )  # fmt: skip
 
 
+def scaled(document: Document, relation: Relation) -> Checks:
+    """`factor` times the inputs of the same row."""
+    return _by_row(document, relation, "", math.prod)
+
+
+def reciprocal(document: Document, relation: Relation) -> Checks:
+    """`factor` over the inputs of the same row."""
+    return _by_row(document, relation, "1 / ", lambda inputs: 1.0 / math.prod(inputs))
+
+
+def complement(document: Document, relation: Relation) -> Checks:
+    """`factor` times what the input of the same row lacks of 100 %."""
+    return _by_row(document, relation, "100 - ", lambda inputs: 100.0 - math.prod(inputs))
+
+
+def _by_row(document: Document, relation: Relation, sign: str, of: Callable[[Sequence[float]], float]) -> Checks:
+    """The figures of a column from those of others in the same row; `of` is monotonic in each of its inputs."""
+    table, factor = document.table(relation.into), float(relation.factor)
+    sources = {name: columns(document, name)[0] for name in relation.of}
+    inputs = {name: numbers(document, *source) for name, source in sources.items()}
+    places = ["" if t is table else f"table {t.number} " for t, _ in sources.values()]
+    names = " x ".join(f"{place}{label(document, c)}" for place, (_, c) in zip(places, sources.values(), strict=True))
+    what = f"{'' if factor == 1.0 else f'{factor:g} x '}{f'({sign}{names})' if sign else names}"
+    for row, text in printed(document, table, relation.column).items():
+        if not text:
+            continue
+        ranges = [_range(inputs[name][row], exact=name in relation.exact) for name in relation.of]
+        ends = [factor * of(corner) for corner in itertools.product(*ranges)]
+        value = factor * of([inputs[name][row].value for name in relation.of])
+        found = Number(value, min(ends), max(ends))
+        yield check_figure(document.name, table, row, label(document, relation.column), what, text, found, table.unit)
+
+
+def _range(number: Number, *, exact: bool) -> tuple[float, ...]:
+    return (number.value,) if exact else (number.low, number.high)
+
+
 def price_checks(document: Document, relation: Relation) -> Checks:
     """The hourly charges implied by the values, and each value from its score and the charge implied by the others."""
     medians_of = {(r.into, r.column): r.of[0] for r in document.relations if r.kind == "median"}
@@ -199,6 +237,9 @@ KINDS: dict[str, Callable[[Document, Relation], Checks]] = {
     "price_performance": price_checks,
     "unixbench_index": unixbench_index,
     "welch": welch_tests,
+    "scaled": scaled,
+    "reciprocal": reciprocal,
+    "complement": complement,
     "not_printed": not_printed,
     "distinct": distinct,
 }

@@ -1,10 +1,15 @@
 """The result of a recomputation: one `Check` for each derived cell, one `ClaimCheck` for each sentence."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cloudcmp.analysis.published.number import Number, like, read, rounding
-from cloudcmp.published import Table
+from cloudcmp.analysis.published.number import Number, is_cut, like, read, rounding
+from cloudcmp.published import Claim, Document, Table, Uncovered
+
+Finding = tuple[str, bool | None]
+"""What the tables say of a sentence, and whether it is true of them; None if a required figure is not printed."""
+Predicate = Callable[[Document, Claim], Finding]
 
 
 class Verdict(StrEnum):
@@ -65,10 +70,11 @@ def check_figure(
 ) -> Check:
     """The check of one printed cell, `text`, against the recomputed figure, in the same unit."""
     cell = read(text)
-    verdict = Verdict.of(None if cell is None else cell.meets(figure))
+    meets = None if cell is None else cell.meets(figure)
+    note = "cut off, not rounded" if meets is False and is_cut(figure, text) else ""
     return Check(
         document, table.number, table.page, row, column, what, text,
-        figure.value, figure.low, figure.high, unit, rounding(text), verdict,
+        figure.value, figure.low, figure.high, unit, rounding(text), Verdict.of(meets), note,
     )  # fmt: skip
 
 
@@ -88,11 +94,15 @@ class ClaimCheck:
 
 @dataclass(frozen=True, slots=True)
 class Recomputation:
-    """The recomputation of one document, tables in their order and sentences in that of the text."""
+    """The recomputation of one document, tables in their order and sentences in that of the text.
+
+    uncovered: the document's tables and figures that are not stored, because they print no numbers.
+    """
 
     document: str
     checks: tuple[Check, ...]
     claims: tuple[ClaimCheck, ...]
+    uncovered: tuple[Uncovered, ...] = ()
 
     def checks_with(self, verdict: Verdict) -> tuple[Check, ...]:
         """The checks of that verdict."""
