@@ -283,7 +283,7 @@ def test_several_machines_fit_the_terminal_and_the_page(table: Path, tmp_path: P
                     "--require", "provider = aws", "--all", "--page", str(page))  # fmt: skip
     assert said.code == 0, said.err
     lines = said.out.splitlines()
-    assert "Small against large: aws/us-east-1/m7i.large, by speed" in lines
+    assert "Small against large: aws/us-east-1/m7i.large against each, by speed" in lines
     assert any("m7i.xlarge" in line and "2 do ×0.98" in line and "3 cost ×1.50" in line for line in lines)
     assert max(len(line) for line in lines if str(page) not in line) <= 80
     assert "Small machines against a large one" in page.read_text(encoding="utf-8")

@@ -133,9 +133,10 @@ class Against:
 
     `cost` and `work` are those of the large one as ratios to one small one. For its price one gets `equal_cost` small
     ones, which together do `work_ratio` times its work; `equal_work` small ones do at least as much as it, for
-    `cost_ratio` times its price. Both are None if more machines than were asked for would be needed.
+    `cost_ratio` times its price. They are None if more machines than were asked for would be needed.
     """
 
+    small: OfferKey
     large: OfferKey
     cost: float
     work: float
@@ -149,13 +150,13 @@ class Against:
 class Several:
     """An answer that may be several machines: at most `most`, with totals that rest on `addition`.
 
-    `of` is the total by which `small`, one machine of the choice, is set against large ones; empty without a total.
+    `of` is the total that decides, empty without one. `against` sets one machine of the choice against larger ones, or
+    smaller ones against the choice if that is a single machine.
     """
 
     most: int
     addition: Addition
     of: str
-    small: OfferKey | None
     against: tuple[Against, ...]
 
 

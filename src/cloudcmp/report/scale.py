@@ -44,12 +44,16 @@ def _lines(found: ScaleAnswer) -> Iterator[tuple[str, str, str]]:
     yield "ANSWER", f"{choice.machine.key}: {words}", "bold"
     hours = f"{best.machine_hours:,.0f} machine hours a month"
     money = hours if best.money is None else f"{_interval(best.money, found.currency)} a month, {hours}"
-    yield "", f"{money}; {_shares(best.over)} of requests over target", ""
+    yield "", f"{money}; {_shares(best.over)} of requests over target{_count(best)}", ""
     yield "WHY", " ".join(found.reason), ""
     if found.owned is not None:
         yield "OWNED", _owned_words(found, found.owned), ""
     for at, text in enumerate((*found.cautions, *found.notes)):
         yield "MIND" if not at else "", text, "yellow"
+
+
+def _count(best: PolicyOutcome) -> str:
+    return f", {best.requests_over:,.0f} in the trace" if best.requests_over >= 1 else ""
 
 
 def _interval(one: Range, currency: str) -> str:

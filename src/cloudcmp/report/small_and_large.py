@@ -9,43 +9,50 @@ from cloudcmp.model.recommendation import Against, Several
 from cloudcmp.report.sheets.sheet import Sheet, columns, row
 from cloudcmp.report.table import Head, table
 
-_TITLES = ("one of", "price", "work", "at equal cost", "at equal time")
+_TITLES = ("price", "work", "at equal cost", "at equal time")
 _MORE = "more than asked"
+_NOTE = (
+    "price and work of the large one as ratios to one small one; at equal cost: so many small ones for its price, and "
+    "their work against its; at equal time: so many do as much, and their price against its"
+)
 
 
 def show_against(console: Console, found: Several) -> None:
-    """Print what several of the choice's machine do at the price of a larger one, and what as much work costs."""
-    heads = [Head(_TITLES[0], numeric=False), *map(Head, _TITLES[1:])]
-    table(
-        console, heads, [[*cells] for cells in _rows(found)], title=f"Small against large: {_of(found)}", note=_note()
-    )
+    """Print what several small machines do at the price of a large one, and what as much work of theirs costs."""
+    head, of = _common(found)
+    heads = [Head(head, numeric=False), *map(Head, _TITLES)]
+    table(console, heads, [[*cells] for cells in _rows(found)], title=f"Small against large: {of}", note=_NOTE)
 
 
 def sheet_of(found: Several) -> Sheet:
     """The same as a sheet."""
+    head, of = _common(found)
     rows = tuple(row(*cells) for cells in _rows(found))
-    return Sheet(f"{_of(found)}; {_note()}", columns(*_TITLES, numeric=_TITLES[1:]), rows)
+    return Sheet(f"{of}; {_NOTE}", columns(head, *_TITLES, numeric=_TITLES), rows)
 
 
-def _of(found: Several) -> str:
-    return f"{found.small}, by {found.of.removeprefix(TOTAL)}"
+def _common(found: Several) -> tuple[str, str]:
+    """The head of the machines that differ, and the one that stays with the total that is compared."""
+    first, of = found.against[0], found.of.removeprefix(TOTAL)
+    if _is_one_small(found):
+        return "one large", f"{first.small} against each, by {of}"
+    return "several of", f"each against one {first.large}, by {of}"
 
 
-def _note() -> str:
-    return (
-        "price and work against one small machine; at equal cost: so many small ones, and their work against the large "
-        "one's; at equal time: so many do as much, and their price against its"
-    )
+def _is_one_small(found: Several) -> bool:
+    return len({one.small for one in found.against}) == 1
 
 
 def _rows(found: Several) -> Iterator[tuple[str, ...]]:
+    one_small = _is_one_small(found)
     for one in found.against:
-        yield str(one.large), f"×{one.cost:.2f}", f"×{one.work:.2f}", _equal_cost(one), _equal_time(one)
+        name = one.large if one_small else one.small
+        yield str(name), f"×{one.cost:.2f}", f"×{one.work:.2f}", _equal_cost(one), _equal_time(one)
 
 
 def _equal_cost(one: Against) -> str:
     if one.work_ratio is None:
-        return _MORE if one.cost >= 1 else "–"
+        return _MORE
     return f"{one.equal_cost} do ×{one.work_ratio:.2f}"
 
 

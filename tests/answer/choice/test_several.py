@@ -110,7 +110,7 @@ def test_needs_on_plain_columns_are_those_of_each_machine() -> None:
 def test_small_against_large_at_equal_cost_and_at_equal_time() -> None:
     found = answer(sizes(), 16, f"total {ALL} >= 115").several
     assert found is not None
-    assert (found.small, found.of) == (KEYS[0], f"total {ALL}")
+    assert ({one.small for one in found.against}, found.of) == ({KEYS[0]}, f"total {ALL}")
     larger = {one.large.name: one for one in found.against}
     huge = larger["m7i.8xlarge"]
     assert (huge.cost, huge.work) == pytest.approx((16, 12))
@@ -119,6 +119,15 @@ def test_small_against_large_at_equal_cost_and_at_equal_time() -> None:
     two = larger["m7i.xlarge"]
     assert (two.equal_cost, two.work_ratio) == (2, pytest.approx(20 / 18))
     assert (two.equal_work, two.cost_ratio) == (2, pytest.approx(1.0))
+
+
+def test_smaller_machines_are_set_against_a_single_large_choice() -> None:
+    found = answer(sizes(), 16, f"total {ALL} >= 115", "memory_gib >= 100").several
+    assert found is not None
+    assert [(one.small.name, one.large.name) for one in found.against] == [
+        ("m7i.large", "m7i.8xlarge"), ("m7i.xlarge", "m7i.8xlarge"),
+    ]  # fmt: skip
+    assert [one.equal_work for one in found.against] == [12, 7]
 
 
 def test_more_machines_than_were_asked_for_are_not_set_against_a_large_one() -> None:

@@ -208,3 +208,10 @@ def test_idle_machines_are_wanted_all_the_time() -> None:
     money = places_of(load, one, found, idle=2).money
     assert money[:3].tolist() == pytest.approx([73.0] * 3)
     assert (np.diff(money) <= 1e-9).all()
+
+
+def test_more_launches_than_can_be_replayed_are_refused() -> None:
+    rates = np.where(np.arange(20_000) % 2, 50_000.0, 1.0)
+    load = Load(np.arange(20_000) * 60.0, rates, 1.2e6)
+    with pytest.raises(UserMistake, match="launches are too many to replay"):
+        answer(load, (machine("m"), server()), rules=Rules(cool_down_s=0.0))

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from cloudcmp.answer.choice.around import family_of
 from cloudcmp.model.market import COST, TOTAL, Market, Numbers, OfferKey, counted, single
 from cloudcmp.model.recommendation import Addition, Against, Distance, Miss, Pick, Recommendation, Several
 
-_LARGE = 5
+_SHOWN = 5
 _ROUNDING = 1e-9
 
 
@@ -22,57 +22,72 @@ def with_several_machines(
     """
     of = next((one.name for one in found.used if one.name.startswith(TOTAL)), "")
     choice = found.choice
-    small = None if choice is None else choice.key._replace(name=single(choice.key.name)[0])
-    addition = Addition.MEASURED if small in measured else Addition.ASSUMED
+    one = None if choice is None else choice.key._replace(name=single(choice.key.name)[0])
+    addition = Addition.MEASURED if one in measured else Addition.ASSUMED
     if not of:
-        return replace(found, several=Several(most, addition, "", small, ()))
-    against = () if small is None else tuple(_against(found, market, of, small, most))
-    return replace(_without_chances(found), several=Several(most, addition, of, small, against))
+        return replace(found, several=Several(most, addition, "", ()))
+    against = () if choice is None else tuple(_against(found, market, of, choice.key, most))
+    return replace(_without_chances(found), several=Several(most, addition, of, against))
 
 
-def _against(found: Recommendation, market: Market, of: str, small: OfferKey, most: int) -> Iterator[Against]:
+@dataclass(frozen=True, slots=True)
+class _Machines:
+    """The price and the total of every candidate, and the most machines of one."""
+
+    price: Mapping[OfferKey, float]
+    total: Mapping[OfferKey, float]
+    most: int
+
+    def is_less(self, a: OfferKey, b: OfferKey) -> bool:
+        """True if the first costs less and does less than the second."""
+        return 0 < self.price[a] < self.price[b] and 0 < self.total[a] < self.total[b]
+
+    def family(self, of: OfferKey) -> list[OfferKey]:
+        """The single machines of the same family and region that have a price and a total, cheapest first."""
+        own = family_of(of)
+        return sorted(
+            (key for key in self.total if key[:2] == of[:2] and single(key.name)[1] == 1 and own
+             and family_of(key) == own and self.price[key] > 0 and self.total[key] > 0),
+            key=lambda key: self.price[key],
+        )  # fmt: skip
+
+
+def _against(found: Recommendation, market: Market, of: str, choice: OfferKey, most: int) -> Iterator[Against]:
     cost, work = market.columns.get(COST), market.columns[of]
     if not isinstance(cost, Numbers) or not isinstance(work, Numbers):
         return
-    row = {key: at for at, key in enumerate(market.keys)}
-    price = {key: float(cost.value[at]) for key, at in row.items()}
-    total = {key: float(work.value[at]) for key, at in row.items()}
-    groups = [small._replace(name=counted(small.name, count)) for count in range(1, most + 1)]
-    if not (price[small] > 0 and total[small] > 0):
+    price, total = cost.value.tolist(), work.value.tolist()
+    known = _Machines(dict(zip(market.keys, price, strict=True)), dict(zip(market.keys, total, strict=True)), most)
+    name, count = single(choice.name)
+    one = choice._replace(name=name)
+    smaller = [key for key in known.family(one) if known.is_less(key, one)]
+    if count == 1 and smaller:
+        yield from (_pair(known, key, one) for key in smaller[-_SHOWN:])
         return
-    for large in _large(found, total, price, small):
-        share = price[large] / price[small]
-        count = math.floor(share + _ROUNDING)
-        equal_cost = count if 1 <= count <= most else None
-        equal_work = next(
-            (at for at, key in enumerate(groups, 1) if total[key] >= total[large] * (1 - _ROUNDING)), None
-        )
-        yield Against(
-            large,
-            share,
-            total[large] / total[small],
-            equal_cost,
-            None if equal_cost is None else total[groups[equal_cost - 1]] / total[large],
-            equal_work,
-            None if equal_work is None else price[groups[equal_work - 1]] / price[large],
-        )
+    larger = [key for key in known.family(one) if known.is_less(one, key)][:_SHOWN]
+    best = next((pick.key for pick in found.picks if single(pick.key.name)[1] == 1), one)
+    if best not in larger and known.is_less(one, best):
+        larger.insert(0, best)
+    yield from (_pair(known, one, key) for key in larger)
 
 
-def _large(
-    found: Recommendation, total: Mapping[OfferKey, float], price: Mapping[OfferKey, float], small: OfferKey
-) -> list[OfferKey]:  # fmt: skip
-    """Larger single machines: the choice's own family in its region, and the best single one that meets the needs."""
-    family = family_of(small)
-    own = [
-        key for key in total
-        if key[:2] == small[:2] and single(key.name)[1] == 1 and family and family_of(key) == family
-        and total[key] > total[small] and price[key] > price[small]
-    ]  # fmt: skip
-    kept = sorted(own, key=lambda key: price[key])[:_LARGE]
-    best = next((one.key for one in found.picks if single(one.key.name)[1] == 1 and one.key != small), None)
-    if best is not None and best not in kept and total[best] > total[small] and price[best] > 0:
-        kept.insert(0, best)
-    return kept
+def _pair(known: _Machines, small: OfferKey, large: OfferKey) -> Against:
+    share = known.price[large] / known.price[small]
+    count = math.floor(share + _ROUNDING)
+    groups = [small._replace(name=counted(small.name, number)) for number in range(1, known.most + 1)]
+    enough = known.total[large] * (1 - _ROUNDING)
+    equal_cost = count if count <= known.most else None
+    equal_work = next((at for at, key in enumerate(groups, 1) if known.total[key] >= enough), None)
+    return Against(
+        small,
+        large,
+        share,
+        known.total[large] / known.total[small],
+        equal_cost,
+        None if equal_cost is None else known.total[groups[equal_cost - 1]] / known.total[large],
+        equal_work,
+        None if equal_work is None else known.price[groups[equal_work - 1]] / known.price[large],
+    )
 
 
 def _without_chances(found: Recommendation) -> Recommendation:

@@ -6,10 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudcmp.answer.replay.target import Floats, Steps
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.offering import Billing
 
 MOST = 2**16 - 1
 """The most machines at once that are replayed."""
+MOST_LIVES = 5_000_000
+"""The most launches of a trace that are replayed; they take a gigabyte."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,12 +36,18 @@ class Lives:
 
 
 def lives_of(steps: Steps) -> Lives:
-    """The lives of the machines of a step function, in time that is linear in their number."""
+    """The lives of the machines of a step function, in time that is linear in their number.
+
+    Raises UserMistake for more launches than can be replayed.
+    """
     times = np.append(steps.times, steps.end)
     counts = np.concatenate([[0], steps.counts, [0]])
     change = np.diff(counts)
     number = np.abs(change)
     lowest = np.minimum(counts[:-1], counts[1:])
+    if number.sum() > 2 * MOST_LIVES:
+        what = f"{number.sum() // 2:,} launches are too many to replay"
+        raise UserMistake.at("--load", what, "give a larger --capacity, or a longer --cool-down")
     first = np.cumsum(number) - number
     within = np.arange(number.sum()) - np.repeat(first, number)
     place = (np.repeat(lowest, number) + within + 1).astype(np.uint16)
