@@ -42,11 +42,11 @@ class _Ranking:
         allowed error a the r-th gets 6 a / (pi r)^2. So all together err no more often than a, however many are near
         a limit.
         """
-        asked = 1
+        asked, meeting = 1, self.field.meeting
         for row in self.order:
             meets = self.picks[row].meets
             if meets is None:
-                if self.field.meeting[row]:
+                if meeting[row]:
                     yield row
             elif meets >= 1 - (1 - confidence) * 6 / (math.pi * asked) ** 2:
                 yield row

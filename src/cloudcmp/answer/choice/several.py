@@ -94,8 +94,9 @@ def _groups(market: Market, most: int) -> Groups:
         name, count = single(key.name)
         if count == 1:
             rows.append((key, 1, row, -1))
-            every = [(number, key._replace(name=counted(key.name, number))) for number in range(2, most + 1)]
-            rows += [(several, number, row, at.get(several, -1)) for number, several in every]
+            for number in range(2, most + 1):
+                several = OfferKey(key.provider, key.region, counted(name, number))
+                rows.append((several, number, row, at.get(several, -1)))
         elif key._replace(name=name) not in at or count > most:
             rows.append((key, count, row, row))
     keys, *columns = zip(*rows, strict=True)
