@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cloudcmp.answer.replay.lives import Lives, billed_seconds, lives_of
-from cloudcmp.answer.replay.service import Replay, drawn_launches, latest
+from cloudcmp.answer.replay.service import Replay, drawn_launches
 from cloudcmp.answer.replay.target import HOUR_S, Floats, Steps, fixed, machines_for, reactive, scheduled
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.price import MONTH_HOURS
@@ -74,24 +74,27 @@ def replayed(load: Load, server: Server, rules: Rules, seed: int, most_draws: in
 
 def _replayed(load: Load, server: Server, policy: Policy, steps: Steps, seed: int, most_draws: int) -> Replayed:
     lives = lives_of(steps)
-    replay = Replay.of(load, server.capacity, lives, latest(server.launches))
-    generator = np.random.default_rng(seed)
+    is_drawn = not lives.there.all() and len(server.launches.usable) + server.launches.failures > 1
+    draws = _draws(lives, most_draws) if is_drawn else 1
+    latest_s = max(float(usable.max()) for usable, _ in _each_draw(server.launches, lives, seed, draws))
+    replay = Replay.of(load, server.capacity, lives, latest_s)
     over, paid = [], []
-    for _ in range(draws_of(server.launches, replay, most_draws)):
-        usable, unpaid = drawn_launches(
-            server.launches, len(lives.start), generator, resampled=not server.launches.fixed
-        )
+    for usable, unpaid in _each_draw(server.launches, lives, seed, draws):
         over.append(replay.over(usable))
         paid.append(float(billed_seconds(lives, unpaid, server.billing).sum()))
     return Replayed(policy, steps, lives, tuple(over), np.array(paid))
 
 
-def draws_of(launches: LaunchTimes, replay: Replay, most: int = MOST_DRAWS) -> int:
-    """The number of draws: one if no launch is drawn."""
-    lives = replay.lives
-    if lives.there.all() or len(launches.usable) + launches.failures < 2:
-        return 1
-    return max(min(_FEWEST, most), min(most, _WORK // (len(lives.start) + int(replay.hot.sum()))))
+def _each_draw(launches: LaunchTimes, lives: Lives, seed: int, draws: int) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the launch times of every life in each draw: the same for the same seed."""
+    generator = np.random.default_rng(seed)
+    for _ in range(draws):
+        yield drawn_launches(launches, len(lives.start), generator, resampled=not launches.fixed)
+
+
+def _draws(lives: Lives, most: int) -> int:
+    """The number of draws: few of many launches, which level out."""
+    return max(min(_FEWEST, most), min(most, _WORK // len(lives.start)))
 
 
 def outcome_of(load: Load, server: Server, rules: Rules, one: Replayed) -> PolicyOutcome:

@@ -10,6 +10,8 @@ from cloudcmp.answer.replay.target import Floats
 from cloudcmp.model.replay import LaunchTimes, Load
 
 _RETRIES = 20
+_MOST_SHIFT = float(np.log(10.0))
+"""Of two or three launches almost anything follows; tenfold is enough to say so."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,25 +83,34 @@ def drawn_launches(
     with other measured launches. A failed launch takes its time until it is given up, and is asked for again.
     """
     known = len(measured.usable)
-    pool = np.arange(known + measured.failures)
+    pool, factor = np.arange(known + measured.failures), 1.0
     if resampled:
-        pool = generator.choice(pool, len(pool))
-        pool = pool if (pool < known).any() else np.arange(known)
+        again = generator.choice(pool, len(pool))
+        pool = again if (again < known).any() else np.arange(known)
+        factor = _wider(measured.usable, pool[pool < known], generator)
     drawn = generator.choice(pool, count)
     lost = np.zeros(count)
     for _ in range(_RETRIES):
-        again = np.flatnonzero(drawn >= known)
-        if not len(again):
+        failed = np.flatnonzero(drawn >= known)
+        if not len(failed):
             break
         assert measured.failed is not None
-        lost[again] += measured.failed[drawn[again] - known]
-        drawn[again] = generator.choice(pool, len(again))
+        lost[failed] += measured.failed[drawn[failed] - known]
+        drawn[failed] = generator.choice(pool, len(failed))
     drawn = np.where(drawn < known, drawn, 0)
-    unpaid = np.zeros(count) if measured.running is None else lost + measured.running[drawn]
-    return lost + measured.usable[drawn], unpaid
+    unpaid = np.zeros(count) if measured.running is None else lost + measured.running[drawn] * factor
+    return lost + measured.usable[drawn] * factor, unpaid
 
 
-def latest(measured: LaunchTimes) -> float:
-    """The longest that a launch may take in the draws, in seconds."""
-    again = 0.0 if measured.failed is None else float(measured.failed.max(initial=0.0))
-    return float(measured.usable.max()) + _RETRIES * again
+def _wider(usable: Floats, pool: NDArray[np.int64], generator: np.random.Generator) -> float:
+    """A factor to all resampled times with which their means scatter as Student's t, and not as the few values alone.
+
+    Means of n resampled values scatter by sqrt((n - 1) / n) too little, and with the tails of a normal distribution.
+    """
+    known = len(usable)
+    if known < 2 or (usable <= 0).any():
+        return 1.0
+    logs = np.log(usable)
+    wider = float(np.sqrt(known / generator.chisquare(known - 1)))
+    shift = float(logs[pool].mean() - logs.mean()) * (wider - 1)
+    return float(np.exp(np.clip(shift, -_MOST_SHIFT, _MOST_SHIFT)))
