@@ -52,7 +52,7 @@ class Score:
     tau: list[float] = field(default_factory=list)
 
     def add(self, found: Prediction, keys: Sequence[OfferKey], truth: Floats) -> None:
-        """Count one prediction of all clouds; those that ran the application count for the short list alone."""
+        """Count one prediction; clouds that ran the application count for the short list alone."""
         true = dict(zip(keys, truth.tolist(), strict=True))
         for one in found.candidates:
             if one.ran_s is not None:
@@ -60,7 +60,7 @@ class Score:
             self.errors.append(abs(one.time_s / true[one.key] - 1))
             if one.interval is not None:
                 self.covered.append(one.interval.low <= true[one.key] <= one.interval.high)
-        best = min(true, key=lambda key: true[key])
+        best = min((one.key for one in found.candidates), key=lambda key: true[key])
         self.short.append(best in {one.key for one in found.short_list})
         self.regret.append(true[found.candidates[0].key] / true[best] - 1)
         times = np.array([one.time_s for one in found.candidates])
@@ -230,7 +230,9 @@ def clouds(seed: int, sets: int, data: Path) -> Iterator[str]:
                         of = np.flatnonzero(cpus == size) if alike else np.arange(len(keys))
                         rows = rng.choice(of, CLOUDS, replace=False)
                         some = {key: one[rows] for key, one in values.items()}
-                        _one_set(score, total[ran], [keys[row] for row in rows], some, name, ran, chosen(name))
+                        _one_set(
+                            score, total[ran], [keys[row] for row in rows], some, cpus[rows], name, ran, chosen(name)
+                        )
                     yield line(name, ran, score)
             for ran, score in total.items():
                 yield line("all", ran, score)
@@ -241,7 +243,7 @@ def _of_other_tools(names: Iterable[str], own: str) -> tuple[str, ...]:
 
 
 def _one_set(
-    score: Score, total: Score, keys: Sequence[OfferKey], values: dict[str, Floats], name: str, ran: int,
+    score: Score, total: Score, keys: Sequence[OfferKey], values: dict[str, Floats], cpus: Floats, name: str, ran: int,
     benchmarks: tuple[str, ...],
 ) -> None:  # fmt: skip
     columns = {one: _column(one, values[one], "", Better.LOWER if one in LOWER else Better.HIGHER)
@@ -251,7 +253,7 @@ def _one_set(
         name, ApplicationKind.PROGRAM, (Part(name, (Demand("cpu", Way.CPU, 1.0),)),), benchmarks=benchmarks,
         ran=tuple(Ran(key, float(time)) for key, time in zip(keys[:ran], truth, strict=False)),
     )  # fmt: skip
-    found = predict(application, Market(tuple(keys), columns), Aim.TIME)
+    found = predict(application, Market(tuple(keys), {**columns, "vcpus": Numbers("vcpus", cpus)}), Aim.TIME)
     score.add(found, keys, truth)
     total.add(found, keys, truth)
 

@@ -88,6 +88,24 @@ def offerings(count: int, metrics: int) -> Make:
     return make
 
 
+def fleet(count: int, metrics: int, machines: int) -> Make:
+    """Such a table of offerings, and an inventory of machines of its types, each with a use of its own."""
+
+    def make(folder: Path) -> None:
+        import random
+
+        offerings(count, metrics)(folder)
+        rng = random.Random(2)
+        sold = [line.split(",")[:3] for line in (folder / "offers.csv").read_text(encoding="utf-8").splitlines()[1:]]
+        with (folder / "inventory.csv").open("w", encoding="utf-8") as file:
+            file.write("resource,provider,offering,region,count,cpu_p95_percent,memory_p95_percent\n")
+            for at in range(machines):
+                use = f"{rng.uniform(5, 95):.1f},{rng.uniform(5, 95):.1f}"
+                file.write(f"i-{at},{','.join(rng.choice(sold))},{rng.randrange(1, 9)},{use}\n")
+
+    return make
+
+
 def measured(samples: int, candidates: int = 20, rounds: int = 6, probes: int = 38, *, compacted: bool = True) -> Make:
     """A measured study of `samples` in all: two cells a trial, every tenth trial a latency's histogram beside them."""
 
@@ -240,6 +258,7 @@ COMPARE = ("compare", "study")
 
 RECOMMEND = ("recommend", "offers.csv", "--minimise", "cost per metric_3", "--require", "memory_gib >= 16",
              "--require", "metric_7 >= 8000", "--spread", "5 %", "--all")  # fmt: skip
+FLEET = ("recommend", "offers.csv", "--fleet", "inventory.csv", "--metric", "metric_3", "--spread", "5 %")
 CASES = [
     Case("help", "--help", nothing, ("--help",)),
     Case("list-offerings", "list offerings", nothing, ("list", "offerings")),
@@ -260,6 +279,7 @@ CASES = [
     Case("plan-1000", "plan, 1,000 candidates", many(1000), ("plan", "study.yaml")),
     Case("recommend-5000x20", "recommend, 5,000 offerings x 20 metrics", offerings(5000, 20), RECOMMEND),
     Case("recommend-50000x20", "recommend, 50,000 offerings x 20 metrics", offerings(50_000, 20), RECOMMEND),
+    Case("fleet-5000x5000", "recommend --fleet, 5,000 machines x 5,000", fleet(5000, 20, 5000), FLEET),
     *of_rows(10**5, "1e5"),
     *of_rows(10**6, "1e6"),
     *of_rows(10**7, "1e7", long=True),

@@ -241,7 +241,7 @@ def test_a_file_that_is_there_is_not_touched(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     draft = tmp_path / f".new.yaml.{os.getpid()}.part"
     draft.symlink_to(path)
-    starting._write(tmp_path / "new.yaml", "new")
+    starting.write_new(tmp_path / "new.yaml", "new")
     assert (tmp_path / "new.yaml").read_text() == "new"
     assert not (tmp_path / "new.yaml").is_symlink()
     assert not draft.is_symlink()

@@ -66,6 +66,7 @@ def test_places_agree_with_a_public_table() -> None:
     [
         ("aws", "t4g.micro", "DEDICATED", True),
         ("aws", "t2.2xlarge", "", True),
+        ("aws", "m7i-flex.large", "DEDICATED", True),
         ("aws", "trn1.32xlarge", "", False),
         ("azure", "Standard_B2ts_v2", "", True),
         ("azure", "Standard_D2s_v5", "", False),

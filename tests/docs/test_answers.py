@@ -11,6 +11,7 @@ from tests.docs.pages import DOCS, Block, blocks
 
 DATA = os.environ.get("CLOUDCMP_DATA")
 SHOWN = [block for block in blocks(DOCS / "answers.md") if block.info == "console"]
+TABLES = [block for block in blocks(DOCS / "answers.md") if block.info.startswith("csv ")]
 _AGE = re.compile(r"\d+ days ago")
 
 
@@ -34,8 +35,11 @@ def test_there_are_answers() -> None:
 
 @pytest.mark.skipif(DATA is None, reason="$CLOUDCMP_DATA is not set: no data of real clouds")
 @pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.place)
-def test_an_answer_is_what_the_command_prints(block: Block) -> None:
+def test_an_answer_is_what_the_command_prints(block: Block, tmp_path: Path) -> None:
+    for table in TABLES:
+        (tmp_path / table.info.removeprefix("csv ")).write_text(table.text, encoding="utf-8")
     words, printed = split(block)
+    words = [str(tmp_path / word) if (tmp_path / word).is_file() else word for word in words]
     assert words[0] == "cloudcmp"
     done = cloudcmp(*words[1:], cwd=Path(DATA or ""))
     assert done.code == 0, done.err

@@ -18,6 +18,7 @@ TARGETS = {
     if line[:1].isalpha() and ":" in line and ":=" not in line
 }
 _JOINTS = {"|", "&&", ";", ">"}
+_WRITING = {"--out", "--study"}
 
 
 def _commands(block: Block) -> Iterator[list[str]]:
@@ -68,7 +69,7 @@ def test_a_shown_command_is_understood(block: Block, words: list[str]) -> None:
 def test_a_shown_study_file_is_there(block: Block, words: list[str]) -> None:
     written = {part.info.removeprefix("yaml ") for part in blocks(block.page) if part.info.startswith("yaml ")}
     for word in words:
-        if word.endswith((".yaml", ".csv")) and words[words.index(word) - 1] != "--out":
+        if word.endswith((".yaml", ".csv")) and words[words.index(word) - 1] not in _WRITING:
             assert word in written or (ROOT / word).is_file() or word in _files_made(block), f"{block.place}: {word}"
 
 
@@ -78,7 +79,7 @@ def _files_made(block: Block) -> set[str]:
     for other in blocks(block.page):
         if other.info == "sh":
             for words in _commands(other):
-                made |= {words[at + 1] for at, word in enumerate(words[:-1]) if word == "--out"}
+                made |= {words[at + 1] for at, word in enumerate(words[:-1]) if word in _WRITING}
     return made
 
 

@@ -127,6 +127,26 @@ def test_every_key_of_a_prediction_is_named(typist: Typist) -> None:
     assert _unnamed(typist.types("predict", "app.yaml", "speeds.csv")) == set()
 
 
+FLEET = """\
+resource,provider,offering,region,count,usd_per_hour,cpu_p95_percent,committed_until
+a,cloud,big,r,2,0.4,40,
+b,cloud,big,r,1,0.4,30,2999-01-01
+c,cloud,gone,r,1,0.4,30,
+"""
+
+
+def test_every_key_of_a_fleet_is_named(typist: Typist) -> None:
+    offers = ["provider,offering,region,usd_per_hour,memory_gib,arch,speed", "cloud,big,r,0.4,4,arm64,100",
+              "cloud,small,r,0.2,4,arm64,60", "cloud,tiny,r,0.1,4,arm64,54"]  # fmt: skip
+    Path("offers.csv").write_text("\n".join(offers), encoding="utf-8")
+    Path("fleet.csv").write_text(FLEET, encoding="utf-8")
+    asked = ("recommend", "offers.csv", "--fleet", "fleet.csv", "--metric", "speed")
+    for words in (asked, (*asked, "--spread", "3 %")):
+        told = typist.types(*words)
+        assert told["data"]["fleet"]["moves"]
+        assert _unnamed(told) == set()
+
+
 def test_every_key_of_services_is_named_and_an_operation_has_its_cost(typist: Typist) -> None:
     (typist.folder / "blobs.yaml").write_text(SERVICES, encoding="utf-8")
     ran = typist.types("run", "blobs.yaml", "--out", "blobs")

@@ -124,7 +124,7 @@ def recommend(
         market, measured = several_of(market, asked.machines, asked.adds)
         check_totals(market, asked.objective, needs)
     found = choose(
-        market, asked.objective, needs, confidence=asked.confidence, spread=_spread(asked.spread),
+        market, asked.objective, needs, confidence=asked.confidence, spread=spread_of(asked.spread),
         allow_burstable=asked.allow_burstable,
     )  # fmt: skip
     if measured is not None:
@@ -215,7 +215,8 @@ def _budget(text: str, market: Market) -> Need:
     return Need(f"cost <= {money.amount} {money.currency}/h", COST, Op.AT_MOST, (str(money.amount),))
 
 
-def _spread(text: str | None) -> float | None:
+def spread_of(text: str | None) -> float | None:
+    """The coefficient of variation in a text such as `5 %`; raises UserMistake for any other one."""
     if text is None:
         return None
     try:

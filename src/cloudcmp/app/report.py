@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloudcmp.app.study_view import view
+from cloudcmp.model.fleet import FleetAnswer
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.recommendation import Recommendation
 from cloudcmp.model.view import View
@@ -53,6 +54,13 @@ def write_recommendation(found: Recommendation, path: Path) -> Path:
     from cloudcmp.report import recommendation_page
 
     return _write_page(path, lambda: recommendation_page.render(found))
+
+
+def write_fleet(found: FleetAnswer, path: Path) -> Path:
+    """Write the answer about a fleet as one HTML file, as `write_report` writes a report."""
+    from cloudcmp.report import fleet_page
+
+    return _write_page(path, lambda: fleet_page.render(found))
 
 
 def _write_page(path: Path, page: Callable[[], str]) -> Path:

@@ -111,7 +111,7 @@ def start(
     _check_budget(answers.budget, money)
     text, plan = starter.starter_text(answers, clouds, form), plans[form]
     cheapest, unlisted = cheapest_by_price_list(answers)
-    _write(path, text)
+    write_new(path, text)
     schema, schema_fault = _write_schema(path)
     return StarterStudy(
         path, text, plan, answers, form, tuple(seen), tuple(clouds), cheapest, tuple(unlisted), tuple(left_out), schema,
@@ -166,8 +166,8 @@ def _planned(answers: Answers, clouds: Sequence[str], form: Form, path: Path) ->
     return plan_text(starter.starter_text(answers, clouds, form), path.name)
 
 
-def _write(path: Path, text: str) -> None:
-    """Write a new file, whole or not at all."""
+def write_new(path: Path, text: str) -> None:
+    """Write a new file, whole or not at all; raises UserMistake if it exists."""
     part = f".{path.name}.{os.getpid()}.part"
     path.parent.mkdir(exist_ok=True)
     with OwnedPath(path.parent).folder() as folder:

@@ -1,12 +1,13 @@
 """Instance types whose full speed lasts only while credits do, or that share processors, by the names of their clouds.
 
-Source: the clouds' pages on burstable and shared-core machines (R, as of 2026). Other clouds' names say nothing.
+Source: the clouds' pages on burstable and shared-core machines (R, as of 2026). Other clouds' names say nothing. AWS's
+flex types promise 40 % of their processors, and all of them for 95 % of the time.
 """
 
 import re
 
 _BURSTABLE = {
-    "aws": re.compile(r"(?:cache\.|db\.)?t\d[a-z]*\..+"),
+    "aws": re.compile(r"(?:cache\.|db\.)?(?:t\d[a-z]*|[a-z]\d+[a-z]*-flex)\..+"),
     "azure": re.compile(r"(?:standard_)?b\d+[a-z]*(?:_.+)?", re.IGNORECASE),
     "gcp": re.compile(r"e2-(?:micro|small|medium)|f1-micro|g1-small"),
     "alicloud": re.compile(r"ecs\.t\d+.*"),

@@ -18,7 +18,8 @@ class PublicColumn:
     """One column: its direction, and the command whose output's `measure` it is; without one it is only looked up.
 
     `is_whole` is true for the work of all processors of a machine at once, which adds up over machines.
-    `version` is that of the tool in the table, and `asked` the command that prints that of the tool here.
+    `version` is that of the tool in the table, and `asked` the command that prints that of the tool here. `probe` is
+    the line of a study that runs the tool alike, and `cell` the cell that it then measures.
     """
 
     better: Better
@@ -27,18 +28,27 @@ class PublicColumn:
     measure: str = ""
     version: str = ""
     asked: tuple[str, ...] = ()
+    probe: str = ""
+    cell: str = ""
     is_whole: bool = False
 
 
 def _stress(workers: str) -> PublicColumn:
     command = ("stress-ng", "--metrics", "--cpu", workers, "--cpu-method", "div16", "-t", "20")
-    return PublicColumn(Better.HIGHER, "stress-ng", command, "bogo_ops", "0.17.08", ("stress-ng", "--version"),
+    many = "all" if workers == CPUS else workers
+    probe = f"{{tool: stress-ng-cpu, params: {{cpu_method: div16, workers: {many}}}, install: true}}"
+    cell = "tool_op_per_s measure=bogo_ops;tool=stress-ng-cpu"
+    asked = ("stress-ng", "--version")
+    return PublicColumn(Better.HIGHER, "stress-ng", command, "bogo_ops", "0.17.08", asked, probe, cell,
                         is_whole=workers == CPUS)  # fmt: skip
 
 
 def _openssl(algorithm: str) -> PublicColumn:
     command = ("openssl", "speed", "-mr", "-multi", CPUS, "-bytes", "16384", "-evp", algorithm)
-    return PublicColumn(Better.HIGHER, "openssl", command, "of_16384_bytes", "3.3.0", ("openssl", "version"),
+    probe = f"{{tool: openssl-speed, params: {{algorithm: {algorithm}, threads: all}}, install: true}}"
+    cell = "tool_bytes_per_s measure=of_16384_bytes;tool=openssl-speed"
+    asked = ("openssl", "version")
+    return PublicColumn(Better.HIGHER, "openssl", command, "of_16384_bytes", "3.3.0", asked, probe, cell,
                         is_whole=True)  # fmt: skip
 
 

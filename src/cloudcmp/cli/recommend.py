@@ -5,6 +5,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloudcmp.cli.fleet import (
+    Architecture,
+    Fleet,
+    FleetOptions,
+    Headroom,
+    Metric,
+    Provider,
+    Region,
+    Stays,
+    StudyFile,
+    Utilisation,
+    answer,
+    refuse,
+)
 from cloudcmp.cli.options import Anonymise, Buying, Json, option, purchase_of
 from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, ignore, say, warn
 from cloudcmp.errors import UserMistake
@@ -65,6 +79,14 @@ def recommend(
     columns: Annotated[
         bool, typer.Option("--columns", help="List the columns that needs and objectives can name.")
     ] = False,
+    fleet: Fleet = None,
+    utilisation: Utilisation = None,
+    metric: Metric = None,
+    headroom: Headroom = None,
+    architecture: Architecture = Stays.SAME,
+    provider: Provider = Stays.SAME,
+    region: Region = Stays.SAME,
+    study: StudyFile = None,
     anonymise: Anonymise = False,
     json: Json = False,
 ) -> int:
@@ -79,12 +101,24 @@ def recommend(
     Example: cloudcmp recommend DIR --machines 8 --require 'total fma_flop_per_s threads=all >= 1e12'
 
     Example: cloudcmp recommend prices --require 'vcpus = 4' --require 'memory_gib >= 16'
+
+    Example: cloudcmp recommend table.csv --fleet inventory.csv --architecture any
     """
     from cloudcmp.app import recommend as use_case
     from cloudcmp.model.price import Purchase
 
     bought = purchase_of(purchase) or Purchase.ON_DEMAND
     progress = ignore if json else warn
+    of_fleet = FleetOptions(fleet, utilisation, metric, headroom, architecture, provider, region, study)
+    if fleet:
+        refuse({"--minimise": minimise, "--maximise": maximise, "--budget": budget, "--like": like,
+                "--class": application, "--columns": columns, "--anonymise": anonymise})  # fmt: skip
+        request = of_fleet.request(
+            require or (), on or (), near=near, within_km=within_km, confidence=confidence, spread=spread,
+            allow_burstable=allow_burstable,
+        )  # fmt: skip
+        return answer(sources, request, bought, study=study, page=page, every=every, json=json)
+    of_fleet.check_unused()
     if columns:
         if anonymise:
             raise UserMistake.at("--anonymise", "columns are shown with names as examples", "leave out --columns")

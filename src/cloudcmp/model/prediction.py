@@ -35,6 +35,9 @@ class Lack(StrEnum):
     """A measurement is missing that the application's demands need."""
     MEMORY = "memory"
     """It has less memory than the application takes."""
+    SIZE = "size"
+    """It has more or fewer processors than the machines that ran the application, and no profile says what it does with
+    them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def read_application(content: bytes, path: Path) -> Application:
     Raises UserMistake with all faults, one line each, `file:line:column: what; what next`.
     """
     faults = Faults(str(path))
-    tree = read_tree(content, faults)
+    tree = read_tree(content, faults, "'cloudcmp profile --out' writes one")
     shape = None
     if isinstance(tree.data, dict):
         shape = fit(ApplicationShape, tree, tree.data, (), faults)

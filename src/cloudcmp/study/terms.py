@@ -144,7 +144,7 @@ def terms(data: Any, way: Way, tree: Tree, faults: Faults, providers: Collection
 def read_terms(path: Path, content: bytes, providers: Collection[str]) -> Terms:
     """The terms in a separate file, with the keys of `terms` at its top; raises UserMistake with every fault."""
     faults = Faults(str(path))
-    tree = read_tree(content, faults)
+    tree = read_tree(content, faults, "write e.g. discounts: [{share: 10 %}]")
     if not isinstance(tree.data, dict):
         if tree.data is not None:
             faults.add((1, 1), "terms are made of key: value lines", "write e.g. discounts: [{share: 10 %}]")

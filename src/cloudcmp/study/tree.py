@@ -69,12 +69,12 @@ class Tree:
         return self.keys.get(path) or self.place(path)
 
 
-def read_tree(content: bytes, faults: Faults) -> Tree:
-    """The data of a file's bytes; adds faults to `faults` and reads on as far as possible."""
+def read_tree(content: bytes, faults: Faults, empty: str = "write a study; 'cloudcmp start' writes one") -> Tree:
+    """The data of a file's bytes; adds faults to `faults` and reads on; `empty` advises about an empty file."""
     tree = Tree()
     try:
         text = _text(content, faults)
-        _Reader(text, faults, tree).read()
+        _Reader(text, faults, tree, empty).read()
     except _StopReading:
         tree.data = None
     return tree
@@ -116,9 +116,10 @@ def _refuse(faults: Faults, place: Place, what: str, next: str) -> NoReturn:
 class _Reader:
     """Builds a tree from the parser's events, so that every part is checked before it is built."""
 
-    def __init__(self, text: str, faults: Faults, tree: Tree) -> None:
+    def __init__(self, text: str, faults: Faults, tree: Tree, empty: str) -> None:
         self._faults = faults
         self._tree = tree
+        self._empty = empty
         self._last: Place = (1, 1)
         self._counts: dict[object, int] = {}
         self._events = self._parse(text)
@@ -151,7 +152,7 @@ class _Reader:
             elif isinstance(event, (ScalarEvent, CollectionStartEvent, AliasEvent)):
                 self._tree.data = self._value(event, ())
         if self._tree.data is None and not self._faults.at((1, 1)):
-            _refuse(self._faults, (1, 1), "the file is empty", "write a study; 'cloudcmp start' writes one")
+            _refuse(self._faults, (1, 1), "the file is empty", self._empty)
 
     def _value(self, event: Any, path: Path) -> Any:
         """The value that begins with an event; records its place."""

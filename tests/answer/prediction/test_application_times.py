@@ -222,3 +222,33 @@ def test_without_any_measurement_there_is_no_prediction() -> None:
     )
     with pytest.raises(UserMistake, match=r"no source measures get \(table_latency_s\)"):
         predict(page, bare, Aim.TIME)
+
+
+def test_without_a_profile_a_machine_of_another_size_is_not_predicted() -> None:
+    """Home and fast have two processors; wide has four, and how many slow has is unknown."""
+    sold = market()
+    unknown = replace(sold, columns={**sold.columns, "vcpus": numbers("vcpus", [2.0, 2.0, 4.0, np.nan])})
+    application = program(home=None, elapsed_s=None, ran=(Ran(KEYS[0], 10.0), Ran(KEYS[1], 5.0)))
+    found = with_sentences(predict(application, unknown, Aim.TIME))
+    assert {one.key.name: (one.lack, one.what) for one in found.left_out} == {
+        "wide": (Lack.SIZE, "4 processors, it ran on 2"),
+        "slow": (Lack.SIZE, "an unknown number of processors, it ran on 2"),
+    }
+    assert any("2 candidates have more or fewer processors" in text for text in found.cautions)
+    assert {one.key.name for one in predict(program(ran=application.ran), unknown, Aim.TIME).candidates} == set(NAMES)
+
+
+def test_one_launch_has_no_interval() -> None:
+    launches = np.array([[1e9, 1.1e9], [2e9, np.nan], [1e9, 1.1e9], [5e8, 5.2e8]])
+    column = replace(numbers(INT, [1e9, 2e9, 1e9, 5e8], Better.HIGHER, "op/s"), launches=launches)
+    found = times(program(), market(column))
+    assert found["fast"].interval is None
+    assert found["slow"].interval is not None
+    single = replace(column, launches=launches[:, :1])
+    assert predict(program(), market(single), Aim.TIME).basis is Basis.NONE
+
+
+def test_a_mistyped_machine_that_ran_it_is_named() -> None:
+    application = program(home=None, elapsed_s=None, ran=(Ran(KEYS[0], 1.0), Ran(OfferKey("cloud", "r", "fats"), 2.0)))
+    with pytest.raises(UserMistake, match=r"cloud/r/fats, which ran it, is in no source \(did you mean fast\?\)"):
+        predict(application, market(), Aim.TIME)

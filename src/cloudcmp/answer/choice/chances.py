@@ -1,5 +1,6 @@
 """Plausible true values of the numbers that decide, and the chances that follow from them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ DRAWS = 4000
 NEAR = 0.03
 """Two objectives that differ by less are practically the same, as in comparisons."""
 _RUNNERS_UP = 200
-_SURELY = 4.5
+SURELY = 4.5
 """Standard errors beyond which an offering is left out: with 5 degrees of freedom 0.3 % of its chance is there."""
 
 
@@ -32,6 +33,14 @@ class Chances:
     best: Floats
     near_best: Floats
     score: Floats
+
+
+def least_chance(confidence: float, asked: int) -> float:
+    """The chance of being enough that the `asked`-th offering in question must have, counted from 1.
+
+    Of an allowed error a = 1 - confidence the r-th gets 6 a / (pi r)^2, so all together err no more often than a.
+    """
+    return 1 - (1 - confidence) * 6 / (math.pi * asked) ** 2
 
 
 def point_score(objective: Objective, columns: Mapping[str, Numbers]) -> Floats:
@@ -73,12 +82,12 @@ def plausible(
     """
     errors = {name: np.nan_to_num(standard_errors(column, spread)) for name, column in columns.items()}
     score = point_score(objective, columns)
-    width = np.sqrt(sum((power * errors[name]) ** 2 for name, power in objective.factors)) * _SURELY
+    width = np.sqrt(sum((power * errors[name]) ** 2 for name, power in objective.factors)) * SURELY
     could, surely = np.isfinite(score), np.isfinite(score) & meets
     for need in needs:
         if need.name not in columns:
             continue
-        column, error = columns[need.name], errors[need.name] * _SURELY
+        column, error = columns[need.name], errors[need.name] * SURELY
         high, low = column.value * (1 + error), column.value * (1 - error)
         could &= holds(need, high) | holds(need, low) | holds(need, column.value)
         surely &= holds(need, high) & holds(need, low)
@@ -101,7 +110,7 @@ def chances(
     """
     if not len(rows):
         return Chances(np.empty(0), np.empty(0), np.empty(0), np.empty((0, DRAWS)))
-    drawn = {name: _drawn(column, rows, spread, seed + at) for at, (name, column) in enumerate(columns.items())}
+    drawn = {name: drawn_values(column, rows, spread, seed + at) for at, (name, column) in enumerate(columns.items())}
     score = _score(objective, drawn)
     meets = np.isfinite(score)
     for need in needs:
@@ -117,7 +126,7 @@ def chances(
     return Chances(meets.mean(axis=1), best / DRAWS, near.mean(axis=1), score)
 
 
-def _drawn(column: Numbers, rows: NDArray[np.int64], spread: float | None, seed: int) -> Floats:
+def drawn_values(column: Numbers, rows: NDArray[np.int64], spread: float | None, seed: int) -> Floats:
     """Draws of the true value of a column, shape (rows, DRAWS)."""
     values = column.value[rows]
     if column.launches is not None:
@@ -148,5 +157,7 @@ def _scattered(values: Floats, origin: NDArray[np.int64], spread: float, seed: i
     return np.asarray(values[:, None] * np.exp(disturbance[of]))
 
 
+OUT_OF_QUESTION = 0.01
+"""An offering that meets the needs with a lower chance is not counted as asked."""
 _SHARED = 1
 """The seed of all columns with launches: two measurements of the same rounds are drawn together."""

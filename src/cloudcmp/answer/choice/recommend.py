@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudcmp.answer.choice.around import family, fronts_of, ladder_of, margins_of, misses_of
-from cloudcmp.answer.choice.chances import Chances, chances, plausible
+from cloudcmp.answer.choice.chances import OUT_OF_QUESTION, Chances, chances, least_chance, plausible
 from cloudcmp.answer.choice.field import Field, field_of, pick_of, slack
 from cloudcmp.answer.choice.needs import Need
 from cloudcmp.answer.choice.objective import Objective
@@ -22,7 +22,6 @@ _SHOWN = 10
 _DOUBTFUL = 3
 _SEED = 1
 _FEWEST = 2
-_OUT_OF_QUESTION = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,9 +37,8 @@ class _Ranking:
     def sure(self, confidence: float) -> Iterator[int]:
         """Yield the offerings that meet every need surely enough; by their values if no spread is known.
 
-        The best objective is asked first, and each that is in question but not sure leaves less for the next: of an
-        allowed error a the r-th gets 6 a / (pi r)^2. So all together err no more often than a, however many are near
-        a limit.
+        The best objective is asked first, and each that is in question but not sure leaves less for the next. So all
+        together err no more often than allowed, however many are near a limit.
         """
         asked, meeting = 1, self.field.meeting
         for row in self.order:
@@ -48,9 +46,9 @@ class _Ranking:
             if meets is None:
                 if meeting[row]:
                     yield row
-            elif meets >= 1 - (1 - confidence) * 6 / (math.pi * asked) ** 2:
+            elif meets >= least_chance(confidence, asked):
                 yield row
-            elif meets > _OUT_OF_QUESTION:
+            elif meets > OUT_OF_QUESTION:
                 asked += 1
 
     def distance(self, chosen: int, second: int) -> Distance:

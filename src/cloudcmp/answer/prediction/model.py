@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloudcmp.answer.prediction.columns import Benchmark
 from cloudcmp.answer.prediction.times import DemandTimes, Resources, Values, demand_times
 from cloudcmp.model.application import ApplicationKind
-from cloudcmp.model.market import OfferKey
+from cloudcmp.model.market import Numbers, OfferKey
 from cloudcmp.model.prediction import Basis, Explanation
 from cloudcmp.stats.powers import explain
 
@@ -137,15 +137,23 @@ def times_of(found: Resources, home: int | None, ran: dict[int, float], confiden
 def _by_launches(
     found: Resources, first: Benchmark | None, home: int | None, ratio: float, confidence: float
 ) -> tuple[Floats, Floats, Basis]:
-    """The interval by how the measurements scatter between launches; none if one of them was measured once."""
+    """The interval by how the measurements scatter between launches; none where one of them was measured once."""
     used = [*found.cells.values(), *([first.one] if first is not None and found.uses_cpu else [])]
-    if any(one.launches is None for one in used) or not used:
-        nothing = np.full(len(found.market.keys), np.nan)
+    nothing = np.full(len(found.market.keys), np.nan)
+    scatters = reduce(np.logical_and, [_scatters(one) for one in used]) if used else nothing > 0
+    if not scatters.any():
         return nothing, nothing, Basis.NONE
     drawn = by_demands(found, first, Values(drawn=True), home).time * ratio
     tail = 100 * (1 - confidence) / 2
     low, high = np.percentile(drawn, [tail, 100 - tail], axis=1)
-    return low, high, Basis.LAUNCHES
+    return np.where(scatters, low, np.nan), np.where(scatters, high, np.nan), Basis.LAUNCHES
+
+
+def _scatters(column: Numbers) -> NDArray[np.bool_]:
+    """True for each offering with two launches or more."""
+    if column.launches is None:
+        return np.zeros(len(column.value), np.bool_)
+    return np.asarray(np.isfinite(column.launches).sum(axis=1) > 1, np.bool_)
 
 
 def _by_runs(

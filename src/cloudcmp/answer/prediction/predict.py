@@ -1,5 +1,6 @@
 """The prediction of an application on the offerings of a market."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -12,9 +13,10 @@ from cloudcmp.answer.choice.lookup import numbers_of
 from cloudcmp.answer.prediction.columns import operation_costs
 from cloudcmp.answer.prediction.model import Times, by_demands, home_time, row_of, times_of
 from cloudcmp.answer.prediction.times import Resources, Values, resources
+from cloudcmp.catalog.parameters import nearest
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.application import Application, ApplicationKind
-from cloudcmp.model.market import COST, Market, Numbers, Texts
+from cloudcmp.model.market import COST, Market, Numbers, OfferKey, Texts
 from cloudcmp.model.prediction import Aim, Counted, Lack, LeftOut, Predicted, Prediction
 from cloudcmp.model.result import Bounds
 
@@ -37,7 +39,7 @@ def predict(application: Application, market: Market, aim: Aim, confidence: floa
     reference = (home,) if home is not None else tuple(ran)
     found = resources(market, application, reference)
     if found.uses_cpu and home is None and len(ran) < 2:
-        raise _homeless(application)
+        raise _homeless(application, notes)
     if application.elapsed_s is not None and home is not None and home not in ran:
         alone = by_demands(found, found.benchmarks[0] if found.benchmarks else None, Values(), home).time[home, 0]
         if np.isfinite(alone):
@@ -48,7 +50,7 @@ def predict(application: Application, market: Market, aim: Aim, confidence: floa
     times = times_of(found, home, ran, confidence)
     if not np.isfinite(times.time).any():
         raise _unmeasured(application, found)
-    left_out = tuple(_left_out(found, times))
+    left_out = tuple(_left_out(found, times, tuple(ran) if home is None and found.uses_cpu else ()))
     out = {one.key for one in left_out}
     candidates = [one for one in _candidates(found, times, ran, confidence) if one.key not in out]
     candidates = _sorted(candidates, aim, market)
@@ -73,13 +75,24 @@ def _ran(application: Application, market: Market) -> tuple[dict[int, float], li
     for one in application.ran:
         row = row_of(market.keys, one.key)
         if row is None:
-            notes.append(f"{one.key}, which ran it, is in no source, or twice: its time does not count")
+            notes.append(f"{one.key}, which ran it, is {_not_there(one.key, market)}: its time does not count")
         else:
             ran[row] = one.time_s
     return ran, notes
 
 
-def _homeless(application: Application) -> UserMistake:
+def _not_there(key: OfferKey, market: Market) -> str:
+    """Why an offering is not found: it is in a source twice, in several regions, or not at all, with one like it."""
+    if any((one.provider, one.name) == (key.provider, key.name) for one in market.keys):
+        return "in a source twice, or in several regions and its own is not written"
+    names = sorted({one.name for one in market.keys if one.provider == key.provider})
+    near = nearest(key.name, names)
+    return f"in no source (did you mean {near}?)" if near else "in no source"
+
+
+def _homeless(application: Application, notes: Sequence[str]) -> UserMistake:
+    if application.home is None and notes:
+        return UserMistake.at(application.name, notes[0], "two times are needed, each of an offering of the sources")
     if application.home is None:
         what = "its processor time has no home, and fewer than two machines of the sources ran it"
         return UserMistake.at(application.name, what, "write home:, or two times under measured:")
@@ -109,16 +122,28 @@ def _counted(found: Resources, *, known: bool) -> Iterator[Counted]:
     yield from seen
 
 
-def _left_out(found: Resources, times: Times) -> Iterator[LeftOut]:
-    """Yield the offerings without a prediction; those that only ask a service are none to run on."""
+def _left_out(found: Resources, times: Times, sizes: Sequence[int]) -> Iterator[LeftOut]:
+    """Yield the offerings without a prediction; those that only ask a service are none to run on.
+
+    `sizes` are the rows whose numbers of processors are not to be exceeded, empty if a profile says how many are used.
+    """
     memory = found.market.columns.get("memory_gib")
     needed = found.application.memory_bytes
+    count = found.market.columns.get("vcpus")
+    processors = count.value if isinstance(count, Numbers) else np.full(len(found.market.keys), np.nan)
+    seen = processors[list(sizes)]
+    seen = seen[np.isfinite(seen)]
+    fewest, most = (float(seen.min()), float(seen.max())) if len(seen) else (math.nan, math.nan)
     for row, key in enumerate(found.market.keys):
         if not np.isfinite(times.time[row]):
             if not found.uses_cpu or found.benchmarks[0].one.value[row] > 0:
                 yield LeftOut(key, Lack.UNMEASURED, "a measurement that the demands need")
         elif needed and isinstance(memory, Numbers) and memory.value[row] * _GIB < needed:
             yield LeftOut(key, Lack.MEMORY, f"{memory.value[row]:.3g} GiB, it takes {needed / _GIB:.3g} GiB")
+        elif len(seen) and not fewest <= processors[row] <= most:
+            own = f"{processors[row]:g}" if np.isfinite(processors[row]) else "an unknown number of"
+            ran_on = f"{fewest:g}" if fewest == most else f"{fewest:g} to {most:g}"
+            yield LeftOut(key, Lack.SIZE, f"{own} processors, it ran on {ran_on}")
 
 
 def _candidates(found: Resources, times: Times, ran: dict[int, float], confidence: float) -> Iterator[Predicted]:

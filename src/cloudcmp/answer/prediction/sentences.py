@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cloudcmp.model.application import ApplicationKind
-from cloudcmp.model.prediction import Aim, Basis, Counted, Explanation, Predicted, Prediction
+from cloudcmp.model.prediction import Aim, Basis, Counted, Explanation, Lack, Predicted, Prediction
 from cloudcmp.model.result import Bounds
 from cloudcmp.units import format_quantity
 
@@ -115,6 +115,10 @@ def _cautions(found: Prediction) -> Iterator[str]:
     if burstable:
         yield (f"{burstable} burstable or shared machines come last: their speed was measured while credits lasted, or "
                "as the neighbours let it")  # fmt: skip
+    sizes = sum(one.lack is Lack.SIZE for one in found.left_out)
+    if sizes:
+        yield (f"{sizes} candidates have more or fewer processors than those that ran it, and no profile says what it "
+               "does with them: run it on one of the size that you want")  # fmt: skip
     if found.uncounted:
         yield f"not in the times, because no source measures it: {_demand_words(found.uncounted)}"
     if found.home_ratio is not None and not 1 / _FAR <= found.home_ratio <= _FAR:

@@ -7,7 +7,7 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,10 @@ _NESTED = ("labels", "tags", "credits", "system_labels")
 _KNOWN = "AWS Cost and Usage Report, Azure cost export, Google billing export, FOCUS"
 
 
+FieldsOf = Callable[[Mapping[str, int]], Mapping[str, str]]
+"""Returns the column of each field, given the columns of a file by their plain names."""
+
+
 @dataclass(frozen=True, slots=True)
 class BillFile:
     """A file of a known format: its records with their places, and the fields that its columns provide."""
@@ -33,24 +37,53 @@ class BillFile:
     records: Iterator[tuple[str, Record]]
 
 
+@dataclass(frozen=True, slots=True)
+class RecordFile:
+    """A table's records with their places, and the fields of its columns; those of `varying` ones may have others."""
+
+    has: frozenset[str]
+    varying: bool
+    records: Iterator[tuple[str, Record]]
+
+
 def open_bill(path: Path, format: Format | None = None) -> BillFile:
     """Opens a bill file; `format` overrides its detection from the columns.
 
     Raises UserMistake if it is missing, of no known format, or lacks a column; so may its records.
     """
+    found: list[Layout] = []
+
+    def fields_of(at: Mapping[str, int]) -> Mapping[str, str]:
+        if not found:
+            found.append(_layout(path, at, format))
+        return _columns(found[0], at)
+
+    file = open_records(path, fields_of, _KNOWN)
+    (layout,) = found
+    if not file.varying:
+        return BillFile(layout, file.has, file.records)
+    records = ((place, {"amount": "", "currency": "", **record}) for place, record in file.records)
+    return BillFile(layout, frozenset(layout.columns) | file.has, records)
+
+
+def open_records(path: Path, fields_of: FieldsOf, known: str) -> RecordFile:
+    """Opens a table of any format that bills have; `known` names the files that are understood.
+
+    Raises UserMistake if it is missing, empty or no table, and whatever `fields_of` raises; so may its records.
+    """
     if not path.is_file():
-        raise _mistake(path, "is a folder" if path.is_dir() else "no such file", "name the files of a bill")
+        raise _mistake(path, "is a folder" if path.is_dir() else "no such file", f"name a file of: {known}")
     with _reading(path), path.open("rb") as file:
         head = file.read(4)
     if head == b"PAR1":
-        return _of_parquet(path, format)
+        return _of_parquet(path, fields_of, known)
     if head[:2] == b"PK":
         raise _mistake(path, "is a zip archive", "unpack it, and name the file that was in it")
     lines = _lines(path, zipped=head[:2] == b"\x1f\x8b")
     first = next(lines, "")
     if first.lstrip()[:1] == "{":
-        return _of_json(path, first, lines, format)
-    return _of_csv(path, first, lines, format)
+        return _of_json(path, first, lines, fields_of, known)
+    return _of_csv(path, first, lines, fields_of, known)
 
 
 def manifest(path: Path) -> tuple[str, ...] | None:
@@ -69,7 +102,7 @@ def manifest(path: Path) -> tuple[str, ...] | None:
     return None
 
 
-def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) -> BillFile:
+def _of_csv(path: Path, first: str, rest: Iterator[str], fields_of: FieldsOf, known: str) -> RecordFile:
     def lines() -> Iterator[str]:
         yield first
         yield from rest
@@ -78,9 +111,9 @@ def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) 
     try:
         header = next(reader, [])
     except csv.Error as error:
-        raise _mistake(f"{path}:1", f"no CSV ({error})", f"name a file of: {_KNOWN}") from None
-    layout, at = _layout(path, header, format)
-    places = [(field, at[name]) for field, name in _columns(layout, at).items()]
+        raise _mistake(f"{path}:1", f"no CSV ({error})", f"name a file of: {known}") from None
+    at = _places(path, header, known)
+    places = [(field, at[name]) for field, name in fields_of(at).items()]
 
     def records() -> Iterator[tuple[str, Record]]:
         line = reader.line_num
@@ -97,42 +130,50 @@ def _of_csv(path: Path, first: str, rest: Iterator[str], format: Format | None) 
         except csv.Error as error:
             raise _mistake(f"{path}:{line + 1}", f"no CSV ({error})", "fetch the file again") from None
 
-    return BillFile(layout, frozenset(field for field, _ in places), records())
+    return RecordFile(frozenset(field for field, _ in places), False, records())
 
 
-def _of_json(path: Path, first: str, rest: Iterator[str], format: Format | None) -> BillFile:
+def _of_json(path: Path, first: str, rest: Iterator[str], fields_of: FieldsOf, known: str) -> RecordFile:
+    """Objects, one a line. They leave out null values, so each may have other fields."""
     top = _flat(f"{path}:1", first)
-    layout, at = _layout(path, list(top), format)
+    has = fields_of(_places(path, list(top), known))
+
+    def record(flat: Mapping[str, str]) -> Record:
+        return {field: flat[name] for field, name in fields_of(dict.fromkeys(flat, 0)).items()}
 
     def records() -> Iterator[tuple[str, Record]]:
-        yield f"{path}:1", _record(layout, top)
+        yield f"{path}:1", record(top)
         for number, line in enumerate(rest, 2):
             if line.strip():
-                yield f"{path}:{number}", _record(layout, _flat(f"{path}:{number}", line))
+                yield f"{path}:{number}", record(_flat(f"{path}:{number}", line))
 
-    # Records leave out null values, so each may have other fields.
-    return BillFile(layout, frozenset(layout.columns) | _columns(layout, at).keys(), records())
+    return RecordFile(frozenset(has), True, records())
 
 
-def _of_parquet(path: Path, format: Format | None) -> BillFile:
+def _of_parquet(path: Path, fields_of: FieldsOf, known: str) -> RecordFile:
     header = parquet_columns(path)
-    layout, at = _layout(path, header, format)
-    chosen = {field: header[at[name]] for field, name in _columns(layout, at).items()}
+    at = _places(path, header, known)
+    chosen = {field: header[at[name]] for field, name in fields_of(at).items()}
 
     def records() -> Iterator[tuple[str, Record]]:
         for number, cells in enumerate(parquet_rows(path, tuple(dict.fromkeys(chosen.values()))), 1):
             row = dict(zip(dict.fromkeys(chosen.values()), cells, strict=True))
             yield f"{path}:row {number}", {field: row[column] for field, column in chosen.items()}
 
-    return BillFile(layout, frozenset(chosen), records())
+    return RecordFile(frozenset(chosen), False, records())
 
 
-def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[Layout, dict[str, int]]:
+def _places(path: Path, header: Iterable[str], known: str) -> dict[str, int]:
+    """Returns the place of each column by its plain name; of equal names the first."""
     at: dict[str, int] = {}
     for place, column in enumerate(header):
         at.setdefault(plain_name(column), place)
     if not any(at):
-        raise _mistake(path, "is empty", f"name a file of: {_KNOWN}")
+        raise _mistake(path, "is empty", f"name a file of: {known}")
+    return at
+
+
+def _layout(path: Path, at: Mapping[str, int], format: Format | None) -> Layout:
     detected = layout_of(at)
     layout = LAYOUTS[format] if format else detected
     if layout is None:
@@ -142,7 +183,7 @@ def _layout(path: Path, header: Iterable[str], format: Format | None) -> tuple[L
             wanted = " or ".join(layout.columns[mark])
             other = f"it looks like {detected.format.value}" if detected else "choose another --format"
             raise _mistake(path, f"no column {wanted}, which {layout.format.value} has", other)
-    return layout, at
+    return layout
 
 
 def _columns(layout: Layout, at: Mapping[str, int]) -> dict[str, str]:
@@ -150,12 +191,6 @@ def _columns(layout: Layout, at: Mapping[str, int]) -> dict[str, str]:
     own = {ours: name for name in at if (ours := own_tag_column(name))}
     fields = {field: next((one for one in names if one in at), "") for field, names in layout.columns.items()}
     return {**{field: name for field, name in fields.items() if name}, **own}
-
-
-def _record(layout: Layout, flat: Mapping[str, str]) -> Record:
-    names = _columns(layout, dict.fromkeys(flat, 0))
-    record = {field: flat[name] for field, name in names.items()}
-    return {"amount": "", "currency": "", **record}
 
 
 def _flat(place: str, line: str) -> dict[str, str]:
