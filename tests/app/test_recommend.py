@@ -265,6 +265,7 @@ def test_a_column_machines_of_a_table_is_a_measured_group(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (("--adds", "speed"), "--adds: columns add up over several machines only"),
         (("--machines", "0"), "--machines: 0 is not between 2 and 64"),
         (("--machines", "4", "--adds", "none"), "--adds: no source has a column of numbers 'none'"),
         (("--require", "total speed > 1"), "--require: no source has a column 'total speed'; totals need several"),

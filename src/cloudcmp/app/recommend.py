@@ -66,12 +66,15 @@ def question(
 ) -> Question:  # fmt: skip
     """The question of some options; without an objective, the least cost.
 
-    Raises UserMistake for two objectives, and for a confidence or a distance that is none.
+    Raises UserMistake for two objectives, for a confidence or a distance that is none, and for columns that add up over
+    one machine.
     """
     if minimise and maximise:
         raise UserMistake.at("--maximise", "there is another objective, --minimise", "join them: 'speed / cost'")
     if not 0.5 <= confidence < 1:
         raise UserMistake.at("--confidence", f"{confidence} is not between 0.5 and 1", "write e.g. 0.95")
+    if adds and machines == 1:
+        raise UserMistake.at("--adds", "columns add up over several machines only", "give --machines too, such as 8")
     if not within_km > 0:
         raise UserMistake.at("--within-km", f"{within_km} is no distance", "write e.g. 1000")
     objective = parse_objective(maximise, most=True) if maximise else parse_objective(minimise or COST, most=False)

@@ -112,7 +112,8 @@ def recommend(
     of_fleet = FleetOptions(fleet, utilisation, metric, headroom, architecture, provider, region, study)
     if fleet:
         refuse({"--minimise": minimise, "--maximise": maximise, "--budget": budget, "--like": like,
-                "--class": application, "--columns": columns, "--anonymise": anonymise})  # fmt: skip
+                "--class": application, "--columns": columns, "--anonymise": anonymise,
+                "--machines": machines != 1, "--adds": adds})  # fmt: skip
         request = of_fleet.request(
             require or (), on or (), near=near, within_km=within_km, confidence=confidence, spread=spread,
             allow_burstable=allow_burstable,
