@@ -175,3 +175,11 @@ def test_texts_hold_no_name_wherever_it_stands(sold: list[tuple[str, str, str]],
         key = names.key(OfferKey(*one))
         assert re.fullmatch(r"C\d+", key.provider)
         assert key.name.startswith(f"{key.provider}.")
+
+
+def test_an_offering_of_several_clouds_is_one_of_them_where_its_cloud_is_named() -> None:
+    """One region and one type of two clouds: alone they may be either's, with their cloud they are not."""
+    keys = [OfferKey("nuage", "oslo-2", "zx8.large"), OfferKey("himmel", "oslo-2", "zx8.large")]
+    names = Anonymity(keys)
+    assert names.text(f"the runner-up, {keys[1]}, is 3 % behind") == "the runner-up, C2/C2.DC1/C2.1, is 3 % behind"
+    assert names.text("zx8.large") == "one of several"

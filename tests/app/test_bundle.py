@@ -9,6 +9,7 @@ import pytest
 from cloudcmp.app.bundle import export_bundle
 from cloudcmp.app.export import export
 from cloudcmp.app.import_ import import_files
+from cloudcmp.app.study_view import view
 from cloudcmp.app.tool_files import ImportOptions
 from cloudcmp.errors import CorruptStore, UserMistake
 from cloudcmp.report.citation import Citation
@@ -73,6 +74,7 @@ def test_an_imported_bundle_exports_the_same_bytes(bundle: Path, tmp_path: Path)
     again = import_files([str(bundle)], tmp_path / "again", None, ImportOptions())
     export(again.folder, tmp_path / "again.parquet", None)
     assert (tmp_path / "again.parquet").read_bytes() == (bundle / "values.parquet").read_bytes()
+    assert view(again.folder).plan.question == "Which is fast enough?"
 
 
 def test_a_study_gives_the_same_bundle_twice(measured: Path, bundle: Path, tmp_path: Path) -> None:

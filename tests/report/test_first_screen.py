@@ -115,6 +115,12 @@ def test_more_rounds_are_not_offered_for_an_imported_table() -> None:
     assert "--more" not in text
 
 
+def test_trials_that_were_not_run_come_before_more_rounds() -> None:
+    text = printed(replace(study(), not_run=3))
+    assert "--more" not in text
+    assert "3 trials of the plan were not run yet; run them first:\n  cloudcmp run --resume" in text
+
+
 def test_a_failure_is_named_and_no_rounds_are_sold_for_it() -> None:
     plan = plan_of(candidates=2, runner="cloud")
     some = [estimate_of(0, STEADY), replace(estimate_of(1, 2 * STEADY), n_started=12, n_ok=6)]

@@ -15,7 +15,7 @@ from cloudcmp.model.plan import Plan
 from cloudcmp.model.view import View
 from cloudcmp.report.citation import Citation, methods, package
 from cloudcmp.store import StudyStore
-from cloudcmp.store.bundle import PACKAGE, TABLE, check_new, resource_of, write_file
+from cloudcmp.store.bundle import PACKAGE, PLAN, TABLE, check_new, resource_of, write_file
 from cloudcmp.store.plan_rows import prices_of
 from cloudcmp.store.tidy import COLUMNS, TidyColumns
 from cloudcmp.store.tidy_write import write_parquet
@@ -51,7 +51,7 @@ def export_bundle(
     citation = _citation(shown, authors, made_at)
     texts = {
         "study.yaml": "" if anonymise else study,
-        "plan.json": _indented(to_json(shown.plan)),
+        PLAN: _indented(to_json(shown.plan)),
         "prices.csv": _prices(shown.plan),
         "provenance.json": _indented(json.dumps(dict(shown.provenance))),
         "METHODS.md": methods(shown, citation, len(table.value)),

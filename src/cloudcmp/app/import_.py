@@ -11,7 +11,7 @@ from cloudcmp.analysis import name_warnings
 from cloudcmp.app.study_folder import new_folder, remember_folder
 from cloudcmp.app.tool_files import ImportOptions, NamedFile, is_table, parse_file, read_files
 from cloudcmp.catalog import METRICS
-from cloudcmp.store.bundle import checked_table, is_bundle
+from cloudcmp.store.bundle import checked_table, is_bundle, question_of
 from cloudcmp.store.tidy_agree import TidyTable
 from cloudcmp.store.tidy_check import check_table, read_tidy
 from cloudcmp.store.tidy_import import import_table
@@ -34,10 +34,11 @@ def import_files(files: Sequence[str], out: Path | None, name: str | None, optio
 
     Raises UserMistake with every fault of the files, each with its place, and CorruptStore for a changed bundle.
     """
-    given = [parse_file(text) for text in files]
+    given, question = [parse_file(text) for text in files], None
     if len(given) == 1 and is_bundle(given[0].path):
-        name = name or given[0].path.resolve().name
-        given = [NamedFile(checked_table(given[0].path), None)]
+        name, bundle = name or given[0].path.resolve().name, given[0].path
+        given = [NamedFile(checked_table(bundle), None)]
+        question = question_of(bundle)
     if is_table(given, options):
         table, notes = read_tidy(given[0].path, METRICS, options.better), []
     else:
@@ -52,7 +53,7 @@ def import_files(files: Sequence[str], out: Path | None, name: str | None, optio
     for count, one in enumerate(given):
         origin["sha256" if not count else f"sha256 of {one.path}"] = _digest(one.path)
     with import_table(
-        table, folder, provenance=origin, created_at=time.time(), blocks_allowed=options.allow_blocks
+        table, folder, provenance=origin, created_at=time.time(), question=question, blocks_allowed=options.allow_blocks
     ) as store:
         lines = (*store.plan.quote.notes, *name_warnings(store.plan), *notes, *filter(None, [remember_folder(folder)]))
         return ImportedStudy(folder, len(table.rows), lines)

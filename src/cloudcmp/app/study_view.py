@@ -183,6 +183,7 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
             *analysis.late_rounds(plan, {one.launch: one.begun_at for one in reversed(store.launches())}),
         ),
         steadiness=_steadiness(store, measured) if steadiness else None,
+        not_run=_not_run(plan, measured.attempts),
     )
 
 
@@ -255,9 +256,13 @@ def _second_machines(store: StudyStore, plan: Plan) -> tuple[str, ...]:
     )
 
 
+def _not_run(plan: Plan, counted: Sequence[Attempt]) -> int:
+    return 0 if plan.imported else len(plan.trials) - len({attempt.trial for attempt in counted})
+
+
 def _unfinished(plan: Plan, counted: Sequence[Attempt]) -> tuple[str, ...]:
-    missing = len(plan.trials) - len({attempt.trial for attempt in counted})
-    if plan.imported or not missing:
+    missing = _not_run(plan, counted)
+    if not missing:
         return ()
     return (f"{missing} of {len(plan.trials)} trials were not run yet: continue with 'cloudcmp run --resume DIR'",)
 

@@ -36,7 +36,8 @@ class View:
     `hosts` holds for each candidate the facts from its agents, as sorted text pairs; `spend` is None if nothing was
     billed; `under` are the account terms of the cost figures, None at list price. `provenance` holds versions, seed,
     dates and digests as text pairs; `interruptions` one line each. `commands` are the shell lines that ran, from the
-    plan and not from the study file. `steadiness` is None if it was not asked for.
+    plan and not from the study file. `steadiness` is None if it was not asked for. `not_run` counts planned trials that
+    no attempt was made of, 0 of an imported table.
     """
 
     plan: Plan
@@ -58,3 +59,4 @@ class View:
     delivered: tuple[Delivered, ...] = ()
     co_location: tuple[CoLocation, ...] = ()
     steadiness: SteadinessView | None = None
+    not_run: int = 0

@@ -50,6 +50,8 @@ class Anonymity:
             new = self._add(key)
             for name, new_name in zip((*key, _cloud(key)), (*new, new.provider), strict=True):
                 known[name] = new_name if known.get(name, new_name) == new_name else SEVERAL
+            if SEVERAL in {known[key.name], known[key.region]}:
+                known[str(key)] = str(new)
         known |= {**(more or {}), SIMULATED: SIMULATED}
         self._new = {name.casefold(): new for name, new in known.items() if name}
         listed = "|".join(map(_pattern, sorted(self._new, key=lambda one: (-len(one), one))))

@@ -346,12 +346,16 @@ def _not_settled(screen: _Screen, deciding: Sequence[CellView], folder: str) -> 
     say(screen.console, "")
     shown, left = leading(lines, _MOST_OPEN)
     _hung(screen, "NOT SETTLED  ", f"{'; '.join(shown)}{f'; and {left} more' if left else ''}")
-    if outlooks:
+    command = ""
+    if not_run := screen.study.view.not_run:
+        say(screen.console, f"{not_run} trials of the plan were not run yet; run them first:", indent=2)
+        command = f"cloudcmp run --resume {folder}"
+    elif outlooks:
         rounds, text = _offer(outlooks, len(lines))
         say(screen.console, f"{more_rounds(plan, rounds)} {text}{'' if plan.imported else ':'}", indent=2)
-        if not plan.imported:
-            command = f"cloudcmp run --resume {folder} --more {rounds}"
-            say(screen.console, command, indent=2 if len(command) + 2 <= screen.width else 0)
+        command = "" if plan.imported else f"cloudcmp run --resume {folder} --more {rounds}"
+    if command:
+        say(screen.console, command, indent=2 if len(command) + 2 <= screen.width else 0)
     return True
 
 

@@ -14,6 +14,7 @@ from cloudcmp.store.files import sha256_of, write_durably
 
 PACKAGE = "datapackage.json"
 TABLE = "values.parquet"
+PLAN = "plan.json"
 _LONGEST = 2**20
 
 
@@ -62,6 +63,19 @@ def checked_table(folder: Path) -> Path:
     for one in resources:
         _check(folder / one["path"], one["hash"])
     return folder / TABLE
+
+
+def question_of(folder: Path) -> str | None:
+    """The question of a checked bundle's study; None if its plan has none."""
+    path = folder / PLAN
+    with storage(path):
+        text = path.read_bytes() if path.is_file() else b"null"
+    try:
+        plan = json.loads(text)
+    except (ValueError, RecursionError):
+        plan = None
+    question = plan.get("question") if isinstance(plan, dict) else None
+    return question if isinstance(question, str) and question else None
 
 
 def _is_resource(one: object) -> bool:

@@ -31,9 +31,12 @@ _FIELDS = {"vcpus", "memory_gib", "category", "volume", "count", "runner"}
 
 
 def import_table(
-    table: TidyTable, folder: Path, *, provenance: Mapping[str, str], created_at: float, blocks_allowed: bool = False
-) -> StudyStore:
+    table: TidyTable, folder: Path, *, provenance: Mapping[str, str], created_at: float, question: str | None = None,
+    blocks_allowed: bool = False,
+) -> StudyStore:  # fmt: skip
     """Creates a study's folder from a table that was read with `read_tidy`; `created_at` in Unix seconds.
+
+    Without a `question`, it is what the table says.
 
     Without `instance` each row is a launch of its own, and without `round` every launch is in round 0; the notes
     `replication_unknown` and `no_rounds` record this, `no_times` that the time of a row is unknown, and
@@ -47,7 +50,7 @@ def import_table(
     launches, places = _launches(table.rows, start_at)
     plan = Plan(
         name=table.path.stem,
-        question=f"What does the table {table.path.name} say?",
+        question=question or f"What does the table {table.path.name} say?",
         candidates=tuple(
             _candidate(i, key, keys, {**own, **_doubtful(own), **repeated.get(i, {})})
             for i, key in enumerate(keys)
