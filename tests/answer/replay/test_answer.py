@@ -16,6 +16,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import OfferKey
 from cloudcmp.model.offering import Billing
 from cloudcmp.model.replay import LaunchTimes, Load, MachineType, Policy, PolicyOutcome, Range, Rules, ScaleAnswer
+from cloudcmp.model.result import Bounds
 
 BY_SECOND = Billing(0.0, 0.0)
 MONTH_H = 730
@@ -215,3 +216,14 @@ def test_more_launches_than_can_be_replayed_are_refused() -> None:
     load = Load(np.arange(20_000) * 60.0, rates, 1.2e6)
     with pytest.raises(UserMistake, match="launches are too many to replay"):
         answer(load, (machine("m"), server()), rules=Rules(cool_down_s=0.0))
+
+
+def test_a_capacity_that_would_need_too_many_machines_is_no_variant() -> None:
+    load = Load(np.arange(3) * 60.0, np.array([1.0, 30_000.0, 1.0]), 180.0)
+    wide = MachineType(
+        OfferKey("cloud", "here", "m"), Range(1.0, Bounds(0.01, 100.0)), 0.1, 3, 0, (40, 60, 90), False, 0.0, 0.0
+    )
+    found = answer(load, (wide, server(capacity=1.0)))
+    assert [one.what for one in found.variants if one.what.startswith("capacity")] == [
+        "capacity 100/s (an end of its interval)"
+    ]

@@ -112,8 +112,14 @@ def _rank(one: Choice) -> tuple[bool, float]:
     return money is None, one.best.machine_hours if money is None else money.value
 
 
+def _most_machines(load: Load, capacity: float, rules: Rules) -> float:
+    """The most machines of any policy, also under the other loads and utilisations."""
+    least = max(rules.utilisation - _UTILISATION, rules.utilisation / 2)
+    return max(OTHER_LOADS) * float(load.rates.max()) / (capacity * least)
+
+
 def _check_size(load: Load, server: Server, rules: Rules) -> None:
-    most = max(OTHER_LOADS) * float(load.rates.max()) / (server.capacity * rules.utilisation)
+    most = _most_machines(load, server.capacity, rules)
     if most > MOST:
         what = f"{server.capacity:g} requests/s a machine makes {most:,.0f} machines of this load"
         raise UserMistake.at("--capacity", what, "give a larger capacity, or the load in larger units")
@@ -129,6 +135,8 @@ def _variants(machine: MachineType, case: _Case, others: Mapping[float, _Case], 
     else:
         ends = [(f"capacity {end:.4g}/s (an end of its interval)", end) for end in (bounds.low, bounds.high)]
     for what, capacity in ends:
+        if _most_machines(case.load, capacity, case.rules) > MOST:
+            continue
         yield case.with_server(replace(case.server, capacity=capacity), seed).variant(what)
     known = case.server.launches
     if len(known.usable) > 1:
@@ -139,7 +147,7 @@ def _variants(machine: MachineType, case: _Case, others: Mapping[float, _Case], 
             alike = replace(case.server, launches=_all_like(known, at))
             yield case.with_server(alike, seed).variant(f"every launch {word}")
     for share in (case.rules.utilisation - _UTILISATION, case.rules.utilisation + _UTILISATION):
-        if 0 < share <= 1:
+        if case.rules.utilisation / 2 <= share <= 1:
             yield case.with_rules(replace(case.rules, utilisation=share), seed).variant(
                 f"utilisation {share * 100:.3g} %"
             )

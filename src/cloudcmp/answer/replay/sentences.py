@@ -74,8 +74,8 @@ def _cautions(found: ScaleAnswer, load: Load) -> Iterator[str]:
     yield from _of_capacity(machine)
     for key, lack in found.left_out[:_NAMED]:
         yield f"{key} is left out: {_LACKS[lack]}"
-    if more := len(found.left_out) - _NAMED:
-        yield from [f"{more} more are left out"] * (more > 0)
+    if (more := len(found.left_out) - _NAMED) > 0:
+        yield f"{more} more are left out"
     yield "the application's own start, discounts for long use and commitments are not counted"
 
 
