@@ -233,3 +233,58 @@ def test_thousands_of_offerings_join_with_all_prices() -> None:
     assert len(market.keys) > 80_000
     assert any("68 prices are zero" in one for one in market.notes)
     assert any("87 prices are below half" in one for one in market.notes)
+
+
+def test_several_small_machines_may_be_the_cheapest_and_say_what_they_suppose(table: Path) -> None:
+    asked = question(require=["total speed >= 190", "provider = aws"], machines=4, adds=["speed"])
+    found = recommend([str(table)], asked, today=TODAY)
+    assert found.choice is not None
+    assert str(found.choice.key) == "aws/us-east-1/m7i.large x 2"
+    assert found.choice.best is None
+    assert found.certainty.startswith("unknown: n machines are taken to do n times the work of one")
+    assert any("nothing was measured with several machines" in one for one in found.cautions)
+    assert found.several is not None
+    (larger,) = found.several.against
+    assert (larger.large.name, larger.equal_cost, larger.equal_work) == ("m7i.xlarge", 2, 3)
+    assert (larger.work_ratio, larger.cost_ratio) == (pytest.approx(200 / 204), pytest.approx(1.5))
+
+
+def test_a_column_machines_of_a_table_is_a_measured_group(tmp_path: Path) -> None:
+    rows = ["aws,m7i.large,r,1,0.10,100", "aws,m7i.large,r,4,,320", "aws,m7i.4xlarge,r,1,0.50,300"]
+    path = tmp_path / "groups.csv"
+    path.write_text("\n".join(["provider,offering,region,machines,usd_per_hour,speed", *rows]), encoding="utf-8")
+    found = recommend([str(path)], question(require=["total speed >= 310"], machines=4, adds=["speed"]), today=TODAY)
+    assert found.choice is not None
+    assert str(found.choice.key) == "aws/r/m7i.large x 4"
+    assert found.choice.values[0] == pytest.approx(0.4)
+    assert "measured groups" in found.certainty
+    alone = recommend([str(path)], question(require=["speed >= 310"]), today=TODAY)
+    assert alone.choice is None  # the group has no price of its own
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--adds", "speed"), "--adds: columns add up over several machines only"),
+        (("--machines", "0"), "--machines: 0 is not between 2 and 64"),
+        (("--machines", "4", "--adds", "none"), "--adds: no source has a column of numbers 'none'"),
+        (("--require", "total speed > 1"), "--require: no source has a column 'total speed'; totals need several"),
+        (("--machines", "4", "--require", "total speed > 1"), "--require: there is no total of 'speed': whether it"),
+    ],
+)
+def test_a_mistake_about_several_machines_is_one_line(table: Path, words: tuple[str, ...], told: str) -> None:
+    said = cloudcmp("recommend", str(table), *words)
+    assert said.code == 2
+    assert said.err.splitlines()[-1].startswith(told)
+
+
+def test_several_machines_fit_the_terminal_and_the_page(table: Path, tmp_path: Path) -> None:
+    page = tmp_path / "answer.html"
+    said = cloudcmp("recommend", str(table), "--machines", "4", "--adds", "speed", "--require", "total speed >= 190",
+                    "--require", "provider = aws", "--all", "--page", str(page))  # fmt: skip
+    assert said.code == 0, said.err
+    lines = said.out.splitlines()
+    assert "Small against large: aws/us-east-1/m7i.large against each, by speed" in lines
+    assert any("m7i.xlarge" in line and "2 do ×0.98" in line and "3 cost ×1.50" in line for line in lines)
+    assert max(len(line) for line in lines if str(page) not in line) <= 80
+    assert "Small machines against a large one" in page.read_text(encoding="utf-8")

@@ -91,6 +91,16 @@ def test_every_key_of_a_study_is_named(typist: Typist) -> None:
         assert _unnamed(typist.types(*words)) == set()
 
 
+SCALING = """\
+schema: 1
+question: How fast do machines come?
+candidates:
+  - {provider: simulated, region: nimbus, offering: small}
+  - {provider: simulated, region: nimbus, offering: small, count: 2}
+probes: [{probe: scaling, params: {count: [1, 2]}}]
+launches: 4
+budget: 50 USD
+"""
 SERVICES = """\
 schema: 1
 question: Which of two simulated services?
@@ -173,8 +183,21 @@ def test_every_key_of_gaps_and_prices_is_named(typist: Typist) -> None:
     (typist.folder / "offers.csv").write_text(
         "\n".join(["provider,offering,usd_per_hour,vcpus,memory_gib", *rows]), encoding="utf-8"
     )
+    found = typist.types("recommend", "offers.csv", "--machines", "4", "--minimise", "cost per total vcpus")
+    assert found["data"]["several"]["against"] == []
+    assert _unnamed(found) == set()
     found = typist.types("prices", "offers.csv")
     assert found["data"]["offers"]
+    assert _unnamed(found) == set()
+
+
+def test_every_key_of_a_replay_is_named(typist: Typist) -> None:
+    (typist.folder / "scale.yaml").write_text(SCALING, encoding="utf-8")
+    (typist.folder / "trace.csv").write_text("time,requests_per_s\n0,100\n60,900\n120,100\n", encoding="utf-8")
+    typist.types("run", "scale.yaml", "--out", "scale")
+    found = typist.types("scale", "scale", "--load", "trace.csv", "--capacity", "100", "--owned-cost", "9 USD/month")
+    assert found["data"]["owned"]["at_loads"]
+    assert found["data"]["left_out"]
     assert _unnamed(found) == set()
 
 

@@ -16,6 +16,8 @@ from cloudcmp.answer.choice.prices import without_odd_prices
 from cloudcmp.answer.choice.recommend import CONFIDENCE
 from cloudcmp.answer.choice.recommend import recommend as choose
 from cloudcmp.answer.choice.sentences import with_sentences
+from cloudcmp.answer.choice.several import check_totals, several_of
+from cloudcmp.answer.choice.small_and_large import with_several_machines
 from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.cities import known_cities, position_of
 from cloudcmp.catalog.parameters import hint
@@ -38,7 +40,8 @@ class Question:
     """What is asked of the sources: an objective, needs as text, and what may be assumed.
 
     `spread` is the coefficient of variation of values that are single, as `5 %`; `near` a city within `within_km`;
-    `like` a machine than which none may be worse in the columns `on`; `application` a class whose needs count too.
+    `like` a machine than which none may be worse in the columns `on`; `application` a class whose needs count too. A
+    candidate may be up to `machines` of an offering; the columns in `adds` are declared to add up.
     """
 
     objective: Objective
@@ -52,22 +55,27 @@ class Question:
     like: str | None = None
     on: tuple[str, ...] = ()
     application: str | None = None
+    machines: int = 1
+    adds: tuple[str, ...] = ()
 
 
 def question(
     minimise: str | None = None, maximise: str | None = None, require: Sequence[str] = (), *,
     budget: str | None = None, near: str | None = None, within_km: float = NEAR_KM, confidence: float = CONFIDENCE,
     spread: str | None = None, allow_burstable: bool = False, like: str | None = None, on: Sequence[str] = (),
-    application: str | None = None,
+    application: str | None = None, machines: int = 1, adds: Sequence[str] = (),
 ) -> Question:  # fmt: skip
     """The question of some options; without an objective, the least cost.
 
-    Raises UserMistake for two objectives, and for a confidence or a distance that is none.
+    Raises UserMistake for two objectives, for a confidence or a distance that is none, and for columns that add up over
+    one machine.
     """
     if minimise and maximise:
         raise UserMistake.at("--maximise", "there is another objective, --minimise", "join them: 'speed / cost'")
     if not 0.5 <= confidence < 1:
         raise UserMistake.at("--confidence", f"{confidence} is not between 0.5 and 1", "write e.g. 0.95")
+    if adds and machines == 1:
+        raise UserMistake.at("--adds", "columns add up over several machines only", "give --machines too, such as 8")
     if not within_km > 0:
         raise UserMistake.at("--within-km", f"{within_km} is no distance", "write e.g. 1000")
     objective = parse_objective(maximise, most=True) if maximise else parse_objective(minimise or COST, most=False)
@@ -83,6 +91,8 @@ def question(
         like,
         tuple(on),
         application,
+        machines,
+        tuple(adds),
     )
 
 
@@ -114,10 +124,16 @@ def recommend(
         wanted = needs_like(asked.like, market, asked.on, progress)
         needs += wanted.needs
         market = replace(market, notes=(*market.notes, *wanted.notes))
+    measured = None
+    if asked.machines != 1:
+        market, measured = several_of(market, asked.machines, asked.adds)
+        check_totals(market, asked.objective, needs)
     found = choose(
         market, asked.objective, needs, confidence=asked.confidence, spread=spread_of(asked.spread),
         allow_burstable=asked.allow_burstable,
     )  # fmt: skip
+    if measured is not None:
+        found = with_several_machines(found, market, asked.machines, measured)
     found = with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
     if not anonymise:
         return found

@@ -17,6 +17,7 @@ CPUS = "{cpus}"
 class PublicColumn:
     """One column: its direction, and the command whose output's `measure` it is; without one it is only looked up.
 
+    `is_whole` is true for the work of all processors of a machine at once, which adds up over machines.
     `version` is that of the tool in the table, and `asked` the command that prints that of the tool here. `probe` is
     the line of a study that runs the tool alike, and `cell` the cell that it then measures.
     """
@@ -29,6 +30,7 @@ class PublicColumn:
     asked: tuple[str, ...] = ()
     probe: str = ""
     cell: str = ""
+    is_whole: bool = False
 
 
 def _stress(workers: str) -> PublicColumn:
@@ -37,7 +39,8 @@ def _stress(workers: str) -> PublicColumn:
     probe = f"{{tool: stress-ng-cpu, params: {{cpu_method: div16, workers: {many}}}, install: true}}"
     cell = "tool_op_per_s measure=bogo_ops;tool=stress-ng-cpu"
     asked = ("stress-ng", "--version")
-    return PublicColumn(Better.HIGHER, "stress-ng", command, "bogo_ops", "0.17.08", asked, probe, cell)
+    return PublicColumn(Better.HIGHER, "stress-ng", command, "bogo_ops", "0.17.08", asked, probe, cell,
+                        is_whole=workers == CPUS)  # fmt: skip
 
 
 def _openssl(algorithm: str) -> PublicColumn:
@@ -45,7 +48,8 @@ def _openssl(algorithm: str) -> PublicColumn:
     probe = f"{{tool: openssl-speed, params: {{algorithm: {algorithm}, threads: all}}, install: true}}"
     cell = "tool_bytes_per_s measure=of_16384_bytes;tool=openssl-speed"
     asked = ("openssl", "version")
-    return PublicColumn(Better.HIGHER, "openssl", command, "of_16384_bytes", "3.3.0", asked, probe, cell)
+    return PublicColumn(Better.HIGHER, "openssl", command, "of_16384_bytes", "3.3.0", asked, probe, cell,
+                        is_whole=True)  # fmt: skip
 
 
 PUBLIC_COLUMNS = {
@@ -58,7 +62,7 @@ PUBLIC_COLUMNS = {
     "passmark_me_latency": PublicColumn(Better.LOWER),
     "passmark_summ_cpu": PublicColumn(Better.HIGHER),
     "geekbench_single": PublicColumn(Better.HIGHER),
-    "geekbench_multi": PublicColumn(Better.HIGHER),
+    "geekbench_multi": PublicColumn(Better.HIGHER, is_whole=True),
     "gzip5_compress_bps_best": PublicColumn(Better.HIGHER),
     "zstd_first_compress_bps_best": PublicColumn(Better.HIGHER),
     "redis_set_rps_best": PublicColumn(Better.HIGHER),

@@ -35,6 +35,7 @@ from cloudcmp.cli.recommend import recommend
 from cloudcmp.cli.reconcile import reconcile
 from cloudcmp.cli.report import report
 from cloudcmp.cli.run import demo, run
+from cloudcmp.cli.scale import scale
 from cloudcmp.cli.schema import schema
 from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
@@ -98,6 +99,7 @@ def build() -> typer.Typer:
         history,
         profile,
         predict,
+        scale,
         report,
         export,
         import_,

@@ -56,6 +56,12 @@ def recommend(
     application: Annotated[
         str | None, option("--class", "Also the needs of a class of applications.", "voip|video-hd|...")
     ] = None,
+    machines: Annotated[
+        int, typer.Option("--machines", metavar="N", help="Also up to N machines of an offering as one candidate.")
+    ] = 1,
+    adds: Annotated[
+        list[str] | None, option("--adds", "A column that adds up over machines; give it once for each.", "COLUMN")
+    ] = None,
     purchase: Annotated[Buying | None, option("--purchase", "Use prices of this way to buy machines.")] = None,
     spread: Annotated[
         str | None, option("--spread", "Assume that single values scatter by this much.", "'5 %'")
@@ -92,6 +98,8 @@ def recommend(
 
     Example: cloudcmp recommend DIR --require 'rtt_s <= 2 ms' --region-near Stockholm
 
+    Example: cloudcmp recommend DIR --machines 8 --require 'total fma_flop_per_s threads=all >= 1e12'
+
     Example: cloudcmp recommend prices --require 'vcpus = 4' --require 'memory_gib >= 16'
 
     Example: cloudcmp recommend table.csv --fleet inventory.csv --architecture any
@@ -104,7 +112,8 @@ def recommend(
     of_fleet = FleetOptions(fleet, utilisation, metric, headroom, architecture, provider, region, study)
     if fleet:
         refuse({"--minimise": minimise, "--maximise": maximise, "--budget": budget, "--like": like,
-                "--class": application, "--columns": columns, "--anonymise": anonymise})  # fmt: skip
+                "--class": application, "--columns": columns, "--anonymise": anonymise,
+                "--machines": machines != 1, "--adds": adds})  # fmt: skip
         request = of_fleet.request(
             require or (), on or (), near=near, within_km=within_km, confidence=confidence, spread=spread,
             allow_burstable=allow_burstable,
@@ -114,11 +123,12 @@ def recommend(
     if columns:
         if anonymise:
             raise UserMistake.at("--anonymise", "columns are shown with names as examples", "leave out --columns")
-        _columns(sources, near, bought, json=json)
+        _columns(sources, near, bought, (machines, adds or []), json=json)
         return EXIT_DONE
     asked = use_case.question(
         minimise, maximise, require or (), budget=budget, near=near, within_km=within_km, confidence=confidence,
         spread=spread, allow_burstable=allow_burstable, like=like, on=on or (), application=application,
+        machines=machines, adds=adds or (),
     )  # fmt: skip
     found = use_case.recommend(sources, asked, purchase=bought, progress=progress, anonymise=anonymise)
     if page is not None:
@@ -138,11 +148,17 @@ def recommend(
     return EXIT_DONE if found.choice is not None else EXIT_NO
 
 
-def _columns(sources: list[str], near: str | None, purchase: "Purchase", *, json: bool) -> None:
+def _columns(
+    sources: list[str], near: str | None, purchase: "Purchase", several: tuple[int, list[str]], *, json: bool
+) -> None:
     from cloudcmp.app.recommend import sold
     from cloudcmp.report.recommendation import columns_of, show_columns
 
     market = sold(sources, near=near, purchase=purchase, variation=None)
+    if several[0] != 1:
+        from cloudcmp.answer.choice.several import with_several
+
+        market = with_several(market, *several)
     if json:
         emit("recommend", {"columns": columns_of(market)}, market.notes)
     else:

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 
 COST = "cost"
 """The column of the price of one hour, in the market's currency."""
+MACHINES = "machines"
+"""The column of how many machines an offering is."""
+TOTAL = "total "
+"""The beginning of the name of a column that counts all machines of an offering."""
+_COUNT = " x "
 
 
 class OfferKey(NamedTuple):
@@ -23,6 +28,17 @@ class OfferKey(NamedTuple):
 
     def __str__(self) -> str:
         return "/".join(filter(None, self))
+
+
+def counted(name: str, machines: int) -> str:
+    """The name of several machines of one offering: `m7i.large x 4`."""
+    return f"{name}{_COUNT}{machines}" if machines > 1 else name
+
+
+def single(name: str) -> tuple[str, int]:
+    """The name of one machine, and how many machines a name stands for."""
+    one, count, number = name.rpartition(_COUNT)
+    return (one, int(number)) if count and number.isascii() and number.isdigit() else (name, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -133,6 +133,48 @@ class Front:
     picks: tuple[Pick, ...]
 
 
+class Addition(StrEnum):
+    """What the total of several machines rests on."""
+
+    ASSUMED = "ASSUMED"
+    """Nothing was measured with several machines: n do n times the work of one."""
+    MEASURED = "MEASURED"
+    """Several machines of some offerings were measured; other numbers of them follow by Amdahl's law."""
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Several of a small machine against one large machine.
+
+    `cost` and `work` are those of the large one as ratios to one small one. For its price one gets `equal_cost` small
+    ones, which together do `work_ratio` times its work; `equal_work` small ones do at least as much as it, for
+    `cost_ratio` times its price. They are None if more machines than were asked for would be needed.
+    """
+
+    small: OfferKey
+    large: OfferKey
+    cost: float
+    work: float
+    equal_cost: int | None
+    work_ratio: float | None
+    equal_work: int | None
+    cost_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """An answer that may be several machines: at most `most`, with totals that rest on `addition`.
+
+    `of` is the total that decides, empty without one. `against` sets one machine of the choice against larger ones, or
+    smaller ones against the choice if that is a single machine.
+    """
+
+    most: int
+    addition: Addition
+    of: str
+    against: tuple[Against, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """The answer to what to take, its certainty, and what would change it.
@@ -144,8 +186,8 @@ class Recommendation:
     `offered` counts all offerings, `meeting` those that meet every need by their values. `spread` is the coefficient of
     variation that the user declared for single values. `single` counts offerings that cannot be chosen because a
     measurement of theirs is a single one, beside others with several launches. `marks` are what a reader must know
-    beside the choice's values. `spreads` are those of the choice that decide. `reason`, `certainty`, `steadiness`,
-    `age`, `changes` and `cautions` are in words.
+    beside the choice's values. `spreads` are those of the choice that decide. `several` is there if an answer may be
+    several machines. `reason`, `certainty`, `steadiness`, `age`, `changes` and `cautions` are in words.
     """
 
     objective: str
@@ -180,6 +222,7 @@ class Recommendation:
     age: str = ""
     changes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
+    several: Several | None = None
 
     @property
     def choice(self) -> Pick | None:

@@ -11,8 +11,8 @@ from cloudcmp.answer.effects import chance_words
 from cloudcmp.answer.fleet.sentences import UNTOLD_WORDS, amount_words, money_words, need_words
 from cloudcmp.model.fleet import FEW, FleetAnswer, Move
 from cloudcmp.model.market import OfferKey
-from cloudcmp.report.recommendation import labelled, percent_words
-from cloudcmp.report.table import Head, say, table
+from cloudcmp.report.recommendation import percent_words
+from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import Money
 
 _SHOWN = 10

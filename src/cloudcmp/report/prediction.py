@@ -1,7 +1,6 @@
 """Prints a prediction: the short list first, what it rests on, and every candidate."""
 
 from collections.abc import Iterator
-from textwrap import wrap
 
 from rich.console import Console
 
@@ -9,10 +8,9 @@ from cloudcmp.answer.prediction.sentences import cost_words, time_words, unit_wo
 from cloudcmp.model.application import ApplicationKind
 from cloudcmp.model.prediction import Aim, Lack, Predicted, Prediction
 from cloudcmp.report.numbers import UNKNOWN
-from cloudcmp.report.table import Head, say, table
+from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import format_in, scale_of
 
-_LABEL = 13
 _SHOWN = 12
 _PARTS = 4
 _WORDS = {
@@ -29,7 +27,7 @@ def show_prediction(console: Console, found: Prediction, *, every: bool = False)
     say(console, f"{found.name}: {_WORDS[found.kind]}, least {aim}", "bold")
     say(console, "")
     for label, text, style in _lines(found):
-        _labelled(console, label, text, style)
+        labelled(console, label, text, style)
     say(console, "")
     _candidates(console, found, every=every)
     if len(found.parts) > 1:
@@ -41,7 +39,7 @@ def show_prediction(console: Console, found: Prediction, *, every: bool = False)
         table(console, ["without a prediction", "why", "what"], rows)
     elif found.left_out or len(found.candidates) > _SHOWN:
         hidden = max(0, len(found.candidates) - _SHOWN)
-        _labelled(
+        labelled(
             console,
             "MORE",
             f"--all shows {hidden} more candidates, and {len(found.left_out)} that were left out",
@@ -62,12 +60,6 @@ def _lines(found: Prediction) -> Iterator[tuple[str, str, str]]:
         yield ("RESTS ON" if not at else ""), text, ""
     for at, text in enumerate((*found.cautions, *found.notes)):
         yield ("MIND" if not at else ""), text, "yellow"
-
-
-def _labelled(console: Console, label: str, text: str, style: str = "") -> None:
-    width = min(console.width, 100) - _LABEL
-    for at, line in enumerate(wrap(text, max(20, width), break_long_words=False, break_on_hyphens=False) or [""]):
-        say(console, f"{label if not at else '':<{_LABEL}}{line}", style, keep=True)
 
 
 def _candidates(console: Console, found: Prediction, *, every: bool) -> None:

@@ -3,16 +3,15 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 
 from rich.console import Console
 
 from cloudcmp.answer.choice.sentences import number_words, objective_words
 from cloudcmp.model.market import COST, Market, Numbers, Texts
 from cloudcmp.model.recommendation import Front, Miss, Pick, Recommendation
-from cloudcmp.report.table import Head, say, table
+from cloudcmp.report.small_and_large import show_against
+from cloudcmp.report.table import Head, labelled, say, table
 
-_LABEL = 13
 _SHOWN = 5
 _LONGEST_HEAD = 18
 _BROAD = 3
@@ -30,6 +29,9 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
     if found.picks:
         say(console, "")
         _picks(console, found)
+    if found.several is not None and found.several.against:
+        say(console, "")
+        show_against(console, found.several)
     if found.misses:
         say(console, "")
         _misses(console, found)
@@ -59,13 +61,6 @@ def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
         yield "CHANGES IF" if not at else "", text, ""
     for at, text in enumerate((*found.cautions, *found.notes)):
         yield "MIND" if not at else "", text, "yellow"
-
-
-def labelled(console: Console, label: str, text: str, style: str = "") -> None:
-    """Print one labelled paragraph with a hanging indent."""
-    width = min(console.width, 100) - _LABEL
-    for at, line in enumerate(wrap(text, max(20, width), break_long_words=False, break_on_hyphens=False) or [""]):
-        say(console, f"{label if not at else '':<{_LABEL}}{line}", style, keep=True)
 
 
 def _values(found: Recommendation, pick: Pick) -> Iterator[str]:
@@ -142,10 +137,22 @@ def _rest(console: Console, found: Recommendation) -> None:
     if found.ladder:
         say(console, "")
         rows = [[str(one.key), f"{one.cost:.2f}", f"{one.work:.2f}"] for one in found.ladder]
-        table(console, ["offering", Head("price"), Head("speed")], rows, title="Other sizes, against the choice")
+        table(console, ["offering", Head("price"), Head("speed")], rows, title="Other sizes, against the choice",
+              note=_step_words(found))  # fmt: skip
     say(console, "")
     rows = [[one.need, f"{one.miss:,}", f"{one.unknown:,}"] for one in found.counts]
     table(console, ["need", Head("miss it"), Head("unknown")], rows, title="What each need excludes")
+
+
+def _step_words(found: Recommendation) -> str:
+    """What the next larger size gives for its price."""
+    step = next((one for one in found.ladder if one.cost > 1), None)
+    if step is None:
+        return ""
+    gain, cost = (
+        f"{abs(ratio - 1) * 100:.0f} % {'more' if ratio >= 1 else 'less'}" for ratio in (step.work, step.cost)
+    )
+    return f"the next larger one, {step.key.name}, gives {gain} speed for {cost} money"
 
 
 def _front(console: Console, found: Recommendation, front: Front) -> None:

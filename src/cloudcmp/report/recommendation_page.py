@@ -12,6 +12,7 @@ from cloudcmp.report.charts import front as front_chart
 from cloudcmp.report.html import picture_of, styled, template
 from cloudcmp.report.recommendation import behind_words, better_words, percent_words
 from cloudcmp.report.sheets.sheet import Field, Sheet, columns, row
+from cloudcmp.report.small_and_large import sheet_of
 
 _PICKS = 5
 
@@ -39,6 +40,7 @@ def render(found: Recommendation) -> str:
         pictures=[picture_of(front_chart.figure_of(found, one)) for one in found.fronts if one.picks],
         fronts=[_front(found, one) for one in found.fronts if one.picks],
         ladder=_ladder(found) if found.ladder else None,
+        against=sheet_of(found.several) if found.several is not None and found.several.against else None,
         counts=_counts(found),
         confidence=f"{found.confidence * 100:g} %",
     )

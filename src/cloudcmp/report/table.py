@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from textwrap import wrap
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +15,7 @@ from cloudcmp.report.numbers import UNKNOWN
 from cloudcmp.report.text import plain_ascii
 
 _LEAST_TEXT, _LONGEST_WORD, _GAP = 8, 20, 2
+_LABEL = 13
 # Longer lines are hard to read.
 WIDEST = 100
 
@@ -56,6 +58,13 @@ def say(console: Console, text: str, style: str = "", indent: int = 0, *, keep: 
         for piece in [shown] if shown.cell_len <= room else shown.wrap(console, room):
             piece.rstrip()
             put(console, Text(" " * indent) + piece if indent else piece)
+
+
+def labelled(console: Console, label: str, text: str, style: str = "") -> None:
+    """Print one labelled paragraph with a hanging indent."""
+    width = min(console.width, WIDEST) - _LABEL
+    for at, line in enumerate(wrap(text, max(20, width), break_long_words=False, break_on_hyphens=False) or [""]):
+        say(console, f"{label if not at else '':<{_LABEL}}{line}", style, keep=True)
 
 
 def table(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.market import COST, Market, Numbers, OfferKey, Texts
+from cloudcmp.model.market import COST, MACHINES, Market, Numbers, OfferKey, Texts, counted
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.store.tidy_agree import number_of
@@ -141,7 +141,17 @@ def _keys(table: _Table, names: Sequence[str], kept: Sequence[int]) -> dict[int,
     empty = [""] * table.count
     columns = (*((table.first(some) or ("", empty))[1] for some in (_PROVIDER, _REGION)), names)
     whole = list(map(OfferKey, *(_each(_clean, column) for column in columns)))
+    if MACHINES in table.columns:
+        machines = _each(_number, table.columns[MACHINES])
+        whole = [
+            key._replace(name=counted(key.name, _whole(number))) for key, number in zip(whole, machines, strict=True)
+        ]
     return {at: whole[at] for at in kept if names[at]}
+
+
+def _whole(number: float) -> int:
+    """A number of machines; 1 for what is none."""
+    return int(number) if number >= 1 and number == int(number) else 1
 
 
 def _distinct(keys: Mapping[int, OfferKey], table: _Table, kept: Sequence[int], notes: list[str]) -> list[int]:

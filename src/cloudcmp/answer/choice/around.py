@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from cloudcmp.answer.choice.field import Field, pick_of
 from cloudcmp.answer.choice.needs import Need
-from cloudcmp.model.market import COST, Numbers, OfferKey, Texts
+from cloudcmp.model.market import COST, Numbers, OfferKey, Texts, single
 from cloudcmp.model.metric import Better
 from cloudcmp.model.recommendation import Front, Margin, Miss, Pick, Step
 
@@ -71,7 +71,7 @@ def misses_of(field: Field, chosen: int | None) -> tuple[Miss, ...]:
     for _, row, need in near:
         key = field.market.keys[row]
         miss = Miss(pick_of(field, row), need.text, need.name, float(field.columns[need.name].value[row]))
-        first.setdefault((key.provider, key.name), miss)
+        first.setdefault((key.provider, single(key.name)[0]), miss)
     return tuple(first.values())[:_MISSES]
 
 
@@ -127,7 +127,13 @@ def ladder_of(field: Field, chosen: int) -> tuple[Step, ...]:
     own_family = family(field, chosen)
     steps = []
     for row, key in enumerate(field.market.keys):
-        if row == chosen or key[:2] != own[:2] or not own_family or family(field, row) != own_family:
+        if (
+            row == chosen
+            or key[:2] != own[:2]
+            or single(key.name)[1] != single(own.name)[1]
+            or not own_family
+            or family(field, row) != own_family
+        ):
             continue
         cost = float(price.value[row] / price.value[chosen])
         work = float(measured.value[row] / measured.value[chosen])
@@ -147,7 +153,7 @@ def family(field: Field, row: int) -> str:
 
 def family_of(key: OfferKey) -> str:
     """The family of an instance type, without its size, by its cloud's way of naming; empty if that is unknown."""
-    name = key.name
+    name, _ = single(key.name)
     match key.provider:
         case "aws" | "alicloud":
             return name.rpartition(".")[0]

@@ -9,7 +9,7 @@ import numpy as np
 from cloudcmp.cost import price_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.market import COST, Market, Numbers, OfferKey, Texts
+from cloudcmp.model.market import COST, Market, Numbers, OfferKey, Texts, counted
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate
@@ -32,7 +32,7 @@ def market_of(
 
     Raises UserMistake if prices are in different currencies.
     """
-    keys = tuple(_key(one) for one in candidates)
+    keys = tuple(key_of(one) for one in candidates)
     columns: dict[str, Numbers | Texts] = {
         one.name: one for one in _facts([one.offering for one in candidates], source)
     }
@@ -79,14 +79,14 @@ def _amount(one: Offering, currency: str) -> float:
     return float(price.amount_per_hour) if price is not None and price.currency == currency else math.nan
 
 
-def _key(one: Candidate) -> OfferKey:
+def key_of(one: Candidate) -> OfferKey:
     """The name of a candidate; a service has its own, so that it is not taken for the machine that asks it."""
     sold, service = one.offering, one.service
     if service is not None:
         kind = f"{service.api} {service.kind.value}".lstrip()
         return OfferKey(service.provider, service.region, f"{service.name or kind} from {sold.name}")
-    parts = [sold.name, f"+{one.volume}" if one.volume else "", f" x {one.count}" if one.count > 1 else ""]
-    return OfferKey(sold.provider, sold.region, "".join(parts))
+    name = f"{sold.name}+{one.volume}" if one.volume else sold.name
+    return OfferKey(sold.provider, sold.region, counted(name, one.count))
 
 
 def _facts(offerings: Sequence[Offering], source: str) -> Iterator[Numbers | Texts]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from cloudcmp.catalog.parameters import nearest
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.market import COST, Market, Numbers, Texts
+from cloudcmp.model.market import COST, TOTAL, Market, Numbers, Texts
 
 BETWEEN, WITHIN = "variation of ", "variation within launches of "
 """Before the name of a measurement: how much it varies between launches, or inside them."""
@@ -62,12 +62,16 @@ def _unknown_variation(kind: str, base: str) -> tuple[str, str]:
 
 
 def _fits(column: str, wanted: str) -> bool:
-    (kind, column), (asked, wanted) = split_variation(column.lower()), split_variation(wanted.lower())
+    if column.startswith(TOTAL) != wanted.startswith(TOTAL):
+        return False
+    (kind, column), (asked, wanted) = (split_variation(one.removeprefix(TOTAL).lower()) for one in (column, wanted))
     metric, _, params = column.partition(" ")
     name, _, some = wanted.partition(" ")
     return kind == asked and metric == name and set(filter(None, some.split(";"))) <= set(params.split(";"))
 
 
 def _advice(name: str, known: Iterable[str]) -> str:
+    if name.startswith(TOTAL) and not any(one.startswith(TOTAL) for one in known):
+        return "totals need several machines, such as --machines 8"
     close = nearest(name, known)
     return f"did you mean {close}? --columns lists all" if close else "--columns lists all"

@@ -1,7 +1,7 @@
 """Chooses the offering that meets every need at the best value of an objective, and says how sure that is."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from cloudcmp.answer.choice.field import Field, field_of, pick_of, slack
 from cloudcmp.answer.choice.known_spread import known_spreads
 from cloudcmp.answer.choice.needs import Need
 from cloudcmp.answer.choice.objective import Objective
-from cloudcmp.model.market import Market, Numbers
+from cloudcmp.model.market import Market, Numbers, single
 from cloudcmp.model.recommendation import Count, Distance, Miss, NoChoice, Pick, Recommendation, Used
 from cloudcmp.model.result import Bounds
 
@@ -41,11 +41,11 @@ class _Ranking:
         The best objective is asked first, and each that is in question but not sure leaves less for the next. So all
         together err no more often than allowed, however many are near a limit.
         """
-        asked = 1
+        asked, meeting = 1, self.field.meeting
         for row in self.order:
             meets = self.picks[row].meets
             if meets is None:
-                if self.field.meeting[row]:
+                if meeting[row]:
                     yield row
             elif meets >= least_chance(confidence, asked):
                 yield row
@@ -85,7 +85,7 @@ def recommend(
     if (field.certain & eligible & ~single).any():  # beside others with launches, a single value cannot win
         eligible &= ~single
     ranking = _ranking(field, eligible, spread)
-    allowed = list(ranking.sure(confidence))
+    allowed = _one_number_each(field, ranking.sure(confidence))
     chosen, second = (*allowed[:2], None, None)[:2]
     flagged = _best_of(field, ~eligible, chosen)
     doubtful = tuple(_doubtful(ranking, chosen, set(allowed), 1 - confidence))
@@ -144,6 +144,15 @@ def _cheapest_regions(field: Field, order: Sequence[int]) -> dict[int, list[int]
         origins = (row if one.origin is None else int(one.origin[row]) for one in measured)
         kept.setdefault(first.setdefault((key.provider, key.name, *origins), row), []).append(row)
     return kept
+
+
+def _one_number_each(field: Field, rows: Iterable[int]) -> list[int]:
+    """The rows, each offering with its best number of machines only."""
+    best: dict[tuple[str, str, str], int] = {}
+    for row in rows:
+        key = field.market.keys[row]
+        best.setdefault((key.provider, key.region, single(key.name)[0]), row)
+    return list(best.values())
 
 
 def _with_chances(pick: Pick, found: Chances | None, at: int) -> Pick:

@@ -7,7 +7,7 @@ from datetime import date
 from cloudcmp.answer.choice.known_spread import spread_words
 from cloudcmp.answer.effects import chance_words
 from cloudcmp.model.market import COST
-from cloudcmp.model.recommendation import Distance, Margin, NoChoice, Pick, Recommendation
+from cloudcmp.model.recommendation import Addition, Distance, Margin, NoChoice, Pick, Recommendation
 from cloudcmp.units import format_quantity
 
 OLD_DAYS = 365
@@ -111,6 +111,8 @@ def _certainty(found: Recommendation) -> str:
     choice = found.choice
     if choice is None:
         return ""
+    if found.several is not None and found.several.of:
+        return _ADDED[found.several.addition]
     if choice.best is None:
         return (
             "unknown: each measured value is a single one, and how much such values scatter is not known; "
@@ -123,6 +125,14 @@ def _certainty(found: Recommendation) -> str:
         parts.append(f"{chance_words(choice.meets)} that it meets every need")
     basis = f", if single values scatter by {found.spread * 100:g} %" if found.spread is not None else ""
     return f"{'; '.join(parts)}{basis}"
+
+
+_ADDED = {
+    Addition.ASSUMED: "unknown: n machines are taken to do n times the work of one, and nothing was measured "
+    "with several",
+    Addition.MEASURED: "unknown: the work of several machines follows from measured groups by Amdahl's law, without a "
+    "known error",
+}
 
 
 def _change(one: Margin, labels: Mapping[str, str]) -> str:
@@ -138,6 +148,8 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
     cautions = []
     if found.simulated:
         cautions.append("numbers are SIMULATED: planted values, not measured")
+    if found.several is not None and found.several.of and found.several.addition is Addition.ASSUMED:
+        cautions.append("totals suppose that the work divides: nothing was measured with several machines")
     if found.choice is not None:
         cautions += _of_choice(found.choice, today, simulated=found.simulated)
         nothing = [used.label for used, value in zip(found.used, found.choice.values, strict=True)

@@ -1,0 +1,1 @@
+"""A load replayed through measured launch times: machines by policy, requests over target, and money."""
