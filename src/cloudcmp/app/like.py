@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from cloudcmp.answer.choice.lookup import numbers_of
+from cloudcmp.answer.choice.lookup import better_of, numbers_of
 from cloudcmp.answer.choice.needs import Need, Op
 from cloudcmp.catalog.parameters import hint
 from cloudcmp.catalog.public_tables import CPUS, LIKE, PUBLIC_COLUMNS, PublicColumn
@@ -78,8 +78,7 @@ def needs_like(
 
 
 def _direction(column: Numbers) -> Better:
-    known = PUBLIC_COLUMNS.get(column.name)
-    better = column.better or (known.better if known else None)
+    better = better_of(column)
     if better is None:
         what = f"whether more of {column.name!r} is better is not known here"
         raise UserMistake.at("--on", what, f"write --require '{column.name} >= ...' instead")

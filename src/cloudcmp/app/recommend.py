@@ -164,13 +164,14 @@ def sold(
     for source in sources:
         progress(f"reading {source}")
         markets.append(_market(source, purchase, variation))
-    return with_attributes(without_odd_prices(joined(markets)), _position(near))
+    whole = joined(markets)
+    return with_attributes(without_odd_prices(whole) if purchase is Purchase.ON_DEMAND else whole, _position(near))
 
 
 def _market(source: str, purchase: Purchase, variation: Collection[str] | None) -> Market:
     path = Path(source)
     if source == BOOK and not path.exists():
-        return _book()
+        return _book(purchase)
     if path.is_file() and is_offer_table(path):
         return read_offers(path, purchase)
     return _study(source, purchase, variation)
@@ -203,14 +204,14 @@ def _study(source: str, purchase: Purchase, variation: Collection[str] | None) -
     return replace(found, notes=(*found.notes, note))
 
 
-def _book() -> Market:
+def _book(purchase: Purchase) -> Market:
     from cloudcmp.answer.choice.from_study import market_of_offerings
     from cloudcmp.cost.offering_prices import book_offerings
     from cloudcmp.store.prices import PriceBook
 
     with PriceBook() as book:
         providers = dict.fromkeys(provider for provider, _ in book.places())
-    offerings = [one for provider in providers for one in book_offerings(provider)]
+    offerings = [one for provider in providers for one in book_offerings(provider, purchase=purchase)]
     if not offerings:
         raise UserMistake.at(BOOK, "the price book is empty", "cloudcmp fetch PROVIDER --region REGION")
     return market_of_offerings(offerings, "the price book")

@@ -47,7 +47,9 @@ def recommend(
     ] = None,
     budget: Annotated[str | None, option("--budget", "The highest price of one hour.", "'0.50 USD/h'")] = None,
     near: Annotated[str | None, option("--region-near", "Only regions near this city.", "CITY")] = None,
-    within_km: Annotated[float, typer.Option("--within-km", metavar="KM", help="How far a near region may be.")] = 1000,
+    within_km: Annotated[
+        float | None, typer.Option("--within-km", metavar="KM", help="How far a near region may be; 1000 km.")
+    ] = None,
     like: Annotated[
         str | None,
         option("--like", "At least as good as this offering, or as this machine, which is measured.", "local|OFFERING"),
@@ -107,6 +109,11 @@ def recommend(
     from cloudcmp.app import recommend as use_case
     from cloudcmp.model.price import Purchase
 
+    if within_km is not None and near is None:
+        raise UserMistake.at("--within-km", "is about --region-near, which is not given", "add --region-near CITY")
+    if on and not like and not fleet:
+        raise UserMistake.at("--on", "is about --like or --fleet, which are not given", "add --like OFFERING")
+    within_km = 1000.0 if within_km is None else within_km
     bought = purchase_of(purchase) or Purchase.ON_DEMAND
     progress = ignore if json else warn
     of_fleet = FleetOptions(fleet, utilisation, metric, headroom, architecture, provider, region, study)

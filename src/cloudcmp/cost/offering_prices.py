@@ -45,14 +45,16 @@ def _unpriced(offering: Offering) -> bool:
     return offering.provider not in OWN_PRICES and (offering.price is None or offering.price.how in OLD_BY_NATURE)
 
 
-def _with_book_price(offering: Offering, look: Lookup) -> Offering:
+def _with_book_price(offering: Offering, look: Lookup, purchase: Purchase = Purchase.ON_DEMAND) -> Offering:
     if not _unpriced(offering):
         return offering
-    price = look.machine(PriceQuery(offering.provider, offering.region, offering.name))
+    price = look.machine(PriceQuery(offering.provider, offering.region, offering.name, purchase=purchase))
     return offering if isinstance(price, UnknownPrice) else replace(offering, price=price)
 
 
-def book_offerings(provider: str, region: str | None = None, today: date | None = None) -> tuple[Offering, ...]:
+def book_offerings(
+    provider: str, region: str | None = None, today: date | None = None, purchase: Purchase = Purchase.ON_DEMAND
+) -> tuple[Offering, ...]:
     """Returns the instance types that the price book knows of a provider, in one region or all, with prices.
 
     The provider's own newest list is complete. Otherwise there may be more types, and each offering names its source
@@ -60,7 +62,7 @@ def book_offerings(provider: str, region: str | None = None, today: date | None 
     """
     with PriceBook() as book:
         look = Lookup(book, today or utc_day())
-        return tuple(_with_book_price(one, look) for one in _unpriced_in(book, provider, region))
+        return tuple(_with_book_price(one, look, purchase) for one in _unpriced_in(book, provider, region))
 
 
 def unpriced_book_offerings(provider: str, region: str | None = None) -> tuple[Offering, ...]:

@@ -25,13 +25,15 @@ class NoChoice(StrEnum):
 class Used:
     """A column that decides: a measurement or a fact, with its unit, and whether it was measured.
 
-    `label` is its name for people.
+    `label` is its name for people. `against` is true if the objective asks for more of what is known to be better if it
+    is less, or the other way round.
     """
 
     name: str
     unit: str
     is_measured: bool
     label: str = ""
+    against: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class Pick:
 
     `objective` is its value of the objective. `meets` is the chance that it meets every need, `best` that it is the
     best of those that do, `near_best` that it is within 3 % of the best; all are None if no spread is known. `day` is
-    that of its oldest measurement that decides, `launches` the fewest launches behind one. `regions` are those in which
+    that of its oldest measurement that decides, `price_day` that of its price list, `launches` the fewest launches
+    behind a measurement. `regions` are those in which
     the same type may be the best: this is the best of them, and `best` counts all.
     """
 
@@ -53,6 +56,7 @@ class Pick:
     burstable: bool | None = None
     elsewhere: bool = False
     day: date | None = None
+    price_day: date | None = None
     launches: int = 1
     regions: int = 1
 
@@ -109,11 +113,17 @@ class KnownSpread:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many offerings miss one need by their known values, and for how many its fact is unknown."""
+    """How many offerings miss one need by their known values, and for how many its fact is unknown.
+
+    `alone` counts those that meet everything else, and fail by this one. `known` are values that the column has, if the
+    need names none of them.
+    """
 
     need: str
     miss: int
     unknown: int
+    alone: int = 0
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,12 +191,13 @@ class Recommendation:
 
     `picks` are the best that meet the needs, best first; the first is the choice if there is one. `other_family` is the
     best of another family if the runner-up, at `distance`, is only another size of the same one. `flagged` is a
-    burstable offering that would have been chosen. `doubtful` would be better but may miss a need; `misses` surely miss
-    exactly one.
-    `offered` counts all offerings, `meeting` those that meet every need by their values. `spread` is the coefficient of
-    variation that the user declared for single values. `single` counts offerings that cannot be chosen because a
-    measurement of theirs is a single one, beside others with several launches. `marks` are what a reader must know
-    beside the choice's values. `spreads` are those of the choice that decide. `several` is there if an answer may be
+    burstable offering that would have been chosen, and `untold` one that is better by a single value. `doubtful` would
+    be better but may miss a need; `misses` surely miss exactly one. `offered` counts all offerings, `meeting` those
+    that meet every need by their values. `spread` is the coefficient of variation that the user declared for single
+    values. `single` counts offerings that cannot be chosen because a measurement of theirs is a single one, beside
+    others with several launches. `counts` are of the needs, then of the objective's factors. `marks` are what a reader
+    must know beside the choice's values. `spreads` are those of the choice that decide. `several` is there if an answer
+    may be
     several machines. `reason`, `certainty`, `steadiness`, `age`, `changes` and `cautions` are in words.
     """
 
@@ -204,6 +215,7 @@ class Recommendation:
     other_family: Pick | None = None
     other_distance: Distance | None = None
     flagged: Pick | None = None
+    untold: Pick | None = None
     doubtful: tuple[Miss, ...] = ()
     misses: tuple[Miss, ...] = ()
     margins: tuple[Margin, ...] = ()

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from cloudcmp.answer.choice.sentences import number_words, objective_words
+from cloudcmp.answer.choice.sentences import how_many, number_words, objective_words
 from cloudcmp.model.market import COST, Market, Numbers, Texts
-from cloudcmp.model.recommendation import Front, Miss, Pick, Recommendation
+from cloudcmp.model.recommendation import Count, Front, Miss, Pick, Recommendation
 from cloudcmp.report.small_and_large import show_against
 from cloudcmp.report.table import Head, labelled, say, table
 
@@ -22,7 +22,8 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
     """Print a recommendation; `every` adds the fronts, the sizes of the family, and what each need excludes."""
     needs = f", with {', '.join(found.needs)}" if found.needs else ""
     say(console, f"{objective_words(found)}{needs}", "bold")
-    say(console, f"{found.offered:,} offerings | {found.meeting:,} meet every need by their values", "dim")
+    meet = f"{found.meeting:,} meet{'s' * (found.meeting == 1)} every need by values"
+    say(console, f"{how_many(found.offered, 'offering')} | {meet}", "dim")
     say(console, "")
     for label, text, style in _lines(found):
         labelled(console, label, text, style)
@@ -47,7 +48,7 @@ def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
         yield "NONE", " ".join(found.reason), "bold"
         excluding = [one for one in found.counts if one.miss or one.unknown]
         for one in sorted(excluding, key=lambda one: -(one.miss + one.unknown))[:3]:
-            yield "", f"{one.need}: {one.miss:,} miss it, unknown for {one.unknown:,}", ""
+            yield "", count_words(one), ""
     else:
         yield "RECOMMENDED", str(choice.key), "bold"
         yield "", "; ".join(_values(found, choice)), ""
@@ -61,6 +62,12 @@ def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
         yield "CHANGES IF" if not at else "", text, ""
     for at, text in enumerate((*found.cautions, *found.notes)):
         yield "MIND" if not at else "", text, "yellow"
+
+
+def count_words(one: Count) -> str:
+    """What a need excludes: `vcpus >= 8: 120 miss it, unknown for 3; 12 meet everything else`."""
+    words = f"{one.need}: {one.miss:,} miss it, unknown for {one.unknown:,}; {one.alone:,} meet everything else"
+    return f"{words}; known are {', '.join(one.known)}" if one.known else words
 
 
 def _values(found: Recommendation, pick: Pick) -> Iterator[str]:
@@ -140,8 +147,9 @@ def _rest(console: Console, found: Recommendation) -> None:
         table(console, ["offering", Head("price"), Head("speed")], rows, title="Other sizes, against the choice",
               note=_step_words(found))  # fmt: skip
     say(console, "")
-    rows = [[one.need, f"{one.miss:,}", f"{one.unknown:,}"] for one in found.counts]
-    table(console, ["need", Head("miss it"), Head("unknown")], rows, title="What each need excludes")
+    rows = [[one.need, f"{one.miss:,}", f"{one.unknown:,}", f"{one.alone:,}"] for one in found.counts]
+    table(console, ["need", Head("miss it"), Head("unknown"), Head("it alone")], rows, title="What each need excludes",
+          note="it alone: offerings that meet everything else")  # fmt: skip
 
 
 def _step_words(found: Recommendation) -> str:
@@ -184,7 +192,9 @@ def columns_of(market: Market) -> tuple[ColumnView, ...]:
 def show_columns(console: Console, market: Market) -> None:
     """Print the columns that needs and objectives can name."""
     rows = [[one.name, one.kind, one.known, one.example] for one in columns_of(market)]
-    table(console, ["column", "kind", Head("known for"), "such as"], rows, title=f"{len(market.keys):,} offerings")
+    heads: list[str | Head] = [Head("column", numeric=False, whole=True), "kind", Head("known for"), "such as"]
+    note = "measured: a single value of a table has no chance without --spread"
+    table(console, heads, rows, title=f"{len(market.keys):,} offerings", note=note)
 
 
 def _column(one: Numbers | Texts) -> ColumnView:

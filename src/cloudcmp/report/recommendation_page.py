@@ -57,7 +57,8 @@ def _cards(found: Recommendation) -> Iterator[tuple[str, str, str]]:
     if choice is None:
         return
     price = next((value for used, value in zip(found.used, choice.values, strict=True) if used.name == COST), None)
-    yield "price", number_words(price, "1/h", found.currency), f"n = {choice.launches}"
+    dated = f"of {choice.price_day}" if choice.price_day else ""
+    yield "price", number_words(price, "1/h", found.currency), dated
     if choice.best is None:
         yield "how sure", "unknown", "single values, no spread is known"
     else:
@@ -65,7 +66,13 @@ def _cards(found: Recommendation) -> Iterator[tuple[str, str, str]]:
         yield "how sure that it is the best", chance_words(choice.best), near
     if len(found.picks) > 1:
         yield "runner-up", str(found.picks[1].key), f"{behind_words(found, found.picks[1])} behind"
-    yield "oldest measurement", str(choice.day) if choice.day else "unknown", ""
+    launches = f"{choice.launches} launches" if choice.launches > 1 else "a single value"
+    measured = any(one.is_measured for one in found.used)
+    yield (
+        "oldest measurement",
+        str(choice.day) if choice.day else "unknown",
+        launches if measured else "nothing measured",
+    )
 
 
 def _picks(found: Recommendation) -> Sheet:
@@ -114,6 +121,6 @@ def _ladder(found: Recommendation) -> Sheet:
 
 
 def _counts(found: Recommendation) -> Sheet:
-    heads: Sequence[str] = ("need", "miss it", "unknown")
-    rows = [row(one.need, f"{one.miss:,}", f"{one.unknown:,}") for one in found.counts]
+    heads: Sequence[str] = ("need", "miss it", "unknown", "meet everything else")
+    rows = [row(one.need, f"{one.miss:,}", f"{one.unknown:,}", f"{one.alone:,}") for one in found.counts]
     return Sheet("Offerings that each need excludes", columns(*heads, numeric=heads[1:]), tuple(rows))

@@ -31,12 +31,21 @@ T = TypeVar("T")
 _PROVIDER = ("provider", "vendor", "vendor_id", "cloud")
 _NAME = ("offering", "instance_type", "machine_type", "api_reference", "server_id", "type", "name")
 _REGION = ("region", "price_region", "location")
-_PURCHASE = ("purchase", "kind")
+_PURCHASE = ("purchase", "pricing_model", "price_type", "purchase_option", "kind")
+_MAY_BE_OTHER = "kind"
+"""A column of this name may say something else; it counts if a word in it is a way to buy."""
 _PRICE_DAY = ("as_of", "price_date", "observed_at")
 _PRICE = re.compile(r"(?:price_)?([a-z]{3})_per_hour", re.ASCII)
 _MEMORY = {"memory_gib": 1.0, "memory_mib": 1 / 1024, "memory_amount": 1 / 1024}
-_PURCHASES = {"ondemand": Purchase.ON_DEMAND, "on-demand": Purchase.ON_DEMAND, "on_demand": Purchase.ON_DEMAND,
-              "": Purchase.ON_DEMAND, "spot": Purchase.SPOT, "reserved": Purchase.RESERVED}  # fmt: skip
+_PURCHASES = {"": Purchase.ON_DEMAND, "ondemand": Purchase.ON_DEMAND, "payasyougo": Purchase.ON_DEMAND,
+              "spot": Purchase.SPOT, "preemptible": Purchase.SPOT, "reserved": Purchase.RESERVED}  # fmt: skip
+_WORD = (
+    "v?cpus?|lscpu|v?cores?|threads?|sockets?|clock|mem|memory|ram|storage|disks?|ssd|hdd|nvme|local|size|amount|iops|"
+    "network|bandwidth|bw|inbound|outbound|gpus?|accelerators?|count|number|per|base|baseline|turbo|max|min|year|generation|price|"
+    "cost|machines|[mg]hz|[kmgt]i?b|[mg]bps|hour|month"
+)
+_FACT = re.compile(f"(?:{_WORD})(?:_(?:{_WORD}))*")
+"""A number whose name is made of these words is advertised; any other one is a measurement, with or without a day."""
 _DAY = "_date"
 """The end of the name of a column with the day of the measurements whose names begin alike."""
 _LONGEST = 200
@@ -61,6 +70,8 @@ def is_offer_table(path: Path) -> bool:
     Raises UserMistake if it is no table.
     """
     names = {name.lower() for name in read_table(path).columns}
+    if len(names) == 1 and ";" in next(iter(names)):
+        raise UserMistake.at(f"{path}:1", "the columns are separated by semicolons", "separate them by commas")
     return not {"metric", "value"} <= names and any(name in names for name in _NAME)
 
 
@@ -69,8 +80,9 @@ def read_offers(path: Path, purchase: Purchase = Purchase.ON_DEMAND) -> Market:
 
     Columns name the offering (`offering`, `instance_type`, ...), its provider and its region; `price_usd_per_hour` or
     `usd_per_hour` is its price. Every other column is a number, if all its cells are numbers or empty, or a text. The
-    days of measurements are in columns such as `stressng_date`. A price of zero is unknown, and so is one that two
-    rows of an offering give differently; a number of such rows is in the notes.
+    days of measurements are in columns such as `stressng_date`; a number is a measurement unless its name is that of a
+    fact, such as `memory_gib`. A price of zero is unknown, and so is one that two rows of an offering give differently;
+    a number of such rows is in the notes.
 
     Raises UserMistake if it is no such table.
     """
@@ -80,12 +92,15 @@ def read_offers(path: Path, purchase: Purchase = Purchase.ON_DEMAND) -> Market:
         what = f"no column names the offering ({', '.join(_NAME)})"
         raise UserMistake.at(str(path), what, "rename that column to offering")
     notes: list[str] = []
-    kept = _active(table, _bought(table, purchase), notes)
+    bought, is_priced = _bought(table, purchase)
+    kept = _active(table, bought, notes)
     keys = _keys(table, named[1], kept)
     order = _distinct(keys, table, kept, notes)
     used = {named[0], *(found[0] for names in (_PROVIDER, _REGION, _PURCHASE) if (found := table.first(names)))}
     columns = {one.name: one for one in _columns(table, used, order)}
     currency = _price(table, kept, keys, order, columns, notes)
+    if not is_priced and columns.pop(COST, None) is not None:
+        notes.append(f"its prices do not say that they are {purchase.value} ones: they count as unknown")
     return Market(tuple(keys[at] for at in order), columns, currency, tuple(f"{path.name}: {one}" for one in notes))
 
 
@@ -117,12 +132,25 @@ def _clean(text: str) -> str:
     return one_line(text, _LONGEST)
 
 
-def _bought(table: _Table, purchase: Purchase) -> list[int]:
-    """The rows of one way to buy."""
+def _bought(table: _Table, purchase: Purchase) -> tuple[list[int], bool]:
+    """The rows of one way to buy, and whether their prices are those of it: without a word they are of on-demand.
+
+    Raises UserMistake for a word that is no known way to buy.
+    """
     found = table.first(_PURCHASE)
-    if found is None or not {cell.lower() for cell in found[1]} <= set(_PURCHASES):
-        return list(range(table.count))
-    return [at for at, cell in enumerate(found[1]) if _PURCHASES[cell.lower()] is purchase]
+    words = {} if found is None else {cell: _purchase(cell) for cell in dict.fromkeys(found[1])}
+    if found is None or (found[0] == _MAY_BE_OTHER and not any(way for cell, way in words.items() if cell)):
+        return list(range(table.count)), purchase is Purchase.ON_DEMAND
+    if strange := [cell for cell, way in words.items() if way is None]:
+        what = f"{strange[0]!r} in the column {found[0]!r} is no known way to buy"
+        raise UserMistake.at(str(table.path), what, "write on-demand, spot or reserved")
+    return [at for at, cell in enumerate(found[1]) if words[cell] is purchase], True
+
+
+def _purchase(text: str) -> Purchase | None:
+    """The way to buy in a cell such as `OnDemand`, `reserved-3y` or `Preemptible`; None for any other text."""
+    letters = "".join(filter(str.isalpha, text.casefold()))
+    return Purchase.RESERVED if letters.startswith("reserved") else _PURCHASES.get(letters)
 
 
 def _active(table: _Table, rows: list[int], notes: list[str]) -> list[int]:
@@ -193,7 +221,8 @@ def _numbers(name: str, values: Sequence[float], day: "NDArray[np.float64] | Non
     column[~np.isfinite(column)] = np.nan
     if name in _MEMORY:
         return Numbers("memory_gib", column * _MEMORY[name], "GiB", source=source)
-    return Numbers(name, column, day=day, source=source, is_measured=day is not None)
+    is_measured = day is not None or not _FACT.fullmatch(name)
+    return Numbers(name, column, day=day, source=source, is_measured=is_measured)
 
 
 def _number(text: str) -> float:

@@ -100,8 +100,16 @@ def pick_of(field: Field, row: int) -> Pick:
         burstable={"yes": True, "no": False}.get(word),
         elsewhere=any(one.elsewhere is not None and bool(one.elsewhere[row]) for one in columns),
         day=date.fromordinal(int(min(days))) if days else None,
+        price_day=_price_day(field, row),
         launches=min(launches, default=1),
     )
+
+
+def _price_day(field: Field, row: int) -> date | None:
+    price = field.columns.get(COST)
+    if price is None or price.day is None or math.isnan(price.day[row]):
+        return None
+    return date.fromordinal(int(price.day[row]))
 
 
 def _launches(column: Numbers, row: int) -> int:

@@ -70,7 +70,9 @@ def market_of_offerings(offerings: Sequence[Offering], source: str) -> Market:
     if other := sum(one != currency for one in known):
         notes = (f"{other} prices are not in {currency}: they count as unknown",)
     amounts = [_amount(one, currency) for one in offerings]
-    columns[COST] = Numbers(COST, np.array(amounts, np.float64), "1/h", source=source)
+    days = [math.nan if price is None or price.as_of is None else float(price.as_of.toordinal())
+            for price in (one.price for one in offerings)]  # fmt: skip
+    columns[COST] = Numbers(COST, np.array(amounts, np.float64), "1/h", day=np.array(days, np.float64), source=source)
     return Market(tuple(OfferKey(one.provider, one.region, one.name) for one in offerings), columns, currency, notes)
 
 

@@ -3,13 +3,16 @@
 from collections.abc import Iterable
 
 from cloudcmp.catalog.parameters import nearest
+from cloudcmp.catalog.public_tables import PUBLIC_COLUMNS
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import COST, TOTAL, Market, Numbers, Texts
+from cloudcmp.model.metric import Better
 
 BETWEEN, WITHIN = "variation of ", "variation within launches of "
 """Before the name of a measurement: how much it varies between launches, or inside them."""
 _VARIATIONS = {BETWEEN: BETWEEN, "variation between launches of ": BETWEEN, WITHIN: WITHIN}
-_ALIASES = {"price": COST, "price_per_hour": COST, "memory": "memory_gib", "cpus": "vcpus"}
+_ALIASES = {"price": COST, "price_per_hour": COST, "usd_per_hour": COST, "price_usd_per_hour": COST,
+            "memory": "memory_gib", "cpus": "vcpus", "vendor": "provider", "instance_type": "offering"}  # fmt: skip
 
 
 def column_of(market: Market, name: str, where: str) -> Numbers | Texts:
@@ -17,7 +20,8 @@ def column_of(market: Market, name: str, where: str) -> Numbers | Texts:
 
     Raises UserMistake, with `where`, for an unknown name and for one that several columns have.
     """
-    wanted = "".join(split_variation(_ALIASES.get(name.lower(), name)))
+    written = name.lower()
+    wanted = "".join(split_variation(name if written in market.columns else _ALIASES.get(written, name)))
     if wanted in market.columns:
         return market.columns[wanted]
     found = [one for key, one in market.columns.items() if _fits(key, wanted)]
@@ -27,7 +31,8 @@ def column_of(market: Market, name: str, where: str) -> Numbers | Texts:
         cells = "; ".join(sorted(one.name for one in found)[:4])
         raise UserMistake.at(where, f"{name!r} is {len(found)} measurements: {cells}", "name one with its parameters")
     if wanted == COST:
-        raise UserMistake.at(where, "no source has a price", "add a table of prices, or `prices` for the price book")
+        raise UserMistake.at(where, "no source has a price",
+                             "add a table with a column usd_per_hour, or `prices` for the price book")  # fmt: skip
     kind, base = split_variation(wanted)
     if kind and columns_of(market, base):
         raise UserMistake.at(where, *_unknown_variation(kind, base))
@@ -46,6 +51,12 @@ def numbers_of(market: Market, name: str, where: str) -> Numbers:
         return column
     texts = list(dict.fromkeys(one for one in column.value if one))
     raise UserMistake.at(where, f"{column.name!r} has texts such as {texts[0]!r}", "name a column of numbers")
+
+
+def better_of(column: Numbers) -> Better | None:
+    """Whether more or less of a column is better: as its source says, else as is known of public tables; else None."""
+    public = PUBLIC_COLUMNS.get(column.name)
+    return column.better or (public.better if public else None)
 
 
 def split_variation(name: str) -> tuple[str, str]:

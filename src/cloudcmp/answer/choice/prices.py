@@ -16,7 +16,8 @@ tests' data, 2026), nearly all of them placeholders of regions that open or clos
 def without_odd_prices(market: Market) -> Market:
     """Return the market with a price as unknown if it is below half the median of the same type in all its regions.
 
-    Only types with prices in four regions or more are judged. A note says how many there are, and names the oddest.
+    Only types with prices in four regions or more are judged. It is meant for list prices: those of spot machines do
+    differ that much. A note says how many there are, and names the oddest.
     """
     price = market.columns.get(COST)
     if not isinstance(price, Numbers):

@@ -1,5 +1,6 @@
 """Chooses the offering that meets every need at the best value of an objective, and says how sure that is."""
 
+import difflib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,12 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudcmp.answer.choice.around import family, fronts_of, ladder_of, margins_of, misses_of
+from cloudcmp.answer.choice.attributes import BURSTABLE
 from cloudcmp.answer.choice.chances import OUT_OF_QUESTION, Chances, chances, least_chance, plausible
 from cloudcmp.answer.choice.field import Field, field_of, pick_of, slack
 from cloudcmp.answer.choice.known_spread import known_spreads
-from cloudcmp.answer.choice.needs import Need
+from cloudcmp.answer.choice.lookup import better_of
+from cloudcmp.answer.choice.needs import Need, Op
 from cloudcmp.answer.choice.objective import Objective
-from cloudcmp.model.market import Market, Numbers, single
+from cloudcmp.model.market import Market, Numbers, Texts, single
+from cloudcmp.model.metric import Better
 from cloudcmp.model.recommendation import Count, Distance, Miss, NoChoice, Pick, Recommendation, Used
 from cloudcmp.model.result import Bounds
 
@@ -23,6 +27,7 @@ _SHOWN = 10
 _DOUBTFUL = 3
 _SEED = 1
 _FEWEST = 2
+_NEAREST = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,31 +85,34 @@ def recommend(
     Raises UserMistake for a name that no column has, and for a need that does not fit its column.
     """
     field = field_of(market, objective, needs)
+    allow_burstable |= any(one.name == BURSTABLE and one.op is Op.IS and "yes" in one.values for one in field.needs)
     eligible = np.full(len(market.keys), allow_burstable) | ~field.burstable
+    burstable = ~eligible
     single = _single(field) if spread is None else np.zeros(len(market.keys), np.bool_)
     if (field.certain & eligible & ~single).any():  # beside others with launches, a single value cannot win
         eligible &= ~single
     ranking = _ranking(field, eligible, spread)
     allowed = _one_number_each(field, ranking.sure(confidence))
     chosen, second = (*allowed[:2], None, None)[:2]
-    flagged = _best_of(field, ~eligible, chosen)
+    flagged, untold = _best_of(field, burstable, chosen), _best_of(field, ~eligible & ~burstable, chosen)
     doubtful = tuple(_doubtful(ranking, chosen, set(allowed), 1 - confidence))
     other = _other_family(field, allowed)
     return Recommendation(
         objective=objective.text,
         most=objective.most,
         needs=tuple(one.text for one in needs),
-        used=tuple(Used(name, one.unit, one.is_measured) for name, one in field.columns.items()),
+        used=tuple(_used(field)),
         currency=market.currency,
         offered=len(market.keys),
         meeting=int(field.meeting.sum()),
         counts=tuple(_counts(field)),
         picks=tuple(ranking.picks[at] for at in allowed[:_SHOWN]),
-        no_choice=None if allowed else _why_none(field, burstable=flagged is not None, doubtful=bool(doubtful)),
+        no_choice=None if allowed else _why_none(field, flagged, doubtful=bool(doubtful) or untold is not None),
         distance=None if chosen is None or second is None else ranking.distance(chosen, second),
         other_family=None if other is None else ranking.picks[other],
         other_distance=None if chosen is None or other is None else ranking.distance(chosen, other),
         flagged=flagged,
+        untold=untold,
         doubtful=doubtful[:_DOUBTFUL],
         misses=misses_of(field, chosen),
         margins=() if chosen is None else margins_of(field, chosen, second),
@@ -113,7 +121,7 @@ def recommend(
         confidence=confidence,
         spread=spread,
         simulated=bool(market.simulated),
-        single=int((field.meeting & single & ~eligible & ~field.burstable).sum()),
+        single=int((field.meeting & ~eligible & ~burstable).sum()),
         marks=() if chosen is None else _marks(field, chosen),
         spreads=() if chosen is None else known_spreads(field, chosen),
         notes=market.notes,
@@ -224,18 +232,48 @@ def _doubtful(ranking: _Ranking, chosen: int | None, sure: Collection[int], leas
 
 def _counts(field: Field) -> Iterator[Count]:
     """Yield what each need excludes, and how many offerings have no objective."""
+    missed = np.sum([~one.yes for one in field.met], axis=0) if field.met else np.zeros(len(field.score), np.int64)
+    has_objective = np.isfinite(field.score)
     for one in field.met:
-        yield Count(one.need.text, int((~one.yes & ~one.unknown).sum()), int(one.unknown.sum()))
+        alone = has_objective & (missed == 1) & ~one.yes
+        yield Count(one.need.text, int((~one.yes & ~one.unknown).sum()), int(one.unknown.sum()), int(alone.sum()),
+                    _unnamed(field, one.need))  # fmt: skip
     for name, _ in field.objective.factors:
         value = field.columns[name].value
         unknown = ~np.isfinite(value)
-        yield Count(name, int((~unknown & (value <= 0)).sum()), int(unknown.sum()))
+        none = ~(value > 0)
+        yield Count(name, int((~unknown & none).sum()), int(unknown.sum()), int((none & (missed == 0)).sum()))
 
 
-def _why_none(field: Field, *, burstable: bool, doubtful: bool) -> NoChoice:
+def _unnamed(field: Field, need: Need) -> tuple[str, ...]:
+    """The values of a column of texts, the nearest first, if a need that asks for some names none of them."""
+    column = field.market.columns.get(need.name)
+    if not isinstance(column, Texts) or need.op is Op.IS_NOT:
+        return ()
+    known = sorted({one for one in column.value if one})
+    if {one.casefold() for one in known} & {one.casefold() for one in need.values}:
+        return ()
+    near = difflib.get_close_matches(need.values[0], known, _NEAREST, cutoff=0.0)
+    return tuple([*near, *(one for one in known if one not in near)][:_NEAREST])
+
+
+def _used(field: Field) -> Iterator[Used]:
+    """Yield the columns that decide; one against its direction says so."""
+    powers = dict(field.objective.factors)
+    for name, column in field.columns.items():
+        better = better_of(column)
+        against = (
+            name in powers
+            and better is not None
+            and (better is Better.HIGHER) != ((powers[name] > 0) == field.objective.most)
+        )
+        yield Used(name, column.unit, column.is_measured, against=against)
+
+
+def _why_none(field: Field, flagged: Pick | None, *, doubtful: bool) -> NoChoice:
     if doubtful:
         return NoChoice.NOT_SURE
-    if burstable:
+    if flagged is not None:
         return NoChoice.BURSTABLE_ONLY
     known = np.isfinite(field.score)
     for one in field.met:

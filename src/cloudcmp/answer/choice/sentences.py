@@ -61,6 +61,11 @@ def number_words(value: float | None, unit: str, currency: str = "") -> str:
     return format_quantity(value, unit)
 
 
+def how_many(count: int, noun: str) -> str:
+    """`1 offering`, `2,832 offerings`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def objective_words(found: Recommendation) -> str:
     """`least cost`, `most speed`."""
     return f"{'most' if found.most else 'least'} {found.objective}"
@@ -70,13 +75,14 @@ def _reason(found: Recommendation) -> tuple[str, ...]:
     choice = found.choice
     if choice is None:
         return (_NONE[found.no_choice] if found.no_choice else "",)
-    meeting = (
-        f"of {found.meeting:,} offerings that meet every need" if found.needs else f"of {found.meeting:,} offerings"
-    )
+    count = found.meeting - found.single
+    with_launches = " with several launches" if found.single else ""
+    meeting = f"of {how_many(count, 'offering')}{with_launches}{' that meet every need' if found.needs else ''}"
     first = f"It has the {objective_words(found)} {meeting}."
     if found.meeting <= 1:
-        first = "It is the only offering that meets every need." if found.needs else "It is the only offering."
-    return (first, _second(found))
+        whole = "that meets every need" if found.needs else f"of {found.offered:,} whose {found.objective} is known"
+        first = f"It is the only offering {whole}." if found.needs or found.offered > 1 else "It is the only offering."
+    return tuple(filter(None, (first, _second(found))))
 
 
 _NONE = {
@@ -90,7 +96,7 @@ _NONE = {
 
 def _second(found: Recommendation) -> str:
     if found.distance is None or len(found.picks) < 2:
-        return "No other offering meets every need surely enough."
+        return "No other offering meets every need surely enough." if found.meeting > 1 else ""
     other = found.picks[1]
     first = f"The runner-up, {other.key}, is {_behind(found.distance)}"
     if found.other_family is None or found.other_distance is None:
@@ -118,7 +124,8 @@ def _certainty(found: Recommendation) -> str:
             "unknown: each measured value is a single one, and how much such values scatter is not known; "
             "--spread '5 %' assumes it"
         )
-    parts = [f"{chance_words(choice.best)} that it is the best"]
+    among = f"undecided against {how_many(found.single, 'offering')} with a single launch; of the others: "
+    parts = [f"{among if found.single else ''}{chance_words(choice.best)} that it is the best"]
     if choice.near_best is not None and choice.best < 0.95:
         parts.append(f"{chance_words(choice.near_best)} that it is within 3 % of the best")
     if found.needs and choice.meets is not None and any(one.is_measured for one in found.used):
@@ -156,14 +163,22 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
                    if used.is_measured and value == 0]  # fmt: skip
         cautions += [f"{one} was 0 in every launch: how rare it is, is not known" for one in nothing[:_NOTHING]]
         cautions += found.marks
-    if found.single:
-        cautions.append(f"{found.single} offerings meet every need by a single value each: beside those with several "
-                        "launches they are not chosen")  # fmt: skip
+    if found.untold is not None:
+        cautions.append(f"{found.untold.key} would be chosen, but has a single launch, which tells no chance beside "
+                        "those with several: measure it again")  # fmt: skip
     if found.flagged is not None:
-        cautions.append(
-            f"{found.flagged.key} would be chosen, but is burstable or shared: its speed was measured while credits "
-            "lasted; --allow-burstable accepts it"
-        )
+        measured = any(one.is_measured for one in found.used)
+        why = "its speed was measured while credits lasted" if measured else "full speed lasts only while credits do"
+        cautions.append(f"{found.flagged.key} would be chosen, but is burstable or shared: {why}; --allow-burstable "
+                        "accepts it")  # fmt: skip
+    for used in found.used:
+        if used.against:
+            cautions.append(f"of {used.label} the objective asks for what is known to be worse")
+    for one in found.counts[len(found.needs) :]:
+        if found.choice is not None and one.miss:
+            cautions.append(
+                f"{one.need} is zero or less for {how_many(one.miss, 'offering')}, which cannot be ranked by it"
+            )
     for miss in found.doubtful:
         cautions.append(f"{miss.pick.key} would be better if it met {miss.need}: the chance is "
                         f"{chance_words(miss.chance or 0.0)}; more launches would tell")  # fmt: skip
@@ -184,6 +199,11 @@ def _of_choice(choice: Pick, today: date, *, simulated: bool) -> list[str]:
 
 
 def _age(choice: Pick | None, today: date) -> str:
-    if choice is None or choice.day is None:
+    if choice is None:
         return ""
-    return f"its oldest measurement is of {choice.day}, {(today - choice.day).days} days ago"
+    parts = []
+    if choice.day is not None:
+        parts.append(f"its oldest measurement is of {choice.day}, {(today - choice.day).days} days ago")
+    if choice.price_day is not None:
+        parts.append(f"its price is of {choice.price_day}, {(today - choice.price_day).days} days ago")
+    return "; ".join(parts)

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cloudcmp.answer.choice.lookup import numbers_of
-from cloudcmp.catalog.public_tables import PUBLIC_COLUMNS
+from cloudcmp.answer.choice.lookup import better_of, numbers_of
 from cloudcmp.model.application import Application, CellWish
 from cloudcmp.model.market import Market, Numbers
 from cloudcmp.model.metric import Better
@@ -45,13 +44,8 @@ def parsed(name: str) -> tuple[str, Mapping[str, str]]:
 
 def lower_is_better(column: Numbers) -> bool:
     """True for a time or a latency; a column of a table without a direction is one if its unit is seconds."""
-    direction = _direction(column)
-    return direction is Better.LOWER or (direction is None and column.unit == "s")
-
-
-def _direction(column: Numbers) -> Better | None:
-    public = PUBLIC_COLUMNS.get(column.name)
-    return column.better or (public.better if public else None)
+    better = better_of(column)
+    return better is Better.LOWER or (better is None and column.unit == "s")
 
 
 def find_cell(market: Market, wish: CellWish) -> Numbers | None:
@@ -126,7 +120,7 @@ def _named(market: Market, wanted: str) -> Sequence[str]:
 
 def _foreign(market: Market, own: str) -> Iterator[Benchmark]:
     for name, column in market.columns.items():
-        if isinstance(column, Numbers) and name != own and _direction(column) is not None:
+        if isinstance(column, Numbers) and name != own and better_of(column) is not None:
             yield Benchmark(column, None)
 
 
