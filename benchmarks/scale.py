@@ -223,6 +223,40 @@ def _part(first: int, rows: int) -> "pa.Table":
     })  # fmt: skip
 
 
+def series_of(rows: int) -> Make:
+    """A table of so many rows over 500 days, of 20 candidates in 10 metrics, without named instances.
+
+    A fifth of the series has a change of level of 5 % in the middle.
+    """
+
+    def make(folder: Path) -> None:
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.csv
+
+        at = np.arange(rows)
+        series, day = at % 200, at * 500 // rows
+        level = 1e3 * np.where((series % 5 == 0) & (day >= 250), 1.05, 1.0)
+        value = level * np.random.default_rng(1).lognormal(0.0, 0.03, rows)
+        days = (np.datetime64("2025-01-01") + np.arange(500)).astype(str)
+
+        def text(codes: "np.ndarray[tuple[int], np.dtype[np.int64]]", names: Iterable[str]) -> pa.Array:
+            return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(list(names))).dictionary_decode()
+
+        table = pa.table({
+            "provider": text(series * 0, ["aws"]), "region": text(series * 0, ["eu-west-1"]),
+            "offering": text(series // 10, (f"type-{one:02d}" for one in range(20))),
+            "time": text(day, (f"{one}T12:00:00Z" for one in days.tolist())),
+            "metric": text(series % 10, (f"m{one}_per_s" for one in range(10))),
+            "unit": text(series * 0, ["op/s"]), "better": text(series * 0, ["higher"]),
+            "value": pa.array(np.round(value, 3)),
+        })  # fmt: skip
+        options = pyarrow.csv.WriteOptions(quoting_style="none")
+        pyarrow.csv.write_csv(table, folder / "table.csv", options)
+
+    return make
+
+
 def rows_of(rows: int, ending: str) -> Make:
     """A table of so many rows, to be imported."""
     return lambda folder: write_rows(folder, rows, ending)
@@ -279,6 +313,7 @@ CASES = [
     Case("plan-1000", "plan, 1,000 candidates", many(1000), ("plan", "study.yaml")),
     Case("recommend-5000x20", "recommend, 5,000 offerings x 20 metrics", offerings(5000, 20), RECOMMEND),
     Case("recommend-50000x20", "recommend, 50,000 offerings x 20 metrics", offerings(50_000, 20), RECOMMEND),
+    Case("history-1e6", "history, 10^6 rows of CSV, 200 series", series_of(10**6), ("history", "table.csv")),
     Case("fleet-5000x5000", "recommend --fleet, 5,000 machines x 5,000", fleet(5000, 20, 5000), FLEET),
     *of_rows(10**5, "1e5"),
     *of_rows(10**6, "1e6"),

@@ -7,6 +7,7 @@ from tests.azure_vm_noise import fresh, needs_data
 from tests.late import Late
 
 from cloudcmp.analysis import estimate, steadiness
+from cloudcmp.analysis.levels import LaunchFacts
 from cloudcmp.catalog import METRICS
 from cloudcmp.model.history import Facts
 from cloudcmp.model.plan import Launch
@@ -62,12 +63,12 @@ def test_two_levels_are_named_with_the_processor_that_goes_with_them() -> None:
     high = np.arange(12) % 3 == 0
     values = np.where(high, 130.0, 100.0) + np.random.default_rng(2).normal(0, 1.0, 12)
     cpus = ["8370C" if one else "8171M" for one in high]
-    (one,) = steadiness(plan, [estimate_of(0, values, FMA)], METRICS, None, facts(cpus))
+    (one,) = steadiness(plan, [estimate_of(0, values, FMA)], METRICS, None, LaunchFacts(plan, facts(cpus)))
     assert one.levels is not None
     assert one.levels.share_high == pytest.approx(1 / 3)
     (fact,) = one.levels.facts
     assert (fact.fact, fact.low, fact.high, fact.share) == ("cpu", ("8171M",), ("8370C",), 1.0)
-    (other,) = steadiness(plan, [estimate_of(0, values, FMA)], METRICS, None, facts(["a", "b"] * 6))
+    (other,) = steadiness(plan, [estimate_of(0, values, FMA)], METRICS, None, LaunchFacts(plan, facts(["a", "b"] * 6)))
     assert other.levels is not None
     assert other.levels.facts == ()
 
@@ -76,7 +77,7 @@ def test_two_levels_are_named_with_the_hour_that_goes_with_them() -> None:
     plan = plan_of(candidates=1, rounds=16, runs=1)
     begun = {at: at * 6 * 3600.0 + 60.0 for at in range(16)}
     values = np.where(np.arange(16) % 4 == 2, 130.0, 100.0) + np.random.default_rng(3).normal(0, 1.0, 16)
-    (one,) = steadiness(plan, [estimate_of(0, values, FMA)], METRICS, None, (), begun)
+    (one,) = steadiness(plan, [estimate_of(0, values, FMA)], METRICS, None, LaunchFacts(plan, (), begun.get))
     assert one.levels is not None
     assert [(fact.fact, fact.high) for fact in one.levels.facts] == [("hour (UTC)", ("12 to 18 h",))]
 

@@ -109,6 +109,81 @@ def test_no_name_is_left_in_prices(tmp_path: Path) -> None:
         assert named(done.out) == []
 
 
+@pytest.fixture(scope="module")
+def dated(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 40 days, with a kernel that names its cloud and changes with the level."""
+    path = tmp_path_factory.mktemp("dated") / "nuage-in-march.csv"
+    lines = ["provider,region,offering,instance,time,metric,unit,better,value"]
+    for day in range(40):
+        for provider, region, name, _ in SOLD:
+            value = (100.0 if day < 20 else 80.0) + day * 7 % 5 / 10
+            lines.append(f"{provider},{region},{name},{day},2026-0{3 + day // 28}-{day % 28 + 1:02d}T00:00:00Z,"
+                         f"rate,op/s,higher,{value}")  # fmt: skip
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("more", [(), ("--json",), ("--by", "launch")], ids=" ".join)
+def test_no_name_is_left_in_a_history(dated: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
+    assert named(cloudcmp("history", dated, *more).out)
+    done = cloudcmp("history", dated, "--anonymise", "--figure", tmp_path / "h.svg", *more)
+    assert done.code == 0, done.err
+    assert named(done.out) == []
+    assert named((tmp_path / "h.svg").read_text(encoding="utf-8")) == []
+    assert "C1.1@DC2" in done.out
+    assert "source 1" in done.out
+
+
+def test_no_name_is_left_in_the_history_of_a_report(dated: Path, tmp_path: Path) -> None:
+    assert cloudcmp("import", dated, "--out", tmp_path / "study").code == 0
+    done = cloudcmp("report", tmp_path / "study", "--out", tmp_path / "r.html", "--anonymise")
+    assert done.code == 0, done.err
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "The level changed 4 times" in page
+    assert named(page) == []
+
+
+def test_no_name_is_left_in_a_prediction(study: Path, tmp_path: Path) -> None:
+    lines = ["provider,region,offering,metric,params,unit,better,value,round,vcpus,price_usd_per_hour"]
+    lines += [f"{','.join(key)},int_op_per_s,threads=one,op/s,higher,{100 + 50 * at + round_},{round_},2,{price}"
+              for at, (*key, price) in enumerate(SOLD) for round_ in range(6)]  # fmt: skip
+    (tmp_path / "nuage.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    home = "{provider: nuage, region: oslo-2, offering: zx8.large}"
+    app = f"schema: 1\napplication: shop\nhome: {home}\npages: {{a: {{cpu: 20 ms}}}}\n"
+    (tmp_path / "app.yaml").write_text(app, encoding="utf-8")
+    for more in ((), ("--all",), ("--json",)):
+        assert named(cloudcmp("predict", tmp_path / "app.yaml", tmp_path / "nuage.csv", *more).out)
+        done = cloudcmp("predict", tmp_path / "app.yaml", tmp_path / "nuage.csv", "--anonymise", *more)
+        assert done.code == 0, done.err
+        assert named(done.out) == []
+        assert "C1" in done.out
+
+
+PLANNED = """\
+schema: 1
+question: Is zx8.large of nuage faster?
+candidates:
+  - {provider: simulated, region: oslo-2, offering: small, price: 0.10 USD/h}
+  - {provider: simulated, region: north-7b, offering: small, price: 0.12 USD/h}
+probes: [{probe: fma}]
+"""
+
+
+def test_no_name_is_left_in_a_plan(tmp_path: Path) -> None:
+    (tmp_path / "nuage.yaml").write_text(PLANNED, encoding="utf-8")
+    plain = cloudcmp("plan", tmp_path / "nuage.yaml", "--json").json["data"]
+    for more in ((), ("--json",)):
+        assert named(cloudcmp("plan", tmp_path / "nuage.yaml", *more).out)
+        done = cloudcmp("plan", tmp_path / "nuage.yaml", "--anonymise", *more)
+        assert done.code == 0, done.err
+        assert named(done.out) == []
+    hidden = cloudcmp("plan", tmp_path / "nuage.yaml", "--json", "--anonymise").json["data"]
+    assert [one["id"] for one in hidden["candidates"]] == ["C1.1", "C2.1"]
+    assert hidden["quote"]["expected_cost"] == plain["quote"]["expected_cost"]
+    assert [line["amount"] for line in hidden["quote"]["lines"]] == [line["amount"] for line in plain["quote"]["lines"]]
+    assert hidden["barriers"] == {}
+
+
 def test_one_mapping_serves_all_outputs_and_keeps_the_numbers(study: Path) -> None:
     plain, hidden = (list(csv.DictReader(cloudcmp("export", study, *more).out.splitlines()))
                      for more in ((), ("--anonymise",)))  # fmt: skip

@@ -164,3 +164,16 @@ def test_by_launch_all_machines_are_points(tmp_path: Path) -> None:
     for one in found.tracks:
         own = rows[(rows.offering == one.candidate.rpartition("/")[2]) & (rows.metric == "triad")]
         assert len(one.values) == own.instance.nunique()
+
+
+def test_a_study_and_its_export_count_once(tmp_path: Path) -> None:
+    study = followed(tmp_path, 12)
+    assert cloudcmp("export", study, "--out", tmp_path / "copy.csv").code == 0
+    assert cloudcmp("import", tmp_path / "copy.csv", "--out", tmp_path / "again").code == 0
+    alone = history([str(study)])
+    for sources in ([study, tmp_path / "copy.csv"], [tmp_path / "copy.csv", study], [study, tmp_path / "again", study]):
+        found = history([str(one) for one in sources])
+        assert [(one.values, one.counts) for one in found.tracks] == [(one.values, one.counts) for one in alone.tracks]
+        told = [note for note in found.notes if note.endswith("each counts once")]
+        assert len(told) == len(sources) - 1
+        assert all("12 of its launches are those of study" in note for note in told)

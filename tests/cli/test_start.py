@@ -289,3 +289,14 @@ def test_prices_that_are_asked_for_are_fetched_and_a_failure_is_one_line(tmp_pat
     assert "aws m7i.large" in text
     assert "no prices of gcp were fetched, continuing without them: gcp: Google's catalogue needs an API key" in text
     assert "fetching the price list of aws in eu-central-1" in found.err
+
+
+def test_names_of_clouds_are_replaced_on_the_screen_and_not_in_the_study(tmp_path: Path) -> None:
+    done = said(tmp_path, "start", "--yes", "--anonymise", "--out", "first.yaml")
+    assert done.code == 0, done.err
+    shown = (done.out + done.err).casefold()
+    assert [name for name in ("aws", "azure", "gcp", "nimbus", "stratus", "eu-west-1") if name in shown] == []
+    assert "C4: not used" in done.out
+    assert "nimbus" in (tmp_path / "first.yaml").read_text(encoding="utf-8")
+    found = said(tmp_path, "start", "--yes", "--anonymise", "--json", "--out", "second.yaml").json["data"]
+    assert [one["name"] for one in found["candidates"]] == ["C1.1", "C2.1", "C3.1"]

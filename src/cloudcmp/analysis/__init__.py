@@ -1,5 +1,7 @@
 """From samples to figures: launch values, estimates with intervals, distributions, and warnings."""
 
+from cloudcmp.analysis.bursts import bursts
+from cloudcmp.analysis.duplicates import launches_in_common, without_launches
 from cloudcmp.analysis.estimates import estimate
 from cloudcmp.analysis.facts import facts_of, name_warnings, spans
 from cloudcmp.analysis.history import tracks_of

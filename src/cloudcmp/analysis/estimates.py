@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cloudcmp.analysis.latencies import Latencies, latencies_of
+from cloudcmp.analysis.levels import LaunchFacts
 from cloudcmp.analysis.warnings import warnings_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
@@ -106,8 +107,9 @@ class CellValues:
 
 
 def estimate(
-    plan: Plan, values: TrialValues, histograms: Sequence[HistogramRow], metrics: Mapping[str, Metric]
-) -> tuple[Estimate, ...]:
+    plan: Plan, values: TrialValues, histograms: Sequence[HistogramRow], metrics: Mapping[str, Metric],
+    facts: LaunchFacts | None = None,
+) -> tuple[Estimate, ...]:  # fmt: skip
     """Every candidate's figures in every cell of the plan, by cell in the plan's order and candidate by index.
 
     A launch's value is the median (or mean, by `plan.aggregation`) of its ok trials' values; a latency percentile is
@@ -116,7 +118,8 @@ def estimate(
     aggregation. The between-launch share needs two ok runs on a launch; for a percentile it compares the trials' own. A
     candidate without a planned trial of a cell has the reason `not offered`; one without an ok trial has no figures and
     the failures as its reason. In an imported table percentiles are values like others. Raises UserMistake for a metric
-    missing from `metrics`, ValueError for an ok value that is not finite. It does not tell whether a launch was typical
+    missing from `metrics`, ValueError for an ok value that is not finite. With `facts`, a warning of two levels names
+    those that go with them. It does not tell whether a launch was typical
     of the offering: launches in other rounds do.
     """
     offered = _offered(plan)
@@ -140,7 +143,7 @@ def estimate(
                 cell_values = _NOTHING if at is None else _from_rows(rows, at, first, last)
             is_offered = candidate.index in offered.get(text, frozenset()) or counts[0] > 0
             estimates.append(
-                estimate_of(plan, candidate.index, cell, metrics[cell.metric], counts, cell_values, is_offered)
+                estimate_of(plan, candidate.index, cell, metrics[cell.metric], counts, cell_values, is_offered, facts)
             )
     return tuple(estimates)
 
@@ -198,6 +201,7 @@ def estimate_of(
     counts: tuple[int, int],
     cell_values: CellValues,
     is_offered: bool,
+    facts: LaunchFacts | None = None,
 ) -> Estimate:
     n_started, n_ok = counts
     launches = [plan.launches[at] for at in cell_values.launches]
@@ -230,8 +234,9 @@ def estimate_of(
         p95=p95,
         cov=describe.cov(x),
         between_share=share,
-        warnings=tuple(warnings_of(plan, bare, metric, x, cell_values.trial_values, cell_values.trial_launches)),
-    )
+        warnings=tuple(warnings_of(plan, bare, metric, x, cell_values.trial_values, cell_values.trial_launches,
+                                   cell_values.launches, facts)),
+    )  # fmt: skip
 
 
 def _why_nothing(metric: Metric, n_started: int, n_ok: int, is_offered: bool) -> str:

@@ -25,11 +25,13 @@ _OF_THE_MACHINE = (
 )
 # What else may differ between the launches of one candidate.
 _OF_A_LAUNCH = (
-    *_OF_THE_MACHINE, ("cpu", ("host", "cpu", "model")), ("cpu", ("host", "cpu_model")), ("zone", ("host", "zone")),
+    *_OF_THE_MACHINE, ("cpu", ("host", "cpu", "model")), ("cpu", ("host", "cpu_model")), ("zone", ("zones",)),
+    ("machine", ("host", "boot_id")),
 )  # fmt: skip
 # Notes on how a probe really ran, if its parameters left that open.
 _OF_A_PROBE = ("engine", "array_bytes", "file_bytes", "blas_kernel", "tool_version", "page_cache", "pass", "loadfile")
 _SHOWN = 3
+_UNKNOWN = "unknown"
 # Clouds whose default disks differ by orders of magnitude, so that a ranking of them would be one of defaults; and
 # clouds whose types come with a disk, which one chooses with the type.
 _DEFAULT_DISKS = frozenset({"aws", "azure", "gcp", "ec2", "openstack", "rackspace"})
@@ -139,10 +141,17 @@ def launch_facts(plan: Plan, attempts: Sequence[Attempt]) -> tuple[Facts, ...]:
     for attempt in attempts:
         mine, facts = found[plan.trials[attempt.trial].launch], reported(attempt)
         for key, path in _OF_A_LAUNCH:
-            value = _at(facts, path)
-            if value is not None:
-                mine.setdefault(key, str(value))
+            value = _text(_at(facts, path))
+            if value:
+                mine.setdefault(key, value)
     return tuple(tuple(sorted(mine.items())) for mine in found)
+
+
+def _text(fact: object) -> str:
+    """A fact as text; empty if it, or one of several, is unknown."""
+    if isinstance(fact, list):
+        return "" if _UNKNOWN in fact else ", ".join(map(str, fact))
+    return "" if fact is None else str(fact)
 
 
 def facts_of_a_table(attributes: Mapping[str, str]) -> Facts:

@@ -1,10 +1,11 @@
 """Warnings about an estimate, one line each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from cloudcmp.analysis.levels import LaunchFacts, level_words
 from cloudcmp.catalog import once_a_launch
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Metric
@@ -26,9 +27,13 @@ Floats = npt.NDArray[np.float64]
 
 
 def warnings_of(
-    plan: Plan, bare: Estimate, metric: Metric, x: Floats, trials: Floats, trial_launches: npt.NDArray[np.int64]
-) -> Iterator[str]:
-    """The warnings of one estimate: `x` are its launch values in the plan's order, `trials` those of single trials."""
+    plan: Plan, bare: Estimate, metric: Metric, x: Floats, trials: Floats, trial_launches: npt.NDArray[np.int64],
+    launches: Sequence[int] = (), facts: LaunchFacts | None = None,
+) -> Iterator[str]:  # fmt: skip
+    """The warnings of one estimate: `x` are its launch values in the plan's order, `trials` those of single trials.
+
+    `launches` are the places of the launches in the plan, ascending.
+    """
     if bare.n < FEWEST_LAUNCHES:
         yield f"too few launches: {bare.n} of at least {FEWEST_LAUNCHES}, so no 95 % interval of the median"
     failed = bare.n_started - bare.n_ok
@@ -41,7 +46,12 @@ def warnings_of(
     modes = two_modes(trials[:: -(-trials.size // _MODES_POINTS)])
     if modes is not None:
         low, high = format_quantity(modes.low, metric.unit), format_quantity(modes.high, metric.unit)
-        yield f"two levels: {low} and {high}, {modes.share_high * 100:.0f} % of the values in the upper one"
+        own, of_trial = np.unique(trial_launches, return_inverse=True)
+        known = facts is not None and own.size == len(launches)
+        upper = trials > (modes.low + modes.high) / 2.0
+        why = level_words(launches, of_trial, upper, facts) if facts is not None and known else ""
+        share = f"{modes.share_high * 100:.0f} % of the values in the upper one"
+        yield f"two levels: {low} and {high}, {share}" + (f"; {why}" if why else "")
     drift = _drift_per_round(x) if _in_order(plan) else None
     if drift is not None:
         yield f"drift over rounds: {drift * 100:+.2g} % of the mean a round"

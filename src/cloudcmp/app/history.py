@@ -2,68 +2,47 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cloudcmp import analysis
-from cloudcmp.analysis.facts import facts_of_a_table, launch_facts
 from cloudcmp.app.compare import is_named
-from cloudcmp.app.several import agreed_metrics, folders_of
-from cloudcmp.app.study_view import metrics_of, pseudonyms
-from cloudcmp.app.tool_files import ImportOptions, is_table, parse_file
-from cloudcmp.catalog import METRICS, hint
+from cloudcmp.app.history_sources import HistoryPart, each_once, read_parts
+from cloudcmp.app.several import agreed_metrics
+from cloudcmp.catalog import hint
 from cloudcmp.catalog.application_classes import CLASSES, ClassNeed
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.history import By, Facts, History, LaterChange, Outdated, Readings, Source, Track
-from cloudcmp.model.metric import Metric, Reduce
-from cloudcmp.model.plan import Plan
-from cloudcmp.model.values import LARGEST_VALUE
-from cloudcmp.report.redaction import Pseudonyms
-from cloudcmp.store import StudyStore
-from cloudcmp.store.tidy_check import read_tidy
+from cloudcmp.model.history import By, History, LaterChange, Outdated, Readings, Source, Track
+from cloudcmp.model.plan import Candidate
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from cloudcmp.store.tidy_agree import TidyTable
+    pass
 
 _VERB = "cloudcmp history"
-_DAY_S = 86400.0
-OLD_S = 90 * _DAY_S
+DAY_S = 86400.0
+OLD_S = 90 * DAY_S
 """The age from which an answer counts as old: in a year of daily measurements of rented machines, changes of level are
 about that far apart (METHODOLOGY.md, over time)."""
-_FEWEST_POINTS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One source: its description, values and metrics, the provider of each candidate by name, and its pseudonyms."""
-
-    source: Source
-    readings: Readings
-    metrics: Mapping[str, Metric]
-    providers: Mapping[str, str]
-    hidden: Pseudonyms | None = None
+FEWEST_POINTS = 10
 
 
 def history(
     sources: Sequence[str], *, by: By = By.DAY, metrics: Sequence[str] = (), provider: str | None = None,
-    as_of: float | None = None, application: str | None = None,
+    as_of: float | None = None, application: str | None = None, anonymise: bool = False,
 ) -> History:  # fmt: skip
     """The history of the candidates of studies and tables.
 
     A source is a study's folder, or a file that `import_files` can read. A candidate is the same in two sources if
     provider, region, offering and all that its name says are the same. `metrics` are metrics or cells, and `provider`
     the only one, if given; `application` is a class of applications, whose needs name further metrics. `as_of` is the
-    Unix time of the question, by default now, and for simulated numbers the time of the last value.
+    Unix time of the question, by default now, and for simulated numbers the time of the last value. `anonymise`
+    replaces the names of providers, regions and offerings, in the order of the sources.
 
     Raises UserMistake if a metric has two meanings, nothing is left, no value has a time, or the class is unknown.
     """
     needs = _needs(application)
     metrics = (*metrics, *(one.cell for one in needs))
-    parts = _parts(sources)
+    parts, repeats = each_once(read_parts(sources))
     known = agreed_metrics(_VERB, [(part.source.name, part.metrics) for part in parts])
     providers = {name: one for part in parts for name, one in part.providers.items()}
     parts = [replace(part, readings=_chosen(part.readings, providers, metrics, provider)) for part in parts]
@@ -76,17 +55,31 @@ def history(
     outdated = tuple(
         one for number, part in enumerate(parts) if (one := _outdated(number, part, tracks, providers, at)) is not None
     )
-    return History(by, at, shown, described, _hidden(tracks, parts), outdated,
-                   (*_class_notes(needs, tracks), *_notes(parts, tracks, by)))  # fmt: skip
+    found = History(by, at, shown, described, tracks, outdated,
+                    (*_class_notes(needs, tracks), *repeats, *_notes(parts, tracks, by)))  # fmt: skip
+    if not anonymise:
+        return replace(found, tracks=_hidden(tracks, parts))
+    from cloudcmp.report.anonymous_answers import anonymous_history
+
+    return anonymous_history(found, _candidates(parts))
 
 
-def _hidden(tracks: Sequence[Track], parts: Sequence[_Part]) -> tuple[Track, ...]:
+def _hidden(tracks: Sequence[Track], parts: Sequence[HistoryPart]) -> tuple[Track, ...]:
     """The tracks with pseudonyms for addresses and ids in names: those of the first study that has the candidate."""
     names: dict[str, str] = {}
     for part in parts:
         for name in part.providers:
             names.setdefault(name, part.hidden.text(name) if part.hidden else name)
     return tuple(replace(one, candidate=names[one.candidate]) for one in tracks)
+
+
+def _candidates(parts: Sequence[HistoryPart]) -> list[Candidate]:
+    """The candidates of all sources, each once, under their names in the history."""
+    found: dict[str, Candidate] = {}
+    for part in parts:
+        for name, one in part.candidates.items():
+            found.setdefault(name, replace(one, index=len(found), id=name))
+    return list(found.values())
 
 
 def _needs(application: str | None) -> tuple[ClassNeed, ...]:
@@ -104,138 +97,6 @@ def _class_notes(needs: Sequence[ClassNeed], tracks: Sequence[Track]) -> list[st
     limits = [f"its users want {one.cell} {one.op} {one.limit}: {one.why}" for one in needs]
     missing = [one.cell for one in needs if not any(is_named(track.cell, one.cell) for track in tracks)]
     return [*limits, *([f"nothing was measured of {', '.join(missing)}"] if missing else [])]
-
-
-def _parts(sources: Sequence[str]) -> list[_Part]:
-    options = ImportOptions()
-    found = []
-    for text in sources:
-        path = Path(text)
-        if not path.is_dir() and parse_file(text).path.is_file() and is_table([parse_file(text)], options):
-            found.append(_of_table(read_tidy(path, METRICS)))
-            continue
-        with folders_of([text], options) as folders:
-            found.append(_of_study(folders[0]))
-    return found
-
-
-def _of_study(folder: Path) -> _Part:
-    """A study's values: one for each launch and cell, or all rows of an imported table."""
-    with StudyStore.open(folder, write=False) as store:
-        plan, metrics, hidden = store.plan, metrics_of(store), pseudonyms(store)
-        names = _names(plan)
-        readings = _imported(store, names) if plan.imported else _measured(store, metrics, names)
-        simulated = bool(plan.candidates) and all(one.simulated for one in plan.candidates)
-        cost = plan.quote.with_terms or plan.quote.expected_cost
-        source = Source(folder.resolve().name, cost, simulated, plan.imported)
-    providers = {name: one.offering.provider for name, one in zip(names, plan.candidates, strict=True)}
-    return _Part(source, readings, metrics, providers, hidden)
-
-
-def _names(plan: Plan) -> list[str]:
-    """The names of candidates, which are the same in a study and in a table of its values."""
-    if not plan.imported:
-        return [one.id for one in plan.candidates]
-    return [
-        _name(
-            (one.offering.provider, one.offering.region, one.offering.name),
-            str(one.volume or ""),
-            one.count,
-            one.runner,
-        )
-        for one in plan.candidates
-    ]
-
-
-def _name(key: tuple[str, str, str], volume: str, count: int, runner: str) -> str:
-    """The name of an offering with a volume, or several of it, as studies name candidates."""
-    text = "/".join(filter(None, key))
-    text += f"+{volume}" if volume else ""
-    text += f" x{count}" if count > 1 else ""
-    return f"{text} on {runner}" if runner not in {"", key[0]} else text
-
-
-def _measured(store: StudyStore, metrics: Mapping[str, Metric], names: Sequence[str]) -> Readings:
-    """The launch values of a measured study, at the times at which the launches began."""
-    import numpy as np
-
-    plan, attempts = store.plan, store.attempts()
-    totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
-    measured = store.measured(totals)
-    begun = {one.launch: one.begun_at for one in store.launches()}
-    place: dict[tuple[int, str | None, int | None], int] = {
-        (launch.candidate, launch.session, launch.round): launch.index for launch in plan.launches
-    }
-    keys: list[tuple[str, str]] = []
-    rows: list[tuple[int, int, float, float]] = []
-    for one in analysis.estimate(plan, measured.values, measured.histograms, metrics):
-        for value, round_, session in zip(one.values, one.rounds, one.sessions, strict=True):
-            launch = place[one.candidate, session, round_]
-            at = begun.get(launch, plan.start_at + plan.launches[launch].start_s)
-            rows.append((len(keys), launch, at, value))
-        keys.append((names[one.candidate], one.cell))
-    series, launches, times, values = np.array(rows, np.float64).reshape(-1, 4).T
-    facts = launch_facts(plan, attempts)
-    sessions = tuple(launch.session for launch in plan.launches)
-    return Readings(tuple(keys), series.astype(np.int32), launches.astype(np.int32), times, values, facts, sessions)
-
-
-def _imported(store: StudyStore, names: Sequence[str]) -> Readings:
-    """The rows of an imported table."""
-    import numpy as np
-
-    plan, rows = store.plan, store.imported_rows()
-    owner = np.array([launch.candidate for launch in plan.launches], np.int32)
-    own = [facts_of_a_table(dict(one.offering.attributes)) for one in plan.candidates]
-    facts = tuple(own[launch.candidate] for launch in plan.launches)
-    return _readings(
-        names,
-        rows.cells,
-        owner[rows.launch],
-        (rows.launch, rows.cell, rows.time, rows.value),
-        facts,
-        tuple(launch.session for launch in plan.launches),
-    )
-
-
-def _of_table(table: "TidyTable") -> _Part:
-    """The rows of a table, without making a study of it."""
-    import numpy as np
-
-    rows = table.rows
-    attributes = [table.attributes.get(key, {}) for key in rows.keys]
-    names = [
-        _name(key, own.get("volume", ""), int(float(own.get("count") or 1)), own.get("runner", ""))
-        for key, own in zip(rows.keys, attributes, strict=True)
-    ]
-    launch, cell, time_, value = (
-        np.concatenate([getattr(chunk, name) for chunk in rows.chunks]) for name in ("launch", "cell", "time", "value")
-    )
-    owner = np.array([one.key for one in rows.launches], np.int32)
-    own = [facts_of_a_table(one) for one in attributes]
-    facts = tuple(own[one.key] for one in rows.launches)
-    sessions = tuple(one.session or None for one in rows.launches)
-    readings = _readings(names, rows.cells, owner[launch], (launch, cell, time_, value), facts, sessions)
-    providers = {name: key[0] for name, key in zip(names, rows.keys, strict=True)}
-    return _Part(Source(table.path.name, None, False, True), readings, table.metrics, providers)
-
-
-def _readings(
-    names: Sequence[str], cells: Sequence[str], owner: "NDArray[np.int32]",
-    columns: "tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]",
-    facts: tuple[Facts, ...], sessions: tuple[str | None, ...],
-) -> Readings:  # fmt: skip
-    """The rows with a value and a time; `columns` are launch, cell, time and value, `owner` the candidate of a row."""
-    import numpy as np
-
-    launch, cell, time_, value = columns
-    valued = np.abs(value) < LARGEST_VALUE  # false for NaN
-    kept = valued & np.isfinite(time_)
-    code = owner[kept].astype(np.int64) * len(cells) + cell[kept]
-    there, series = np.unique(code, return_inverse=True)
-    keys = tuple((names[at // len(cells)], cells[at % len(cells)]) for at in there.tolist())
-    missing = int(valued.sum() - kept.sum())
-    return Readings(keys, series.astype(np.int32), launch[kept], time_[kept], value[kept], facts, sessions, missing)
 
 
 def _chosen(readings: Readings, providers: Mapping[str, str], metrics: Sequence[str], provider: str | None) -> Readings:
@@ -260,7 +121,7 @@ def _chosen(readings: Readings, providers: Mapping[str, str], metrics: Sequence[
 
 
 def _check_anything_left(
-    parts: Sequence[_Part], sources: Sequence[str], metrics: Sequence[str], provider: str | None
+    parts: Sequence[HistoryPart], sources: Sequence[str], metrics: Sequence[str], provider: str | None
 ) -> None:
     if any(part.readings.value.size for part in parts):
         return
@@ -276,7 +137,7 @@ def _check_anything_left(
     raise UserMistake.at(sources[0], what, "a history needs a column time, or a study that has run")
 
 
-def _moment(parts: Sequence[_Part], as_of: float | None) -> float:
+def _moment(parts: Sequence[HistoryPart], as_of: float | None) -> float:
     """The time of the question: as given, else now; for simulated numbers alone, that of the last value."""
     if as_of is not None:
         return as_of
@@ -285,7 +146,7 @@ def _moment(parts: Sequence[_Part], as_of: float | None) -> float:
     return time.time()
 
 
-def _dated(part: _Part, at: float) -> Source:
+def _dated(part: HistoryPart, at: float) -> Source:
     times = part.readings.time[part.readings.time <= at]
     if not times.size:
         return part.source
@@ -293,7 +154,7 @@ def _dated(part: _Part, at: float) -> Source:
 
 
 def _outdated(
-    number: int, part: _Part, tracks: Sequence[Track], providers: Mapping[str, str], at: float
+    number: int, part: HistoryPart, tracks: Sequence[Track], providers: Mapping[str, str], at: float
 ) -> Outdated | None:
     """Why the answers of a source may no longer hold; None if there is no reason."""
     import numpy as np
@@ -320,16 +181,16 @@ def _outdated(
     return Outdated(number, end, at - end, tuple(sorted(later, key=lambda one: one.change.at)))
 
 
-def _notes(parts: Sequence[_Part], tracks: Sequence[Track], by: By) -> tuple[str, ...]:
+def _notes(parts: Sequence[HistoryPart], tracks: Sequence[Track], by: By) -> tuple[str, ...]:
     notes = [
         f"{part.source.name}: {part.readings.missing} values without a time are left out"
         for part in parts
         if part.readings.missing
     ]
-    short = sum(len(one.values) < _FEWEST_POINTS for one in tracks)
+    short = sum(len(one.values) < FEWEST_POINTS for one in tracks)
     if short:
         advice = "; --by launch gives more points" if by is By.DAY else ""
-        notes.append(f"{short} of {len(tracks)} series have fewer than {_FEWEST_POINTS} points, "
+        notes.append(f"{short} of {len(tracks)} series have fewer than {FEWEST_POINTS} points, "
                      f"in which no change can be found{advice}")  # fmt: skip
     if {part.source.simulated for part in parts} == {True, False}:
         notes.append("simulated and measured numbers are in one history")

@@ -76,6 +76,13 @@ def plan_stored(folder: Path) -> Plan:
     return plan
 
 
+def anonymous(plan: Plan) -> Plan:
+    """The plan without the names of providers, offerings and places, and without the lines of its commands."""
+    from cloudcmp.report.anonymous_answers import anonymous_quote
+
+    return anonymous_quote(plan)
+
+
 def known_providers() -> frozenset[str]:
     """Providers that a candidate may name: those with a driver, and those with published offerings."""
     return frozenset(names_in_study()) | planner.published_providers()

@@ -34,9 +34,11 @@ def application_of(path: Path) -> Application:
 
 def predict(
     path: Path, sources: Sequence[str], *, aim: Aim = Aim.TIME, confidence: float = CONFIDENCE,
-    purchase: Purchase = Purchase.ON_DEMAND, progress: Callable[[str], None] = lambda _: None,
+    purchase: Purchase = Purchase.ON_DEMAND, progress: Callable[[str], None] = lambda _: None, anonymise: bool = False,
 ) -> Prediction:  # fmt: skip
     """Predict the application of a file on what some sources have measured.
+
+    `anonymise` replaces the names of providers, regions and offerings, as `recommend` does.
 
     Sources are as for `recommend`: folders of studies, tables, or `prices`. Raises UserMistake for a file or a source
     that cannot be read, and if no source measures what the application needs.
@@ -44,4 +46,10 @@ def predict(
     if not 0.5 <= confidence < 1:
         raise UserMistake.at("--confidence", f"{confidence} is not between 0.5 and 1", "write e.g. 0.9")
     application = application_of(path)
-    return with_sentences(predicted(application, sold(sources, purchase=purchase, progress=progress), aim, confidence))
+    market = sold(sources, purchase=purchase, progress=progress)
+    found = with_sentences(predicted(application, market, aim, confidence))
+    if not anonymise:
+        return found
+    from cloudcmp.report.anonymity import of_market
+
+    return of_market([*market.keys, *([found.home] if found.home else [])], sources).rewritten(found)

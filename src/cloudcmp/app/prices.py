@@ -20,6 +20,6 @@ def prices(
     found = price_model(market, on)
     if not anonymise:
         return found
-    from cloudcmp.report.anonymity import Anonymity
+    from cloudcmp.report.anonymity import of_market
 
-    return Anonymity(market.keys, dict.fromkeys(sources, "a source")).rewritten(found)
+    return of_market(market.keys, sources).rewritten(found)

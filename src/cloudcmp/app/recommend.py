@@ -1,7 +1,7 @@
 """Recommends an offering: the cheapest that is fast enough, or the best by an objective, from any mix of sources."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from cloudcmp.answer.choice.attributes import with_attributes
 from cloudcmp.answer.choice.classes import needs_of
 from cloudcmp.answer.choice.join import joined
+from cloudcmp.answer.choice.lookup import split_variation
 from cloudcmp.answer.choice.needs import Need, Op, parse_need
 from cloudcmp.answer.choice.objective import Objective, parse_objective
 from cloudcmp.answer.choice.prices import without_odd_prices
@@ -105,8 +106,9 @@ def recommend(
 
     Raises UserMistake for a source that cannot be read, a name that no source has, and a need that does not fit.
     """
-    market = sold(sources, near=asked.near, purchase=purchase, progress=progress)
     needs = [parse_need(one) for one in asked.require]
+    names = [*(one.name for one in needs), *(name for name, _ in asked.objective.factors)]
+    market = sold(sources, near=asked.near, purchase=purchase, progress=progress, variation=names)
     if asked.near:
         needs.append(Need(f"{asked.near} within {asked.within_km:g} km", "distance_km", Op.AT_MOST,
                           (f"{asked.within_km:g}",)))  # fmt: skip
@@ -135,44 +137,50 @@ def recommend(
     found = with_sentences(found, today or datetime.now(UTC).date(), _labels(found))
     if not anonymise:
         return found
-    from cloudcmp.report.anonymity import Anonymity
+    from cloudcmp.report.anonymity import of_market
 
-    return Anonymity(market.keys, dict.fromkeys(sources, "a source")).rewritten(found)
+    return of_market(market.keys, sources).rewritten(found)
 
 
 def _labels(found: Recommendation) -> dict[str, str]:
     """The names of the measured cells for people; columns of tables keep theirs."""
-    names = CellNames(one.name for one in found.used if one.name.split(" ")[0] in METRICS)
-    return {one.name: names.short(one.name) for one in found.used if one.name.split(" ")[0] in METRICS}
+    cells = {one.name: split_variation(one.name) for one in found.used}
+    measured = {name: parts for name, parts in cells.items() if parts[1].split(" ")[0] in METRICS}
+    names = CellNames(cell for _, cell in measured.values())
+    return {name: f"{kind}{names.short(cell)}" for name, (kind, cell) in measured.items()}
 
 
 def sold(
     sources: Sequence[str], *, near: str | None = None, purchase: Purchase = Purchase.ON_DEMAND,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None, variation: Collection[str] | None = (),
 ) -> Market:  # fmt: skip
-    """What the sources know of all offerings, with the facts that follow from their names and places."""
+    """What the sources know of all offerings, with the facts that follow from their names and places.
+
+    `variation` are names of which some may ask how much a measurement varies; with None, that of each is a column.
+    """
     if not sources:
         raise UserMistake.at("recommend", "no source is named", "name a study, a table, or prices")
     markets = []
     for source in sources:
         progress(f"reading {source}")
-        markets.append(_market(source, purchase))
+        markets.append(_market(source, purchase, variation))
     return with_attributes(without_odd_prices(joined(markets)), _position(near))
 
 
-def _market(source: str, purchase: Purchase) -> Market:
+def _market(source: str, purchase: Purchase, variation: Collection[str] | None) -> Market:
     path = Path(source)
     if source == BOOK and not path.exists():
         return _book()
     if path.is_file() and is_offer_table(path):
         return read_offers(path, purchase)
-    return _study(source, purchase)
+    return _study(source, purchase, variation)
 
 
-def _study(source: str, purchase: Purchase) -> Market:
+def _study(source: str, purchase: Purchase, variation: Collection[str] | None) -> Market:
     # What reads studies takes a second to load, and tables of offerings need none of it.
     from cloudcmp.answer.choice.from_study import market_of
     from cloudcmp.answer.choice.operation_prices import with_operation_prices
+    from cloudcmp.answer.choice.variation import with_variation
     from cloudcmp.app.other_prices import priced
     from cloudcmp.app.several import folders_of
     from cloudcmp.app.study_view import Measured, noted
@@ -187,6 +195,7 @@ def _study(source: str, purchase: Purchase) -> Market:
         virtual = plan.imported or any(one.simulated for one in plan.candidates)
         day = math.nan if virtual else float(datetime.fromtimestamp(store.created_at, UTC).toordinal())
     market = market_of(plan.candidates, measured.estimates, measured.metrics, day, source, measured.marks)
+    market = with_variation(market, plan, measured.metrics, measured.values.values, variation)
     found = with_operation_prices(market, plan, source)
     if measured.replication_known:
         return found

@@ -1,9 +1,10 @@
 """Writes the report of a study and its figures."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from cloudcmp.app.over_time import over_time
 from cloudcmp.app.study_view import view
 from cloudcmp.model.fleet import FleetAnswer
 from cloudcmp.model.price import Purchase
@@ -35,6 +36,7 @@ def report(
     """
     shown = view(folder, reprice=reprice, include_ids=include_ids, purchase=purchase, terms=terms,
                  steadiness=True, anonymise=anonymise)  # fmt: skip
+    shown = replace(shown, history=over_time(shown, folder, anonymise=anonymise))
     path = write_report(shown, out or folder / ("report-anonymous.html" if anonymise else "report.html"))
     return ReportFiles(shown, path, write_figures(shown, figures) if figures is not None else ())
 

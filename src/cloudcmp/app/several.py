@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cloudcmp import analysis, compare
+from cloudcmp.analysis.facts import launch_facts
+from cloudcmp.analysis.levels import LaunchFacts
 from cloudcmp.answer.words import in_words
 from cloudcmp.app.import_ import import_files
 from cloudcmp.app.other_prices import priced
@@ -92,7 +94,8 @@ def side_by_side(
 def _steadiness(shown: View) -> SteadinessView:
     """How steady the candidates are between launches; what is inside them is known of each study alone."""
     estimates = shown.analysis.estimates
-    figures = analysis.steadiness(shown.plan, estimates, shown.metrics, None)
+    facts = LaunchFacts(shown.plan, launch_facts(shown.plan, shown.attempts))
+    figures = analysis.steadiness(shown.plan, estimates, shown.metrics, None, facts)
     return SteadinessView(figures, compare.steady_pairs(shown.plan, estimates, shown.metrics))
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from cloudcmp import analysis, compare, cost
 from cloudcmp.analysis.facts import launch_facts, reported
+from cloudcmp.analysis.levels import LaunchFacts
 from cloudcmp.answer.outlook import outlooks
 from cloudcmp.answer.selection import dropped_lines, end_lines
 from cloudcmp.answer.words import in_words
@@ -83,7 +84,8 @@ def view(
 class Measured:
     """What a study measured, before any comparison: its estimates with their cost, and what is known beside them.
 
-    `values` are what figures show; `spans` the times of measurement of an imported table that names all of them.
+    `values` are what figures show, `launch_facts` what is known of each launch; `spans` the times of measurement of an
+    imported table that names all of them.
     """
 
     plan: Plan
@@ -92,6 +94,7 @@ class Measured:
     interrupted: tuple[Attempt, ...]
     estimates: tuple[Estimate, ...]
     values: StudyValues
+    launch_facts: LaunchFacts
     spans: Mapping[tuple[str, int], tuple[float, float]]
     replication_known: bool
     blocks_allowed: bool
@@ -124,7 +127,8 @@ class Measured:
         metrics, attempts = metrics_of(store), store.attempts()
         totals = frozenset(name for name, metric in metrics.items() if metric.reduce is Reduce.TOTAL)
         measured = store.measured(totals, SeriesLimits(whole=(analysis.DELAY,)) if drawn else None)
-        estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics)
+        known = LaunchFacts(plan, launch_facts(plan, attempts) if attempts else (), _begun(store, plan))
+        estimates = analysis.estimate(plan, measured.values, measured.histograms, metrics, known)
         if weighed := analysis.overall(plan, estimates, metrics):
             estimates, metrics = (*weighed, *estimates), {OVERALL.name: OVERALL, **metrics}
         return cls(
@@ -134,6 +138,7 @@ class Measured:
             tuple(one for one in attempts if one.interrupted),
             cost.with_cost(plan, _without_rounds(store, estimates), metrics),
             measured,
+            known,
             _spans(store, plan, measured.values),
             store.meta(REPLICATION_UNKNOWN) is None,
             store.meta(BLOCKS_ALLOWED) is not None,
@@ -180,24 +185,29 @@ def _view(store: StudyStore, plan: Plan, *, drawn: bool, all_pairs: bool, allow_
         services=analysis.services(plan, measured.estimates, measured.attempts, measured.values.whole),
         warnings=(
             *measured.warnings,
+            *analysis.bursts(plan, measured.values.series, metrics, cell_names(measured.estimates)),
             *analysis.late_rounds(plan, {one.launch: one.begun_at for one in reversed(store.launches())}),
         ),
-        steadiness=_steadiness(store, measured) if steadiness else None,
+        steadiness=_steadiness(measured) if steadiness else None,
         not_run=_not_run(plan, measured.attempts),
     )
 
 
-def _steadiness(store: StudyStore, measured: Measured) -> SteadinessView:
+def _begun(store: StudyStore, plan: Plan) -> Callable[[int], float | None]:
+    """Tells when a launch began (Unix time); None if that is unknown."""
+    if not plan.imported:
+        return {one.launch: one.begun_at for one in store.launches()}.get
+    known = store.meta(NO_TIMES) is None
+    return lambda launch: plan.start_at + plan.launches[launch].start_s if known else None
+
+
+def _steadiness(measured: Measured) -> SteadinessView:
     """How steady the candidates are in the deciding cells."""
     plan, estimates, metrics = measured.plan, measured.estimates, measured.metrics
     decide = compare.deciding(plan, dict.fromkeys(one.cell for one in estimates))
-    begun = {one.launch: one.begun_at for one in store.launches()}
-    if plan.imported and store.meta(NO_TIMES) is None:
-        begun = {one.index: plan.start_at + one.start_s for one in plan.launches}
     figures = analysis.steadiness(
-        plan, [one for one in estimates if one.cell in decide], metrics, measured.values.values,
-        launch_facts(plan, measured.attempts), begun,
-    )  # fmt: skip
+        plan, [one for one in estimates if one.cell in decide], metrics, measured.values.values, measured.launch_facts
+    )
     return SteadinessView(figures, compare.steady_pairs(plan, estimates, metrics))
 
 

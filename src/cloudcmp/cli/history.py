@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, option
+from cloudcmp.cli.options import Anonymise, Json, option
 from cloudcmp.cli.output import console, emit, say
 from cloudcmp.errors import UserMistake
 
@@ -36,6 +36,7 @@ def history(
         str | None, option("--as-of", "Answer as on this day: later values are left out.", "YYYY-MM-DD")
     ] = None,
     figure: Annotated[Path | None, option("--figure", "Draw the series into this .svg or .png file.", "FILE")] = None,
+    anonymise: Anonymise = False,
     json: Json = False,
 ) -> None:
     """Follow candidates over time: what changed, when and by how much, what to expect now, and which answer is old.
@@ -53,8 +54,9 @@ def history(
     if figure is not None:
         _check_suffix(figure)
     found = history_of(
-        sources, by=By(by.value), metrics=metric or (), provider=provider, as_of=_moment(as_of), application=application
-    )
+        sources, by=By(by.value), metrics=metric or (), provider=provider, as_of=_moment(as_of),
+        application=application, anonymise=anonymise,
+    )  # fmt: skip
     if figure is not None:
         from cloudcmp.report.charts.history import figure as drawn_of
         from cloudcmp.report.figures import write_figure

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, On, Seed, Short, Terms
+from cloudcmp.cli.options import Anonymise, Json, On, Seed, Short, Terms
 from cloudcmp.cli.output import console, emit
 from cloudcmp.errors import UserMistake
 
@@ -16,6 +16,7 @@ def plan(
     short: Short = False,
     seed: Seed = None,
     terms: Terms = None,
+    anonymise: Anonymise = False,
     json: Json = False,
 ) -> None:
     """Show the time, the cost and the detectable difference of a study.
@@ -26,7 +27,7 @@ def plan(
     Example: cloudcmp plan studies/cloudcmp-2010.yaml
     """
     from cloudcmp.app.command_uses import commands, notice
-    from cloudcmp.app.plan import plan_file, plan_stored, safeguards
+    from cloudcmp.app.plan import anonymous, plan_file, plan_stored, safeguards
 
     if study.is_dir():
         if on or short or seed is not None or terms is not None:
@@ -35,6 +36,8 @@ def plan(
     else:
         found, _ = plan_file(study, on=on, short=short, seed=seed, terms=terms)
     uses, barriers = commands(found), safeguards(found)
+    if anonymise:  # shell lines, and the words of safeguards, can name a cloud in many ways
+        found, uses, barriers = anonymous(found), (), {}
     if json:
         from cloudcmp.report import documents
 

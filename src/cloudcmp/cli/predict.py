@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cloudcmp.cli.options import Buying, Json, purchase_of
+from cloudcmp.cli.options import Anonymise, Buying, Json, purchase_of
 from cloudcmp.cli.output import EXIT_DONE, console, emit, ignore, warn
 
 
@@ -37,6 +37,7 @@ def predict(
     every: Annotated[
         bool, typer.Option("--all", help="Also show every candidate, and those without a prediction.")
     ] = False,
+    anonymise: Anonymise = False,
     json: Json = False,
 ) -> int:
     """Predict an application's time and cost on each candidate, without porting it.
@@ -54,7 +55,7 @@ def predict(
 
     found = use_case.predict(
         application, sources, aim=Aim(minimise.value), confidence=confidence,
-        purchase=purchase_of(purchase) or Purchase.ON_DEMAND, progress=ignore if json else warn,
+        purchase=purchase_of(purchase) or Purchase.ON_DEMAND, progress=ignore if json else warn, anonymise=anonymise,
     )  # fmt: skip
     if json:
         from cloudcmp.report.prediction_documents import prediction

@@ -154,7 +154,7 @@ def _columns(
     from cloudcmp.app.recommend import sold
     from cloudcmp.report.recommendation import columns_of, show_columns
 
-    market = sold(sources, near=near, purchase=purchase)
+    market = sold(sources, near=near, purchase=purchase, variation=None)
     if several[0] != 1:
         from cloudcmp.answer.choice.several import with_several
 

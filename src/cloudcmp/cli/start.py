@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.options import Json, Quiet, option
+from cloudcmp.cli.options import Anonymise, Json, Quiet, option
 from cloudcmp.cli.output import console, emit, say, warn
 from cloudcmp.errors import CloudcmpError, Fault, RefusedAnswer, UserMistake
 
@@ -39,6 +39,7 @@ def start(
     fetch: Annotated[
         bool | None, option("--fetch/--no-fetch", "Fetch price lists first, of clouds with credentials, else of all.")
     ] = None,
+    anonymise: Anonymise = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -58,7 +59,7 @@ def start(
     chosen, open_, assumed = _check_given({name: text for name, text in given.items() if text is not None}, out,
                                           interactive=interactive, yes=yes)  # fmt: skip
     interactive = interactive and bool(open_)
-    report = (lambda _: None) if json or quiet else warn
+    report = (lambda _: None) if json or quiet or anonymise else warn
     for line in assumed:
         report(line)
     if interactive:
@@ -72,11 +73,15 @@ def start(
                   shlex.join(["cloudcmp", "start", *(word for pair in chosen.items() for word in pair)]))  # fmt: skip
         raise
     clouds = study_start.detect_clouds()
-    if fetch is None and interactive:
+    if fetch is None and interactive and not anonymise:
         fetch = _fetch_now(questions.answers(chosen), clouds)
     missing = study_start.missing_price_lists(questions.answers(chosen), clouds, fetch)
     fetched = tuple(study_start.fetch_price_lists(missing, report))
     found = _make(chosen, out, clouds, report, interactive=interactive)
+    if anonymise:
+        from cloudcmp.report.anonymous_answers import anonymous_start
+
+        found, fetched = anonymous_start(found, fetched)
     if json:
         from cloudcmp.report import documents
         from cloudcmp.report.first_study import fetched_line
@@ -118,7 +123,7 @@ def _show(found: "StarterStudy", fetched: "tuple[FetchedPrices, ...]") -> None:
     from cloudcmp.report.table import Head, table
 
     for one in found.seen:
-        _line(f"{one.provider}: {'usable' if one.usable else 'not used'}: {one.text}")
+        _line(": ".join(filter(None, (one.provider, "usable" if one.usable else "not used", one.text))))
     for list_ in fetched:
         _line(first_study.fetched_line(list_))
     if found.cheapest:

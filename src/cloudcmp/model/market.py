@@ -49,8 +49,9 @@ class Numbers:
     study, NaN where a round has no value; without it each value is a single one whose spread is unknown. `day` is the
     day of the measurement as an ordinal, NaN if unknown; it is None for advertised facts. `elsewhere` marks the values
     that were measured in another region. Values with the same number in `origin` are one measurement, which several
-    offerings share; without it each is one of its own. `marks` are what a reader must know beside the value of some
-    offerings.
+    offerings share; without it each is one of its own. With `freedom` the values are spreads of the launches, known as
+    surely as spreads of normal values with so many degrees of freedom. `marks` are what a reader must know beside the
+    value of some offerings.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Numbers:
     day: "NDArray[np.float64] | None" = None
     elsewhere: "NDArray[np.bool_] | None" = None
     origin: "NDArray[np.int64] | None" = None
+    freedom: "NDArray[np.float64] | None" = None
     source: str = ""
     is_measured: bool = False
     marks: Mapping[OfferKey, tuple[str, ...]] = field(default_factory=dict)

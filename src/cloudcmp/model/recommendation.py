@@ -93,6 +93,21 @@ class Margin:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownSpread:
+    """A variation of the choice that decides: its value in `unit`, its 95 % interval, and its launches.
+
+    `unseen` is the share of all launches that may be of another level, although none of these is (with 95 %).
+    """
+
+    name: str
+    unit: str
+    value: float
+    bounds: Bounds
+    launches: int
+    unseen: float
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
     """How many offerings miss one need by their known values, and for how many its fact is unknown."""
 
@@ -171,8 +186,8 @@ class Recommendation:
     `offered` counts all offerings, `meeting` those that meet every need by their values. `spread` is the coefficient of
     variation that the user declared for single values. `single` counts offerings that cannot be chosen because a
     measurement of theirs is a single one, beside others with several launches. `marks` are what a reader must know
-    beside the choice's values. `reason`, `certainty`, `age`, `changes` and
-    `cautions` are in words. `several` is there if an answer may be several machines.
+    beside the choice's values. `spreads` are those of the choice that decide. `reason`, `certainty`, `steadiness`,
+    `age`, `changes` and `cautions` are in words. `several` is there if an answer may be several machines.
     """
 
     objective: str
@@ -199,9 +214,11 @@ class Recommendation:
     simulated: bool = False
     single: int = 0
     marks: tuple[str, ...] = ()
+    spreads: tuple[KnownSpread, ...] = ()
     notes: tuple[str, ...] = ()
     reason: tuple[str, ...] = ()
     certainty: str = ""
+    steadiness: tuple[str, ...] = ()
     age: str = ""
     changes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()

@@ -28,24 +28,26 @@ class LaunchesNeeded:
 
 @dataclass(frozen=True, slots=True)
 class ModeFact:
-    """What goes with two levels: a fact of the launches, its values at the lower and at the upper level, and the share
-    of launches that it puts on the right level."""
+    """What goes with two levels: a fact of the launches, its values at the lower and at the upper level, the share of
+    launches that it puts on the right level, and the p value of so many, corrected for all facts that were tested."""
 
     fact: str
     low: tuple[str, ...]
     high: tuple[str, ...]
     share: float
+    p: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLevels:
-    """The two levels of a candidate's launches: their means, the share of launches in the upper, and what goes with
-    them, the best first."""
+    """The two levels of a candidate's launches: their means, the share of launches in the upper, what goes with them,
+    the best first, and the names of all facts that were tested."""
 
     low: float
     high: float
     share_high: float
     facts: tuple[ModeFact, ...]
+    tested: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from cloudcmp.model.co_location import CoLocation
 from cloudcmp.model.command import CommandUse
+from cloudcmp.model.history import History
 from cloudcmp.model.isolation import Effect
 from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import Analysis
@@ -36,8 +37,9 @@ class View:
     `hosts` holds for each candidate the facts from its agents, as sorted text pairs; `spend` is None if nothing was
     billed; `under` are the account terms of the cost figures, None at list price. `provenance` holds versions, seed,
     dates and digests as text pairs; `interruptions` one line each. `commands` are the shell lines that ran, from the
-    plan and not from the study file. `steadiness` is None if it was not asked for. `not_run` counts planned trials that
-    no attempt was made of, 0 of an imported table.
+    plan and not from the study file. `steadiness` is None if it was not asked for. `history` has the deciding cells
+    over time, None for a study of one day. `not_run` counts planned trials that no attempt was made of, 0 of an
+    imported table.
     """
 
     plan: Plan
@@ -59,4 +61,5 @@ class View:
     delivered: tuple[Delivered, ...] = ()
     co_location: tuple[CoLocation, ...] = ()
     steadiness: SteadinessView | None = None
+    history: History | None = None
     not_run: int = 0

@@ -8,15 +8,17 @@ Source: Li et al., "CloudCmp: Comparing Public Cloud Providers", IMC 2010, secti
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
+from string import ascii_uppercase
 from typing import Any, TypeVar
 
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import OfferKey
 from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Plan, Quote
+from cloudcmp.model.steadiness import Steadiness, SteadinessView
 from cloudcmp.model.terms import NO_TERMS
 from cloudcmp.model.view import View
 from cloudcmp.report.redaction import hidden
@@ -141,31 +143,46 @@ def key_of(offering: Offering) -> OfferKey:
 
 def of_plan(plan: Plan) -> Anonymity:
     """The new names of a plan: offerings and places in the order of its candidates, their ends and their services."""
-    ends = [end for one in plan.candidates for end in one.ends]
-    names = Anonymity(map(key_of, (one.offering for one in ends)))
-    new: dict[str, str] = {plan.name: NAME}
-    for one, id in zip(plan.candidates, _ids(plan, names), strict=True):
+    return of_candidates(plan.candidates, {plan.name: NAME})
+
+
+def of_market(keys: Iterable[OfferKey], sources: Sequence[str]) -> Anonymity:
+    """The new names of offerings in their order, and of the sources that know them."""
+    return Anonymity(keys, dict.fromkeys(sources, "a source"))
+
+
+def of_candidates(
+    candidates: Sequence[Candidate], more: Mapping[str, str] | None = None, others: Sequence[OfferKey] = ()
+) -> Anonymity:
+    """The new names of candidates, whose ids are unique, in their order; `more` are other texts, `others` come after.
+
+    Candidates that share an offering have ids with its place, its volume, or a number.
+    """
+    ends = [end for one in candidates for end in one.ends]
+    keys = [*(key_of(one.offering) for one in ends), *others]
+    new = dict(more or {})
+    for one, id in zip(candidates, _ids(candidates, Anonymity(keys)), strict=True):
         new.setdefault(one.id, id)
         zone = one.far_zone or dict(one.options).get("zone", "")
         if zone:
             new.setdefault(zone, "zone")
         for end in one.ends:
-            new |= {} if end.volume is None else {end.volume.type: _volume(plan, end.volume)}
-    return Anonymity(map(key_of, (one.offering for one in ends)), new)
+            new |= {} if end.volume is None else {end.volume.type: _volume(candidates, end.volume)}
+    return Anonymity(keys, new)
 
 
-def _volume(plan: Plan, volume: Volume) -> str:
-    types = list(dict.fromkeys(one.volume.type for one in plan.candidates if one.volume))
+def _volume(candidates: Sequence[Candidate], volume: Volume) -> str:
+    types = list(dict.fromkeys(one.volume.type for one in candidates if one.volume))
     return f"V{types.index(volume.type) + 1}" if volume.type in types else "V"
 
 
-def _ids(plan: Plan, names: Anonymity) -> list[str]:
+def _ids(candidates: Sequence[Candidate], names: Anonymity) -> list[str]:
     """Unique new ids: the offering's name, with its place, its volume and a number where that is needed."""
-    keys = [names.key(key_of(one.offering)) for one in plan.candidates]
+    keys = [names.key(key_of(one.offering)) for one in candidates]
     ids = [key.name for key in keys]
     parts = (
         [f"@{key.region.partition('.')[2]}" for key in keys],
-        [f"+{_volume(plan, one.volume)}" if one.volume else "" for one in plan.candidates],
+        [f"+{_volume(candidates, one.volume)}" if one.volume else "" for one in candidates],
         [f"#{at + 1}" for at in range(len(keys))],
     )
     for more in parts:
@@ -179,16 +196,15 @@ def anonymous_plan(plan: Plan, names: Anonymity) -> Plan:
 
     Raises UserMistake if the parameters of a measurement name one: cells are what files of several studies share.
     """
-    for cell in dict.fromkeys(cell for trial in plan.trials for cell in trial.cells):
-        if names.is_named_in(cell):
-            raise UserMistake.at("--anonymise", f"a measurement names an offering: {cell}", "leave the probe out")
+    check_cells((cell for trial in plan.trials for cell in trial.cells), names)
     quote: Quote = replace(plan.quote, notes=tuple(map(names.text, plan.quote.notes)), lines=(), own=())
     return replace(
         plan,
         name=NAME,
         question=QUESTION,
         candidates=tuple(
-            _candidate(one, id, plan, names) for one, id in zip(plan.candidates, _ids(plan, names), strict=True)
+            _candidate(one, id, plan, names)
+            for one, id in zip(plan.candidates, _ids(plan.candidates, names), strict=True)
         ),
         trials=tuple(replace(one, cast=()) for one in plan.trials),
         usage=names.rewritten(plan.usage),
@@ -198,8 +214,17 @@ def anonymous_plan(plan: Plan, names: Anonymity) -> Plan:
     )
 
 
+def check_cells(cells: Iterable[str], names: Anonymity) -> None:
+    """Raises UserMistake if the parameters of a measurement name an offering."""
+    for cell in dict.fromkeys(cells):
+        if names.is_named_in(cell):
+            raise UserMistake.at("--anonymise", f"a measurement names an offering: {cell}", "leave the probe out")
+
+
 def _candidate(one: Candidate, id: str, plan: Plan, names: Anonymity) -> Candidate:
-    volume = one.volume and replace(one.volume, type=_volume(plan, one.volume), price=_price(one.volume.price))
+    volume = one.volume and replace(
+        one.volume, type=_volume(plan.candidates, one.volume), price=_price(one.volume.price)
+    )
     service = one.service and replace(
         one.service, provider=names.provider(one.service.provider), region="", endpoint="", name="", api=""
     )
@@ -253,4 +278,22 @@ def anonymous(view: View) -> View:
         commands=(),
         spend=None,
         under=None,
+        steadiness=shown.steadiness and _steadiness(shown.steadiness),
     )
+
+
+def _steadiness(found: SteadinessView) -> SteadinessView:
+    """The steadiness with letters for the values of facts that go with two levels."""
+
+    def reworded(one: Steadiness) -> Steadiness:
+        facts = tuple(
+            replace(fact, low=_letters(len(fact.low)), high=_letters(len(fact.high), len(fact.low)))
+            for fact in (one.levels.facts if one.levels else ())
+        )
+        return replace(one, levels=one.levels and replace(one.levels, facts=facts))
+
+    return replace(found, figures=tuple(map(reworded, found.figures)))
+
+
+def _letters(count: int, first: int = 0) -> tuple[str, ...]:
+    return tuple(ascii_uppercase[at % len(ascii_uppercase)] for at in range(first, first + count))

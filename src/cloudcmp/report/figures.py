@@ -5,7 +5,7 @@ from pathlib import Path
 
 from cloudcmp.model.view import View
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
-from cloudcmp.report.charts import bars, cdfs, cost, isolation, network, scaling, scatter, series, services
+from cloudcmp.report.charts import bars, cdfs, cost, history, isolation, network, scaling, scatter, series, services
 from cloudcmp.report.charts.base import Figure, Styles
 from cloudcmp.report.report_model import StudyView
 from cloudcmp.report.text import csv_text
@@ -22,7 +22,7 @@ def figures(view: View) -> tuple[Figure, ...]:
     styles = Styles.of(study)
     return tuple(
         figure
-        for kind in (isolation, bars, network, scaling, cost, scatter, services, cdfs, series)
+        for kind in (isolation, bars, network, scaling, cost, scatter, services, cdfs, series, history)
         for figure in kind.figures(study, styles)
     )
 

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from cloudcmp import __version__
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
+from cloudcmp.report.charts import history as history_charts
 from cloudcmp.report.charts import isolation as isolation_charts
 from cloudcmp.report.charts import network as network_charts
 from cloudcmp.report.charts import scaling as scaling_chart
@@ -26,6 +27,7 @@ from cloudcmp.report.sheets import (
     commands,
     estimates,
     grid,
+    history,
     hosts,
     isolation,
     network,
@@ -40,7 +42,8 @@ from cloudcmp.report.sheets import (
     verdicts,
 )
 
-_OF_SECTIONS = {scaling_chart.NAME, *service_charts.NAMES, *isolation_charts.NAMES, *network_charts.NAMES}
+_OF_SECTIONS = {scaling_chart.NAME, *service_charts.NAMES, *isolation_charts.NAMES, *network_charts.NAMES,
+                history_charts.NAME, history_charts.UNCHANGED}  # fmt: skip
 """Figures that stand in a section of their own subject."""
 _FOLDER = resources.files("cloudcmp.report") / "templates"
 
@@ -108,7 +111,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         lead=summary.sentences(study),
         cards=summary.cards(study),
         open_lines=summary.open_lines(study),
-        warnings=outcomes.warnings(study),
+        warnings=[*history.warnings(study), *outcomes.warnings(study)],
         no_price=candidates.no_price(study),
         offered=offers.sheets(study),
         offered_title=offers.TITLE,
@@ -118,6 +121,12 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         matrix=verdicts.matrix(study),
         winners=verdicts.winners(study),
         pictures=[one for one in pictures if one.name not in _OF_SECTIONS],
+        history=history.sentences(study),
+        history_title=history.TITLE,
+        history_changes=history.changes(study),
+        history_pictures=[one for one in pictures if one.name == history_charts.NAME],
+        history_unchanged=history.unchanged(study),
+        history_unchanged_pictures=[one for one in pictures if one.name == history_charts.UNCHANGED],
         isolation=isolation.sheets(study),
         isolation_title=isolation.TITLE,
         isolation_pictures=[one for one in pictures if one.name in isolation_charts.NAMES],

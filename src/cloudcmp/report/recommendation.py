@@ -53,6 +53,8 @@ def _lines(found: Recommendation) -> Iterator[tuple[str, str, str]]:
         yield "", "; ".join(_values(found, choice)), ""
         yield "", " ".join(found.reason), ""
         yield "HOW SURE", found.certainty, ""
+        for at, text in enumerate(found.steadiness):
+            yield "HOW STEADY" if not at else "", text, ""
         if found.age:
             yield "HOW OLD", found.age, ""
     for at, text in enumerate(found.changes):

@@ -31,7 +31,7 @@ def render(found: Recommendation) -> str:
         counted=f"{found.offered:,} offerings, of which {found.meeting:,} meet every need by their values",
         choice=str(choice.key) if choice else "",
         values="; ".join(_values(found, choice)) if choice else "",
-        reason=found.reason,
+        reason=(*found.reason, *(f"How steady: {line}." for line in found.steadiness)),
         cards=list(_cards(found)),
         changes=found.changes,
         cautions=[*found.cautions, *found.notes],

@@ -18,7 +18,7 @@ from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.promise import Promise
 from cloudcmp.model.result import Winner
-from cloudcmp.model.steadiness import SteadinessView
+from cloudcmp.model.steadiness import Steadiness, SteadinessView
 from cloudcmp.model.view import View
 
 _LETTERS = 8
@@ -119,7 +119,15 @@ def hidden(view: View, by: TextChange) -> View:
 
 
 def _steadiness(found: SteadinessView, text: Callable[[str], str]) -> SteadinessView:
-    return replace(found, pairs=tuple(replace(one, reason=text(one.reason)) for one in found.pairs))
+    def reworded(one: Steadiness) -> Steadiness:
+        facts = tuple(
+            replace(fact, low=tuple(map(text, fact.low)), high=tuple(map(text, fact.high)))
+            for fact in (one.levels.facts if one.levels else ())
+        )
+        return replace(one, levels=one.levels and replace(one.levels, facts=facts))
+
+    pairs = tuple(replace(one, reason=text(one.reason)) for one in found.pairs)
+    return replace(found, figures=tuple(map(reworded, found.figures)), pairs=pairs)
 
 
 def _plan(plan: Plan, text: Callable[[str], str]) -> Plan:

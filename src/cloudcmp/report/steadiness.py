@@ -106,8 +106,10 @@ def _levels(study: StudyView, one: Steadiness, levels: TwoLevels) -> str:
             f"{format_quantity(levels.low, unit)} and {format_quantity(levels.high, unit)} "
             f"({levels.share_high * 100:.0f} % of launches)")  # fmt: skip
     if not levels.facts:
-        return f"{what}; no known fact of the launches goes with them"
-    best = levels.facts[0]
+        tested = f" ({', '.join(levels.tested).replace('_', ' ')})" if levels.tested else ""
+        return f"{what}; nothing that was recorded of the launches goes with them{tested}"
+    best, *others = levels.facts
     low, high = (", ".join(one_line(text, 60) for text in texts[:3]) for texts in (best.low, best.high))
-    share = f"{best.share * 100:.0f} % of launches"
-    return f"{what}; with {best.fact.replace('_', ' ')}: {low} is low, {high} is high ({share})"
+    share = f"{best.share * 100:.0f} % of launches, p {best.p:.2g}"
+    more = f"; so do {', '.join(one.fact.replace('_', ' ') for one in others[:3])}" if others else ""
+    return f"{what}; the {best.fact.replace('_', ' ')} goes with them: {low} is low, {high} is high ({share}){more}"

@@ -32,3 +32,24 @@ def drawn_means(rounds: Floats, draws: int, seed: int) -> Floats:
         scale = np.sqrt((n - 1) / special.chdtri(n - 1, chance))
         drawn[rows] += disturbance[rows] * scale / np.sqrt(n * (n - 1))
     return drawn
+
+
+def drawn_spreads(spreads: Floats, freedom: Floats, draws: int, seed: int) -> Floats:
+    """Draws of the true spread of each row, shape (rows, draws), given measured ones and their degrees of freedom.
+
+    Each is the spread times sqrt(f / X), X chi-squared with f degrees of freedom: the posterior under a flat prior of
+    its logarithm, for normal values. Both arrays have shape (rows,); rows with NaN are drawn as NaN. Rows are drawn
+    independently of each other.
+    Source: Gelman et al., "Bayesian Data Analysis", 3rd edition, section 3.2.
+    """
+    drawn = np.full((len(spreads), draws), np.nan)
+    known = np.flatnonzero(np.isfinite(spreads) & np.isfinite(freedom))
+    half = freedom[known, None] / 2.0
+    gamma = np.random.default_rng(seed).standard_gamma(half, (len(known), draws))
+    drawn[known] = spreads[known, None] * np.sqrt(half / gamma)
+    return drawn
+
+
+def highest_spread(freedom: Floats, chance: float) -> Floats:
+    """By which factor a true spread may be above a measured one, but for a `chance`; shape as `freedom`."""
+    return np.asarray(np.sqrt(freedom / special.chdtri(freedom, 1.0 - chance)))

@@ -31,8 +31,9 @@ def launches_for(x: npt.ArrayLike, share: float, *, seed: int, confidence: float
         ranks = quantile_ranks(n, 0.5, confidence)
         if ranks is None:
             return False
-        ordered = np.sort(drawn[:, :n], axis=1)
-        ends = ordered[:, ranks[0] - 1].mean(), ordered[:, ranks[1] - 1].mean()
+        places = ranks[0] - 1, ranks[1] - 1
+        ordered = np.partition(drawn[:, :n], places, axis=1)
+        ends = [float(ordered[:, place].mean()) for place in places]
         return bool(max(abs(end - middle) for end in ends) <= within * abs(middle))
 
     if not fits(values.size):

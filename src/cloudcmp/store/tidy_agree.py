@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.cell import Cell
@@ -52,6 +52,53 @@ class TableLaunch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TableLaunches(Sequence[TableLaunch]):
+    """The launches of a table in columns of equal length; as a sequence, each as its first row describes it.
+
+    `instance`, `round` and `session` count `instances`, `rounds` and `sessions`; a `time` that is unknown is NaN.
+    A million launches in columns take a fifth of the memory of objects, and no time of the garbage collector.
+    """
+
+    key: "NDArray[np.int64]"
+    instance: "NDArray[np.int64]"
+    round: "NDArray[np.int64]"
+    session: "NDArray[np.int64]"
+    time: "NDArray[np.float64]"
+    instances: tuple[str, ...]
+    rounds: tuple[int | None, ...]
+    sessions: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+    @property
+    def timeless(self) -> bool:
+        """True if the time of a launch is unknown."""
+        return any(map(math.isnan, self.time.tolist()))
+
+    @overload
+    def __getitem__(self, at: int) -> TableLaunch: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[TableLaunch]: ...
+
+    def __getitem__(self, at: int | slice) -> TableLaunch | Sequence[TableLaunch]:
+        if isinstance(at, slice):
+            return [self[one] for one in range(*at.indices(len(self)))]
+        time = float(self.time[at])
+        return TableLaunch(
+            int(self.key[at]), self.instances[self.instance[at]], self.rounds[self.round[at]],
+            self.sessions[self.session[at]], None if math.isnan(time) else time,
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[TableLaunch]:
+        columns = (one.tolist() for one in (self.key, self.instance, self.round, self.session, self.time))
+        for key, instance, round_, session, time in zip(*columns, strict=True):
+            known = None if math.isnan(time) else time
+            yield TableLaunch(key, self.instances[instance], self.rounds[round_], self.sessions[session], known)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TidyChunk:
     """Rows in columns of equal length; `launch`, `cell` and `outcome` count those of the table; NaN is unknown."""
 
@@ -69,7 +116,7 @@ class TidyRows:
     chunks: tuple[TidyChunk, ...]
     keys: tuple[Key, ...]
     cells: tuple[str, ...]
-    launches: tuple[TableLaunch, ...]
+    launches: TableLaunches
 
     def __len__(self) -> int:
         return sum(len(chunk.launch) for chunk in self.chunks)

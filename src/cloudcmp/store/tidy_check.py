@@ -1,6 +1,5 @@
 """Checks a user's table: whole columns at once, and single rows only if they are doubtful or new."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -11,7 +10,7 @@ from cloudcmp.model.trial import Outcome
 from cloudcmp.model.untrusted_text import steering_character
 from cloudcmp.model.values import LARGEST_VALUE
 from cloudcmp.store.tidy import COLUMNS, NEEDED, SIGNED
-from cloudcmp.store.tidy_agree import OUTCOMES, Faults, Key, TableLaunch, TidyChunk, TidyRows, TidyTable
+from cloudcmp.store.tidy_agree import OUTCOMES, Faults, Key, TableLaunches, TidyChunk, TidyRows, TidyTable
 from cloudcmp.store.tidy_columns import TextColumn, UnreadableColumn, groups, times_of, values_of
 from cloudcmp.store.tidy_read import Block, RawTable, read_table
 from cloudcmp.store.tidy_rows import SIGNS, RowChecker, cell_of, key_of, round_of, steered
@@ -28,6 +27,8 @@ _OUTCOME = {"": OUTCOMES.index(Outcome.OK), **{outcome.value: at for at, outcome
 _NUMBERS = ("value", "time")
 _KEY = ("provider", "region", "offering")
 _CELL = ("metric", "params")
+_OF_LAUNCH = ("instance", "round", "session")
+_BITS_OF_INSTANCE = 40
 _HAS_INSTANCE = "instance?"
 """The code of whether a row names its launch: without rounds and sessions, nothing else of a launch can disagree."""
 
@@ -94,7 +95,7 @@ class _TableCheck:
 
     def rows(self) -> TidyRows:
         """All rows that were taken; meaningless after a fault."""
-        return TidyRows(tuple(self._chunks), self._keys.values(), self._cells.values(), tuple(self._launches.launches))
+        return TidyRows(tuple(self._chunks), self._keys.values(), self._cells.values(), self._launches.launches())
 
     def take(self, block: Block) -> None:
         """Checks a block of rows, and keeps them while there is no fault."""
@@ -236,39 +237,52 @@ class _Launches:
     """The launches of a table: rows of one offering and instance share one, a row without an instance is its own."""
 
     def __init__(self, texts: Mapping[str, TextColumn]) -> None:
-        self.launches: list[TableLaunch] = []
         self._texts = texts
-        self._known: dict[tuple[int, int], int] = {}
+        self._known: dict[int, int] = {}
+        self._count = 0
+        self._parts: list[tuple[NDArray[np.int64], ...]] = []
+        self._times: list[NDArray[np.float64]] = []
 
     def codes(self, key: "NDArray[np.int64]", codes: "Codes", time: "NDArray[np.float64]") -> "NDArray[np.int32]":
         """The number of each row's launch."""
         import numpy as np
 
-        instance = codes.get("instance")
+        begun, instance = self._count, codes.get("instance")
         if instance is None or "" in [self._texts["instance"].texts[code] for code in np.unique(instance)]:
-            begun = len(self.launches)
+            self._count += len(key)
             self._add(np.arange(len(key)), key, codes, time)
-            return np.arange(begun, len(self.launches), dtype=np.int32)
+            return np.arange(begun, self._count, dtype=np.int32)
         rows, first = groups([key, instance])
-        pairs = list(zip(key[first].tolist(), instance[first].tolist(), strict=True))
-        new = [at for at, pair in enumerate(pairs) if pair not in self._known]
-        self._known.update({pairs[at]: len(self.launches) + number for number, at in enumerate(new)})
-        self._add(first[new], key, codes, time)
-        return np.array([self._known[pair] for pair in pairs], np.int32)[rows]
+        pairs = (key[first] << _BITS_OF_INSTANCE) | instance[first]
+        numbers = np.array([self._number(pair) for pair in pairs.tolist()], np.int32)
+        self._add(first[numbers >= begun], key, codes, time)
+        return numbers[rows]
+
+    def launches(self) -> TableLaunches:
+        """All launches, in the order of their first rows."""
+        import numpy as np
+
+        none = np.zeros(0, np.int64)
+        columns = [np.concatenate(parts) for parts in zip(*self._parts, strict=True)] or [none] * 4
+        instances, rounds, sessions = (
+            tuple(self._texts[name].texts) if name in self._texts else ("",) for name in _OF_LAUNCH
+        )
+        numbers = tuple(round_of(text) if text and _is_round(text) else None for text in rounds)
+        key, instance, round_, session = columns
+        return TableLaunches(
+            key, instance, round_, session, np.concatenate([np.zeros(0), *self._times]), instances, numbers, sessions
+        )
+
+    def _number(self, pair: int) -> int:
+        number = self._known.setdefault(pair, self._count)
+        self._count += number == self._count
+        return number
 
     def _add(
         self, rows: "NDArray[np.int64]", key: "NDArray[np.int64]", codes: "Codes", time: "NDArray[np.float64]"
     ) -> None:
-        instances, rounds, sessions = (
-            [self._texts[name].texts[code] for code in codes[name][rows].tolist()]
-            if name in codes
-            else [""] * len(rows)
-            for name in ("instance", "round", "session")
-        )
-        columns = (key[rows].tolist(), instances, rounds, sessions, time[rows].tolist())
-        for of, instance, round_, session, at in zip(*columns, strict=True):
-            number = round_of(round_) if round_ else None
-            self.launches.append(TableLaunch(of, instance, number, session, None if math.isnan(at) else at))
+        self._parts.append((key[rows], *(column[rows] for column in _columns(codes, _OF_LAUNCH, len(key)))))
+        self._times.append(time[rows])
 
 
 def _columns(codes: "Codes", names: tuple[str, ...], count: int) -> "list[NDArray[np.int64]]":
@@ -279,7 +293,7 @@ def _columns(codes: "Codes", names: tuple[str, ...], count: int) -> "list[NDArra
 
 
 def _float(number: float | None) -> float:
-    return math.nan if number is None else number
+    return float("nan") if number is None else number
 
 
 def _is_plain(text: str) -> bool:

@@ -17,7 +17,7 @@ from cloudcmp.store.plan_rows import Origin, digest_key
 from cloudcmp.store.samples import IMPORTED_FILE
 from cloudcmp.store.study_store import StudyStore
 from cloudcmp.store.tidy_agree import PRICE, Key, TidyChunk, TidyRows, TidyTable
-from cloudcmp.store.tidy_columns import first_of_equal
+from cloudcmp.store.tidy_columns import first_of_equal, groups
 from cloudcmp.store.tidy_export import BLOCKS_ALLOWED, NO_ROUNDS, NO_TIMES, REPLICATION_UNKNOWN
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def import_table(
     )
     notes = {METRICS_KEY: metrics_text(table.metrics)}
     notes |= {} if table.has_rounds else {NO_ROUNDS: "the table has no rounds"}
-    notes |= {} if all(one.time is not None for one in table.rows.launches) else {NO_TIMES: "a row has no time"}
+    notes |= {} if not table.rows.launches.timeless else {NO_TIMES: "a row has no time"}
     notes |= {BLOCKS_ALLOWED: "the user allowed blocks"} if blocks_allowed else {}
     notes |= {} if table.has_instances else {REPLICATION_UNKNOWN: "the table does not say which rows share a launch"}
 
@@ -95,17 +95,13 @@ def _repeated(rows: TidyRows) -> dict[int, str]:
     launch, cell, value, time = (
         np.concatenate([getattr(chunk, name) for chunk in rows.chunks]) for name in ("launch", "cell", "value", "time")
     )
-    kinds: list[int] = []
-    owner: list[int] = []
-    places: dict[tuple[object, ...], int] = {}
-    for one in rows.launches:
-        kind = places.setdefault((one.key, one.instance, one.round, one.session), len(places))
-        kinds.append(kind)
-        owner += [one.key] if kind == len(owner) else []
-    columns = (np.array(kinds)[launch], cell, value, np.nan_to_num(time, nan=-1.0))
+    of = rows.launches
+    rounds = np.array([-1 if one is None else one for one in of.rounds], np.int64)
+    kinds, owner = groups([of.key, of.instance, rounds[of.round] + 1, of.session])
+    columns = (kinds[launch], cell, value, np.nan_to_num(time, nan=-1.0))
     chosen = np.flatnonzero(_precise(value))
     first = first_of_equal([column[chosen] for column in columns])
-    key = np.array(owner, np.int64)[columns[0][chosen]]
+    key = of.key[owner][columns[0][chosen]]
     extra = np.bincount(key[first != np.arange(len(first))], minlength=len(rows.keys))
     counted = np.bincount(key, minlength=len(rows.keys))
     return {

@@ -162,9 +162,10 @@ def _csv_blocks(path: Path, header: _Header) -> Iterator[Block]:
                 file.seek(-len(rest), io.SEEK_CUR)
                 yield from _csv_texts(path, chain(io.BytesIO(data), iter(file.readline, b"")), line, header)
                 return
-            block = _split_by_arrow(path, data, line, header)
+            count = data.count(_NEWLINE) + (not data.endswith(_NEWLINE))
+            block = _split_by_arrow(path, data, line, count, header)
             yield from [block] if block else _csv_texts(path, io.BytesIO(data), line, header)
-            line += _line_count(data)
+            line += count
 
 
 def _csv_texts(
@@ -200,20 +201,16 @@ def _number_style(path: Path, header: _Header) -> NumberStyle | None:
     return style if style is NumberStyle.COMMA or evidence.has_commas else None
 
 
-def _line_count(data: bytes) -> int:
-    return data.count(_NEWLINE) + (not data.endswith(_NEWLINE))
-
-
-def _split_by_arrow(path: Path, data: bytes, before: int, header: _Header) -> Block | None:
-    """The lines as columns; None if Python's reader may parse them differently."""
+def _split_by_arrow(path: Path, data: bytes, before: int, count: int, header: _Header) -> Block | None:
+    """The `count` lines as columns; None if Python's reader may parse them differently."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.csv
 
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == _NEWLINE[0])
     longest = np.diff(ends, prepend=-1, append=len(data)).max(initial=0)
-    count = _line_count(data)
-    if data.count(b"\r") != data.count(b"\r\n") or longest > csv.field_size_limit() or not count:
+    stray = b"\r" in data and data.count(b"\r") != data.count(b"\r\n")
+    if stray or longest > csv.field_size_limit() or not count:
         return None
     text = pa.dictionary(pa.int32(), pa.string())
     names = header.names

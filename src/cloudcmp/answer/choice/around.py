@@ -119,7 +119,7 @@ def ladder_of(field: Field, chosen: int) -> tuple[Step, ...]:
 
     Speed is the first measurement that decides; without one there is no ladder.
     """
-    measured = next((one for one in field.columns.values() if one.is_measured), None)
+    measured = next((one for one in field.columns.values() if one.is_measured and one.freedom is None), None)
     price = field.columns.get(COST)
     if measured is None or price is None:
         return ()

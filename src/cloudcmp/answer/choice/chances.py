@@ -20,6 +20,8 @@ NEAR = 0.03
 _RUNNERS_UP = 200
 SURELY = 4.5
 """Standard errors beyond which an offering is left out: with 5 degrees of freedom 0.3 % of its chance is there."""
+_BEYOND = 0.0015
+"""The chance that is left out above the highest spread that counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +63,10 @@ def _score(objective: Objective, values: Mapping[str, Floats]) -> Floats:
 
 def standard_errors(column: Numbers, spread: float | None) -> Floats:
     """The standard error of each value, relative to it; 0 for a fact, NaN for a single value of unknown spread."""
+    if column.freedom is not None:
+        from cloudcmp.stats.draws import highest_spread
+
+        return (highest_spread(column.freedom, _BEYOND) - 1.0) / SURELY
     if column.launches is None:
         return np.full(len(column.value), (np.nan if spread is None else spread) if column.is_measured else 0.0)
     known = np.isfinite(column.launches)
@@ -129,6 +135,10 @@ def chances(
 def drawn_values(column: Numbers, rows: NDArray[np.int64], spread: float | None, seed: int) -> Floats:
     """Draws of the true value of a column, shape (rows, DRAWS)."""
     values = column.value[rows]
+    if column.freedom is not None:
+        from cloudcmp.stats.draws import drawn_spreads
+
+        return drawn_spreads(values, column.freedom[rows], DRAWS, seed)
     if column.launches is not None:
         from cloudcmp.stats.draws import drawn_means  # scipy takes a second: tables of single values need none
 

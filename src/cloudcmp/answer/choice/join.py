@@ -99,6 +99,7 @@ def _moved(column: Numbers | Texts, place: _Place) -> Numbers | Texts:
         value=_taken(column.value, place.row, known),
         day=None if column.day is None else _taken(column.day, place.row, known),
         launches=None if column.launches is None else _launches(column.launches, place, known),
+        freedom=None if column.freedom is None else _taken(column.freedom, place.row, known),
         elsewhere=place.elsewhere & known if column.is_measured else None,
         origin=place.row if column.is_measured else None,
     )
@@ -129,6 +130,7 @@ def _merged(first: Numbers | Texts, second: Numbers | Texts) -> Numbers | Texts:
         value=np.where(known, first.value, second.value),
         day=_either(known, first.day, second.day, np.float64(np.nan)),
         launches=_either_launches(known, first.launches, second.launches),
+        freedom=_either(known, first.freedom, second.freedom, np.float64(np.nan)),
         elsewhere=_either(known, first.elsewhere, second.elsewhere, np.False_),
         origin=None,
         marks={**second.marks, **first.marks},

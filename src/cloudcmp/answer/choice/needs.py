@@ -88,9 +88,14 @@ def bound_need(need: Need, market: Market) -> Need:
 def _number(need: Need, column: Numbers) -> float:
     text, unit = need.values[0], column.unit
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         pass
+    else:
+        if column.freedom is not None and unit == "ratio" and number > 1.0:
+            raise UserMistake.at(WHERE, f"{need.text!r}: a variation of {text} is {number * 100:g} %",
+                                 f"write '{text} %', or a share such as 0.05")  # fmt: skip
+        return number
     try:
         if column.name == "memory_gib":
             amount, _, size = text.partition(" ")
@@ -100,8 +105,9 @@ def _number(need: Need, column: Numbers) -> float:
             raise ValueError
         return parse(text)
     except (ValueError, KeyError):
-        shown = f"a number in {unit}" if unit not in {"", "1"} else "a plain number"
-        raise UserMistake.at(WHERE, f"{need.text!r}: {text!r} is not {shown}", "write e.g. 12.5") from None
+        shown = {"": "a plain number", "1": "a plain number", "ratio": "a share"}.get(unit, f"a number in {unit}")
+        example = "5 %" if unit == "ratio" else "12.5"
+        raise UserMistake.at(WHERE, f"{need.text!r}: {text!r} is not {shown}", f"write e.g. {example}") from None
 
 
 _PARSERS: dict[str, Callable[[str], float]] = {

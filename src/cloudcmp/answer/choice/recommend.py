@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cloudcmp.answer.choice.around import family, fronts_of, ladder_of, margins_of, misses_of
 from cloudcmp.answer.choice.chances import OUT_OF_QUESTION, Chances, chances, least_chance, plausible
 from cloudcmp.answer.choice.field import Field, field_of, pick_of, slack
+from cloudcmp.answer.choice.known_spread import known_spreads
 from cloudcmp.answer.choice.needs import Need
 from cloudcmp.answer.choice.objective import Objective
 from cloudcmp.model.market import Market, Numbers, single
@@ -114,6 +115,7 @@ def recommend(
         simulated=bool(market.simulated),
         single=int((field.meeting & single & ~eligible & ~field.burstable).sum()),
         marks=() if chosen is None else _marks(field, chosen),
+        spreads=() if chosen is None else known_spreads(field, chosen),
         notes=market.notes,
     )
 
@@ -188,7 +190,8 @@ def _candidates(
 
 def _rows(column: Numbers, rows: NDArray[np.int64]) -> Numbers:
     launches = None if column.launches is None else column.launches[rows]
-    return replace(column, value=column.value[rows], launches=launches, day=None, elsewhere=None)
+    freedom = None if column.freedom is None else column.freedom[rows]
+    return replace(column, value=column.value[rows], launches=launches, freedom=freedom, day=None, elsewhere=None)
 
 
 def _single(field: Field) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
+from cloudcmp.answer.choice.known_spread import spread_words
 from cloudcmp.answer.effects import chance_words
 from cloudcmp.model.market import COST
 from cloudcmp.model.recommendation import Addition, Distance, Margin, NoChoice, Pick, Recommendation
@@ -14,7 +15,7 @@ _NOTHING = 2
 
 
 def with_sentences(found: Recommendation, today: date, labels: Mapping[str, str]) -> Recommendation:
-    """Return the recommendation with its words: `reason`, `certainty`, `age`, `changes`, `cautions`.
+    """Return the recommendation with its words: `reason`, `certainty`, `steadiness`, `age`, `changes`, `cautions`.
 
     `labels` are the names of columns for people; others keep their own.
     """
@@ -24,6 +25,7 @@ def with_sentences(found: Recommendation, today: date, labels: Mapping[str, str]
         used=tuple(replace(one, label=labels.get(one.name, one.name)) for one in found.used),
         reason=_reason(found),
         certainty=_certainty(found),
+        steadiness=tuple(spread_words(one, labels) for one in found.spreads),
         age=_age(found.choice, today),
         changes=tuple(_change(one, labels) for one in found.margins),
         cautions=tuple(_cautions(found, today)),
