@@ -15,7 +15,7 @@ from string import ascii_uppercase
 from typing import Any, TypeVar
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.market import OfferKey
+from cloudcmp.model.market import OfferKey, counted, single
 from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.steadiness import Steadiness, SteadinessView
@@ -70,8 +70,9 @@ class Anonymity:
     def key(self, key: OfferKey) -> OfferKey:
         """The new names of an offering; a name that is not known as one is replaced as a text."""
         cloud = self._clouds[_cloud(key)]
-        name = self._offerings.get((cloud, key.name))
-        return OfferKey(cloud, self._regions[cloud, key.region], self.text(key.name) if name is None else name)
+        one, machines = single(key.name)
+        name = self._offerings.get((cloud, key.name)) or counted(self._offerings.get((cloud, one), ""), machines)
+        return OfferKey(cloud, self._regions[cloud, key.region], name or self.text(key.name))
 
     def provider(self, name: str) -> str:
         """The new name of a provider; that of simulated numbers stays, and so does an empty one."""

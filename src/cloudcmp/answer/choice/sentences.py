@@ -165,8 +165,8 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
             "lasted; --allow-burstable accepts it"
         )
     for miss in found.doubtful:
-        cautions.append(f"{miss.pick.key} would be better if it met {miss.need}: the chance is "
-                        f"{chance_words(miss.chance or 0.0)}; more launches would tell")  # fmt: skip
+        doubt = "too close to call" if miss.chance is None else f"the chance is {chance_words(miss.chance)}"
+        cautions.append(f"{miss.pick.key} would be better if it met {miss.need}: {doubt}; more launches would tell")
     return cautions
 
 
