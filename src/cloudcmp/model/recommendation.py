@@ -186,8 +186,8 @@ class Recommendation:
     `offered` counts all offerings, `meeting` those that meet every need by their values. `spread` is the coefficient of
     variation that the user declared for single values. `single` counts offerings that cannot be chosen because a
     measurement of theirs is a single one, beside others with several launches. `marks` are what a reader must know
-    beside the choice's values. `spreads` are those of the choice that decide. `reason`, `certainty`, `steadiness`,
-    `age`, `changes` and `cautions` are in words. `several` is there if an answer may be several machines.
+    beside the choice's values. `spreads` are those of the choice that decide. `several` is there if an answer may be
+    several machines. `reason`, `certainty`, `steadiness`, `age`, `changes` and `cautions` are in words.
     """
 
     objective: str
