@@ -31,8 +31,8 @@ class OfferKey(NamedTuple):
 
 
 def counted(name: str, machines: int) -> str:
-    """The name of several machines of one offering: `m7i.large x 4`; empty for an empty name."""
-    return f"{name}{_COUNT}{machines}" if name and machines > 1 else name
+    """The name of several machines of one offering: `m7i.large x 4`."""
+    return f"{name}{_COUNT}{machines}" if machines > 1 else name
 
 
 def single(name: str) -> tuple[str, int]:
