@@ -278,6 +278,24 @@ def test_a_mistake_about_several_machines_is_one_line(table: Path, words: tuple[
     assert said.err.splitlines()[-1].startswith(told)
 
 
+def test_several_machines_keep_their_number_without_names(table: Path) -> None:
+    asked = question(require=["total speed >= 190", "provider = aws"], machines=4, adds=["speed"])
+    found = recommend([str(table)], asked, today=TODAY, anonymise=True)
+    assert found.choice is not None
+    assert str(found.choice.key) == "C1/C1.DC1/C1.1 x 2"
+    assert "m7i" not in repr(found)
+
+
+def test_a_total_of_a_study_is_named_for_people_and_doubts_about_it_have_no_chance(measured: Path) -> None:
+    found = recommend(
+        [str(measured)], question(require=["total fma_flop_per_s >= 30e9"], machines=4, adds=["fma_flop_per_s"])
+    )
+    assert found.used[1].label.startswith("total ")
+    assert "fma_flop_per_s" not in found.used[1].label
+    assert all(one.chance is None for one in found.doubtful)
+    assert not any("the chance is" in one for one in found.cautions)
+
+
 def test_several_machines_fit_the_terminal_and_the_page(table: Path, tmp_path: Path) -> None:
     page = tmp_path / "answer.html"
     said = cloudcmp("recommend", str(table), "--machines", "4", "--adds", "speed", "--require", "total speed >= 190",

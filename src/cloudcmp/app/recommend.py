@@ -22,7 +22,7 @@ from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.cities import known_cities, position_of
 from cloudcmp.catalog.parameters import hint
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.market import COST, Market
+from cloudcmp.model.market import COST, TOTAL, Market
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.recommendation import Recommendation
 from cloudcmp.report.words import CellNames
@@ -124,7 +124,7 @@ def recommend(
         wanted = needs_like(asked.like, market, asked.on, progress)
         needs += wanted.needs
         market = replace(market, notes=(*market.notes, *wanted.notes))
-    measured = None
+    measured, sold_keys = None, market.keys
     if asked.machines != 1:
         market, measured = several_of(market, asked.machines, asked.adds)
         check_totals(market, asked.objective, needs)
@@ -139,15 +139,16 @@ def recommend(
         return found
     from cloudcmp.report.anonymity import of_market
 
-    return of_market(market.keys, sources).rewritten(found)
+    return of_market(sold_keys, sources).rewritten(found)
 
 
 def _labels(found: Recommendation) -> dict[str, str]:
     """The names of the measured cells for people; columns of tables keep theirs."""
-    cells = {one.name: split_variation(one.name) for one in found.used}
+    cells = {one.name: split_variation(one.name.removeprefix(TOTAL)) for one in found.used}
     measured = {name: parts for name, parts in cells.items() if parts[1].split(" ")[0] in METRICS}
     names = CellNames(cell for _, cell in measured.values())
-    return {name: f"{kind}{names.short(cell)}" for name, (kind, cell) in measured.items()}
+    labels = {name: f"{kind}{names.short(cell)}" for name, (kind, cell) in measured.items()}
+    return {name: f"{TOTAL}{label}" if name.startswith(TOTAL) else label for name, label in labels.items()}
 
 
 def sold(

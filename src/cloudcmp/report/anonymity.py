@@ -15,7 +15,7 @@ from string import ascii_uppercase
 from typing import Any, TypeVar
 
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.market import OfferKey
+from cloudcmp.model.market import OfferKey, counted, single
 from cloudcmp.model.offering import Offering, Price, Volume
 from cloudcmp.model.plan import Candidate, Plan, Quote
 from cloudcmp.model.steadiness import Steadiness, SteadinessView
@@ -70,8 +70,14 @@ class Anonymity:
     def key(self, key: OfferKey) -> OfferKey:
         """The new names of an offering; a name that is not known as one is replaced as a text."""
         cloud = self._clouds[_cloud(key)]
-        name = self._offerings.get((cloud, key.name))
-        return OfferKey(cloud, self._regions[cloud, key.region], self.text(key.name) if name is None else name)
+        return OfferKey(cloud, self._regions[cloud, key.region], self._offering(cloud, key.name))
+
+    def _offering(self, cloud: str, name: str) -> str:
+        if (cloud, name) in self._offerings:
+            return self._offerings[cloud, name]
+        one, machines = single(name)
+        known = self._offerings.get((cloud, one))
+        return self.text(name) if known is None else counted(known, machines)
 
     def provider(self, name: str) -> str:
         """The new name of a provider; that of simulated numbers stays, and so does an empty one."""

@@ -32,7 +32,7 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
         _picks(console, found)
     if found.several is not None and found.several.against:
         say(console, "")
-        show_against(console, found.several)
+        show_against(console, found.several, found.used)
     if found.misses:
         say(console, "")
         _misses(console, found)

@@ -40,7 +40,7 @@ def render(found: Recommendation) -> str:
         pictures=[picture_of(front_chart.figure_of(found, one)) for one in found.fronts if one.picks],
         fronts=[_front(found, one) for one in found.fronts if one.picks],
         ladder=_ladder(found) if found.ladder else None,
-        against=sheet_of(found.several) if found.several is not None and found.several.against else None,
+        against=sheet_of(found.several, found.used) if found.several is not None and found.several.against else None,
         counts=_counts(found),
         confidence=f"{found.confidence * 100:g} %",
     )

@@ -1,11 +1,11 @@
 """Shows several small machines against one large: in a terminal, and as a sheet of the page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
 from cloudcmp.model.market import TOTAL
-from cloudcmp.model.recommendation import Against, Several
+from cloudcmp.model.recommendation import Against, Several, Used
 from cloudcmp.report.sheets.sheet import Sheet, columns, row
 from cloudcmp.report.table import Head, table
 
@@ -17,23 +17,24 @@ _NOTE = (
 )
 
 
-def show_against(console: Console, found: Several) -> None:
+def show_against(console: Console, found: Several, used: Sequence[Used]) -> None:
     """Print what several small machines do at the price of a large one, and what as much work of theirs costs."""
-    head, of = _common(found)
+    head, of = _common(found, used)
     heads = [Head(head, numeric=False), *map(Head, _TITLES)]
     table(console, heads, [[*cells] for cells in _rows(found)], title=f"Small against large: {of}", note=_NOTE)
 
 
-def sheet_of(found: Several) -> Sheet:
+def sheet_of(found: Several, used: Sequence[Used]) -> Sheet:
     """The same as a sheet."""
-    head, of = _common(found)
+    head, of = _common(found, used)
     rows = tuple(row(*cells) for cells in _rows(found))
     return Sheet(f"{of}; {_NOTE}", columns(head, *_TITLES, numeric=_TITLES), rows)
 
 
-def _common(found: Several) -> tuple[str, str]:
+def _common(found: Several, used: Sequence[Used]) -> tuple[str, str]:
     """The head of the machines that differ, and the one that stays with the total that is compared."""
-    first, of = found.against[0], found.of.removeprefix(TOTAL)
+    first = found.against[0]
+    of = next(one.label for one in used if one.name == found.of).removeprefix(TOTAL)
     if _is_one_small(found):
         return "one large", f"{first.small} against each, by {of}"
     return "several of", f"each against one {first.large}, by {of}"

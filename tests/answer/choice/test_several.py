@@ -215,3 +215,17 @@ def test_a_number_that_is_none_is_refused(most: int) -> None:
 def test_declaring_a_column_that_is_not_there_is_refused() -> None:
     with pytest.raises(UserMistake, match="--adds"):
         with_several(sizes(), 2, ["none"])
+
+
+def test_how_much_one_machine_varies_stays_beside_several() -> None:
+    rng = np.random.default_rng(1)
+    of = market([0.1], launches={ALL: [[10 * rng.normal(1, 0.01) for _ in range(8)]]}, keys=KEYS[:1])
+    varies = Numbers(f"variation of {ALL}", np.array([0.01]), "ratio", freedom=np.array([7.0]), is_measured=True)
+    of = Market(of.keys, {**of.columns, varies.name: varies}, of.currency)
+    found = with_several(of, 3)
+    assert values(found, varies.name) == {"m7i.large": 0.01, "m7i.large x 2": 0.01, "m7i.large x 3": 0.01}
+    moved = found.columns[varies.name]
+    assert isinstance(moved, Numbers)
+    assert moved.freedom is not None
+    assert moved.freedom.tolist() == [7, 7, 7]
+    assert f"total {varies.name}" not in found.columns

@@ -78,10 +78,10 @@ def test_a_stricter_limit_never_takes_fewer_idle_machines_or_less_money(load: Lo
         return
     one = Server(20.0, LaunchTimes(np.array([3.0, 9.0])), 0.1, BY_SECOND)
     rules = [Rules(watch_s=2.0, cool_down_s=3.0, over=limit) for limit in LIMITS]
-    for policy in outcomes(load, rules[0], one):
-        each = [outcomes(load, rule, one)[policy] for rule in rules]
+    for policy in replayed(load, one, rules[0], 1, 20):
+        each = [outcome_of(load, one, rule, policy) for rule in rules]
         assert all(a.idle <= b.idle for a, b in itertools.pairwise(each))
-        money = [one.money.value for one in each if one.money]
+        money = [found.money.value for found in each if found.money]
         assert all(a <= b + 1e-9 for a, b in itertools.pairwise(money))
         assert all(found.over.value <= rule.over for found, rule in zip(each, rules, strict=True))
 

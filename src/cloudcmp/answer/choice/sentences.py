@@ -180,8 +180,8 @@ def _cautions(found: Recommendation, today: date) -> list[str]:
                 f"{one.need} is zero or less for {how_many(one.miss, 'offering')}, which cannot be ranked by it"
             )
     for miss in found.doubtful:
-        cautions.append(f"{miss.pick.key} would be better if it met {miss.need}: the chance is "
-                        f"{chance_words(miss.chance or 0.0)}; more launches would tell")  # fmt: skip
+        doubt = "too close to call" if miss.chance is None else f"the chance is {chance_words(miss.chance)}"
+        cautions.append(f"{miss.pick.key} would be better if it met {miss.need}: {doubt}; more launches would tell")
     return cautions
 
 

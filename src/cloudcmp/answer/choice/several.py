@@ -132,6 +132,7 @@ def _rows(column: Numbers, rows: Rows) -> Numbers:
         launches=None if column.launches is None else column.launches[rows],
         day=None if column.day is None else column.day[rows],
         elsewhere=None if column.elsewhere is None else column.elsewhere[rows],
+        freedom=None if column.freedom is None else column.freedom[rows],
         origin=origin,
     )
 

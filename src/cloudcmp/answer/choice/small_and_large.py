@@ -1,7 +1,7 @@
 """Several small machines against one large: what they do at equal cost, and what they cost at equal finishing time."""
 
 import math
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from cloudcmp.answer.choice.around import family_of
@@ -107,7 +107,16 @@ def _without_chances(found: Recommendation) -> Recommendation:
         flagged=None if found.flagged is None else pick(found.flagged),
         distance=bare(found.distance),
         other_distance=bare(found.other_distance),
-        doubtful=tuple(map(miss, found.doubtful)),
+        doubtful=tuple(_first_of_each(map(miss, found.doubtful))),
         misses=tuple(map(miss, found.misses)),
         fronts=tuple(replace(one, picks=tuple(map(pick, one.picks))) for one in found.fronts),
     )
+
+
+def _first_of_each(misses: Iterable[Miss]) -> Iterator[Miss]:
+    """Yield one number of machines of each offering."""
+    first: dict[OfferKey, Miss] = {}
+    for one in misses:
+        key = one.pick.key
+        first.setdefault(key._replace(name=single(key.name)[0]), one)
+    yield from first.values()
