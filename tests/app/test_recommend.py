@@ -153,7 +153,7 @@ def test_the_page_has_the_choice_first_and_runs_nothing(measured: Path, tmp_path
     ("words", "what"),
     [
         (["--require", "sped >= 9"], "--require: no source has a column 'sped'; did you mean speed?"),
-        (["--minimise", "vendor"], "--minimise: no source has a column 'vendor'"),
+        (["--minimise", "vendors"], "--minimise: no source has a column 'vendors'"),
         (["--minimise", "cost", "--maximise", "speed"], "--maximise: there is another objective"),
         (["--budget", "5"], "--budget: '5' needs its period"),
         (["--budget", "5 EUR/h"], "--budget: the budget is in EUR and the prices are in USD"),

@@ -24,9 +24,9 @@ def split(block: Block) -> tuple[list[str], str]:
     return shlex.split(" ".join(one.rstrip("\\") for one in command)), "\n".join(lines[len(command) :])
 
 
-def shown(text: str) -> list[str]:
-    """Lines without the ages of measurements, which grow, and without blanks at their ends."""
-    return [line.rstrip() for line in _AGE.sub("N days ago", text.strip()).splitlines()]
+def shown(text: str) -> str:
+    """Words without the ages of measurements and prices, which grow and move what is after them."""
+    return _AGE.sub("N days ago", " ".join(text.split()))
 
 
 def test_there_are_answers() -> None:

@@ -96,3 +96,63 @@ def test_a_tidy_table_is_another_kind(tmp_path: Path) -> None:
     assert not is_offer_table(path)
     path.write_text(TABLE, encoding="utf-8")
     assert is_offer_table(path)
+
+
+def offers(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "offers.csv"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("words", "bought"),
+    [
+        (("OnDemand", "reserved-3y"), {"a"}),
+        (("on_demand", "Preemptible"), {"a"}),
+        (("pay as you go", "spot"), {"a"}),
+        (("", "Spot"), {"a"}),
+    ],
+)
+def test_ways_to_buy_have_many_spellings(tmp_path: Path, words: tuple[str, str], bought: set[str]) -> None:
+    path = offers(tmp_path, f"offering,kind,usd_per_hour\na,{words[0]},0.10\nb,{words[1]},0.03\n")
+    assert {one.name for one in read_offers(Path(path)).keys} == bought
+
+
+def test_an_unknown_way_to_buy_is_a_mistake_and_another_kind_is_none(tmp_path: Path) -> None:
+    path = offers(tmp_path, "offering,kind,usd_per_hour\na,ondemand,0.10\nb,haggled,0.03\n")
+    with pytest.raises(UserMistake, match="'haggled' in the column 'kind' is no known way to buy"):
+        read_offers(Path(path))
+    path = offers(tmp_path, "offering,kind,usd_per_hour\na,vm,0.10\nb,container,0.03\n")
+    assert len(read_offers(Path(path)).keys) == 2
+
+
+def test_prices_that_do_not_say_how_they_are_bought_are_of_machines_on_demand(tmp_path: Path) -> None:
+    path = Path(offers(tmp_path, "offering,usd_per_hour,speed\na,0.10,5\n"))
+    assert COST in read_offers(path).columns
+    spot = read_offers(path, Purchase.SPOT)
+    assert COST not in spot.columns
+    assert "do not say that they are spot ones" in spot.notes[0]
+
+
+def test_a_number_is_a_measurement_unless_its_name_is_that_of_a_fact(tmp_path: Path) -> None:
+    names = (
+        "vcpus",
+        "memory_gib",
+        "lscpu_cpus",
+        "max_mhz",
+        "storage_gb",
+        "speed",
+        "cpu_score",
+        "openssl_sha256_16k_bps",
+    )
+    path = offers(tmp_path, f"offering,{','.join(names)}\na,{','.join('12345678')}\n")
+    columns = read_offers(Path(path)).columns
+    assert {name for name in names if getattr(columns[name], "is_measured", None)} == {
+        "speed", "cpu_score", "openssl_sha256_16k_bps",
+    }  # fmt: skip
+
+
+def test_columns_may_be_separated_by_semicolons(tmp_path: Path) -> None:
+    path = Path(offers(tmp_path, "MACHINE_TYPE;CPU;COREMARK_SCORE\nn2-standard-2 ;Ice Lake ;34735 \n"))
+    assert is_offer_table(path)
+    assert values(read_offers(path), "coremark_score") == [34735.0]

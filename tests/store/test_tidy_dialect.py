@@ -112,7 +112,8 @@ def test_a_comma_separated_table_is_read_as_ever(tmp_path: Path) -> None:
 def test_the_delimiter_is_that_of_the_names() -> None:
     assert delimiter_of("offering;metric;unit;value;a,b\n") == ";"
     assert delimiter_of('"offering"\t"metric"\t"unit"\t"value"\n') == "\t"
-    assert delimiter_of("a;b\n") == ","
+    assert delimiter_of("a;b\n") == ";"
+    assert delimiter_of("a,b;c,d\n") == ","
     assert delimiter_of("sep=\t\n") == "\t"
     assert is_header("sep=;\r\n")
     assert is_header("x;value\n")

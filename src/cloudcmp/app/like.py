@@ -13,7 +13,7 @@ from cloudcmp.answer.choice.needs import Need, Op
 from cloudcmp.catalog.parameters import hint
 from cloudcmp.catalog.public_tables import CPUS, LIKE, PUBLIC_COLUMNS, PublicColumn
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.market import Market, Numbers
+from cloudcmp.model.market import Market, Numbers, Texts
 from cloudcmp.model.metric import Better
 from cloudcmp.model.tool import UnclearOutput
 from cloudcmp.programs import find_program
@@ -27,6 +27,7 @@ AS_GOOD = 0.03
 _DEADLINE_S = 120.0
 _GIB = 2**30
 _QUIET = 0.9
+_LARGE = 1e5
 _VERSION = re.compile(r"\d+\.\d[\w.]*")
 
 
@@ -56,6 +57,7 @@ def needs_like(
     found = [numbers_of(market, one, "--on") for one in wanted]
     directions = [_direction(one) for one in found]
     notes: list[str] = []
+    row = None
     if name == LOCAL:
         values = [_measured(one.name, say, notes) for one in found]
         memory: float | None = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
@@ -66,14 +68,14 @@ def needs_like(
     notes += [f"{one.name} of {name} is unknown: it does not count" for one, value in zip(found, values, strict=True)
               if math.isnan(value) and name != LOCAL]  # fmt: skip
     needs = [
-        _need(one.name, value, better, name)
+        _need(one, value, better, name, row)
         for one, value, better in zip(found, values, directions, strict=True)
         if not math.isnan(value)
     ]
     if not needs:
         raise UserMistake.at(WHERE, f"nothing of {name} is known: {'; '.join(notes)}", "name other columns with --on")
     if memory is not None and "memory_gib" in market.columns:
-        needs.append(_need("memory_gib", memory, Better.HIGHER, name))
+        needs.append(_need(market.columns["memory_gib"], memory, Better.HIGHER, name, row))
     return Wanted(tuple(needs), tuple(notes))
 
 
@@ -85,11 +87,15 @@ def _direction(column: Numbers) -> Better:
     return better
 
 
-def _need(column: str, value: float, better: Better, name: str) -> Need:
+def _need(column: Numbers | Texts, value: float, better: Better, name: str, row: int | None) -> Need:
+    """The need of one column; a single measurement of the machine in the row, or of this one, may be off itself."""
     higher = better is Better.HIGHER
     limit = value * (1 - AS_GOOD) if higher else value * (1 + AS_GOOD)
     op = Op.AT_LEAST if higher else Op.AT_MOST
-    return Need(f"{column} as good as {name}'s {value:.6g}", column, op, (repr(limit),))
+    is_single = isinstance(column, Numbers) and column.is_measured and column.launches is None
+    like = (-1 if row is None else row) if is_single else None
+    shown = f"{value:,.0f}" if value >= _LARGE else f"{value:.6g}"
+    return Need(f"{column.name} as good as {name}'s {shown}", column.name, op, (repr(limit),), like=like)
 
 
 def _row(name: str, market: Market) -> int:

@@ -22,7 +22,11 @@ def show_recommendation(console: Console, found: Recommendation, *, every: bool 
     """Print a recommendation; `every` adds the fronts, the sizes of the family, and what each need excludes."""
     needs = f", with {', '.join(found.needs)}" if found.needs else ""
     say(console, f"{objective_words(found)}{needs}", "bold")
-    meet = f"{found.meeting:,} meet{'s' * (found.meeting == 1)} every need by values"
+    meet = (
+        "1 meets every need by its values"
+        if found.meeting == 1
+        else f"{found.meeting:,} meet every need by their values"
+    )
     say(console, f"{how_many(found.offered, 'offering')} | {meet}", "dim")
     say(console, "")
     for label, text, style in _lines(found):

@@ -70,8 +70,6 @@ def is_offer_table(path: Path) -> bool:
     Raises UserMistake if it is no table.
     """
     names = {name.lower() for name in read_table(path).columns}
-    if len(names) == 1 and ";" in next(iter(names)):
-        raise UserMistake.at(f"{path}:1", "the columns are separated by semicolons", "separate them by commas")
     return not {"metric", "value"} <= names and any(name in names for name in _NAME)
 
 

@@ -37,9 +37,12 @@ class NumberStyle(Enum):
 
 
 def delimiter_of(header: str) -> str:
-    """The delimiter of a table by its first line: the one that gives most of the required columns."""
+    """The delimiter of a table by its first line: the one that gives most of the required columns, or most columns."""
     hint = HINT.fullmatch(header.strip("\r\n"))
-    return hint[1] if hint else max(DELIMITERS, key=lambda one: len(_names(header, one) & set(NEEDED)))
+    if hint:
+        return hint[1]
+    names = {one: _names(header, one) for one in DELIMITERS}
+    return max(DELIMITERS, key=lambda one: (len(names[one] & set(NEEDED)), len(names[one])))
 
 
 def is_header(line: str) -> bool:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from tests.answer.choice.markets import market
 
 from cloudcmp.answer.choice.attributes import with_attributes
 from cloudcmp.answer.choice.join import joined
-from cloudcmp.answer.choice.needs import parse_need
+from cloudcmp.answer.choice.needs import Need, Op, parse_need
 from cloudcmp.answer.choice.objective import parse_objective
 from cloudcmp.answer.choice.recommend import recommend
+from cloudcmp.answer.choice.sentences import with_sentences
 from cloudcmp.model.market import Numbers, OfferKey
 from cloudcmp.model.recommendation import NoChoice, Recommendation
 
@@ -212,3 +214,83 @@ def test_marks_of_the_choice_are_told() -> None:
     marked = replace(column, marks={sold.keys[0]: ("it was throttled",), sold.keys[1]: ("else",)})
     found = recommend(replace(sold, columns={**sold.columns, "speed": marked}), CHEAPEST, needs("speed >= 5"))
     assert found.marks == ("it was throttled",)
+
+
+TODAY = date(2026, 11, 1)
+
+
+def told(found: Recommendation) -> Recommendation:
+    return with_sentences(found, TODAY, {})
+
+
+def test_a_single_value_that_is_better_leaves_the_answer_undecided() -> None:
+    nan = math.nan
+    sold = market([1, 1], launches={"speed": [[30.0, nan, nan], [9.0, 9.1, 9.05]]})
+    found = told(recommend(sold, parse_objective("speed", most=True), []))
+    assert found.untold is not None
+    assert (names(found), found.untold.key.name, found.flagged) == (["type-1"], "type-0", None)
+    assert found.certainty.startswith("undecided against 1 offering with a single launch")
+    assert found.reason[0] == "It has the most speed of 1 offering with several launches."
+    assert any("cloud/north/type-0 would be chosen, but has a single launch" in text for text in found.cautions)
+    none = told(recommend(sold, CHEAPEST, needs("speed >= 20")))
+    assert (none.choice, none.no_choice) == (None, NoChoice.NOT_SURE)
+
+
+def test_burstable_machines_that_are_asked_for_are_allowed() -> None:
+    keys = [OfferKey("aws", "us-east-1", name) for name in ("t3.large", "m7i.large")]
+    assert names(recommend(market([0.05, 0.1], keys=keys), CHEAPEST, needs("burstable = yes"))) == ["t3.large"]
+    flagged = told(recommend(market([0.05, 0.1], keys=keys), CHEAPEST, []))
+    assert any("full speed lasts only while credits do" in text for text in flagged.cautions)
+
+
+def test_an_objective_against_what_is_better_is_told() -> None:
+    latency = {"passmark_me_latency": [50.0, 80.0]}
+    most = told(recommend(market([1, 1], measured=latency), parse_objective("passmark_me_latency", most=True), []))
+    assert any("asks for what is known to be worse" in text for text in most.cautions)
+    least = parse_objective("cost * passmark_me_latency", most=False)
+    assert told(recommend(market([1, 1], measured=latency), least, [])).cautions == (
+        "whether it is burstable or shared is unknown",
+    )
+
+
+def test_what_has_no_objective_is_counted() -> None:
+    found = told(recommend(market([1, 1, 1], measured={"speed": [-5, 0, 7]}), parse_objective("speed", most=True), []))
+    assert found.reason == ("It is the only offering of 3 whose speed is known.",)
+    assert "speed is zero or less for 2 offerings, which cannot be ranked by it" in found.cautions
+
+
+def test_each_need_says_how_many_fail_by_it_alone() -> None:
+    sold = market([1, 2, 3], measured={"speed": [10, 20, 30]}, texts={"country": ["US", "US", "DE"]})
+    found = recommend(sold, CHEAPEST, needs("speed >= 25", "country = US"))
+    assert [(one.need, one.alone) for one in found.counts] == [("speed >= 25", 2), ("country = US", 1), ("cost", 0)]
+    strange = recommend(sold, CHEAPEST, needs("country = UK"))
+    assert strange.counts[0].known == ("US", "DE")
+    assert recommend(sold, CHEAPEST, needs("country != UK")).counts[0].known == ()
+
+
+def test_nothing_at_all_is_no_near_miss() -> None:
+    sold = market([1, 2, 3], facts={"gpus": [0, 0.5, 1]})
+    assert [one.pick.key.name for one in recommend(sold, CHEAPEST, needs("gpus >= 1")).misses] == ["type-1"]
+
+
+def test_the_age_of_a_price_is_told() -> None:
+    sold = market([1.0])
+    price = sold.columns["cost"]
+    assert isinstance(price, Numbers)
+    dated = replace(price, day=np.array([float(date(2026, 10, 2).toordinal())]))
+    found = told(recommend(replace(sold, columns={**sold.columns, "cost": dated}), CHEAPEST, []))
+    assert found.age == "its price is of 2026-10-02, 30 days ago"
+
+
+def test_the_machine_that_sets_a_need_scatters_as_well() -> None:
+    """At 97 % of it and 5 % each: the chance is that of a difference of two, and the machine itself is as good."""
+    sold = market([2.0, 1.0], measured={"speed": [100.0, 103.0]})
+    need = Need("like", "speed", Op.AT_LEAST, ("97",), like=0)
+    found = recommend(sold, parse_objective("cost", most=True), [need], spread=0.05)
+    assert found.picks[0].meets == 1.0
+    alone = recommend(sold, CHEAPEST, [replace(need, like=None)], spread=0.05, confidence=0.5)
+    both = recommend(sold, CHEAPEST, [need], spread=0.05, confidence=0.5)
+    log = math.log(103 / 97)
+    sd = math.sqrt(math.log1p(0.05**2))
+    assert alone.picks[0].meets == pytest.approx(stats.norm.cdf(log / sd), abs=0.02)
+    assert both.picks[0].meets == pytest.approx(stats.norm.cdf(log / sd / math.sqrt(2)), abs=0.02)

@@ -14,6 +14,8 @@ from cloudcmp.model.metric import Better
 from cloudcmp.model.recommendation import Front, Margin, Miss, Pick, Step
 
 _MISSES = 3
+_NEAR_MISS = 1.0
+"""Of a limit: what is further from it is no near miss, nor is nothing at all."""
 _LOOKED_AT = 200
 _BETTER = 0.001
 """Of the logarithm of the objective: what misses a need for less is no loss."""
@@ -65,6 +67,8 @@ def misses_of(field: Field, chosen: int | None) -> tuple[Miss, ...]:
         if column is None or limit is None or not len(rows):
             continue
         gaps = np.abs(column.value[rows] - limit) / (abs(limit) or 1.0)
+        near_enough = (gaps <= _NEAR_MISS) & (column.value[rows] != 0)
+        rows, gaps = rows[near_enough], gaps[near_enough]
         near += [(float(gaps[at]), int(rows[at]), one.need) for at in np.argsort(gaps, kind="stable")[:_LOOKED_AT]]
     near.sort(key=lambda one: (one[0], -float(field.score[one[1]])))
     first: dict[tuple[str, str], Miss] = {}

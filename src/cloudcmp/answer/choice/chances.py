@@ -94,6 +94,8 @@ def plausible(
         if need.name not in columns:
             continue
         column, error = columns[need.name], errors[need.name] * SURELY
+        if need.like is not None and spread is not None:
+            error = np.hypot(error, spread * SURELY)
         high, low = column.value * (1 + error), column.value * (1 - error)
         could &= holds(need, high) | holds(need, low) | holds(need, column.value)
         surely &= holds(need, high) & holds(need, low)
@@ -121,7 +123,7 @@ def chances(
     meets = np.isfinite(score)
     for need in needs:
         if need.name in drawn:
-            meets = meets & holds(need, drawn[need.name])
+            meets = meets & holds(need, drawn[need.name] / _of_reference(need, columns[need.name], rows, drawn, spread))
     reached = np.where(meets, score, -np.inf)
     top = reached.max(axis=0)
     any_ = np.isfinite(top)
@@ -130,6 +132,18 @@ def chances(
     np.add.at(best, first, 1.0)
     near = (reached >= top - np.log1p(NEAR)) & any_
     return Chances(meets.mean(axis=1), best / DRAWS, near.mean(axis=1), score)
+
+
+def _of_reference(
+    need: Need, column: Numbers, rows: NDArray[np.int64], drawn: Mapping[str, Floats], spread: float | None
+) -> Floats:
+    """By how much the true value of the machine that sets a need may differ from what was measured, shape (DRAWS,)."""
+    if need.like is None or spread is None:
+        return np.ones(DRAWS)
+    own = np.flatnonzero(rows == need.like)
+    if len(own):
+        return np.asarray(drawn[need.name][own[0]] / column.value[need.like])
+    return np.asarray(_scattered(np.ones(1), np.zeros(1, np.int64), spread, _REFERENCE)[0])
 
 
 def drawn_values(column: Numbers, rows: NDArray[np.int64], spread: float | None, seed: int) -> Floats:
@@ -169,5 +183,7 @@ def _scattered(values: Floats, origin: NDArray[np.int64], spread: float, seed: i
 
 OUT_OF_QUESTION = 0.01
 """An offering that meets the needs with a lower chance is not counted as asked."""
+_REFERENCE = 2
+"""The seed of what sets a need, in all its columns: a machine that was measured at a bad moment was so in each."""
 _SHARED = 1
 """The seed of all columns with launches: two measurements of the same rounds are drawn together."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -34,13 +34,17 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A column, how it must stand, and the values: several for `in`; `number` is in the unit of the column."""
+    """A column, how it must stand, and the values: several for `in`; `number` is in the unit of the column.
+
+    With `like` the number is itself a single measurement: of the offering in that row, or of a machine elsewhere (-1).
+    """
 
     text: str
     name: str
     op: Op
     values: tuple[str, ...]
     number: float | None = None
+    like: int | None = None
 
     @property
     def is_least(self) -> bool:
@@ -82,7 +86,7 @@ def bound_need(need: Need, market: Market) -> Need:
         return need
     if need.op is Op.IN:
         raise UserMistake.at(WHERE, f"{need.text!r}: {column.name!r} is a number", "write two requirements, >= and <=")
-    return Need(need.text, column.name, need.op, need.values, _number(need, column))
+    return replace(need, name=column.name, number=_number(need, column))
 
 
 def _number(need: Need, column: Numbers) -> float:
