@@ -138,7 +138,7 @@ def parse_price_per_hour(text: str) -> Money:
     """Money for an hour, written such as `0.10 USD/h`; raises ValueError for another period or a missing currency."""
     money, slash, period = text.rpartition("/")
     if not slash or period.strip() not in {"h", "hour"}:
-        raise ValueError(f"{text!r} needs its period; write e.g. '0.10 USD/h'")
+        raise ValueError(f"{text!r} is no price of one hour; write e.g. '0.10 USD/h'")
     try:
         if (match := _NUMBER.fullmatch(money)) and _CURRENCY.fullmatch(match[2]) and Decimal(match[1]) <= 0:
             raise ValueError(f"{text!r} is not more than zero; a price of zero is unknown: leave it out")

@@ -155,7 +155,7 @@ def test_the_page_has_the_choice_first_and_runs_nothing(measured: Path, tmp_path
         (["--require", "sped >= 9"], "--require: no source has a column 'sped'; did you mean speed?"),
         (["--minimise", "vendors"], "--minimise: no source has a column 'vendors'"),
         (["--minimise", "cost", "--maximise", "speed"], "--maximise: there is another objective"),
-        (["--budget", "5"], "--budget: '5' needs its period"),
+        (["--budget", "5"], "--budget: '5' is no price of one hour"),
         (["--budget", "5 EUR/h"], "--budget: the budget is in EUR and the prices are in USD"),
         (["--region-near", "Atlantis"], "--region-near: no city 'Atlantis' is known here"),
         (["--spread", "200 %"], "--spread: '200 %' is not between 0 and 100 %"),

@@ -90,3 +90,19 @@ def test_a_mistake_is_one_line(folder: Path, words: list[str], told: str) -> Non
     assert said.code == 2
     line = said.err.splitlines()[-1]
     assert line.startswith(told)
+
+
+def test_times_alone_predict_machines_of_their_size_and_name_the_others(folder: Path) -> None:
+    times = "".join(
+        f"- {{provider: cloud, region: r, offering: {name}, time: {time} s}}\n"
+        for name, time in (("small", 4), ("large", 2.1))
+    )
+    (folder / "app.yaml").write_text(f"application: mine\nmeasured:\n{times}", encoding="utf-8")
+    rows = [line.replace(",2,0.9", ",4,0.9") for line in TABLE.splitlines()]
+    rows += [row.replace("cloud,r,large", "cloud,r,same").replace("0.3", "0.2") for row in rows if "large" in row]
+    (folder / "table.csv").write_text("\n".join(rows), encoding="utf-8")
+    lines = predicted(folder, "--all").out.splitlines()
+    assert any("cloud/r/same: 2.0" in line for line in lines[2:5])
+    assert any(line.split() == ["cloud/r/huge", "another", "size", "4", "processors,", "it", "ran", "on", "2"]
+               for line in lines)  # fmt: skip
+    assert predicted(folder).out.rstrip().endswith("--all shows 1 that were left out")

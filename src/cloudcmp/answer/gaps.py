@@ -87,8 +87,9 @@ def gaps_of(view: View, provider: str) -> Gaps:
     others = frozenset(one.index for one in plan.candidates) - own
     if not own or not others:
         known = ", ".join(dict.fromkeys(map(provider_of, plan.candidates)))
-        what = f"the study has no provider {provider!r}" if not own else f"the study has no other one than {provider!r}"
-        raise UserMistake.at("--provider", what, f"it has {known}")
+        if not own:
+            raise UserMistake.at("--provider", f"the study has no provider {provider!r}", f"it has {known}")
+        raise UserMistake.at("--provider", f"{provider!r} is the only one of the study", "a gap needs another provider")
     values = {(one.cell, one.candidate): one for one in view.analysis.estimates if one.value is not None and one.n}
     found, ahead, same = [], 0, 0
     for cell in dict.fromkeys(cell for cell, _ in values):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from cloudcmp.answer.choice.sentences import how_many
 from cloudcmp.answer.prediction.sentences import cost_words, time_words, unit_words
 from cloudcmp.model.application import ApplicationKind
 from cloudcmp.model.prediction import Aim, Lack, Predicted, Prediction
@@ -39,15 +40,12 @@ def show_prediction(console: Console, found: Prediction, *, every: bool = False)
         table(console, ["without a prediction", "why", "what"], rows)
     elif found.left_out or len(found.candidates) > _SHOWN:
         hidden = max(0, len(found.candidates) - _SHOWN)
-        labelled(
-            console,
-            "MORE",
-            f"--all shows {hidden} more candidates, and {len(found.left_out)} that were left out",
-            "dim",
-        )
+        parts = [how_many(hidden, "more candidate")] * (hidden > 0)
+        parts += [f"{len(found.left_out):,} that were left out"] * bool(found.left_out)
+        labelled(console, "MORE", f"--all shows {' and '.join(parts)}", "dim")
 
 
-_LACK = {Lack.UNMEASURED: "not measured", Lack.MEMORY: "too little memory"}
+_LACK = {Lack.UNMEASURED: "not measured", Lack.MEMORY: "too little memory", Lack.SIZE: "another size"}
 
 
 def _lines(found: Prediction) -> Iterator[tuple[str, str, str]]:
