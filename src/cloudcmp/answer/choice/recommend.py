@@ -32,13 +32,29 @@ _NEAREST = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ranking:
-    """The offerings that could be the best, best first by their values, with their chances if a spread is known."""
+    """The offerings that could be the best, best first by their values, with their chances if a spread is known.
+
+    `regions` are for each of them, in order, the rows of its type that share its measurements; `place` is the place of
+    a row in the chances.
+    """
 
     field: Field
-    order: tuple[int, ...]
-    picks: Mapping[int, Pick]
+    regions: Mapping[int, Sequence[int]]
     found: Chances | None
     place: Mapping[int, int]
+
+    def meets(self, row: int) -> float | None:
+        """The chance that an offering meets every need; None if no spread is known."""
+        return None if self.found is None else float(self.found.meets[self.place[row]])
+
+    def pick(self, row: int) -> Pick:
+        """One offering with its chances: that of being the best is of all its regions."""
+        same = self.regions[row]
+        pick = replace(pick_of(self.field, row), regions=len(same))
+        if self.found is None:
+            return pick
+        best = sum(float(self.found.best[self.place[one]]) for one in same)
+        return replace(pick, meets=self.meets(row), best=best, near_best=float(self.found.near_best[self.place[row]]))
 
     def sure(self, confidence: float) -> Iterator[int]:
         """Yield the offerings that meet every need surely enough; by their values if no spread is known.
@@ -47,8 +63,8 @@ class _Ranking:
         together err no more often than allowed, however many are near a limit.
         """
         asked, meeting = 1, self.field.meeting
-        for row in self.order:
-            meets = self.picks[row].meets
+        for row in self.regions:
+            meets = self.meets(row)
             if meets is None:
                 if meeting[row]:
                     yield row
@@ -106,10 +122,10 @@ def recommend(
         offered=len(market.keys),
         meeting=int(field.meeting.sum()),
         counts=tuple(_counts(field)),
-        picks=tuple(ranking.picks[at] for at in allowed[:_SHOWN]),
+        picks=tuple(ranking.pick(at) for at in allowed[:_SHOWN]),
         no_choice=None if allowed else _why_none(field, flagged, doubtful=bool(doubtful) or untold is not None),
         distance=None if chosen is None or second is None else ranking.distance(chosen, second),
-        other_family=None if other is None else ranking.picks[other],
+        other_family=None if other is None else ranking.pick(other),
         other_distance=None if chosen is None or other is None else ranking.distance(chosen, other),
         flagged=flagged,
         untold=untold,
@@ -131,15 +147,8 @@ def recommend(
 def _ranking(field: Field, eligible: NDArray[np.bool_], spread: float | None) -> _Ranking:
     rows, found = _candidates(field, eligible, spread)
     place = {row: at for at, row in enumerate(rows.tolist())}
-    picks = {row: _with_chances(pick_of(field, row), found, at) for row, at in place.items()}
     order = sorted(place, key=lambda row: (-float(field.score[row]), field.market.keys[row]))
-    kept = _cheapest_regions(field, order)
-    for row, same in kept.items():
-        if found is not None:
-            best = sum(float(found.best[place[one]]) for one in same)
-            picks[row] = replace(picks[row], best=best)
-        picks[row] = replace(picks[row], regions=len(same))
-    return _Ranking(field, tuple(kept), picks, found, place)
+    return _Ranking(field, _cheapest_regions(field, order), found, place)
 
 
 def _cheapest_regions(field: Field, order: Sequence[int]) -> dict[int, list[int]]:
@@ -161,12 +170,6 @@ def _one_number_each(field: Field, rows: Iterable[int]) -> list[int]:
         key = field.market.keys[row]
         best.setdefault((key.provider, key.region, single(key.name)[0]), row)
     return list(best.values())
-
-
-def _with_chances(pick: Pick, found: Chances | None, at: int) -> Pick:
-    if found is None:
-        return pick
-    return replace(pick, meets=float(found.meets[at]), best=float(found.best[at]), near_best=float(found.near_best[at]))
 
 
 def _other_family(field: Field, allowed: Sequence[int]) -> int | None:
@@ -221,13 +224,13 @@ def _marks(field: Field, row: int) -> tuple[str, ...]:
 def _doubtful(ranking: _Ranking, chosen: int | None, sure: Collection[int], least: float) -> Iterator[Miss]:
     """Yield the offerings with a better objective than the choice that may, or may not, meet the needs."""
     field = ranking.field
-    for row in ranking.order:
+    for row in ranking.regions:
         if chosen is not None and field.score[row] <= field.score[chosen]:
             return
-        pick = ranking.picks[row]
-        if pick.meets is not None and row not in sure and pick.meets > least:
+        meets = ranking.meets(row)
+        if meets is not None and row not in sure and meets > least:
             need = min(field.doubts, key=lambda one: slack(field, one, row))
-            yield Miss(pick, need.text, need.name, float(field.columns[need.name].value[row]), pick.meets)
+            yield Miss(ranking.pick(row), need.text, need.name, float(field.columns[need.name].value[row]), meets)
 
 
 def _counts(field: Field) -> Iterator[Count]:
