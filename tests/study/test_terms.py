@@ -71,7 +71,7 @@ FAULTS = {
     "credits: [{money: 5 USD}, {money: 5 EUR}]": "1:35: money: EUR, but others are in USD; write all money",
     "currency: dollars": "1:11: currency: 'dollars' is no currency; write e.g. currency: USD",
     "commitments: [{provider: aws, offering: a, term: 5 weeks, hourly: 1 USD/h}]": "1:50: term: '5 weeks' is no term",
-    "commitments: [{provider: aws, offering: a, term: 1 year, hourly: 1 USD}]": "1:66: hourly: '1 USD' is no price of one hour",
+    "commitments: [{provider: aws, offering: a, term: 1 year, hourly: 1 USD}]": "1:66: hourly: '1 USD' is no price",
     "commitments: [{provider: aws, offering: a, term: 1 year, hourly: 1 USD/h, purchase: x}]": "1:85: purchase: this",
     "support: [{provider: aws, minimum: 1 USD, shares: [{share: 1 %}, {share: 2 %, up_to: 5 USD}]}]": "1:11: shares:",
     "support: [{provider: aws, minimum: 1 USD, shares: [{share: 1 %, up_to: 5 EUR}, {share: 1 %}]}]": "1:72: up_to",
