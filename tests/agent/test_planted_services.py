@@ -121,7 +121,8 @@ def test_a_planted_delay_of_propagation_is_recovered(storage: SimulatedStorage, 
     ran = run(agent, place(storage, "sqs"), "propagation", duration_s="3")
     assert (ran.outcome, ran.notes["censored"], ran.notes["strangers"]) == ("ok", 0, 0), ran.error
     assert ran.notes["messages"] > 20
-    assert 0.1 <= ran.percentile_s("queue_propagation_s", 50.0) < 0.105
+    # A busy machine asks late.
+    assert 0.1 <= ran.percentile_s("queue_propagation_s", 50.0) < (0.105 if WHOLE else 0.2)
 
 
 def test_a_message_that_comes_too_late_counts_as_the_wait(storage: SimulatedStorage, agent: Path) -> None:

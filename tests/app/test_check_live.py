@@ -59,7 +59,7 @@ def test_a_whole_hour_is_counted_where_hours_are_billed(paid: type[Paid]) -> Non
         ({"budget": None}, "give a budget"),
         ({"budget": "1"}, "needs a currency"),
         ({"budget": "1 EUR"}, "one currency"),
-        ({"price": "0"}, "period"),
+        ({"price": "0"}, "'0' is no price of one hour; write e.g. '0.10 USD/h'$"),
         ({"region": "lokal"}, "nearest: local"),
         ({"offering": "1cpus"}, "nearest: 1cpu"),
     ],

@@ -147,7 +147,7 @@ def test_rows_6_and_7_groups_are_made_once_and_go_with_all_that_they_hold(cloud)
 
 
 def test_rows_8_9_and_15_to_17_a_machine_comes_and_goes_with_its_parts(cloud):
-    cloud.faults = Faults(pending_s=0.2, terminate_s=0.1)
+    cloud.faults = Faults(pending_s=1.5, terminate_s=0.1)  # long enough to be seen by a busy machine
     clients = Clients(cloud)
     body = body_of(clients.ground())
     body["properties"]["storageProfile"]["dataDisks"] = [

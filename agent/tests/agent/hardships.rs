@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const WITH_FILES: [(&str, &[(&str, &str)]); 6] = [
     ("disk", &[("op", "write"), ("durability", "cached"), ("file_bytes", "2097152"), ("duration_s", "0.05")]),
     ("iozone", &[("op", "rewrite"), ("durability", "cached"), ("file_bytes", "2097152")]),
-    ("dbench", &[("loadfile", "own"), ("duration_s", "0.1")]),
+    ("dbench", &[("loadfile", "own"), ("duration_s", "0.5")]),
     ("task", &[("task", "disk"), ("size", "small")]),
     ("postmark", &[("files", "100"), ("size_bytes", "20000-40000"), ("transactions", "400")]),
     ("unixbench", &[("duration_s", "0.01"), ("passes", "1")]),
@@ -333,7 +333,8 @@ fn the_next_agent_removes_all_leftovers_of_a_killed_one() {
         agent.child.kill().unwrap();
         agent.child.wait().unwrap();
         let stream = run_by(Command::new("env"), &of(probe, &folder.0, params));
-        assert_eq!((stream.outcome.as_str(), folder.files()), ("ok", 0), "{probe}");
+        let error = stream.of("error").next();
+        assert_eq!((stream.outcome.as_str(), folder.files()), ("ok", 0), "{probe}: {error:?}");
     }
 }
 

@@ -262,7 +262,7 @@ def _study_text(chosen: Offering, price: str | None, budget: str | None) -> str:
         try:
             parse_price_per_hour(price)
         except ValueError as error:
-            raise UserMistake.at("--price", str(error), "write e.g. --price '0.01 USD/h'") from error
+            raise UserMistake.at("--price", *str(error).split("; ", 1)) from error
         fields["price"] = price
     candidate = ", ".join(f"{key}: {json.dumps(value)}" for key, value in fields.items())
     lines = ["schema: 1", f"question: Does {chosen.provider} keep its promises on this account?", "candidates:",
