@@ -76,6 +76,14 @@ def test_a_neighbour_that_dies_beside_its_victim_makes_the_trial_invalid(rig, ag
     assert "stood still" in rig.memory.attempts[0].why
 
 
+def test_a_neighbour_that_talks_nonsense_beside_its_victim_makes_the_trial_invalid(rig, agent):
+    body = f'{{ printf "%s\n" "$line"; cat; }} | timeout -s KILL 1 {agent}; printf "nonsense\n"'
+    rig.on_local(impostor(rig.folder, agent, body), [beside(rig, "cpu", duration_s="3")])
+    assert rig.outcomes == ["invalid"]
+    assert rig.memory.attempts[0].why.startswith("neighbour: ")
+    assert "not a line of JSON" in rig.memory.attempts[0].why
+
+
 def impostor(folder: Path, agent: Path, body: str, whose: str = '"role":"neighbour"') -> Path:
     """The real agent, but for jobs with a text: with those it runs these shell lines; `$line` is the job."""
     path = folder / "impostor"

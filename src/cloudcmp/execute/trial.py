@@ -171,6 +171,8 @@ async def _beside(
             await asyncio.wait([draining], timeout=LINGER_S)
         finally:
             await _cancel(draining)
+    if decoder.fault is not None and result.outcome is Outcome.OK:
+        return TrialResult(Outcome.INVALID, (), f"neighbour: {decoder.fault}", result.facts)
     return with_load(result, dict(task.trial.params)[NEIGHBOUR], load, decoder.samples, took_s)
 
 
