@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.agent import expected_series
+from cloudcmp.catalog import METRICS
 from cloudcmp.execute.beside import load_trial, processors, with_load
 from cloudcmp.execute.cast import Agent
 from cloudcmp.model.cast import Role
@@ -74,6 +76,13 @@ def test_a_neighbour_that_dies_beside_its_victim_makes_the_trial_invalid(rig, ag
     rig.on_local(impostor(rig.folder, agent, body), [beside(rig, "cpu", duration_s="3")])
     assert rig.outcomes == ["invalid"]
     assert "stood still" in rig.memory.attempts[0].why
+
+
+@pytest.mark.parametrize("load", ["cpu", "net_out"])
+def test_a_load_that_stands_still_for_an_interval_is_no_fault_of_its_stream(rig, load):
+    trial = beside(rig, load)
+    series = expected_series(load_trial(trial, {}, single=True).cells, METRICS)
+    assert [one.signed for one in series.values()] == [True]
 
 
 def test_a_neighbour_that_talks_nonsense_beside_its_victim_makes_the_trial_invalid(rig, agent):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from cloudcmp.catalog.tables.base import INTERVAL, PEERS, choice, compute, duration, size, threads
+from cloudcmp.catalog.tables.base import INTERVAL, PEERS, choice, duration, size, threads
 from cloudcmp.model.cast import FULL_RATE, NETWORK_LOADS, Role
 from cloudcmp.model.metric import Better, Group, Metric, Param, ParamKind, Probe, Reduce, Suite
 
@@ -20,14 +20,15 @@ LOADS: Mapping[str, str] = _OF_MACHINES | NETWORK_LOADS
 LOAD_START_S = 0.6
 """The time in which a neighbour makes its arrays and files."""
 
+# A load that stands still for an interval is judged by how long it does: a rate of 0 is no fault of its stream.
 METRICS: tuple[Metric, ...] = (
-    compute("neighbour_op_per_s", "op/s", Better.HIGHER, Reduce.TOTAL, ("load", "threads"), 1e3,
-            "Steps of a neighbour's load a second: they show that it worked.",
-            "Anything comparable: a step is another one for each load."),
+    Metric("neighbour_op_per_s", "op/s", Better.HIGHER, Group.COMPUTE, Reduce.TOTAL, ("load", "threads"),
+           "Steps of a neighbour's load a second: they show that it worked.",
+           "Anything comparable: a step is another one for each load.", 1e3, signed=True),
     Metric("traffic_bytes_per_s", "B/s", Better.HIGHER, Group.NETWORK, Reduce.TOTAL,
            ("path", "rate_bytes_per_s", "size_bytes"),
            "Payload that a neighbour's datagrams brought a second: it shows that the load worked.",
-           "What the network can carry: udp does.", 1e8),
+           "What the network can carry: udp does.", 1e8, signed=True),
 )  # fmt: skip
 
 PROBES = (
