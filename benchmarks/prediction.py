@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from drawn_programs import CLOUDS, drawn, numbers
 from numpy.typing import NDArray
 
 from cloudcmp.answer.prediction.predict import predict
@@ -30,14 +31,13 @@ from cloudcmp.app.predict import application_of
 from cloudcmp.app.profile import profile, write
 from cloudcmp.app.recommend import sold
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.application import Application, ApplicationKind, CellWish, Demand, Part, Ran, Way
+from cloudcmp.model.application import Application, ApplicationKind, Demand, Part, Ran, Way
 from cloudcmp.model.demands import Counter
 from cloudcmp.model.market import Market, Numbers, OfferKey
 from cloudcmp.model.metric import Better
 from cloudcmp.model.prediction import Aim, Prediction
 
 Floats = NDArray[np.float64]
-CLOUDS = 10
 RAN = (1, 2, 3, 4, 6)
 
 
@@ -78,78 +78,6 @@ def line(name: str, ran: int, score: Score) -> str:
     return (f"{name:28} {ran:3} {len(score.errors):6} {np.mean(score.errors) * 100:6.1f}% "
             f"{np.median(score.errors) * 100:6.1f}% {cover} {np.mean(score.short) * 100:6.1f}% "
             f"{np.mean(score.regret) * 100:6.1f}% {np.mean(score.tau):6.2f}")  # fmt: skip
-
-
-def _column(name: str, value: Floats, unit: str, better: Better) -> Numbers:
-    return Numbers(name, value, unit, better, is_measured=True)
-
-
-@dataclass(frozen=True)
-class Planted:
-    """A drawn market, the applications' demands as profiled on the first cloud, and their true times (apps, clouds)."""
-
-    market: Market
-    applications: tuple[Application, ...]
-    truth: Floats
-
-
-PROBE_NOISE, PROFILE_NOISE = 0.02, 0.05
-UNEXPLAINED = (0.03, 0.15)
-"""The spread of what no demand explains, as a standard deviation of the logarithm, drawn for each application."""
-
-
-def drawn(rng: np.random.Generator, applications: int = 4) -> Planted:
-    """Clouds that differ in processors, memory, disks and networks, and programs that need each differently."""
-    fast = rng.normal(0, 0.25, CLOUDS)
-    core, memory, disk, net = (np.exp(fast + rng.normal(0, 0.2, CLOUDS)) for _ in range(4))
-    vcpus = rng.choice([2.0, 4.0, 8.0], CLOUDS)
-    gain = 1 + (vcpus - 1) * rng.uniform(0.5, 1.0, CLOUDS)
-
-    def seen(value: Floats) -> Floats:
-        return value * np.exp(rng.normal(0, PROBE_NOISE, CLOUDS))
-
-    columns = [
-        Numbers("vcpus", vcpus),
-        _column("task_time_s size=full;task=cpu;threads=one", seen(2 / core), "s", Better.LOWER),
-        _column("task_time_s size=full;task=cpu;threads=all", seen(2 / core / gain), "s", Better.LOWER),
-        _column("triad_bytes_per_s store=plain;threads=one", seen(1e10 * memory), "B/s", Better.HIGHER),
-        _column("chase_latency_s pages=4k;size_bytes=67108864", seen(8e-8 / memory), "s", Better.LOWER),
-        _column("disk_bytes_per_s op=read;threads=one", seen(2e8 * disk), "B/s", Better.HIGHER),
-        _column("tcp_bytes_per_s streams=1", seen(1e8 * net), "B/s", Better.HIGHER),
-    ]
-    keys = tuple(OfferKey("drawn", "", f"cloud-{at}") for at in range(CLOUDS))
-    market = Market(keys, {one.name: one for one in columns}, simulated=frozenset(keys))
-    found = [_program(rng, core, memory, disk, net, vcpus, gain, keys) for _ in range(applications)]
-    return Planted(market, tuple(one for one, _ in found), np.array([times for _, times in found]))
-
-
-def _program(
-    rng: np.random.Generator, core: Floats, memory: Floats, disk: Floats, net: Floats, vcpus: Floats, gain: Floats,
-    keys: Sequence[OfferKey],
-) -> tuple[Application, Floats]:  # fmt: skip
-    bound, waits = rng.uniform(0, 0.7), rng.uniform(0, 1)
-    single = rng.uniform(0.2, 1.0)
-    read, moved = 2e8 * rng.exponential(2.0), 1e8 * rng.exponential(1.0)
-    cpu_s = 10 * rng.uniform(0.5, 2)
-    slow = (1 - bound) * core[0] / core + bound * memory[0] / memory
-    at_once = 1 + (np.minimum(4, vcpus) - 1) * (gain - 1) / (vcpus - 1)
-    transfer = read / (2e8 * disk) + moved / (1e8 * net)
-    times = cpu_s * slow * (single + (1 - single) / at_once) + waits * transfer
-    noise = rng.uniform(*UNEXPLAINED)
-    times = times * np.exp(rng.normal(0, noise, CLOUDS))
-
-    def counted(value: float) -> float:
-        return value * float(np.exp(rng.normal(0, PROFILE_NOISE)))
-
-    demands = (
-        Demand("cpu", Way.CPU, counted(cpu_s)),
-        Demand("read", Way.BYTES, counted(read), CellWish("disk_bytes_per_s", (("op", "read"),))),
-        Demand("network", Way.BYTES, counted(moved), CellWish("tcp_bytes_per_s")),
-    )
-    return Application(
-        "program", ApplicationKind.PROGRAM, (Part("program", demands),), keys[0], elapsed_s=float(times[0]),
-        blocked_s=counted(float(waits * transfer[0])), parallel=((1, single), (4, 1 - single)),
-    ), times  # fmt: skip
 
 
 def simulated(seed: int, sets: int) -> Iterator[str]:
@@ -246,7 +174,7 @@ def _one_set(
     score: Score, total: Score, keys: Sequence[OfferKey], values: dict[str, Floats], cpus: Floats, name: str, ran: int,
     benchmarks: tuple[str, ...],
 ) -> None:  # fmt: skip
-    columns = {one: _column(one, values[one], "", Better.LOWER if one in LOWER else Better.HIGHER)
+    columns = {one: numbers(one, values[one], "", Better.LOWER if one in LOWER else Better.HIGHER)
                for one in benchmarks}  # fmt: skip
     truth = 1e4 / values[name]
     application = Application(

@@ -6,6 +6,32 @@ from pathlib import Path
 
 import pytest
 
+THREE_SIZES = """\
+schema: 1
+question: Which is fast enough?
+candidates:
+  - provider: simulated
+    region: nimbus
+    offering: small
+    price: 0.10 USD/h
+    truth: {cells: {fma_flop_per_s: {mean: 10 Gflop/s, cov: 2 %, between: 1 %}}}
+  - provider: simulated
+    region: nimbus
+    offering: medium
+    price: 0.15 USD/h
+    truth: {cells: {fma_flop_per_s: {mean: 14 Gflop/s, cov: 2 %, between: 1 %}}}
+  - provider: simulated
+    region: nimbus
+    offering: large
+    price: 0.30 USD/h
+    truth: {cells: {fma_flop_per_s: {mean: 20 Gflop/s, cov: 2 %, between: 1 %}}}
+probes:
+  - {probe: fma, params: {threads: one}}
+launches: 8
+runs: 1
+"""
+"""A study of three sizes of a simulated cloud, the larger the faster and the dearer."""
+
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
     """A folder of that name for all workers of a run, which one of them makes while the others wait.

@@ -17,7 +17,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.fleet import Fate, FleetAnswer
 from tests.cli.command import cloudcmp
 from tests.late import Late
-from tests.made_once import run_once
+from tests.made_once import THREE_SIZES, run_once
 
 pd = Late("pandas")
 DATA = os.environ.get("CLOUDCMP_DATA")
@@ -37,30 +37,6 @@ web,aws,m5.2xlarge,us-east-1,10,,0.384,45,35,
 night,aws,m5.2xlarge,us-east-1,4,200,0.384,70,20,
 db,aws,m5.2xlarge,us-east-1,2,,0.384,40,30,2099-06-30
 edge,aws,m5.2xlarge,eu-west-1,3,,0.42,10,10,
-"""
-STUDY = """\
-schema: 1
-question: Which is fast enough?
-candidates:
-  - provider: simulated
-    region: nimbus
-    offering: small
-    price: 0.10 USD/h
-    truth: {cells: {fma_flop_per_s: {mean: 10 Gflop/s, cov: 2 %, between: 1 %}}}
-  - provider: simulated
-    region: nimbus
-    offering: medium
-    price: 0.15 USD/h
-    truth: {cells: {fma_flop_per_s: {mean: 14 Gflop/s, cov: 2 %, between: 1 %}}}
-  - provider: simulated
-    region: nimbus
-    offering: large
-    price: 0.30 USD/h
-    truth: {cells: {fma_flop_per_s: {mean: 20 Gflop/s, cov: 2 %, between: 1 %}}}
-probes:
-  - {probe: fma, params: {threads: one}}
-launches: 8
-runs: 1
 """
 
 
@@ -112,7 +88,7 @@ def test_head_room_architecture_and_spread_change_the_answer(files: Path) -> Non
 
 
 def test_a_study_gives_chances_without_a_spread(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
-    measured = run_once(tmp_path_factory, "recommend-study", STUDY)
+    measured = run_once(tmp_path_factory, "recommend-study", THREE_SIZES)
     memory = tmp_path / "memory.csv"
     memory.write_text("provider,offering,region,memory_gib,arch\n" + "".join(
         f"simulated,{name},nimbus,{size},x86_64\n" for name, size in (("small", 8), ("medium", 8), ("large", 8))

@@ -12,34 +12,10 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.market import OfferKey
 from tests.cli.command import cloudcmp
 from tests.late import Late
-from tests.made_once import run_once
+from tests.made_once import THREE_SIZES, run_once
 
 pd = Late("pandas")
 
-STUDY = """\
-schema: 1
-question: Which is fast enough?
-candidates:
-  - provider: simulated
-    region: nimbus
-    offering: small
-    price: 0.10 USD/h
-    truth: {cells: {fma_flop_per_s: {mean: 10 Gflop/s, cov: 2 %, between: 1 %}}}
-  - provider: simulated
-    region: nimbus
-    offering: medium
-    price: 0.15 USD/h
-    truth: {cells: {fma_flop_per_s: {mean: 14 Gflop/s, cov: 2 %, between: 1 %}}}
-  - provider: simulated
-    region: nimbus
-    offering: large
-    price: 0.30 USD/h
-    truth: {cells: {fma_flop_per_s: {mean: 20 Gflop/s, cov: 2 %, between: 1 %}}}
-probes:
-  - {probe: fma, params: {threads: one}}
-launches: 8
-runs: 1
-"""
 TABLE = """\
 provider,offering,region,usd_per_hour,vcpus,memory_gib,speed,speed_date
 aws,m7i.large,us-east-1,0.10,2,8,100,2026-01-05
@@ -53,7 +29,7 @@ TODAY = date(2026, 3, 1)
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_once(tmp_path_factory, "recommend-study", STUDY)
+    return run_once(tmp_path_factory, "recommend-study", THREE_SIZES)
 
 
 @pytest.fixture
