@@ -58,7 +58,7 @@ def explain(times: Floats, rows: NDArray[np.int64], columns: Floats, confidence:
     Parameters: `times` (points,) in seconds; `rows` (points,) of their machines; `columns` (machines, columns), above
     0, where less is better. What it does not know: two machines that all columns call equal.
     Source: Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006, equations 2.25, 2.26, 2.42 and
-    5.12; that machines rank alike over programs is used as by Selecta (ATC 2018).
+    5.12. Selecta (ATC 2018) predicts a program from how other programs ran, too.
     """
     log = np.log(columns)
     log = log - log[rows].mean(axis=0)

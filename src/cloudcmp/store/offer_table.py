@@ -98,6 +98,7 @@ def read_offers(path: Path, purchase: Purchase = Purchase.ON_DEMAND) -> Market:
     columns = {one.name: one for one in _columns(table, used, order)}
     currency = _price(table, kept, keys, order, columns, notes)
     if not is_priced and columns.pop(COST, None) is not None:
+        currency = ""
         notes.append(f"its prices do not say that they are {purchase.value} ones: they count as unknown")
     return Market(tuple(keys[at] for at in order), columns, currency, tuple(f"{path.name}: {one}" for one in notes))
 
