@@ -1,6 +1,6 @@
 """A world-wide service to simulate: its users, data centres, network, and how requests are sent and served."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from cloudcmp.units import Money
@@ -122,6 +122,18 @@ class Matrix:
         """The value between two places; raises ValueError if it has no such place."""
         return self.values[self.rows.index(row)][self.columns.index(column)]
 
+    def changed(self, changes: "tuple[LatencyChange, ...]") -> "Matrix":
+        """The same matrix with other latencies between some places, in both directions; its source says so."""
+        if not changes:
+            return self
+        by_pair = {pair: one.one_way_s for one in changes for pair in (one.places, one.places[::-1])}
+        values = tuple(
+            tuple(by_pair.get((row, column), value) for column, value in zip(self.columns, of_row, strict=True))
+            for row, of_row in zip(self.rows, self.values, strict=True)
+        )
+        words = ", ".join(f"{' to '.join(one.places)} {one.one_way_s * 1e3:g} ms" for one in changes)
+        return replace(self, values=values, source=f"{self.source}, changed: {words}")
+
 
 @dataclass(frozen=True, slots=True)
 class LatencyChange:
@@ -210,4 +222,3 @@ class Scenario:
     search: Search | None = None
     variants: tuple[Variant, ...] = ()
     published: PublishedTable | None = None
-    notes: tuple[str, ...] = field(default=())

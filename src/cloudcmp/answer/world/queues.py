@@ -92,8 +92,9 @@ def _are_equal(size: Floats, starts: Indices, lengths: Indices) -> NDArray[np.bo
 
 def _leave_together(arrive: Floats, size: Floats, starts: Indices, lengths: Indices, depart: Floats) -> None:
     """Equal tasks that came at once leave at once, when all are done."""
-    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
-        depart[start : start + length] = arrive[start] + length * size[start]
+    if len(starts):
+        whole = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+        depart[whole] = np.repeat(arrive[starts] + lengths * size[starts], lengths)
 
 
 def _advance_equal(arrive: Floats, size: Floats, starts: Indices, lengths: Indices, depart: Floats) -> None:

@@ -94,23 +94,25 @@ def _travel(
     scenario: Scenario, world: World, sent: Traffic, centre: NDArray[np.int16], leave: Floats, *, out: bool
 ) -> Floats:  # fmt: skip
     """When messages that leave at some times arrive: after the transfer over their link, and its latency."""
-    arrive = leave + world.latency[sent.base, centre] * (sent.out if out else sent.back)
+    path = sent.base * np.int16(len(world.machines)) + centre
+    arrive = leave + world.latency.ravel()[path] * (sent.out if out else sent.back)
     sizes = np.array([one.request_bytes if out else one.response_bytes for one in scenario.bases], float)
     if not sizes.any():
         return arrive
-    link = world.links[sent.base, centre]
+    link = world.links.ravel()[path]
     for one in np.unique(world.links):
         here = np.flatnonzero(link == one)
         order = here if out else here[np.argsort(leave[here], kind="stable")]
         if not len(order):
             continue
-        seconds = sizes[sent.base[order]] / world.bandwidth[sent.base[order[0]], centre[order[0]]]
+        seconds = (sizes / world.bandwidth[sent.base[order[0]], centre[order[0]]])[sent.base[order]]
+        begin, requests = leave[order], sent.requests[order]
         if not scenario.cloudanalyst:
-            arrive[order] += sharing(leave[order], seconds * sent.requests[order], np.array([0])) - leave[order]
+            arrive[order] += sharing(begin, seconds * requests, np.array([0])) - begin
         elif out:
-            arrive[order] += seconds * _sent_together(leave[order], sent.requests[order])
+            arrive[order] += seconds * _sent_together(begin, requests)
         else:
-            arrive[order] += _replies(leave[order], arrive[order] - leave[order], seconds, sent.requests[order])
+            arrive[order] += _replies(begin, arrive[order] - begin, seconds, requests)
     return arrive
 
 
@@ -180,9 +182,10 @@ def _departures(scenario: Scenario, arrive: Floats, size: Floats, machines: int)
             depart[own] = in_order(arrive[own], size[own])
         return depart
     turns = list(_turns(len(arrive), machines))
-    order = np.concatenate([np.arange(len(arrive))[own] for own in turns])
-    first = np.cumsum([0, *(len(range(len(arrive))[own]) for own in turns[:-1])])
-    depart[order] = sharing(arrive[order], size[order], first)
+    first = np.cumsum([0, *(len(arrive[own]) for own in turns[:-1])])
+    shared = sharing(*(np.concatenate([some[own] for own in turns]) for some in (arrive, size)), first)
+    for own, part in zip(turns, np.split(shared, first[1:]), strict=True):
+        depart[own] = part
     return depart
 
 
