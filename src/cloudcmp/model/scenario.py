@@ -153,6 +153,8 @@ class Variant:
     peaks: tuple[tuple[str, tuple[float, float]], ...] = ()
     corrected: bool = False
     """True without the slips of CloudAnalyst."""
+    deployments: tuple[str, ...] = ()
+    """The names of the deployments that it is of; empty for all."""
 
 
 @dataclass(frozen=True, slots=True)

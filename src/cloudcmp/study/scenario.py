@@ -245,4 +245,5 @@ def _search(one: SearchShape) -> Search:
 
 def _variant(name: str, one: VariantShape) -> Variant:
     changes = tuple(LatencyChange(places, seconds) for places, seconds in one.latency or ())
-    return Variant(name, one.why, changes, tuple(one.peak.items()), one.compat == "none")
+    return Variant(name, one.why, changes, tuple(one.peak.items()), one.compat == "none",
+                   tuple(one.deployments))  # fmt: skip

@@ -119,6 +119,10 @@ class _Checks:
             for base in one.peak:
                 if base not in bases:
                     self._unknown(("variants", name, "peak", base), base, bases, "user base of this file")
+            known = list(self._shape.deployments or {"all": {}})
+            for at, of in enumerate(one.deployments):
+                if of not in known:
+                    self._unknown(("variants", name, "deployments", at), of, known, "deployment of this file")
             self._pairs(("variants", name, "latency"), one.latency or (), latency)
         change = self._shape.latency.get("change") if isinstance(self._shape.latency, dict) else None
         if change:

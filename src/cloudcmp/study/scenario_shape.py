@@ -179,7 +179,8 @@ class VariantShape(Shape):
     why: Text
     latency: _Latencies | None = None
     peak: dict[str, _Hours] = Field(default_factory=dict)
-    compat: Literal["none", "cloudanalyst"] = "cloudanalyst"
+    compat: Literal["none"] | None = None
+    deployments: list[Word] = []
 
 
 class PublishedShape(Shape):

@@ -50,6 +50,7 @@ def varied(scenario: Scenario, variant: Variant) -> Scenario:
         scenario,
         bases=tuple(replace(one, peak=peaks.get(one.name, one.peak)) for one in scenario.bases),
         latency=scenario.latency.changed(variant.latencies),
+        deployments=tuple(one for one in scenario.deployments if not variant.deployments or one.name in variant.deployments),
     )
     if not variant.corrected:
         return changed
