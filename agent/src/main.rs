@@ -10,6 +10,7 @@
 //!   `supervisor` a shell command whose processes cannot outlive it
 //! - `simd` vectors of doubles, `bt` the flow of the NAS benchmark BT
 //! - `service` thin clients of storage services, and the load that they are put under
+//! - `wan` names, round trips and pages between vantage points and endpoints
 //! - `probe` one file per probe, one table that lists them
 
 use std::io::Write as _;
@@ -45,6 +46,7 @@ mod solve;
 mod supervisor;
 mod targets;
 mod traffic_limiter;
+mod wan;
 mod watchdog;
 mod wire;
 mod workdir;
