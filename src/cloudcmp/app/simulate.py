@@ -104,7 +104,7 @@ def _measured(folder: Path, cell: str, candidate: str | None) -> Service:
 
 
 def _wide_area(path: Path) -> WideArea:
-    """The wide area that a file holds."""
-    from cloudcmp.app.wan import wide_area_of
+    """The wide area that a file or study holds."""
+    from cloudcmp.app.wide_area import wide_area
 
-    return wide_area_of(path)
+    return wide_area([str(path)])

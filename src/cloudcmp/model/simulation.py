@@ -125,7 +125,6 @@ class SearchLack(StrEnum):
     NONE_MEETS = "NONE_MEETS"
     UNDECIDED = "UNDECIDED"
     """A cheaper set, or a faster one, may meet the target: its interval holds it."""
-    NO_PRICES = "NO_PRICES"
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def lines(found: Simulation) -> Iterator[tuple[str, str, str]]:
     yield "SERVICE", f"{format_quantity(scenario.service.seconds, 's')} for a request{times}: {scenario.service.source}", ""
     same = scenario.latency.source == scenario.bandwidth.source
     sources = [scenario.latency.source] if same else [scenario.latency.source, scenario.bandwidth.source]
-    yield "NETWORK", f"latency and bandwidth: {'; '.join(sources)}", ""
+    yield "NETWORK", f"latency: {sources[0]}; bandwidth: {'the same' if same else sources[1]}", ""
     yield "POLICY", f"broker: {scenario.broker}; machines: {scenario.balancing}, {scenario.discipline}", ""
     for one in found.variants:
         yield "VARIANT", f"{one.name}: {one.why}", ""
@@ -205,30 +205,33 @@ _REACH = {Reach.MEETS: "meets it", Reach.MISSES: "misses it", Reach.CANNOT_TELL:
 
 
 def _search_words(found: Simulation, result: Found) -> str:
-    aim = aim_words(found.scenario)
+    aim, need = aim_words(found.scenario)
     if result.choice is not None:
-        return f"{' and '.join(result.choice.centres)}: {aim}, {_figure(found.scenario, result.choice)}"
-    if result.lack is SearchLack.NO_PRICES:
-        return f"cannot tell which set is best for {aim}: a price is unknown"
+        return f"{' and '.join(result.choice.centres)}: {aim} {need}; {_figure(found.scenario, result.choice)}"
     if result.lack is SearchLack.UNDECIDED:
-        return f"cannot tell yet which set is best for {aim}: the simulation's own interval is too wide; more --runs help"
-    best = min(result.options, key=lambda one: one.figure.value) if found.scenario.search else result.options[0]
-    return f"no set of these data centres is enough for {aim}; the fastest is {' and '.join(best.centres)}"
+        return f"cannot tell yet which set has {aim} {need}: intervals of the simulation are too wide; more --runs help"
+    best = min(result.options, key=lambda one: one.overall.value)
+    return f"no set of at most {_most(found.scenario)} is {need}; the fastest over all is {' and '.join(best.centres)}"
 
 
-def aim_words(scenario: Scenario) -> str:
-    """What a search is for."""
+def _most(scenario: Scenario) -> int:
+    assert scenario.search is not None
+    return scenario.search.choose
+
+
+def aim_words(scenario: Scenario) -> tuple[str, str]:
+    """What a search is for, and the need that a set has to meet."""
     wanted = scenario.search
     assert wanted is not None
     if wanted.budget is not None:
         money = f"{money_words(wanted.budget)} {wanted.budget.currency}"
-        return f"the least response time for at most {money} in {_span(scenario)}"
+        return "the least response time", f"for at most {money} in {_span(scenario)}"
     assert wanted.target_s is not None
     where = "at each base" if wanted.each else "over all requests"
     time = format_quantity(wanted.target_s, "s")
     if wanted.share is not None:
-        return f"the least cost with {wanted.share * 100:g} % of requests within {time} {where}"
-    return f"the least cost with a mean of at most {time} {where}"
+        return "the least cost", f"with {wanted.share * 100:g} % of requests within {time} {where}"
+    return "the least cost", f"with a mean of at most {time} {where}"
 
 
 def _figure(scenario: Scenario, option: SetOption) -> str:
@@ -251,4 +254,4 @@ def _sets(scenario: Scenario, result: Found) -> Grid:
     currency = next((one.cost.currency for one in result.options if one.cost), "cost")
     heads = ("data centres", "furthest", Head("% within" if share else "its mean"), Head("all"), Head(currency), "")
     note = "cannot tell: the target is within the interval" + (f"; {more} more sets in --json" if more > 0 else "")
-    return Grid(f"Sets of data centres for {aim_words(scenario)} [{ORIGIN}]", heads, rows, note)
+    return Grid(f"Sets of data centres: {' '.join(aim_words(scenario))} [{ORIGIN}]", heads, rows, note)

@@ -1,9 +1,9 @@
 """Checks what the parts of a scenario file say of each other."""
 
 from collections.abc import Iterable, Sequence
-from math import comb
+from math import comb, isnan
 
-from cloudcmp.catalog import hint
+from cloudcmp.catalog import nearest
 from cloudcmp.model.scenario import DAY_S, Arrivals, Balancing, Broker, Discipline, Matrix, Mode, ServiceTimes
 from cloudcmp.study.faults import Faults, shown
 from cloudcmp.study.faults import Path as Way
@@ -44,7 +44,9 @@ class _Checks:
         self._faults.add(self._tree.place(way), what, next)
 
     def _unknown(self, way: Way, word: str, known: Sequence[str], what: str) -> None:
-        self._add(way, f"{shown(word)} is no {what}", hint(word, known, f"write one of {', '.join(known[:8])}"))
+        close = nearest(word, known)
+        advice = f"nearest: {close}" if close else f"write one of {', '.join(known[:8])}"
+        self._add(way, f"{shown(word)} is no {what}", advice)
 
     def names(self, key: str, names: list[str], what: str) -> None:
         """There is one, and each has a name of its own."""
@@ -65,6 +67,12 @@ class _Checks:
                     self._unknown((key, at, "region"), one.region, known, "place of the latencies")
                 elif one.region not in others:
                     self._unknown((key, at, "region"), one.region, others, "place of the bandwidths")
+        centres = [one.region for one in self._shape.data_centres if one.region in latency.columns]
+        for at, base in enumerate(self._shape.user_bases):
+            lacking = [one for one in centres if base.region in latency.rows and isnan(latency.at(base.region, one))]
+            if lacking:
+                what = f"no latency from {base.region} to {', '.join(lacking)} is known"
+                self._add(("user_bases", at, "region"), what, "leave one of the two out, or measure it")
 
     def hours(self) -> None:
         """Peak hours are given where they matter, and the time is not too long."""

@@ -3,14 +3,14 @@
 import csv
 import io
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
-from cloudcmp.catalog import cloudanalyst, hint
+from cloudcmp.catalog import cloudanalyst
 from cloudcmp.errors import Fault, UserMistake
 from cloudcmp.model.scenario import Matrix
 from cloudcmp.model.wide_area import Phase, WideArea
 from cloudcmp.study.faults import shown
+from cloudcmp.units import format_quantity
 
 BUILT_IN = "cloudanalyst"
 _MOST_BYTES = 2**20
@@ -28,23 +28,16 @@ def bandwidth_table(path: Path) -> Matrix:
 
 
 def of_wide_area(wide: WideArea) -> Matrix:
-    """Half of each measured round trip, from vantage points to sites; raises UserMistake if a pair has none."""
-    times = wide.matrix(Phase.RTT)
+    """Half of each round trip, from vantage points to sites; not a number where none is known."""
+    half = tuple(tuple(value / 2 for value in row) for row in wide.matrix(Phase.RTT).tolist())
     rows, columns = tuple(one.name for one in wide.vantages), tuple(map(str, wide.sites))
-    lacking = [(row, column) for row, of_row in zip(rows, times.tolist(), strict=True)
-               for column, value in zip(columns, of_row, strict=True) if math.isnan(value)]  # fmt: skip
-    if lacking:
-        (row, column), more = lacking[0], len(lacking) - 1
-        rest = f", and {more} more pairs" if more else ""
-        raise UserMistake.at("", f"no round trip from {row} to {column} is known{rest}", "leave such places out")
-    half = tuple(tuple(value / 2 for value in of_row) for of_row in times.tolist())
     return Matrix(rows, columns, half, f"half of round trips, {wide.kind}: {wide.source}")
 
 
 def uniform(bytes_per_s: float, like: Matrix) -> Matrix:
     """The same bandwidth between all places."""
     values = tuple((bytes_per_s,) * len(like.columns) for _ in like.rows)
-    return Matrix(like.rows, like.columns, values, "as given")
+    return Matrix(like.rows, like.columns, values, f"{format_quantity(bytes_per_s, 'B/s')} as given")
 
 
 def built_in_latency() -> Matrix:
@@ -55,11 +48,6 @@ def built_in_latency() -> Matrix:
 def built_in_bandwidth() -> Matrix:
     """CloudAnalyst's bandwidths."""
     return cloudanalyst.BANDWIDTH
-
-
-def unknown_place(word: str, places: Sequence[str]) -> tuple[str, str]:
-    """What is wrong with a place that a matrix lacks, and what to write instead."""
-    return f"{shown(word)} is no place of the latencies", hint(word, places, f"one of {', '.join(places[:8])}")
 
 
 def _table(path: Path, factor: float, what: str) -> Matrix:

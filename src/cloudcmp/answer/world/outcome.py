@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from itertools import combinations
 
 from cloudcmp.answer.world.summary import simulate
@@ -16,6 +17,7 @@ from cloudcmp.model.simulation import (
     SearchLack,
     SetOption,
 )
+from cloudcmp.units import Money
 
 Progress = Callable[[str], None]
 Printed = Mapping[tuple[str, str], float]
@@ -88,10 +90,9 @@ def _option(times: DeploymentTimes, wanted: Search) -> SetOption:
     names = tuple(one.centre for one in times.centres)
     if limit is not None:
         reach = _reach(figure, limit, higher=higher)
-    elif times.cost is None or wanted.budget is None:
-        reach = Reach.CANNOT_TELL
     else:
-        reach = Reach.MEETS if times.cost.amount <= wanted.budget.amount else Reach.MISSES
+        assert wanted.budget is not None
+        reach = Reach.MEETS if _cost(times.cost) <= wanted.budget.amount else Reach.MISSES
     return SetOption(names, worst, figure, times.overall, times.cost, reach)
 
 
@@ -105,13 +106,11 @@ def _reach(figure: RunMean, limit: float, *, higher: bool) -> Reach:
 def _chosen(options: list[SetOption], wanted: Search) -> Found:
     by_cost = wanted.budget is None
 
-    def worth(one: SetOption) -> tuple[bool, float, float]:
-        cost = float(one.cost.amount) if one.cost is not None else 0.0
-        return (one.cost is None, cost, one.overall.value) if by_cost else (False, one.figure.value, cost)
+    def worth(one: SetOption) -> tuple[float, float]:
+        cost = float(_cost(one.cost))
+        return (cost, one.overall.value) if by_cost else (one.figure.value, cost)
 
     ordered = tuple(sorted(options, key=worth))
-    if any(one.cost is None for one in options):
-        return Found(ordered, None, SearchLack.NO_PRICES)
     meets = [one for one in ordered if one.reach is Reach.MEETS]
     if by_cost:
         open_ = [one for one in ordered if one.reach is Reach.CANNOT_TELL and (not meets or worth(one) < worth(meets[0]))]
@@ -122,6 +121,12 @@ def _chosen(options: list[SetOption], wanted: Search) -> Found:
     if open_:
         return Found(ordered, None, SearchLack.UNDECIDED)
     return Found(ordered, meets[0] if meets else None, None if meets else SearchLack.NONE_MEETS)
+
+
+def _cost(cost: Money | None) -> Decimal:
+    """A cost that is known, because a search needs every price."""
+    assert cost is not None
+    return cost.amount
 
 
 def _overlap(one: RunMean, other: RunMean) -> bool:

@@ -4,7 +4,6 @@ All functions take arrival times in order and service times at full speed, shape
 """
 
 import heapq
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,36 +48,45 @@ def sharing(arrive: Floats, size: Floats, first: Indices) -> Floats:
 
     Tasks of a server stand together, in order of arrival; `first` is the index of each server's first task. Exact for
     any service times. A server's busy periods are independent of each other: those of equal tasks are advanced
-    together, the others task by task.
+    together, the others task by task. Equal tasks that come to a server at once leave it at once.
     Source: processor sharing, Kleinrock, "Time-shared systems: a theoretical treatment", J. ACM 14(2), 1967.
     """
-    depart = np.empty_like(arrive)
     if not len(arrive):
-        return depart
-    starts = _busy_starts(arrive, size, first)
+        return np.empty_like(arrive)
+    same = (arrive[1:] == arrive[:-1]) & (size[1:] == size[:-1])
+    same[first[1:] - 1] = False
+    heads = np.concatenate([[0], np.flatnonzero(~same) + 1])
+    if len(heads) == len(arrive):
+        return _sharing(arrive, size, np.ones(len(arrive), np.intp), first)
+    count = np.diff(np.append(heads, len(arrive)))
+    return np.repeat(_sharing(arrive[heads], size[heads], count, np.searchsorted(heads, first)), count)
+
+
+def _sharing(arrive: Floats, size: Floats, count: Indices, first: Indices) -> Floats:
+    """Departures of groups of `count` equal tasks each."""
+    depart = np.empty_like(arrive)
+    starts = _busy_starts(arrive, size * count, first)
     lengths = np.diff(np.append(starts, len(arrive)))
     single = starts[lengths == 1]
-    depart[single] = arrive[single] + size[single]
+    depart[single] = arrive[single] + size[single] * count[single]
     many = lengths > 1
     starts, lengths = starts[many], lengths[many]
     equal = _are_equal(size, starts, lengths)
-    burst = equal & (arrive[starts] == arrive[starts + lengths - 1])
-    _leave_together(arrive, size, starts[burst], lengths[burst], depart)
-    lined = equal & ~burst
-    _advance_equal(arrive, size, starts[lined], lengths[lined], depart)
+    _advance_equal(arrive, size, count, starts[equal], lengths[equal], depart)
     for start, length in zip(starts[~equal].tolist(), lengths[~equal].tolist(), strict=True):
-        depart[start : start + length] = _one_by_one(arrive[start : start + length], size[start : start + length])
+        own = slice(start, start + length)
+        depart[own] = _one_by_one(arrive[own], size[own], count[own])
     return depart
 
 
-def _busy_starts(arrive: Floats, size: Floats, first: Indices) -> Indices:
-    """The indices of the tasks that find their server idle."""
+def _busy_starts(arrive: Floats, work: Floats, first: Indices) -> Indices:
+    """The indices of the groups that find their server idle."""
     ends = np.append(first[1:], len(arrive))
     starts = []
     for begin, end in zip(first.tolist(), ends.tolist(), strict=True):
         if begin == end:
             continue
-        done = in_order(arrive[begin:end], size[begin:end])
+        done = in_order(arrive[begin:end], work[begin:end])
         idle = arrive[begin + 1 : end] >= done[:-1]
         starts.append(np.concatenate([[begin], np.flatnonzero(idle) + begin + 1]))
     return np.concatenate(starts)
@@ -90,72 +98,63 @@ def _are_equal(size: Floats, starts: Indices, lengths: Indices) -> NDArray[np.bo
     return np.asarray(changes[starts] == changes[starts + lengths - 1])
 
 
-def _leave_together(arrive: Floats, size: Floats, starts: Indices, lengths: Indices, depart: Floats) -> None:
-    """Equal tasks that came at once leave at once, when all are done."""
-    if len(starts):
-        whole = np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
-        depart[whole] = np.repeat(arrive[starts] + lengths * size[starts], lengths)
-
-
-def _advance_equal(arrive: Floats, size: Floats, starts: Indices, lengths: Indices, depart: Floats) -> None:
+def _advance_equal(
+    arrive: Floats, size: Floats, count: Indices, starts: Indices, lengths: Indices, depart: Floats
+) -> None:  # fmt: skip
     """Advance busy periods of equal tasks together, one event of each at a time; they leave in order of arrival.
 
     The virtual time of a busy period is the service that a task has got which was there from its beginning: it grows
     by 1/n a second while n tasks are there, and a task leaves when it has grown by the task's own service time.
     """
     order = np.argsort(-lengths, kind="stable")
-    start, length = starts[order], lengths[order]
+    start, shorter = starts[order], -lengths[order]
+    before = np.concatenate([[0], np.cumsum(count)])  # tasks of all groups before one
+    last = start - shorter - 1
     leaves_at = np.empty_like(arrive)  # in virtual time
-    come = np.ones(len(start), np.intp)
-    gone = np.zeros(len(start), np.intp)
+    coming, going = start + 1, start.copy()
     leaves_at[start] = need = size[start]
     now, virtual = arrive[start], np.zeros(len(start))
-    shorter = -length
-    for event in range(1, 2 * int(length[0]) if len(start) else 1):
+    for event in range(1, -2 * int(shorter[0]) if len(start) else 1):
         active = int(np.searchsorted(shorter, -(event // 2), side="left"))
-        some = slice(0, active)
-        here = come[some] - gone[some]
-        coming = start[some] + come[some]
-        arrival = np.where(come[some] < length[some], arrive[np.minimum(coming, len(arrive) - 1)], np.inf)
-        going = start[some] + gone[some]
-        target = leaves_at[going]
-        leaving = np.where(here > 0, now[some] + (target - virtual[some]) * here, np.inf)
+        come, gone, virtually = coming[:active], going[:active], virtual[:active]
+        here = before[come] - before[gone]
+        arrival = arrive[np.minimum(come, last[:active])]
+        arrival[come > last[:active]] = np.inf
+        target = leaves_at[gone]
+        leaving = now[:active] + (target - virtually) * here
+        leaving[here == 0] = np.inf
         is_arrival = arrival < leaving
         moment = np.where(is_arrival, arrival, leaving)
-        virtual[some] = np.where(
-            is_arrival, virtual[some] + (moment - now[some]) / np.maximum(here, 1), target
-        )  # fmt: skip
-        now[some] = moment
-        came = coming[is_arrival]
-        leaves_at[came] = virtual[some][is_arrival] + need[some][is_arrival]
-        depart[going[~is_arrival]] = moment[~is_arrival]
-        come[some] += is_arrival
-        gone[some] += ~is_arrival
+        virtually[:] = np.where(is_arrival, virtually + (moment - now[:active]) / np.maximum(here, 1), target)
+        now[:active] = moment
+        came = come[is_arrival]
+        leaves_at[came] = virtually[is_arrival] + need[:active][is_arrival]
+        depart[gone[~is_arrival]] = moment[~is_arrival]
+        come += is_arrival
+        gone += ~is_arrival
 
 
-def _one_by_one(arrive: Floats, size: Floats) -> list[float]:
-    """Departures of one busy period of any service times."""
+def _one_by_one(arrive: Floats, size: Floats, count: Indices) -> list[float]:
+    """Departures of one busy period of groups of any service times."""
     depart = [0.0] * len(arrive)
-    for job, moment in _departures(arrive.tolist(), size.tolist()):
-        depart[job] = moment
-    return depart
-
-
-def _departures(arrive: list[float], size: list[float]) -> Iterator[tuple[int, float]]:
-    here: list[tuple[float, int]] = []  # virtual time of leaving, task
-    now, virtual = arrive[0], 0.0
-    for job, moment in enumerate(arrive):
+    many = count.tolist()
+    here: list[tuple[float, int]] = []  # virtual time of leaving, group
+    now, virtual, present = 0.0, 0.0, 0
+    for group, (moment, needs) in enumerate(zip(arrive.tolist(), size.tolist(), strict=True)):
         while here:
-            leaving = now + (here[0][0] - virtual) * len(here)
+            leaving = now + (here[0][0] - virtual) * present
             if leaving > moment:
-                virtual += (moment - now) / len(here)
+                virtual += (moment - now) / present
                 break
             virtual, gone = heapq.heappop(here)
-            now = leaving
-            yield gone, now
+            depart[gone] = now = leaving
+            present -= many[gone]
         now = moment
-        heapq.heappush(here, (virtual + size[job], job))
+        heapq.heappush(here, (virtual + needs, group))
+        present += many[group]
     while here:
-        now += (here[0][0] - virtual) * len(here)
+        now += (here[0][0] - virtual) * present
         virtual, gone = heapq.heappop(here)
-        yield gone, now
+        depart[gone] = now
+        present -= many[gone]
+    return depart

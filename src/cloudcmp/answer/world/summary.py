@@ -95,7 +95,7 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 def _summary(scenario: Scenario, deployment: Deployment, runs: list[_Run]) -> DeploymentTimes:
     bases = tuple(
         BaseTimes(
-            base.name, mean, min(one.lowest[at] for one in runs), max(one.highest[at] for one in runs),
+            base.name, mean, float(min(one.lowest[at] for one in runs)), float(max(one.highest[at] for one in runs)),
             float(np.mean([one.requests[at] for one in runs])),
             tuple(over_runs([one.by_hour[at, hour] for one in runs]) for hour in range(HOURS)),
             over_runs([one.base_within[at] for one in runs]),
