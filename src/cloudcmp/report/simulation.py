@@ -70,7 +70,11 @@ def lines(found: Simulation) -> Iterator[tuple[str, str, str]]:
         if outcome.printed:
             yield "PRINTED" if outcome is found.outcome else "", _printed_words(scenario, outcome), ""
     times = "" if scenario.service.times is ServiceTimes.FIXED else " on average, exponential"
-    yield "SERVICE", f"{format_quantity(scenario.service.seconds, 's')} for a request{times}: {scenario.service.source}", ""
+    yield (
+        "SERVICE",
+        f"{format_quantity(scenario.service.seconds, 's')} for a request{times}: {scenario.service.source}",
+        "",
+    )
     same = scenario.latency.source == scenario.bandwidth.source
     sources = [scenario.latency.source] if same else [scenario.latency.source, scenario.bandwidth.source]
     yield "NETWORK", f"latency: {sources[0]}; bandwidth: {'the same' if same else sources[1]}", ""
@@ -149,7 +153,7 @@ def _times(outcome: Outcome, runs: int) -> Grid:
         return Grid(title, ("users", *(Head(one.name) for one in outcome.deployments)), tuple(rows), note)
     turned = tuple(zip(*rows, strict=True))[1:]
     names = [one.name for one in outcome.deployments]
-    heads = ("deployment", *(Head(row[0]) for row in rows))
+    heads: tuple[str | Head, ...] = ("deployment", *(Head(row[0]) for row in rows))
     return Grid(title, heads, tuple((name, *row) for name, row in zip(names, turned, strict=True)), note)
 
 
@@ -168,17 +172,22 @@ def _printed(scenario: Scenario, outcome: Outcome) -> Grid:
 
 def _variant(own: Outcome, variant: Outcome) -> Grid:
     """The means of a variant, and by how much each moves."""
-    before = {one.name: one for one in own.deployments}
+    before = {(one.name, base.base): base.mean for one in own.deployments for base in one.bases}
+    before |= {(one.name, "all"): one.overall for one in own.deployments}
     heads: list[str | Head] = ["users"]
     columns = []
     for one in variant.deployments:
-        other = before[one.name]
-        means = [(one.overall, other.overall), *((a.mean, b.mean) for a, b in zip(one.bases, other.bases, strict=True))]
-        columns.append([f"{a.value * 1e3:.1f} ({_percent(a.value / b.value - 1)})" for a, b in means])
+        means = [("all", one.overall), *((base.base, base.mean) for base in one.bases)]
+        columns.append([_moved(mean, before.get((one.name, name))) for name, mean in means])
         heads.append(Head(one.name))
     names = ["all", *(one.base for one in variant.deployments[0].bases)]
     rows = tuple(zip(names, *columns, strict=True))
     return Grid(f"Variant {variant.name}: means in ms, and by how much they move [{ORIGIN}]", tuple(heads), rows)
+
+
+def _moved(mean: RunMean, before: RunMean | None) -> str:
+    move = "" if before is None else f" ({_percent(mean.value / before.value - 1)})"
+    return f"{mean.value * 1e3:.1f}{move}"
 
 
 def _centres(scenario: Scenario, outcome: Outcome) -> Grid:
@@ -192,8 +201,9 @@ def _centres(scenario: Scenario, outcome: Outcome) -> Grid:
                 money_words(each.transfer_cost),
             ))  # fmt: skip
     currency = next((one.cost.currency for one in outcome.deployments if one.cost), "")
-    heads = (*(["deployment"] if many else []), "centre", Head("n"), Head("requests"), Head("processing"), Head("busy"),
-             Head("machines"), Head("transfer"))  # fmt: skip
+    heads: tuple[str | Head, ...] = ("centre", Head("n"), Head("requests"), Head("processing"), Head("busy"),
+                                     Head("machines"), Head("transfer"))  # fmt: skip
+    heads = ("deployment", *heads) if many else heads
     note = (
         f"of one run of {_span(scenario)}: n machines; millions of requests; processing in ms; busy: "
         f"% of processor time; cost of machines and transfer{f' in {currency}' if currency else ' (no prices)'}"

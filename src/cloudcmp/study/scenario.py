@@ -121,7 +121,9 @@ class _Reader:
         value, place = self.shape.latency, self.tree.place(("latency",))
         if value == matrices.BUILT_IN:
             return matrices.built_in_latency()
-        shape = self._fit(MatrixShape, value, ("latency",), "write latency: cloudanalyst, or {csv: FILE} or {wan: FILE}")
+        shape = self._fit(
+            MatrixShape, value, ("latency",), "write latency: cloudanalyst, or {csv: FILE} or {wan: FILE}"
+        )
         if shape is None:
             return None
         if shape.csv and shape.wan:
@@ -140,32 +142,26 @@ class _Reader:
         return found.changed(tuple(LatencyChange(places, seconds) for places, seconds in shape.change or ()))
 
     def _bandwidth(self, latency: Matrix) -> Matrix | None:
-        value, place = self.shape.bandwidth, self.tree.place(("bandwidth",))
+        """The bandwidths; None after a fault."""
+        value, way = self.shape.bandwidth, ("bandwidth",)
         advice = "write bandwidth: 100 Mbit/s, or {csv: FILE}"
         if value == matrices.BUILT_IN or (value is None and latency.rows == matrices.built_in_latency().rows):
             return matrices.built_in_bandwidth()
-        if value is None:
-            self.faults.add((1, 1), "bandwidth is missing: CloudAnalyst's is of other places", advice)
-            return None
-        if isinstance(value, str):
-            try:
-                rate = parse_rate(value)
-            except ValueError as error:
-                self.faults.add_text(place, f"bandwidth: {error}", advice)
-                return None
-            if rate <= 0:
-                self.faults.add(place, f"bandwidth: {shown(value)} is not more than zero", advice)
-                return None
-            return matrices.uniform(rate, latency)
-        shape = self._fit(MatrixShape, value, ("bandwidth",), advice)
-        if shape is None or not shape.csv or shape.wan or shape.change:
-            self.faults.add(place, f"bandwidth: {shown(value)} is no bandwidth", advice)
-            return None
         try:
-            return matrices.bandwidth_table(self._beside(shape.csv))
+            if isinstance(value, str):
+                return matrices.uniform(_rate(value), latency)
+            if isinstance(value, dict) and set(value) == {"csv"}:
+                return matrices.bandwidth_table(self._beside(str(value["csv"])))
         except UserMistake as error:
-            self._take(error, ("bandwidth",))
-            return None
+            self._take(error, way)
+        except ValueError as error:
+            self.faults.add_text(self.tree.place(way), f"bandwidth: {error}", advice)
+        else:
+            what = (
+                f"{shown(value)} is no bandwidth" if value else "missing; CloudAnalyst's is of other places"
+            )
+            self.faults.add(self.tree.place(way), f"bandwidth: {what}", advice)
+        return None
 
     def _service(self) -> Service | None:
         """The mean processor time of a request: given, from its work, or measured."""
@@ -189,7 +185,9 @@ class _Reader:
             return None
         # CloudAnalyst takes a machine of so many MIPS to do that many instructions in a millisecond.
         per_s = work.mips * (1e3 if self.shape.compat == "cloudanalyst" else 1e6)
-        return Service(work.instructions / per_s, f"{work.instructions:g} instructions at {work.mips:g} MIPS", times=times)
+        return Service(
+            work.instructions / per_s, f"{work.instructions:g} instructions at {work.mips:g} MIPS", times=times
+        )
 
     def _measured(self, value: Any) -> Service | None:
         shape = fit(MeasuredShape, self.tree, value, ("service",), self.faults)
@@ -218,6 +216,14 @@ class _Reader:
 
     def _beside(self, name: str) -> Path:
         return self.path.parent / name
+
+
+def _rate(text: str) -> float:
+    """Bytes per second, above zero; raises ValueError."""
+    rate = parse_rate(text)
+    if rate <= 0:
+        raise ValueError(f"{shown(text)} is not more than zero")
+    return rate
 
 
 def _base(one: BaseShape) -> UserBase:

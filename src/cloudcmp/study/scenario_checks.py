@@ -58,15 +58,15 @@ class _Checks:
 
     def places(self, latency: Matrix, bandwidth: Matrix) -> None:
         """Bases and data centres are at places of the matrices."""
-        for key, parts, known, others in (
-            ("user_bases", self._shape.user_bases, latency.rows, bandwidth.rows),
-            ("data_centres", self._shape.data_centres, latency.columns, bandwidth.columns),
+        for key, regions, known, others in (
+            ("user_bases", [one.region for one in self._shape.user_bases], latency.rows, bandwidth.rows),
+            ("data_centres", [one.region for one in self._shape.data_centres], latency.columns, bandwidth.columns),
         ):
-            for at, one in enumerate(parts):
-                if one.region not in known:
-                    self._unknown((key, at, "region"), one.region, known, "place of the latencies")
-                elif one.region not in others:
-                    self._unknown((key, at, "region"), one.region, others, "place of the bandwidths")
+            for at, region in enumerate(regions):
+                if region not in known:
+                    self._unknown((key, at, "region"), region, known, "place of the latencies")
+                elif region not in others:
+                    self._unknown((key, at, "region"), region, others, "place of the bandwidths")
         centres = [one.region for one in self._shape.data_centres if one.region in latency.columns]
         for at, base in enumerate(self._shape.user_bases):
             lacking = [one for one in centres if base.region in latency.rows and isnan(latency.at(base.region, one))]

@@ -60,11 +60,17 @@ def _table(path: Path, factor: float, what: str) -> Matrix:
     for line, row in body:
         cells = [*(cell.strip() for cell in row[1:]), *[""] * (len(head) - len(row))]
         if len(row) > len(head):
-            faults.append(Fault(f"{path}:{line}", f"{len(row) - 1} values for {len(columns)} places", "remove the rest"))
+            faults.append(
+                Fault(f"{path}:{line}", f"{len(row) - 1} values for {len(columns)} places", "remove the rest")
+            )
         numbers = [_number(cell) for cell in cells[: len(columns)]]
         for column, cell, number in zip(columns, cells, numbers, strict=False):
             if number is None:
-                lack = f"no {what} from {row[0].strip()} to {column}" if not cell else f"{shown(cell)} is not a number above 0"
+                lack = (
+                    f"no {what} from {row[0].strip()} to {column}"
+                    if not cell
+                    else f"{shown(cell)} is not a number above 0"
+                )
                 faults.append(Fault(f"{path}:{line}", lack, "write a number"))
         values.append(tuple((number or 0.0) * factor for number in numbers))
     if faults:

@@ -45,7 +45,7 @@ def _word_of(kind: type[_Word]) -> BeforeValidator:
     def read(value: object) -> _Word:
         if value not in tuple(kind):
             raise ValueError(f"{shown(value)} is not known; write {', '.join(kind)}")
-        return kind(value)
+        return kind(str(value))
 
     return BeforeValidator(read)
 
@@ -180,7 +180,7 @@ class VariantShape(Shape):
     latency: _Latencies | None = None
     peak: dict[str, _Hours] = Field(default_factory=dict)
     compat: Literal["none"] | None = None
-    deployments: list[Word] = []
+    deployments: list[Word] = Field(default_factory=list)
 
 
 class PublishedShape(Shape):

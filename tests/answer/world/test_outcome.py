@@ -6,14 +6,13 @@ from functools import cache
 from typing import Any
 
 import pytest
-from tests.answer.world.worlds import queue, shipped, twitter
+from tests.answer.world.worlds import SCENARIOS, queue, shipped, twitter
 
 from cloudcmp.answer.world.outcome import outcome, search, varied
 from cloudcmp.app.simulate import simulate
 from cloudcmp.model.scenario import DataCentre, Mode, Scenario, Search
 from cloudcmp.model.simulation import Outcome, Reach, SearchLack, Simulation
 from cloudcmp.units import Money
-from tests.answer.world.worlds import SCENARIOS
 
 NEAR = 0.03
 US, EU, BOTH = "1 DC (US)", "1 DC (EU)", "2 DC (US&EU)"

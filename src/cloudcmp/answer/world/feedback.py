@@ -1,4 +1,4 @@
-"""Sends traffic to data centres and back event by event, for decisions that depend on how long earlier requests took."""
+"""Sends traffic to data centres and back, event by event: for decisions that depend on earlier processing times."""
 
 import heapq
 from collections.abc import Callable

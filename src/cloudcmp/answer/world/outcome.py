@@ -25,7 +25,9 @@ Printed = Mapping[tuple[str, str], float]
 OVERALL = "overall"
 
 
-def outcome(scenario: Scenario, printed: Printed, variant: Variant | None = None, progress: Progress = print) -> Outcome:
+def outcome(
+    scenario: Scenario, printed: Printed, variant: Variant | None = None, progress: Progress = print
+) -> Outcome:
     """Simulate every deployment of a scenario, or of a variant of it."""
     changed = scenario if variant is None else varied(scenario, variant)
     found = tuple(simulate(changed, one, progress) for one in changed.deployments)
@@ -39,7 +41,9 @@ def _beside(scenario: Scenario, found: tuple[DeploymentTimes, ...], printed: Pri
     pairs = []
     for row, what in scenario.published.rows:
         for one in found:
-            mean = one.overall if what == OVERALL else next((each.mean for each in one.bases if each.base == what), None)
+            mean = (
+                one.overall if what == OVERALL else next((each.mean for each in one.bases if each.base == what), None)
+            )
             if mean is not None and (one.name, row) in printed:
                 pairs.append(PrintedMean(one.name, row, printed[one.name, row], mean))
     return pairs
@@ -52,7 +56,9 @@ def varied(scenario: Scenario, variant: Variant) -> Scenario:
         scenario,
         bases=tuple(replace(one, peak=peaks.get(one.name, one.peak)) for one in scenario.bases),
         latency=scenario.latency.changed(variant.latencies),
-        deployments=tuple(one for one in scenario.deployments if not variant.deployments or one.name in variant.deployments),
+        deployments=tuple(
+            one for one in scenario.deployments if not variant.deployments or one.name in variant.deployments
+        ),
     )
     if not variant.corrected:
         return changed
@@ -82,14 +88,13 @@ def _option(times: DeploymentTimes, wanted: Search) -> SetOption:
         assert times.within is not None
         figures = [(one.base, one.within) for one in times.bases if one.within is not None] if wanted.each else []
         worst, figure = min(figures or [(OVERALL, times.within)], key=lambda one: one[1].value)
-        limit, higher = wanted.share, True
     else:
         means = [(one.base, one.mean) for one in times.bases] if wanted.each else []
         worst, figure = max(means or [(OVERALL, times.overall)], key=lambda one: one[1].value)
-        limit, higher = wanted.target_s, False
     names = tuple(one.centre for one in times.centres)
+    limit = wanted.target_s if wanted.share is None else wanted.share
     if limit is not None:
-        reach = _reach(figure, limit, higher=higher)
+        reach = _reach(figure, limit, higher=wanted.share is not None)
     else:
         assert wanted.budget is not None
         reach = Reach.MEETS if _cost(times.cost) <= wanted.budget.amount else Reach.MISSES
@@ -113,7 +118,9 @@ def _chosen(options: list[SetOption], wanted: Search) -> Found:
     ordered = tuple(sorted(options, key=worth))
     meets = [one for one in ordered if one.reach is Reach.MEETS]
     if by_cost:
-        open_ = [one for one in ordered if one.reach is Reach.CANNOT_TELL and (not meets or worth(one) < worth(meets[0]))]
+        open_ = [
+            one for one in ordered if one.reach is Reach.CANNOT_TELL and (not meets or worth(one) < worth(meets[0]))
+        ]
     else:
         # Which of two sets is faster is not known while their intervals meet.
         best = meets[0].figure if meets else None

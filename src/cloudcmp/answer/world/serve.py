@@ -95,7 +95,7 @@ def _travel(
 ) -> Floats:  # fmt: skip
     """When messages that leave at some times arrive: after the transfer over their link, and its latency."""
     path = sent.base * np.int16(len(world.machines)) + centre
-    arrive = leave + world.latency.ravel()[path] * (sent.out if out else sent.back)
+    arrive: Floats = leave + world.latency.ravel()[path] * (sent.out if out else sent.back)
     sizes = np.array([one.request_bytes if out else one.response_bytes for one in scenario.bases], float)
     if not sizes.any():
         return arrive
@@ -125,7 +125,7 @@ def _sent_together(leave: Floats, requests: NDArray[np.int32]) -> Floats:
 
 
 def _replies(leave: Floats, latency: Floats, seconds: Floats, requests: NDArray[np.int32]) -> list[float]:
-    """Transfer times of replies in CloudAnalyst, whose count of requests on their way is reduced twice by each reply."""
+    """Transfer times of replies in CloudAnalyst, whose count of requests under way is reduced twice by each reply."""
     count, under_way, times = 0.0, list[tuple[float, int]](), []
     for at, way, each, size in zip(leave.tolist(), latency.tolist(), seconds.tolist(), requests.tolist(), strict=True):
         while under_way and under_way[0][0] <= at:
@@ -183,7 +183,8 @@ def _departures(scenario: Scenario, arrive: Floats, size: Floats, machines: int)
         return depart
     turns = list(_turns(len(arrive), machines))
     first = np.cumsum([0, *(len(arrive[own]) for own in turns[:-1])])
-    shared = sharing(*(np.concatenate([some[own] for own in turns]) for some in (arrive, size)), first)
+    in_turns, sizes = (np.concatenate([some[own] for own in turns]) for some in (arrive, size))
+    shared = sharing(in_turns, sizes, first)
     for own, part in zip(turns, np.split(shared, first[1:]), strict=True):
         depart[own] = part
     return depart

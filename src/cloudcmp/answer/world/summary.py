@@ -1,14 +1,17 @@
 """Simulates deployments several times, and gives their means with the interval of the simulation itself."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloudcmp.answer.world.feedback import serve_by_events
 from cloudcmp.answer.world.serve import Served, serve
 from cloudcmp.answer.world.traffic import Floats, Traffic, traffic
+from cloudcmp.errors import UserMistake
 from cloudcmp.model.scenario import Balancing, Broker, Deployment, Scenario
 from cloudcmp.model.simulation import BaseTimes, CentreUse, DeploymentTimes, RunMean
 from cloudcmp.stats.describe import t_interval
@@ -44,12 +47,17 @@ def by_events(scenario: Scenario) -> bool:
 def simulate(
     scenario: Scenario, deployment: Deployment, progress: Callable[[str], None] = lambda _: None
 ) -> DeploymentTimes:
-    """Simulate a deployment as often as the scenario says; run k of every deployment has the same traffic."""
+    """Simulate a deployment as often as the scenario says; run k of every deployment has the same traffic.
+
+    Raises UserMistake if a run sends no request.
+    """
     runs = []
     for number in range(scenario.runs):
         progress(f"simulating {deployment.name}: run {number + 1} of {scenario.runs}")
         of_traffic, of_service = map(np.random.default_rng, np.random.SeedSequence((scenario.seed, number)).spawn(2))
         sent = traffic(scenario, of_traffic)
+        if not len(sent.sent):
+            raise UserMistake.at(scenario.name, "a run sent no request", "simulate longer, or more users")
         way = serve_by_events if by_events(scenario) else serve
         runs.append(_tally(scenario, deployment, sent, way(scenario, deployment, sent, of_service)))
     return _summary(scenario, deployment, runs)
@@ -60,7 +68,7 @@ def _tally(scenario: Scenario, deployment: Deployment, sent: Traffic, served: Se
     bases, centres = len(scenario.bases), len(deployment.machines)
     times, weights = served.returned - sent.sent, sent.requests.astype(float)
     target = scenario.search.target_s if scenario.search and scenario.search.share else None
-    inside = times <= target if target is not None else np.zeros(0, bool)
+    inside = (times <= target).astype(float) if target is not None else np.full(len(times), np.nan)
     own = np.ones_like(weights) if scenario.cloudanalyst else weights
     hour = sent.base.astype(np.int32) * HOURS + (sent.sent % 86400 // 3600).astype(np.int32)
     sizes = np.array([one.request_bytes + one.response_bytes for one in scenario.bases], float)
@@ -69,27 +77,30 @@ def _tally(scenario: Scenario, deployment: Deployment, sent: Traffic, served: Se
         if (some := times[sent.base == base]).size:
             lowest[base], highest[base] = some.min(), some.max()
     return _Run(
-        _ratio(np.array([(times * weights).sum()]), np.array([weights.sum()]))[0],
-        float(weights[inside].sum() / weights.sum()) if target is not None and len(weights) else np.nan,
+        float(np.average(times, weights=weights)),
+        float(np.average(inside, weights=weights)),
         _mean(sent.base, times, own, bases),
-        _mean(sent.base, inside, weights, bases) if target is not None else np.full(bases, np.nan),
+        _mean(sent.base, inside, weights, bases),
         lowest,
         highest,
-        np.bincount(sent.base, weights, bases),
+        _sum(sent.base, weights, bases),
         _mean(hour, times, own, bases * HOURS).reshape(bases, HOURS),
         _mean(served.centre, served.done - served.arrived, weights, centres),
-        np.bincount(served.centre, weights, centres),
-        np.bincount(served.centre, weights * sizes[sent.base], centres),
+        _sum(served.centre, weights, centres),
+        _sum(served.centre, weights * sizes[sent.base], centres),
         served.machine_hours,
     )
 
 
-def _mean(group: Sequence[int], values: Floats, weights: Floats, groups: int) -> Floats:
-    return _ratio(np.bincount(group, values * weights, groups), np.bincount(group, weights, groups))
+def _sum(group: NDArray[Any], values: Floats, groups: int) -> Floats:
+    return np.bincount(group, values, groups).astype(np.float64)
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
-    return np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
+def _mean(group: NDArray[Any], values: Floats, weights: Floats, groups: int) -> Floats:
+    """The weighted mean of each group; NaN for one without values."""
+    total = _sum(group, weights, groups)
+    mean: Floats = np.divide(_sum(group, values * weights, groups), total, out=np.full(groups, np.nan), where=total > 0)
+    return mean
 
 
 def _summary(scenario: Scenario, deployment: Deployment, runs: list[_Run]) -> DeploymentTimes:
@@ -105,7 +116,7 @@ def _summary(scenario: Scenario, deployment: Deployment, runs: list[_Run]) -> De
     )  # fmt: skip
     centres = tuple(_use(scenario, deployment, at, runs) for at in range(len(deployment.machines)))
     overall = over_runs([one.overall for one in runs])
-    assert overall is not None  # a scenario without requests is refused
+    assert overall is not None  # a run without requests is refused
     return DeploymentTimes(
         deployment.name, overall, min(one.lowest for one in bases), max(one.highest for one in bases), bases, centres,
         _total([cost for one in centres for cost in (one.machine_cost, one.transfer_cost)]),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +101,7 @@ def _stretches(scenario: Scenario, base: UserBase) -> Iterator[tuple[float, floa
     days = int(scenario.duration_s // DAY_S) + 1
     edges = {0.0, scenario.duration_s, *(day * DAY_S + hour for day in range(days) for hour in base.peak)}
     inside = sorted(one for one in edges if 0 <= one <= scenario.duration_s)
-    for begin, end in zip(inside, inside[1:], strict=False):
+    for begin, end in pairwise(inside):
         peak = bool(in_peak(base, np.array([(begin + end) / 2]), scenario.cloudanalyst)[0])
         yield begin, end, base.peak_users if peak else base.off_peak_users
 
