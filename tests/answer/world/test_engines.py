@@ -10,6 +10,7 @@ from cloudcmp.answer.world.feedback import serve_by_events
 from cloudcmp.answer.world.serve import serve
 from cloudcmp.answer.world.summary import simulate
 from cloudcmp.answer.world.traffic import in_peak, traffic
+from cloudcmp.answer.world.windows import serve_in_windows
 from cloudcmp.model.scenario import DAY_S, Arrivals, Balancing, Broker, Discipline, Mode, Scenario
 
 BOTH = {
@@ -40,6 +41,18 @@ def test_both_engines_agree_on_cloudanalyst_but_for_replies_that_meet_requests()
     events = serve_by_events(scenario, scenario.deployments[0], sent, np.random.default_rng(2))
     assert np.abs(whole.returned - events.returned).max() < 1e-3
     assert whole.done.mean() == pytest.approx(events.done.mean(), abs=1e-5)
+
+
+def test_windows_give_what_the_whole_gives() -> None:
+    scenario = twitter(arrivals=Arrivals.TOGETHER)
+    sent = traffic(scenario, np.random.default_rng(1))
+    whole = serve(scenario, scenario.deployments[0], sent, np.random.default_rng(2))
+    parts = list(serve_in_windows(scenario, scenario.deployments[0], sent, np.random.default_rng(2), messages=200))
+    assert len(parts) > 3
+    assert np.concatenate([one.returned for _, one in parts]) == pytest.approx(whole.returned, abs=1e-9)
+    # Where each window ends in the middle of what is under way, all of it is one part.
+    slow = replace(scenario, latency=replace(scenario.latency, values=((30.0,) * 6,) * 6))
+    assert len(list(serve_in_windows(slow, slow.deployments[0], sent, np.random.default_rng(2), messages=200))) == 1
 
 
 def test_messages_and_requests_have_the_same_means() -> None:

@@ -29,6 +29,11 @@ class Traffic:
     out: NDArray[np.float32]
     back: NDArray[np.float32]
 
+    def part(self, begin: int, end: int) -> "Traffic":
+        """The messages from one place to another."""
+        own = slice(begin, end)
+        return Traffic(self.sent[own], self.base[own], self.requests[own], self.out[own], self.back[own])
+
 
 def traffic(scenario: Scenario, random: np.random.Generator) -> Traffic:
     """Draw what all bases send during a simulation."""
