@@ -46,7 +46,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("rounds", nargs="?", type=int, default=5)
     asked.add_argument("--theirs", type=float, help="CloudAnalyst's own time for the day, in seconds")
-    asked.add_argument("--requests", action="store_true", help="also each of 65 million requests: 7 GB of memory")
+    asked.add_argument("--requests", action="store_true", help="also each of 65 million requests: 3 GB of memory")
     options = asked.parse_args()
     scenario = replace(scenario_of(FILE), runs=1)
     seconds = statistics.median(day("messages", scenario, options.rounds))

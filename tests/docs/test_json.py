@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.cost.bills import Usage, focus_rows, write
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, ROOT
 from tests.needs import CLOUD_SETTINGS
 
 from cloudcmp.cli.entry import main
@@ -199,6 +199,15 @@ def test_every_key_of_a_replay_is_named(typist: Typist) -> None:
     assert found["data"]["owned"]["at_loads"]
     assert found["data"]["left_out"]
     assert _unnamed(found) == set()
+
+
+def test_every_key_of_a_simulated_world_is_named(typist: Typist) -> None:
+    for name in ("delgado-twitter", "photo-site"):
+        text = (ROOT / "studies" / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+        (typist.folder / "world.yaml").write_text(text.replace("duration: 24 h", "duration: 1 h"), encoding="utf-8")
+        variants = ("--variant", "thesis") if "thesis" in text else ()
+        found = typist.types("simulate", "world.yaml", "--runs", "2", *variants)
+        assert _unnamed(found) == set()
 
 
 def test_every_key_of_published_tables_is_named(typist: Typist) -> None:
