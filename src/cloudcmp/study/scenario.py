@@ -157,9 +157,7 @@ class _Reader:
         except ValueError as error:
             self.faults.add_text(self.tree.place(way), f"bandwidth: {error}", advice)
         else:
-            what = (
-                f"{shown(value)} is no bandwidth" if value else "missing; CloudAnalyst's is of other places"
-            )
+            what = f"{shown(value)} is no bandwidth" if value else "missing; CloudAnalyst's is of other places"
             self.faults.add(self.tree.place(way), f"bandwidth: {what}", advice)
         return None
 

@@ -1,6 +1,6 @@
 """Traffic, and the two engines: the one that draws whole days at once and the one that goes event by event."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from tests.answer.world.worlds import queue, twitter
 
 from cloudcmp.answer.world.feedback import serve_by_events
 from cloudcmp.answer.world.serve import serve
+from cloudcmp.answer.world.stream import serve_stream
 from cloudcmp.answer.world.summary import simulate
-from cloudcmp.answer.world.traffic import in_peak, traffic
-from cloudcmp.answer.world.windows import serve_in_windows
+from cloudcmp.answer.world.traffic import Traffic, in_peak, traffic, windows
 from cloudcmp.model.scenario import DAY_S, Arrivals, Balancing, Broker, Discipline, Mode, Scenario
 
 BOTH = {
@@ -43,16 +43,31 @@ def test_both_engines_agree_on_cloudanalyst_but_for_replies_that_meet_requests()
     assert whole.done.mean() == pytest.approx(events.done.mean(), abs=1e-5)
 
 
-def test_windows_give_what_the_whole_gives() -> None:
-    scenario = twitter(arrivals=Arrivals.TOGETHER)
-    sent = traffic(scenario, np.random.default_rng(1))
+STREAMS = {
+    "sharing": {},
+    "in order": {"discipline": Discipline.IN_ORDER},
+    "throttled": {"balancing": Balancing.THROTTLED},
+    "together": {"arrivals": Arrivals.TOGETHER},
+    "narrow": {"bandwidth": replace(twitter().bandwidth, values=((2e4,) * 6,) * 6)},
+    "busy": {"service": replace(twitter().service, seconds=0.05)},
+}
+
+
+@pytest.mark.parametrize("count", [1, 7])
+@pytest.mark.parametrize("kind", STREAMS)
+def test_stretches_of_time_give_what_the_whole_gives(kind: str, count: int) -> None:
+    scenario = twitter(mode=Mode.REQUESTS, grouping=(1, 1), duration_s=300.0, **STREAMS[kind])
+    parts = list(windows(scenario, np.random.default_rng(1), count))
+    sent = Traffic(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(Traffic)))
     whole = serve(scenario, scenario.deployments[0], sent, np.random.default_rng(2))
-    parts = list(serve_in_windows(scenario, scenario.deployments[0], sent, np.random.default_rng(2), messages=200))
-    assert len(parts) > 3
-    assert np.concatenate([one.returned for _, one in parts]) == pytest.approx(whole.returned, abs=1e-9)
-    # Where each window ends in the middle of what is under way, all of it is one part.
-    slow = replace(scenario, latency=replace(scenario.latency, values=((30.0,) * 6,) * 6))
-    assert len(list(serve_in_windows(slow, slow.deployments[0], sent, np.random.default_rng(2), messages=200))) == 1
+    stream = list(serve_stream(scenario, scenario.deployments[0], np.random.default_rng(1), np.random.default_rng(2),
+                               count))  # fmt: skip
+    assert len(stream) == count
+    for of_whole, of_parts in (
+        (sent.sent, [one.sent for one, _ in stream]), (whole.arrived, [one.arrived for _, one in stream]),
+        (whole.done, [one.done for _, one in stream]), (whole.returned, [one.returned for _, one in stream]),
+    ):  # fmt: skip
+        assert np.sort(np.concatenate(of_parts)) == pytest.approx(np.sort(of_whole), abs=1e-7)
 
 
 def test_messages_and_requests_have_the_same_means() -> None:

@@ -63,7 +63,7 @@ def test_a_shared_queue_is_what_a_second_way_computes(jobs: list[tuple[int, int]
     size = np.full_like(size, size[0]) if equal else size
     free = [0.0] * servers
     for at, (moment, needs, leaves) in enumerate(
-        zip(arrive, size, shared_queue(arrive, size, servers), strict=True)
+        zip(arrive, size, shared_queue(arrive, size, np.full(servers, -np.inf)), strict=True)
     ):  # fmt: skip
         first = int(np.argmin(free))
         free[first] = max(free[first], moment) + needs

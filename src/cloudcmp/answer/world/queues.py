@@ -12,33 +12,33 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-def in_order(arrive: Floats, size: Floats) -> Floats:
-    """Departures from a server that serves one task after the other, in the order of arrival.
+def in_order(arrive: Floats, size: Floats, free: float = -np.inf) -> Floats:
+    """Departures from a server that serves one task after the other, in the order of arrival; it is busy until `free`.
 
     Source: Lindley's recursion, D(i) = max(A(i), D(i - 1)) + S(i), solved for all i at once.
     """
     done = np.cumsum(size)
-    return done + np.maximum.accumulate(arrive - (done - size))
+    return done + np.maximum(np.maximum.accumulate(arrive - (done - size)), free)
 
 
-def shared_queue(arrive: Floats, size: Floats, servers: int) -> Floats:
+def shared_queue(arrive: Floats, size: Floats, free: Floats) -> Floats:
     """Departures from several servers with one queue: the next task goes to the first that is idle.
 
+    `free` has the time until which each server is busy, in order.
     Source: Kiefer and Wolfowitz, "On the theory of queues with many servers", 1955. With equal service times tasks
     leave in their order, so that each server gets every so many-th.
     """
-    if servers == 1:
-        return in_order(arrive, size)
     if len(size) and np.ptp(size) == 0.0:
         depart = np.empty_like(arrive)
-        for one in range(min(servers, len(size))):
-            depart[one::servers] = in_order(arrive[one::servers], size[one::servers])
+        for one in range(min(len(free), len(size))):
+            own = slice(one, None, len(free))
+            depart[own] = in_order(arrive[own], size[own], float(free[one]))
         return depart
-    free = [-np.inf] * servers
+    until = free.tolist()
     ends = []
     for at, needs in zip(arrive.tolist(), size.tolist(), strict=True):
-        end = max(at, free[0]) + needs
-        heapq.heapreplace(free, end)
+        end = max(at, until[0]) + needs
+        heapq.heapreplace(until, end)
         ends.append(end)
     return np.array(ends)
 

@@ -62,7 +62,7 @@ def serve(
 ) -> Served:  # fmt: skip
     """Send messages to the closest centre, serve them there, and send the replies back."""
     world = World.of(scenario, deployment)
-    centre = _closest(world, sent, random)
+    centre = closest(world, sent, random)
     arrived = _travel(scenario, world, sent, centre, sent.sent, out=True)
     done = np.empty_like(arrived)
     for at, machines in enumerate(world.machines):
@@ -80,7 +80,8 @@ def _index(scenario: Scenario, deployment: Deployment, at: int) -> int:
     return names.index(deployment.machines[at][0])
 
 
-def _closest(world: World, sent: Traffic, random: np.random.Generator) -> NDArray[np.int16]:
+def closest(world: World, sent: Traffic, random: np.random.Generator) -> NDArray[np.int16]:
+    """The closest centre of each message; a random one of several."""
     choices = [world.closest(base) for base in range(len(world.latency))]
     centre = np.array([one[0] for one in choices], np.int16)[sent.base]
     for base, some in enumerate(choices):
@@ -175,7 +176,7 @@ def service_times(scenario: Scenario, tasks: Floats, speed: float, random: np.ra
 def _departures(scenario: Scenario, arrive: Floats, size: Floats, machines: int) -> Floats:
     """When tasks leave the machines of a centre."""
     if scenario.balancing is Balancing.THROTTLED:
-        return shared_queue(arrive, size, machines)
+        return shared_queue(arrive, size, np.full(machines, -np.inf))
     depart = np.empty_like(arrive)
     if scenario.discipline is Discipline.IN_ORDER:
         for own in _turns(len(arrive), machines):

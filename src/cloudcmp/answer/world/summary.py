@@ -6,11 +6,12 @@ from decimal import Decimal
 import numpy as np
 
 from cloudcmp.answer.world.feedback import serve_by_events
+from cloudcmp.answer.world.serve import serve
+from cloudcmp.answer.world.stream import serve_stream
 from cloudcmp.answer.world.tally import HOURS, RunFigures, Tally
-from cloudcmp.answer.world.traffic import Traffic, traffic
-from cloudcmp.answer.world.windows import serve_in_windows
+from cloudcmp.answer.world.traffic import traffic
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.scenario import Balancing, Broker, Deployment, Scenario
+from cloudcmp.model.scenario import Balancing, Broker, Deployment, Mode, Scenario
 from cloudcmp.model.simulation import BaseTimes, CentreUse, DeploymentTimes, RunMean
 from cloudcmp.stats.describe import t_interval
 from cloudcmp.units import Money
@@ -34,22 +35,24 @@ def simulate(
     for number in range(scenario.runs):
         progress(f"simulating {deployment.name}: run {number + 1} of {scenario.runs}")
         of_traffic, of_service = map(np.random.default_rng, np.random.SeedSequence((scenario.seed, number)).spawn(2))
-        sent = traffic(scenario, of_traffic)
-        if not len(sent.sent):
+        figures = _run(scenario, deployment, of_traffic, of_service)
+        if not np.isfinite(figures.overall):
             raise UserMistake.at(scenario.name, "a run sent no request", "simulate longer, or more users")
-        runs.append(_run(scenario, deployment, sent, of_service))
+        runs.append(figures)
     return _summary(scenario, deployment, runs)
 
 
 def _run(
-    scenario: Scenario, deployment: Deployment, sent: Traffic, random: np.random.Generator
+    scenario: Scenario, deployment: Deployment, of_traffic: np.random.Generator, of_service: np.random.Generator
 ) -> RunFigures:  # fmt: skip
     tally = Tally(scenario, deployment)
-    if by_events(scenario):
-        tally.add(sent, serve_by_events(scenario, deployment, sent, random))
-    else:
-        for part, served in serve_in_windows(scenario, deployment, sent, random):
+    if scenario.mode is Mode.REQUESTS and not by_events(scenario):
+        for part, served in serve_stream(scenario, deployment, of_traffic, of_service):
             tally.add(part, served)
+        return tally.figures()
+    sent = traffic(scenario, of_traffic)
+    way = serve_by_events if by_events(scenario) else serve
+    tally.add(sent, way(scenario, deployment, sent, of_service))
     return tally.figures()
 
 

@@ -66,12 +66,12 @@ class Tally:
         self._machine_hours = served.machine_hours
 
     def figures(self) -> RunFigures:
-        """The figures of the run, of which at least one message was added."""
+        """The figures of the run; `overall` is NaN without messages."""
         own, own_time = (one.reshape(-1, HOURS) for one in (self._own, self._own_time))
         known = self._target is not None
         return RunFigures(
-            float(self._time.sum() / self._requests.sum()),
-            float(self._inside.sum() / self._requests.sum()) if known else np.nan,
+            float(self._time.sum() / self._requests.sum()) if self._requests.any() else np.nan,
+            float(self._inside.sum() / self._requests.sum()) if known and self._requests.any() else np.nan,
             _ratio(own_time.sum(axis=1), own.sum(axis=1)),
             _ratio(self._inside, self._requests) if known else np.full(len(own), np.nan),
             self._lowest,

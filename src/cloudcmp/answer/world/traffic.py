@@ -29,22 +29,34 @@ class Traffic:
     out: NDArray[np.float32]
     back: NDArray[np.float32]
 
-    def part(self, begin: int, end: int) -> "Traffic":
-        """The messages from one place to another."""
-        own = slice(begin, end)
-        return Traffic(self.sent[own], self.base[own], self.requests[own], self.out[own], self.back[own])
-
 
 def traffic(scenario: Scenario, random: np.random.Generator) -> Traffic:
     """Draw what all bases send during a simulation."""
-    parts = [_of_base(scenario, base, random) for base in scenario.bases]
-    sent = np.concatenate([times for times, _ in parts])
-    requests = np.concatenate([count for _, count in parts]).astype(np.int32)
-    base = np.repeat(np.arange(len(parts), dtype=np.int16), [len(times) for times, _ in parts])
-    if len(parts) > 1:
-        order = np.argsort(sent, kind="stable")
-        sent, base, requests = sent[order], base[order], requests[order]
-    return Traffic(sent, base, requests, _factors(len(sent), random), _factors(len(sent), random))
+    (whole,) = windows(scenario, random, 1)
+    return whole
+
+
+def windows(scenario: Scenario, random: np.random.Generator, count: int) -> Iterator[Traffic]:
+    """Yield what all bases send, in so many equal stretches of time, one after the other."""
+    together = scenario.arrivals is Arrivals.TOGETHER
+    ticks = [_ticks(scenario, base, random) for base in scenario.bases] if together else []
+    for begin, end in pairwise(np.linspace(0.0, scenario.duration_s, count + 1).tolist()):
+        if together:
+            parts = [_sent_together(scenario, one, begin, end) for one in ticks]
+        else:
+            parts = [_spread(scenario, base, begin, end, random) for base in scenario.bases]
+        sent = np.concatenate([times for times, _ in parts])
+        requests = np.concatenate([count for _, count in parts]).astype(np.int32)
+        base = np.repeat(np.arange(len(parts), dtype=np.int16), [len(times) for times, _ in parts])
+        if len(parts) > 1:
+            order = np.argsort(sent, kind="stable")
+            sent, base, requests = sent[order], base[order], requests[order]
+        yield Traffic(sent, base, requests, _factors(len(sent), random), _factors(len(sent), random))
+
+
+def group_of(scenario: Scenario) -> int:
+    """The most requests of a message."""
+    return scenario.grouping[0] if scenario.mode is Mode.MESSAGES else 1
 
 
 def _factors(n: int, random: np.random.Generator) -> NDArray[np.float32]:
@@ -63,52 +75,53 @@ def _quantiles() -> NDArray[np.float32]:
 _QUANTILES = _quantiles()
 
 
-def _of_base(scenario: Scenario, base: UserBase, random: np.random.Generator) -> tuple[Floats, Integers]:
-    """When a base sends messages, and the requests in each."""
-    group = scenario.grouping[0] if scenario.mode is Mode.MESSAGES else 1
-    if scenario.arrivals is Arrivals.SPREAD:
-        return _spread(scenario, base, group, random)
-    ticks = _ticks(scenario, base, random)
-    online = np.where(in_peak(base, ticks, scenario.cloudanalyst), base.peak_users, base.off_peak_users)
-    users = (online * _factors(len(ticks), random).astype(np.float64)).astype(np.int64)
-    whole, rest = np.divmod(users, group)
-    count = whole + (rest > 0)
-    requests = np.full(int(count.sum()), group, np.int64)
-    ends = np.cumsum(count)
-    requests[ends[rest > 0] - 1] = rest[rest > 0]
-    return np.repeat(ticks, count), requests
-
-
-def _ticks(scenario: Scenario, base: UserBase, random: np.random.Generator) -> Floats:
-    """The moments at which all online users of a base send."""
+def _ticks(scenario: Scenario, base: UserBase, random: np.random.Generator) -> tuple[Floats, Integers]:
+    """The moments at which all online users of a base send, and how many they are."""
     every = 3600 / base.requests_per_hour
     if scenario.cloudanalyst:
         every = int(every * 1e3) / 1e3
     n = int(scenario.duration_s / every * 1.1) + 100
     ticks = np.cumsum(every * _factors(n, random).astype(np.float64))
-    return ticks[ticks < scenario.duration_s]
+    ticks = ticks[ticks < scenario.duration_s]
+    online = np.where(in_peak(base, ticks, scenario.cloudanalyst), base.peak_users, base.off_peak_users)
+    return ticks, (online * _factors(len(ticks), random).astype(np.float64)).astype(np.int64)
+
+
+def _sent_together(
+    scenario: Scenario, ticks: tuple[Floats, Integers], begin: float, end: float
+) -> tuple[Floats, Integers]:  # fmt: skip
+    """The messages of the ticks in a stretch of time: groups, and one message with the rest."""
+    own = slice(*np.searchsorted(ticks[0], [begin, end]).tolist())
+    moments, users = ticks[0][own], ticks[1][own]
+    group = group_of(scenario)
+    whole, rest = np.divmod(users, group)
+    count = whole + (rest > 0)
+    requests = np.full(int(count.sum()), group, np.int64)
+    ends = np.cumsum(count)
+    requests[ends[rest > 0] - 1] = rest[rest > 0]
+    return np.repeat(moments, count), requests
 
 
 def _spread(
-    scenario: Scenario, base: UserBase, group: int, random: np.random.Generator
+    scenario: Scenario, base: UserBase, begin: float, end: float, random: np.random.Generator
 ) -> tuple[Floats, Integers]:  # fmt: skip
-    """Messages at random times, at a rate that follows the number of users who are online."""
+    """Messages at random times in a stretch, at a rate that follows the number of users who are online."""
     times = []
-    for begin, end, users in _stretches(scenario, base):
+    group = group_of(scenario)
+    for one, other, users in _stretches(scenario, base, begin, end):
         rate = users * base.requests_per_hour / 3600 / group
-        times.append(np.sort(random.uniform(begin, end, random.poisson(rate * (end - begin)))))
+        times.append(np.sort(random.uniform(one, other, random.poisson(rate * (other - one)))))
     sent = np.concatenate(times)
     return sent, np.full(len(sent), group, np.int64)
 
 
-def _stretches(scenario: Scenario, base: UserBase) -> Iterator[tuple[float, float, int]]:
+def _stretches(scenario: Scenario, base: UserBase, begin: float, end: float) -> Iterator[tuple[float, float, int]]:
     """Yield stretches of time in which the number of online users stays."""
     days = int(scenario.duration_s // DAY_S) + 1
-    edges = {0.0, scenario.duration_s, *(day * DAY_S + hour for day in range(days) for hour in base.peak)}
-    inside = sorted(one for one in edges if 0 <= one <= scenario.duration_s)
-    for begin, end in pairwise(inside):
-        peak = bool(in_peak(base, np.array([(begin + end) / 2]), scenario.cloudanalyst)[0])
-        yield begin, end, base.peak_users if peak else base.off_peak_users
+    edges = {begin, end, *(day * DAY_S + hour for day in range(days) for hour in base.peak)}
+    for one, other in pairwise(sorted(edge for edge in edges if begin <= edge <= end)):
+        peak = bool(in_peak(base, np.array([(one + other) / 2]), scenario.cloudanalyst)[0])
+        yield one, other, base.peak_users if peak else base.off_peak_users
 
 
 def in_peak(base: UserBase, times: Floats, cloudanalyst: bool) -> NDArray[np.bool_]:
