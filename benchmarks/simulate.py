@@ -36,8 +36,8 @@ def day(name: str, scenario: Scenario, rounds: int) -> list[float]:
         tried = [timed(replace(scenario, seed=seed), deployment) for seed in range(1, rounds + 1)]
         seconds = [one[0] for one in tried]
         every += seconds
-        print(f"{name:14} {deployment.name:13} {statistics.median(seconds):8.3f} s  ({min(seconds):.3f} to "
-              f"{max(seconds):.3f}, n = {rounds})  mean {tried[0][1]:7.2f} ms of {tried[0][2]:,.0f} requests")  # fmt: skip
+        print(f"{name:14} {deployment.name:13} {statistics.median(seconds):8.3f} s ({min(seconds):.3f} to "
+              f"{max(seconds):.3f}, n = {rounds}), {tried[0][1]:.2f} ms, {tried[0][2]:,.0f} requests")  # fmt: skip
     return every
 
 
@@ -46,7 +46,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("rounds", nargs="?", type=int, default=5)
     asked.add_argument("--theirs", type=float, help="CloudAnalyst's own time for the day, in seconds")
-    asked.add_argument("--requests", action="store_true", help="also each of 65 million requests: 3 GB of memory")
+    asked.add_argument("--requests", action="store_true", help="also each of 65 million requests")
     options = asked.parse_args()
     scenario = replace(scenario_of(FILE), runs=1)
     seconds = statistics.median(day("messages", scenario, options.rounds))

@@ -367,8 +367,8 @@ def simulated_queues() -> Row:
 
 
 ROWS = (
-    slices, wholes, kills, winners, ties, looks, selection, seed_studies, simulated_queues, simulated_histories, quotes, bills,
-    answers_lost, cloud_rows.answers_lost_everywhere,
+    slices, wholes, kills, winners, ties, looks, selection, seed_studies, simulated_queues, simulated_histories, quotes,
+    bills, answers_lost, cloud_rows.answers_lost_everywhere,
     *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, cloud_rows.group_kills,
     cloud_rows.namespace_kills, guest_kills, stopped,
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,

@@ -25,7 +25,7 @@ class _Pool:
 
     at: Floats
     size: Floats
-    server: Indices
+    server: NDArray[np.int16]
     sent: Floats
     base: NDArray[np.int16]
     centre: NDArray[np.int16]
@@ -50,18 +50,20 @@ class _Shared:
         self._kept: _Pool | None = None
 
     def serve(self, pool: _Pool, horizon: float) -> tuple[_Pool, Floats, float]:
-        """Requests that surely leave, when, and the time before which all that leave later do not."""
+        """Requests that surely leave, when, and the horizon after them; they come in order of time."""
         whole = pool.joined(self._kept)
-        order = np.lexsort((whole.at, whole.server))
-        whole = whole.taken(order)
+        if len(whole.at) and np.ptp(whole.server):
+            whole = whole.taken(np.argsort(whole.server, kind="stable"))
         if not len(whole.at):
             return whole, whole.at, horizon
         first = np.flatnonzero(np.concatenate([[True], whole.server[1:] != whole.server[:-1]]))
         stays = _stays(whole.at, whole.size, first, horizon)
         leave = sharing(whole.at, whole.size, first)
+        if not stays.any():
+            self._kept = None
+            return whole, leave, horizon
         self._kept = whole.taken(stays)
-        left = float(self._kept.at.min()) if stays.any() else horizon
-        return whole.taken(~stays), leave[~stays], min(left, horizon)
+        return whole.taken(~stays), leave[~stays], float(self._kept.at.min())
 
 
 def _stays(at: Floats, size: Floats, first: Indices, horizon: float) -> NDArray[np.bool_]:
@@ -116,7 +118,7 @@ class _Centre:
         known = int(np.searchsorted(whole.at, horizon))
         self._waiting, now = whole.taken(np.arange(known, len(whole.at))), whole.taken(np.arange(known))
         size = service_times(self._scenario, np.ones(known), self._speed, random)
-        server = (self._turn + np.arange(known)) % self._machines
+        server = ((self._turn + np.arange(known)) % self._machines).astype(np.int16)
         self._turn = (self._turn + known) % self._machines
         now = replace(now, size=size, server=server)
         if self._ordered is None:
@@ -147,6 +149,7 @@ class _Stream:
         self._centres = [
             _Centre(scenario, count, by_name[name].speed(count)) for name, count in deployment.machines
         ]  # fmt: skip
+        self._links = self._world.links.ravel().astype(np.int16)
         self._out, self._back = _Shared(), _Shared()
         self._returning: _Pool | None = None
         self._hours = tuple(count * scenario.duration_s / 3600 for _, count in deployment.machines)
@@ -166,7 +169,7 @@ class _Stream:
         world, zero = self._world, np.zeros(len(sent.sent))
         centre = closest(world, sent, self._random)
         path = sent.base * np.int16(len(world.machines)) + centre
-        pool = _Pool(sent.sent, self._transfer(0, sent.base, path), world.links.ravel()[path], sent.sent, sent.base,
+        pool = _Pool(sent.sent, self._transfer(0, sent.base, path), self._links[path], sent.sent, sent.base,
                      centre, sent.back, sent.out, zero, zero)  # fmt: skip
         pool, leave, horizon = self._travel(0, pool, horizon)
         arrived = leave + self._latency(pool) * pool.out
@@ -178,12 +181,13 @@ class _Stream:
         done = np.concatenate([leave for _, leave, _ in served])
         horizon = min(after for _, _, after in served)
         path = pool.base * np.int16(len(world.machines)) + pool.centre
-        pool = replace(pool, at=done, done=done, server=world.links.ravel()[path],
+        pool = replace(pool, at=done, done=done, server=self._links[path],
                        size=self._transfer(1, pool.base, path))  # fmt: skip
         whole = pool.joined(self._returning)
         known = whole.at < horizon
         self._returning = whole.taken(~known)
-        pool, leave, _ = self._travel(1, whole.taken(known), horizon)
+        ready = whole.taken(known)
+        pool, leave, _ = self._travel(1, ready.taken(np.argsort(ready.at, kind="stable")), horizon)
         returned = leave + self._latency(pool) * pool.back
         ones = np.ones(len(returned), np.int32)
         return (Traffic(pool.sent, pool.base, ones, pool.out, pool.back),
