@@ -17,6 +17,7 @@ METRICS = {
     "wan_connect_s": Phase.CONNECT,
     "wan_tls_s": Phase.TLS,
     "wan_first_byte_s": Phase.FIRST_BYTE,
+    "wan_transfer_s": Phase.TRANSFER,
     "wan_page_s": Phase.PAGE,
 }
 """The metrics that hold times of the wide area, and their phase."""
@@ -73,5 +74,5 @@ def _site(candidate: Candidate) -> tuple[str, str]:
 
 
 def _size(cell: Cell) -> int | None:
-    text = cell.get("size_bytes") or cell.get("size") or ""
+    text = cell.get("size_bytes") or ""
     return int(text) if text.isdigit() else None

@@ -28,10 +28,7 @@ def mappings(area: WideArea) -> tuple[tuple[NameMapping, ...], tuple[ReachCurve,
     for name in area.names:
         times = _times(area, name)
         given = _given(area, name, times)
-        with np.errstate(all="ignore"):
-            best = np.where(
-                np.isnan(times).all(axis=1), np.nan, np.nanmin(np.where(np.isnan(times), np.inf, times), axis=1)
-            )
+        best = np.where(np.isnan(times), np.inf, times).min(axis=1, initial=np.inf)
         known = ~np.isnan(given)
         found.append(_mapping(area, name, times, given, best, known))
         if known.any():
