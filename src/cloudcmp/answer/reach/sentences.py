@@ -17,14 +17,14 @@ def headline(found: WideAreaAnswer) -> str:
     points = f"{n:,} vantage {'point' if n == 1 else 'points'}"
     providers = found.best_times.providers
     if len(providers) < 2:
-        return f"how {' and '.join(providers) or 'no provider'} reaches {points}: there is nothing to compare"
+        return f"How {' and '.join(providers) or 'no provider'} reaches {points}: there is nothing to compare"
     if found.decided:
         return f"{found.best[0]} reaches these {points} best"
     if len(found.best) < len(providers):
         return f"{' and '.join(found.best)} reach these {points} best; which of them, cannot be told yet"
     if all(one.verdict is Verdict.SAME for one in found.pairs):
         return f"{' and '.join(providers)} reach these {points} practically the same"
-    return f"cannot tell yet which provider reaches these {points} best"
+    return f"Cannot tell yet which provider reaches these {points} best"
 
 
 def pair_words(one: ReachPair, *, turned: bool = False) -> str:
@@ -98,7 +98,7 @@ def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
         elif one.verdict is Verdict.CANNOT_TELL:
             sure = f"cannot tell: {one.reason}"
             if one.needed is not None and one.clusters >= 2 and one.needed <= 10 * one.clusters:
-                sure += f"; about {one.needed} networks would, of which these are {one.clusters}"
+                sure += f"; about {one.needed} networks would tell, {one.clusters} are here"
         else:
             sure = f"sure (p {one.p_adjusted:.2g})"
         yield label, f"{pair_words(one, turned=turned)}; {sure}"
@@ -153,8 +153,8 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
     own = int(found.best_times.own.any(axis=0).sum())
     if own:
         yield (
-            f"{own:,} vantage points stand in a provider's own network: they count for the other providers only, and "
-            "lack the last mile of users"
+            f"{own:,} vantage points stand in a provider's own network: they count for the other providers only, so "
+            "that providers rest on different points, and pairs on the same ones; none has the last mile of a user"
         )
     lost = sum(one.median_s is None for one in area.paths if one.phase is Phase.RTT)
     if lost:
