@@ -46,9 +46,9 @@ def wan(asked: WanRequest, *, progress: Callable[[str], None] = lambda _: None) 
 def write_wan(found: WideAreaAnswer, path: Path) -> Path:
     """Write an answer as one HTML file, as `report` writes a report; raises UserMistake if another file is there."""
     from cloudcmp.app.report import write_page
-    from cloudcmp.report import wide_area_page
+    from cloudcmp.report.wide_area_page import render
 
-    return write_page(path, lambda: wide_area_page.render(found))
+    return write_page(path, lambda: render(found))
 
 
 def _positive(option: str, text: str, parse: Callable[[str], float]) -> float:

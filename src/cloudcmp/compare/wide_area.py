@@ -21,6 +21,9 @@ from cloudcmp.stats.power import detectable_log_difference, needed_n
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_TINY = 1000
+"""A difference of less than this part of its spread takes more than a million clusters to see."""
+
 
 def reach_pairs(area: WideArea, times: BestTimes) -> tuple[ReachPair, ...]:
     """Compare every two providers over the vantage points from which both were measured and in which neither stands.
@@ -55,17 +58,18 @@ def _pair(
         int((either & ~known).sum()), int((first < second).sum()), None if ratio is None else math.exp(ratio.mean),
         None if ratio is None else _exp(ratio), None if difference is None else difference.mean,
         None if difference is None else _bounds(difference), None if ratio is None else ratio.p_value(), None,
-        None if ratio is None else ratio.p_within(math.log(SAME_RATIO)), *_power(ratio), Verdict.CANNOT_TELL,
+        None if ratio is None else ratio.p_within(math.log(SAME_RATIO)), *_power(ratio, len(times.providers) * (len(times.providers) - 1) // 2), Verdict.CANNOT_TELL,
     )  # fmt: skip
 
 
-def _power(one: ClusterMean | None) -> tuple[float | None, int | None]:
-    """The smallest ratio that as many clusters find, and the clusters that find the measured one."""
+def _power(one: ClusterMean | None, family: int) -> tuple[float | None, int | None]:
+    """The smallest ratio that as many clusters find in a family of tests, and the clusters that find the measured one."""
     if one is None or one.error == 0.0:
         return None, None
     spread = one.error * math.sqrt(one.n)
-    least = detectable_log_difference(spread, one.n)
-    return None if least is None else math.exp(least), needed_n(spread, one.mean) if one.mean else None
+    least = detectable_log_difference(spread, one.n, ALPHA / family)
+    tiny = abs(one.mean) < spread / _TINY
+    return None if least is None else math.exp(least), None if tiny else needed_n(spread, one.mean, ALPHA / family)
 
 
 def _exp(one: ClusterMean) -> Bounds:

@@ -83,7 +83,7 @@ class ReachPair:
     `ratio` is the geometric mean of a/b of their lowest times, `difference_s` the mean of a - b; None for fewer than
     two clusters. `unreached` of the common vantage points got a reply from one of the two only. `a_lower` counts those
     where a is lower. `detectable` is the smallest true ratio that as many clusters find with 80 % power, `needed` the
-    clusters that find the measured one.
+    clusters that find the measured one, both as one of all pairs.
     """
 
     a: str
