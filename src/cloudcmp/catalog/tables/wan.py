@@ -12,7 +12,9 @@ _SIZED = ("percentile", "resource", "size_bytes", "vantage")
 _NO_PEER = "its truth is planted: tests/execute/test_vantages.py, over a path that holds each packet back"
 _VANTAGE = Param("vantage", ParamKind.TEXT, "here", "the vantage point, by its name in wan:, or this machine")
 _PATIENCE = Param("patience_s", ParamKind.SECONDS, "10", "longest time of a page")
-_RESOLVER = Param("resolver", ParamKind.TEXT, "system", "who is asked for addresses: the system's resolvers, or an IP", implied=True)
+_RESOLVER = Param(
+    "resolver", ParamKind.TEXT, "system", "who is asked for addresses: the system's resolvers, or an IP", implied=True
+)
 _FAMILY = Param("family", ParamKind.CHOICE, "4", "version of IP", ("4", "6"), implied=True)
 _VERIFY = Param("verify", ParamKind.CHOICE, "yes", "whether the certificate must be right; no: its time alone counts", ("yes", "no"),
                 implied=True)  # fmt: skip
@@ -27,7 +29,9 @@ def _pages_s(filled: Mapping[str, str]) -> float:
     return int(filled["count"]) * max(float(filled["interval_s"]), _PAGE_S)
 
 
-def _phase(name: str, params: tuple[str, ...], typical: float, doc: str, excludes: str, *, sparse: bool = False) -> Metric:
+def _phase(
+    name: str, params: tuple[str, ...], typical: float, doc: str, excludes: str, *, sparse: bool = False
+) -> Metric:
     return Metric(name, "s", Better.LOWER, Group.WAN, Reduce.PERCENTILE, params, doc, excludes, typical, sparse=sparse)
 
 
