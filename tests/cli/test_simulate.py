@@ -60,6 +60,7 @@ def test_a_page_runs_nothing_and_has_the_chart(folder: Path) -> None:
     assert page.startswith("<!doctype html>")
     assert "<script" not in page
     assert 'id="figure-response-times"' in page
+    assert 'id="figure-response-map"' in page
     assert "Every number below is simulated" in page
     assert "seed 1" in page
 

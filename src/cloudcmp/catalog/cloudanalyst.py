@@ -23,7 +23,13 @@ _BETWEEN_MBIT = 1000
 
 _SOURCE = "CloudAnalyst's defaults (Wickremasinghe, Calheiros and Buyya, 2010)"
 
-LATENCY = Matrix(REGIONS, REGIONS, tuple(tuple(ms / 1e3 for ms in row) for row in _ONE_WAY_MS), _SOURCE)
+_POSITIONS = {"NA": (39.0, -95.0), "SA": (-15.0, -55.0), "EU": (50.0, 10.0), "AS": (30.0, 100.0), "AF": (5.0, 20.0),
+              "OC": (-25.0, 134.0)}  # fmt: skip
+"""A place in the middle of each region, which the simulator does not have: for a map alone."""
+
+LATENCY = Matrix(
+    REGIONS, REGIONS, tuple(tuple(ms / 1e3 for ms in row) for row in _ONE_WAY_MS), _SOURCE, tuple(_POSITIONS.items())
+)  # fmt: skip
 """One way, in seconds."""
 
 BANDWIDTH = Matrix(

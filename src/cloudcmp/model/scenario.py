@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from cloudcmp.model.wide_area import Position
 from cloudcmp.units import Money
 
 DAY_S = 86400.0
@@ -111,12 +112,16 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Values between places: `values[row][column]` from the place of a base to that of a data centre."""
+    """Values between places: `values[row][column]` from the place of a base to that of a data centre.
+
+    `positions` are the known ones of places by name, for a map alone.
+    """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]
     source: str
+    positions: tuple[tuple[str, Position], ...] = ()
 
     def at(self, row: str, column: str) -> float:
         """The value between two places; raises ValueError if it has no such place."""

@@ -6,7 +6,7 @@ from cloudcmp import __version__
 from cloudcmp.model.fleet import FleetAnswer
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.fleet import grids, headline, lines
-from cloudcmp.report.grids import as_sheet
+from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import styled, template
 from cloudcmp.report.sheets.sheet import Sheet
 
@@ -32,4 +32,4 @@ def render(found: FleetAnswer) -> str:
 
 def _sheets(found: FleetAnswer) -> Iterator[Sheet]:
     for grid in grids(found, _MOST):
-        yield as_sheet(grid)
+        yield sheet_of(grid)

@@ -17,7 +17,7 @@ class Grid:
     note: str = ""
 
 
-def as_sheet(grid: Grid) -> Sheet:
+def sheet_of(grid: Grid) -> Sheet:
     """A table as a page shows it."""
     titles = [head if isinstance(head, str) else head.title for head in grid.heads]
     numeric = [head.title for head in grid.heads if not isinstance(head, str)]

@@ -3,8 +3,8 @@
 from cloudcmp import __version__
 from cloudcmp.model.simulation import Simulation
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.charts.response_times import figure
-from cloudcmp.report.grids import as_sheet
+from cloudcmp.report.charts.response_times import figure, map_of
+from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import picture_of, styled, template
 from cloudcmp.report.simulation import ORIGIN, basis, grids, lines
 
@@ -23,6 +23,6 @@ def render(found: Simulation) -> str:
         lead=one_line(shown[0][1], 2000),
         lines=[(label.capitalize(), one_line(text, 2000)) for label, text, _ in shown[1:]],
         cautions=[one_line(text, 2000) for text in found.cautions],
-        pictures=[picture_of(figure(found))],
-        sheets=[as_sheet(one) for one in grids(found)],
+        pictures=[picture_of(one) for one in (figure(found), map_of(found)) if one is not None],
+        sheets=[sheet_of(one) for one in grids(found)],
     )

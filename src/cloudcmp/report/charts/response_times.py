@@ -3,8 +3,10 @@
 from cloudcmp.model.simulation import DeploymentTimes, Simulation
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts.base import COLOURS, DASHES, MOST_PANELS, SHAPES, Figure, Spec, draw, layer, number
+from cloudcmp.report.charts.world_map import MapLayer, MapMark, world_map
 
-NAME = "response-times"
+NAME, MAP = "response-times", "response-map"
+_FAST_S, _SLOW_S = 0.1, 0.3
 _COLUMNS = ("deployment", "base", "hour_utc", "mean_s", "low_s", "high_s", "runs")
 
 
@@ -24,6 +26,35 @@ def figure(found: Simulation) -> Figure:
     )  # fmt: skip
     title = "Response time by user base and hour [SIMULATED]"
     return Figure(NAME, title, caption, draw(title, panels), _COLUMNS, rows)
+
+
+def map_of(found: Simulation) -> Figure | None:
+    """The bases of the fastest deployment on a world map, by their mean, and its data centres; None without places."""
+    where = dict(found.scenario.latency.positions)
+    regions = {one.name: one.region for one in (*found.scenario.bases, *found.scenario.centres)}
+    best = min(found.outcome.deployments, key=lambda one: one.overall.value)
+    bases = [one for one in best.bases if regions[one.base] in where]
+    centres = [one for one in best.centres if regions[one.centre] in where]
+    if not bases or not centres:
+        return None
+    classes = (
+        (f"mean of at most {_FAST_S * 1e3:g} ms", "circle", COLOURS[0], 0.0, _FAST_S),
+        (f"at most {_SLOW_S * 1e3:g} ms", "triangle", COLOURS[1], _FAST_S, _SLOW_S),
+        ("more", "diamond", COLOURS[5], _SLOW_S, float("inf")),
+    )
+    layers = [
+        MapLayer(title, shape, colour, tuple(
+            MapMark(where[regions[one.base]], f"{one.base}: {one.mean.value * 1e3:.1f} ms", 1.3)
+            for one in bases if low < one.mean.value <= high
+        ))
+        for title, shape, colour, low, high in classes
+    ]  # fmt: skip
+    marks = tuple(MapMark(where[regions[one.centre]], f"{one.centre}: {one.machines} machines") for one in centres)
+    layers.append(MapLayer("data centre", "square", COLOURS[6], marks))
+    caption = "Users by their mean response time, in the middle of their region; hover for the value."
+    rows = tuple((best.name, one.base, one.mean.value, one.requests) for one in bases)
+    title = f"{one_line(best.name, 40)}: response times by place [SIMULATED]"
+    return world_map(MAP, title, caption, layers, ("deployment", "base", "mean_s", "requests"), rows)
 
 
 def _panel(one: DeploymentTimes, names: list[str], top: float) -> Spec:
