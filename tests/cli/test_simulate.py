@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tests.made_once import run_once
 
 from .command import cloudcmp

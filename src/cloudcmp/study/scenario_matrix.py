@@ -31,8 +31,8 @@ def of_wide_area(wide: WideArea) -> Matrix:
     """Half of each round trip, from vantage points to sites; not a number where none is known."""
     half = tuple(tuple(value / 2 for value in row) for row in wide.matrix(Phase.RTT).tolist())
     rows, columns = tuple(one.name for one in wide.vantages), tuple(map(str, wide.sites))
-    named = [*zip(rows, wide.vantages, strict=True), *zip(columns, wide.sites, strict=True)]
-    positions = tuple((name, one.at) for name, one in named if one.at is not None)
+    places = [*((one.name, one.at) for one in wide.vantages), *((str(one), one.at) for one in wide.sites)]
+    positions = tuple((name, at) for name, at in places if at is not None)
     return Matrix(rows, columns, half, f"half of round trips, {wide.kind}: {wide.source}", positions)
 
 

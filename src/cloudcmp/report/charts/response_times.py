@@ -31,16 +31,17 @@ def figure(found: Simulation) -> Figure:
 def map_of(found: Simulation) -> Figure | None:
     """The bases of the fastest deployment on a world map, by their mean, and its data centres; None without places."""
     where = dict(found.scenario.latency.positions)
-    regions = {one.name: one.region for one in (*found.scenario.bases, *found.scenario.centres)}
+    regions = {one.name: one.region for one in found.scenario.bases}
+    regions_of_centres = {one.name: one.region for one in found.scenario.centres}
     best = min(found.outcome.deployments, key=lambda one: one.overall.value)
     bases = [one for one in best.bases if regions[one.base] in where]
-    centres = [one for one in best.centres if regions[one.centre] in where]
+    centres = [one for one in best.centres if regions_of_centres[one.centre] in where]
     if not bases or not centres:
         return None
     classes = (
-        (f"mean of at most {_FAST_S * 1e3:g} ms", "circle", COLOURS[0], 0.0, _FAST_S),
-        (f"at most {_SLOW_S * 1e3:g} ms", "triangle", COLOURS[1], _FAST_S, _SLOW_S),
-        ("more", "diamond", COLOURS[5], _SLOW_S, float("inf")),
+        (f"mean up to {_FAST_S * 1e3:g} ms", "circle", COLOURS[0], 0.0, _FAST_S),
+        (f"up to {_SLOW_S * 1e3:g} ms", "triangle", COLOURS[1], _FAST_S, _SLOW_S),
+        (f"above {_SLOW_S * 1e3:g} ms", "diamond", COLOURS[5], _SLOW_S, float("inf")),
     )
     layers = [
         MapLayer(title, shape, colour, tuple(
@@ -49,7 +50,9 @@ def map_of(found: Simulation) -> Figure | None:
         ))
         for title, shape, colour, low, high in classes
     ]  # fmt: skip
-    marks = tuple(MapMark(where[regions[one.centre]], f"{one.centre}: {one.machines} machines") for one in centres)
+    marks = tuple(
+        MapMark(where[regions_of_centres[one.centre]], f"{one.centre}: {one.machines} machines") for one in centres
+    )
     layers.append(MapLayer("data centre", "square", COLOURS[6], marks))
     caption = "Users by their mean response time, in the middle of their region; hover for the value."
     rows = tuple((best.name, one.base, one.mean.value, one.requests) for one in bases)
