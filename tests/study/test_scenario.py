@@ -142,6 +142,10 @@ ADDED = {
     "a variant of nobody": ("variants: {v: {why: so, peak: {east: '01:00-02:00'}}}", "'east' is no user base"),
     "a variant of nothing": ("variants: {v: {why: so, deployments: [x]}}", "'x' is no deployment of this file"),
     "a row of nobody": ("published: {document: d, table: t, rows: {a: east}}", "'east' is no user base"),
+    "a variant over midnight": (
+        "compat: cloudanalyst\nvariants: {v: {why: so, peak: {west: '23:00-02:00'}}}",
+        "no peak over midnight",
+    ),
     "slips and requests": ("mode: requests\ncompat: cloudanalyst", "CloudAnalyst has no mode such as this"),
     "groups of requests": ("mode: requests\ngrouping: {users: 2, requests: 2}", "grouping is of messages"),
 }

@@ -15,6 +15,7 @@ MOST_DAYS = 7
 MOST_DIRECT, MOST_BY_EVENTS = 10**8, 5 * 10**6
 """The most tasks of a run: drawn together, and one by one where decisions depend on earlier ones."""
 OVERALL = "overall"
+_NO_MIDNIGHT = ("CloudAnalyst has no peak over midnight", "leave out compat, or end the peak at 24:00")
 
 
 def check(shape: ScenarioShape, latency: Matrix, bandwidth: Matrix, tree: Tree, faults: Faults) -> None:
@@ -124,9 +125,12 @@ class _Checks:
         """Variants change what is there."""
         bases = [one.name for one in self._shape.user_bases]
         for name, one in self._shape.variants.items():
-            for base in one.peak:
+            slips = self._shape.compat == "cloudanalyst" and one.compat is None
+            for base, hours in one.peak.items():
                 if base not in bases:
                     self._unknown(("variants", name, "peak", base), base, bases, "user base of this file")
+                elif slips and hours[0] > hours[1]:
+                    self._add(("variants", name, "peak", base), *_NO_MIDNIGHT)
             known = list(self._shape.deployments or {"all": {}})
             for at, of in enumerate(one.deployments):
                 if of not in known:
@@ -177,8 +181,7 @@ class _Checks:
                 self._add((key,), f"CloudAnalyst has no {key.replace('_', ' ')} such as this", "leave out compat")
         for at, one in enumerate(shape.user_bases):
             if one.peak and one.peak[0] > one.peak[1]:
-                what = "CloudAnalyst has no peak over midnight"
-                self._add(("user_bases", at, "peak"), what, "leave out compat, or end the peak at 24:00")
+                self._add(("user_bases", at, "peak"), *_NO_MIDNIGHT)
 
     def size(self) -> None:
         """A run is not too large, and not empty."""
