@@ -7,6 +7,7 @@ from pathlib import Path
 from cloudcmp.app.over_time import over_time
 from cloudcmp.app.study_view import view
 from cloudcmp.model.fleet import FleetAnswer
+from cloudcmp.model.platform import PlatformFigures
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.recommendation import Recommendation
 from cloudcmp.model.view import View
@@ -63,6 +64,13 @@ def write_fleet(found: FleetAnswer, path: Path) -> Path:
     from cloudcmp.report import fleet_page
 
     return _write_page(path, lambda: fleet_page.render(found))
+
+
+def write_platforms(found: PlatformFigures, path: Path) -> Path:
+    """Write the figures of platforms as one HTML file, as `write_report` writes a report."""
+    from cloudcmp.report import paas_page
+
+    return _write_page(path, lambda: paas_page.render(found))
 
 
 def _write_page(path: Path, page: Callable[[], str]) -> Path:
