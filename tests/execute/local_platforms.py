@@ -49,9 +49,11 @@ class Server(ThreadingHTTPServer):
 
 
 class Quiet(BaseHTTPRequestHandler):
-    """Keeps connections, logs nothing."""
+    """Keeps connections, sends each answer as a whole, logs nothing."""
 
     protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16
+    disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""

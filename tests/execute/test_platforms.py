@@ -35,7 +35,7 @@ def test_a_planted_start_is_found_in_the_first_requests_of_new_processes(platfor
     (cold,) = analysis.cold_starts(run_of([first, *rounds, *idle]))
     assert len(cold.values) == local.fleet.started == 3
     # The process itself takes some milliseconds to start besides what is planted, more on a busy machine.
-    assert all(START_S <= value + cold.warm_s for value in cold.values)
+    assert all(value + cold.warm_s >= START_S for value in cold.values)
     assert cold.centre is not None
     assert (cold.centre.low, cold.centre.high) == (None, None), "three values have no interval of 95 %"
     assert min(cold.values) == pytest.approx(START_S, rel=0.5)
@@ -43,11 +43,11 @@ def test_a_planted_start_is_found_in_the_first_requests_of_new_processes(platfor
 
 
 def test_a_step_of_load_finds_the_instances_that_the_platform_started(tmp_path: Path) -> None:
-    with cloud_run(Plan(start_s=0.2, most=3), tmp_path) as local:
+    with cloud_run(Plan(start_s=0.2, most=2), tmp_path) as local:
         target = target_of(local.url, TOKEN)
-        found = step_load(Course(time.perf_counter()), target, 0, 3, 1.5)
-    (out,) = analysis.scale_outs(run_of(found, load=3))
-    assert (out.asked, len(out.points), local.fleet.started) == (3, 3, 3)
+        found = step_load(Course(time.perf_counter()), target, 0, 2, 0.5)
+    (out,) = analysis.scale_outs(run_of(found, load=2))
+    assert (out.asked, len(out.points), local.fleet.started) == (2, 2, 2)
     assert out.ok == out.started
     assert out.points[0] >= 0.2
     assert out.settled_s is not None

@@ -1,7 +1,7 @@
 """Figures of platforms: response and finishing times, cold starts, and how fast instances came under load."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from cloudcmp.model.platform import (
     Centre,
@@ -75,40 +75,52 @@ def is_warm(one: Request) -> bool:
     return not one.reason and one.handler is not None and not one.handler.first
 
 
-def outside_task_s(one: Request) -> float | None:
-    """The response time without the task's, s: what platform, network and start took; None without a whole answer."""
-    if one.response_s is None or one.handler is None:
+def outside_s(one: Request) -> float | None:
+    """The response time without the handler's own, s: network, platform and start; None without a whole answer."""
+    if one.response_s is None or one.handler is None or one.handler.took_s is None:
         return None
-    return one.response_s - (one.handler.task_s or 0.0)
+    return one.response_s - one.handler.took_s
 
 
 def cold_starts(run: PlatformRun) -> tuple[ColdStart, ...]:
     """How much longer the first request of each new instance took than warm ones, for each platform.
 
-    Both are without the task's own time; warm ones are those of the same page in the rounds, or of any page that is a
-    task where the rounds lack it, since what is left of a task's request is that of a small page. The first request of
-    a process that had been idle before it arrived still counts: `age_s` tells. Does not see a start that no request
-    waited for.
+    Both are without the handler's own time, and the warm ones are those of the same page in the rounds. Does not see a
+    start that no request waited for, nor that a new process does its first work more slowly.
     """
     return tuple(_cold_start(run, platform) for platform in range(len(run.platforms)))
 
 
 def _cold_start(run: PlatformRun, platform: int) -> ColdStart:
-    own = [one for one in run.requests if one.platform == platform and not one.reason]
-    small = [one for one in own if one.page is not Page.TWO_MB]
-    warm = [value for one in small if is_warm(one) and one.stage is not Stage.LOAD
-            and (value := outside_task_s(one)) is not None]  # fmt: skip
-    if not warm:
-        return ColdStart(platform, (), None, None)
-    warm_s = describe.median(warm)
-    first = [one for one in small if one.handler is not None and one.handler.first]
-    values = tuple(value - warm_s for one in first if (value := outside_task_s(one)) is not None)
+    warm = warm_medians(run, platform)
+    values = [value for _, value in first_requests(run, platform)]
+    warm_s = warm.get(Page.PIXEL)
     if not values:
         return ColdStart(platform, (), None, warm_s)
     bounds = describe.median_interval(values)
     low, high = (bounds.low, bounds.high) if bounds else (None, None)
     count = len(values)
-    return ColdStart(platform, values, Centre(describe.median(values), low, high, count, count, True), warm_s)
+    return ColdStart(platform, tuple(values), Centre(describe.median(values), low, high, count, count, True), warm_s)
+
+
+def first_requests(run: PlatformRun, platform: int) -> Iterator[tuple[Request, float]]:
+    """Yield each first request of a process of a platform, with the time by which it exceeds warm ones of its page."""
+    warm = warm_medians(run, platform)
+    for one in run.requests:
+        took_s = outside_s(one)
+        if one.platform == platform and one.handler and one.handler.first and took_s is not None and one.page in warm:
+            yield one, took_s - warm[one.page]
+
+
+def warm_medians(run: PlatformRun, platform: int) -> dict[Page, float]:
+    """The median time outside the handler of each page's warm requests in the rounds, s."""
+    by_page: dict[Page, list[float]] = {}
+    for one in run.requests:
+        if one.platform == platform and one.stage is Stage.ROUNDS and is_warm(one):
+            took_s = outside_s(one)
+            if took_s is not None:
+                by_page.setdefault(one.page, []).append(took_s)
+    return {page: describe.median(values) for page, values in by_page.items()}
 
 
 def scale_outs(run: PlatformRun) -> tuple[ScaleOut, ...]:

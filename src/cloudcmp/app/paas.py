@@ -132,6 +132,8 @@ def measure(
     started_at, order = time.time(), random.Random(asked.seed)
     connections = [Connection(one, course.clock) for one in targets]
     found: list[Request] = [_first(course, one, at, platforms[at]) for at, one in enumerate(connections)]
+    if asked.limits is not None:
+        _check_limits(connections, platforms)
     found += ask_in_rounds(course, connections, list(Page), asked.rounds, order, progress)
     found += ask_after_idle(course, connections, asked.idle_times, asked.idle_s, order, progress)
     for at, target in enumerate(targets if asked.load else ()):
@@ -156,6 +158,12 @@ def _first(course: Course, connection: Connection, at: int, platform: Platform) 
     return one
 
 
+def _check_limits(connections: Sequence[Connection], platforms: Sequence[Platform]) -> None:
+    for connection, platform in zip(connections, platforms, strict=True):
+        if connection.get("/wait?seconds=0").reason == "status 403":
+            raise UserMistake.at(platform.url, "its handler finds no limits", "start it with --limits")
+
+
 def _limits(
     connections: Sequence[Connection], platforms: Sequence[Platform], asked: PaasQuestion,
     progress: Callable[[str], None],
@@ -164,9 +172,6 @@ def _limits(
         return ()
     found = []
     for at, connection in enumerate(connections):
-        refused = connection.get("/wait?seconds=0")
-        if refused.reason == "status 403":
-            raise UserMistake.at(platforms[at].url, "its handler finds no limits", "start it with --limits")
         for kind in LimitKind:
             progress(f"{platforms[at].name}: looking for the limit of {kind.value}")
             found.append(find_limit(connection, at, kind, asked.limits))
@@ -223,7 +228,8 @@ def _cost(run: PlatformRun, platform: int, page: Page, bill: PlatformBill) -> Re
     else:
         values = each
     bounds = describe.t_interval(values)
-    low, high = (bounds.low, bounds.high) if bounds else (None, None)
+    least = float(cost_of(bill, 0.0) or 0) * _MILLION  # no mean lies below what every request costs
+    low, high = (max(bounds.low, least), bounds.high) if bounds else (None, None)
     mean = Decimal(repr(describe.mean(values)))
     return RequestCost(platform, page, rule, Money(mean, bill.rule.currency), low, high, len(each))
 

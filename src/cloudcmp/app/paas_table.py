@@ -5,7 +5,7 @@ Rounds are left out: one process answers in many of them, and a launch belongs t
 
 from collections.abc import Iterator
 
-from cloudcmp.analysis.platforms import TASKS, cold_starts, is_warm, outside_task_s
+from cloudcmp.analysis.platforms import TASKS, first_requests, is_warm
 from cloudcmp.model.platform import PlatformRun, Request, Stage
 from cloudcmp.store.tidy import TidyCell, TidyColumns, TidyPlace
 
@@ -38,12 +38,10 @@ def _rows(run: PlatformRun) -> Iterator[Row]:
     for one in run.requests:
         if one.stage is Stage.ROUNDS and (one.reason or is_warm(one)):
             yield from _request(run, one)
-    warm = {one.platform: one.warm_s for one in cold_starts(run)}
-    for one in run.requests:
-        first, took_s, warm_s = one.handler is not None and one.handler.first, outside_task_s(one), warm[one.platform]
-        if first and took_s is not None and warm_s is not None:
+    for platform in range(len(run.platforms)):
+        for one, cold_s in first_requests(run, platform):
             cell = TidyCell("cold_start_s", "", "s", "lower", "yes")
-            yield one.platform, _instance(one), cell, took_s - warm_s, run.started_at + one.at_s
+            yield platform, _instance(one), cell, cold_s, run.started_at + one.at_s
 
 
 def _request(run: PlatformRun, one: Request) -> Iterator[Row]:

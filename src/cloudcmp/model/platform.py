@@ -149,8 +149,8 @@ class PageFigure:
 class ColdStart:
     """The first requests of new instances: how much longer they took than warm ones of the same page, s.
 
-    `warm_s` is the median of the warm requests outside their task; None without any. `centre` is None if no first
-    request was seen.
+    `warm_s` is what warm requests for the smallest page take outside the handler, in the median; None without any.
+    `centre` is None if no first request was seen.
     """
 
     platform: int

@@ -73,7 +73,8 @@ def _first(some: list[PageFigure], found: PlatformFigures) -> str:
     if best.high is None or any(other.low is None for other, _ in others):
         return f"{words}; cannot tell which is first: too few values for an interval"
     if all(other.low is not None and best.high < other.low for other, _ in others):
-        return f"{words} is first; next is {_name(found, others[0][1])} {_centre_words(others[0][0])}"
+        among = "" if all(one.of_instances for one, _ in known) else " among the processes seen"
+        return f"{words} is first{among}; next is {_name(found, others[0][1])} {_centre_words(others[0][0])}"
     return f"too close to call: {words}, {_name(found, others[0][1])} {_centre_words(others[0][0])}"
 
 
@@ -101,7 +102,7 @@ def _load_words(out: ScaleOut) -> str:
         return f"no answer to {out.started} requests"
     grew = f"{len(out.points)} {'instance' if len(out.points) == 1 else 'instances'}"
     rates = f"{out.rate_before:.3g} answers/s at first, {out.rate_after:.3g} at the end"
-    return f"{grew} {out.settled_s:.2f} s after a step to {out.asked} in flight; {rates}"
+    return f"{grew} had answered {out.settled_s:.2f} s after a step to {out.asked} in flight; {rates}"
 
 
 def cautions(found: PlatformFigures) -> Iterator[str]:
@@ -175,7 +176,9 @@ def _cold(found: PlatformFigures) -> Grid:
             str(len(one.values)),
         ))  # fmt: skip
     heads = ("platform", Head("median"), Head("95 % interval"), Head("longest"), Head("warm"), Head("n"))
-    note = "first request of a new process, less the median of warm ones; both without the task"
+    note = (
+        "first request of a new process, less the median of warm ones of its page; both without the handler's own time"
+    )
     return Grid("Cold starts: what the first request takes longer", heads, tuple(rows), note)
 
 

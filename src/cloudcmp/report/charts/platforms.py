@@ -35,7 +35,7 @@ def _bars(found: PlatformFigures, styles: Styles) -> Figure:
     title = "Response time by test and platform"
     caption = (
         "Bars: median of the warm responses in the rounds, from this place, over an open connection. Whiskers: its 95 "
-        "% interval, where there are enough values. n: responses, and the processes that gave them."
+        "% interval, where there are enough values. n: responses; proc.: processes that gave them; ok: of those asked."
     )
     return Figure("platforms", title, caption, draw(title, panels), _COLUMNS, tuple(rows))
 
@@ -44,7 +44,7 @@ def _bar(one: PageFigure, who: str, scale: Scale) -> Bar:
     centre = one.response
     if centre is None:
         return Bar(who, None, None, None, f"no value: {one.ok}/{one.started} ok")
-    words = f"{scale.number(centre.median)}  (n {centre.n} of {centre.instances}, {one.ok}/{one.started} ok)"
+    words = f"{scale.number(centre.median)}  (n {centre.n}, {centre.instances} proc., {one.ok}/{one.started} ok)"
     return Bar(who, scale.shown(centre.median), scale.shown(centre.low), scale.shown(centre.high), words)
 
 
@@ -63,8 +63,9 @@ def _load(found: PlatformFigures, names: tuple[str, ...]) -> Figure:
     dashes: Spec = {"domain": drawn, "range": [DASHES[at % len(DASHES)] for at in range(len(drawn))]}
     colour: Spec = {"field": "who", "type": "nominal", "scale": scale, "title": None}
     dash: Spec = {"field": "who", "type": "nominal", "scale": dashes, "title": None}
-    encoding: Spec = {"x": number("time", "time since the step of load, s"), "y": number("instances", "instances"),
-                      "color": colour, "strokeDash": dash}  # fmt: skip
+    y = number("instances", "instances", axis={"tickMinStep": 1, "format": "d"})
+    encoding: Spec = {"x": number("time", "time since the step of load, s"), "y": y, "color": colour,
+                      "strokeDash": dash}  # fmt: skip
     chart: Spec = {"width": 560, "height": 240, "data": {"values": steps},
                    "layer": [layer("line", encoding, interpolate="step-after", strokeWidth=2)]}  # fmt: skip
     title = f"Instances after a step to {outs[0].asked} requests in flight"
@@ -76,4 +77,4 @@ def _load(found: PlatformFigures, names: tuple[str, ...]) -> Figure:
 def _steps(one: ScaleOut) -> list[tuple[float, int]]:
     """Times and counts of instances, from zero to the end of the load."""
     counts = [(at, count) for count, at in enumerate(one.points, 1)]
-    return [(0.0, 0), *counts, (max(one.lasted_s, one.points[-1]), len(counts))]
+    return [(0.0, 0), *counts, (max(one.lasted_s, one.points[-1]) * 1.05, len(counts))]
