@@ -1,5 +1,6 @@
 """Published rules of rounding, against worked examples of the providers and by their properties."""
 
+import itertools
 from decimal import Decimal
 from fractions import Fraction
 
@@ -7,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloudcmp.cost.platform_bills import RULES, PlatformBill, billed, cost_of, lack_of, parse_bill, rounded_memory
+from cloudcmp.cost.platform_bills import (
+    RULES,
+    PlatformBill,
+    billed,
+    busy_periods,
+    cost_of,
+    cost_of_load,
+    lack_of,
+    parse_bill,
+    rounded_memory,
+)  # fmt: skip
 from cloudcmp.errors import UserMistake
 
 MIB = 1 << 20
@@ -78,6 +89,41 @@ def test_more_time_never_costs_less_and_one_request_never_more_than_two(
     assert both is not None
     assert low <= high <= both
     assert float(both) <= float(low + high) * (1 + 1e-9) + 1e-12
+
+
+STAYS = st.lists(
+    st.tuples(st.floats(0.0, 100.0), st.floats(0.0, 5.0)).map(lambda one: (one[0], one[0] + one[1])), max_size=9
+)
+
+
+@given(STAYS)
+def test_busy_periods_cover_each_request_once(stays: list[tuple[float, float]]) -> None:
+    periods = busy_periods(stays)
+    assert all(first[1] < second[0] for first, second in itertools.pairwise(periods))
+    assert all(any(begin <= one[0] and one[1] <= end for begin, end in periods) for one in stays)
+    assert sum(end - begin for begin, end in periods) <= sum(end - begin for begin, end in stays) + 1e-6
+
+
+@given(name=RULE, stays=STAYS)
+def test_a_load_costs_what_its_requests_cost_by_themselves_or_less_where_they_share(
+    name: str, stays: list[tuple[float, float]]
+) -> None:
+    bill = bill_of(name)
+    alone = sum((cost_of(bill, end - begin) or Decimal(0) for begin, end in stays), Decimal(0))
+    whole = cost_of_load(bill, [stays, []])
+    assert whole is not None
+    if name in {"lambda", "azure-functions"}:
+        assert whole == alone
+    elif name == "cloud-run":
+        assert float(whole) <= float(alone) * (1 + 1e-9) + 1e-12
+
+
+def test_two_requests_at_once_are_billed_once_on_cloud_run_and_an_instance_as_a_whole_on_app_engine() -> None:
+    stays = [(0.0, 0.25), (0.1, 0.3), (1.0, 1.05)]
+    # 0.3 s and 0.1 s at 1 vCPU and 0.5 GB, and three requests.
+    assert cost_of_load(bill_of("cloud-run"), [stays]) == Decimal("0.4") * Decimal("0.00002525") + 3 * Decimal("4e-7")
+    hours = cost_of_load(bill_of("app-engine"), [stays, [(5.0, 6.05)]])
+    assert float(hours or 0) == pytest.approx(2.1 / 3600 * 0.05)
 
 
 def test_what_nobody_knows_is_named_and_has_no_cost() -> None:

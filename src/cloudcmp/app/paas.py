@@ -5,14 +5,14 @@ import random
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from cloudcmp.analysis import platforms as analysis
-from cloudcmp.cost.platform_bills import RULES, PlatformBill, cost_of, lack_of, parse_bill
+from cloudcmp.app.paas_costs import completed, costs_of
+from cloudcmp.cost.platform_bills import RULES, PlatformBill, parse_bill
 from cloudcmp.errors import OutsideFault, UserMistake
 from cloudcmp.execute.platforms.connection import Connection, Target, target_of
 from cloudcmp.execute.platforms.limits import Bounds, find_limit
@@ -25,14 +25,12 @@ from cloudcmp.model.platform import (
     PlatformFigures,
     PlatformRun,
     Request,
-    RequestCost,
     Stage,
 )
-from cloudcmp.units import Money, format_seconds, parse_bytes, parse_seconds
+from cloudcmp.units import format_seconds, parse_bytes, parse_seconds
 
 MOST_PLATFORMS, MOST_ROUNDS, MOST_LOAD, MOST_IDLE = 32, 1000, 500, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_MILLION = 10**6
 _Number = TypeVar("_Number", int, float)
 
 
@@ -181,15 +179,12 @@ def _limits(
 def figures_of(run: PlatformRun, bills: Mapping[int, PlatformBill]) -> PlatformFigures:
     """All figures of a measurement, with the cost of each page on the platforms that have a rule."""
     memory = tuple(_memory_of(run, at) for at in range(len(run.platforms)))
-    costs = tuple(
-        _cost(run, at, page, _completed(bill, memory[at])) for at, bill in sorted(bills.items()) for page in Page
-    )
     return PlatformFigures(
         run=run,
         pages=analysis.page_figures(run),
         cold_starts=analysis.cold_starts(run),
         scale_outs=analysis.scale_outs(run),
-        costs=costs,
+        costs=costs_of(run, {at: completed(bill, memory[at]) for at, bill in sorted(bills.items())}),
         memory_bytes=memory,
     )
 
@@ -198,40 +193,6 @@ def _memory_of(run: PlatformRun, platform: int) -> int | None:
     """The memory that the handler says it may use; None if it says none, or several."""
     sizes = {one.handler.memory_bytes for one in run.requests if one.platform == platform and one.handler}
     return sizes.pop() if len(sizes) == 1 else None
-
-
-def _completed(bill: PlatformBill, memory_bytes: int | None) -> PlatformBill:
-    """The bill with what the answers tell: a function's memory is its setting on AWS, and one processor is usual."""
-    if bill.memory_bytes is None and bill.rule.name == "lambda":
-        bill = replace(bill, memory_bytes=memory_bytes)
-    if bill.cpus is None and bill.rule.name == "cloud-run":
-        bill = replace(bill, cpus=Decimal(1))
-    return bill
-
-
-def _cost(run: PlatformRun, platform: int, page: Page, bill: PlatformBill) -> RequestCost:
-    from cloudcmp.stats import describe
-
-    by_instance: dict[str, list[float]] = {}
-    for one in run.requests:
-        asked = one.platform == platform and one.page is page and one.stage is Stage.ROUNDS and analysis.is_warm(one)
-        if asked and one.handler and one.handler.took_s is not None:
-            cost = cost_of(bill, one.handler.took_s)
-            if cost is not None:
-                by_instance.setdefault(one.handler.instance, []).append(float(cost) * _MILLION)
-    each = [one for some in by_instance.values() for one in some]
-    rule = bill.rule.name
-    if not each:
-        return RequestCost(platform, page, rule, None, None, None, 0, lack_of(bill))
-    if len(by_instance) >= analysis.ENOUGH_INSTANCES:
-        values = [describe.mean(some) for some in by_instance.values()]
-    else:
-        values = each
-    bounds = describe.t_interval(values)
-    least = float(cost_of(bill, 0.0) or 0) * _MILLION  # no mean lies below what every request costs
-    low, high = (max(bounds.low, least), bounds.high) if bounds else (None, None)
-    mean = Decimal(repr(describe.mean(values)))
-    return RequestCost(platform, page, rule, Money(mean, bill.rule.currency), low, high, len(each))
 
 
 def save(found: PlatformFigures, path: Path) -> int:

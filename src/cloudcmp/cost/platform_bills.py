@@ -1,6 +1,6 @@
 """What a platform bills for requests to a handler: published rules of rounding, as data with their date and source."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -23,6 +23,14 @@ class Unit(StrEnum):
     HOUR = "hour"
 
 
+class Metered(StrEnum):
+    """Whose time is billed: each request's, an instance's while it has requests, or an instance's as a whole."""
+
+    REQUEST = "request"
+    BUSY = "busy"
+    INSTANCE = "instance"
+
+
 @dataclass(frozen=True, slots=True)
 class BillingRule:
     """How a platform turns the time of a request into money.
@@ -43,6 +51,7 @@ class BillingRule:
     most_memory_bytes: int | None = None
     prices: Mapping["Unit", Decimal] = field(default_factory=dict)
     currency: str = "USD"
+    metered: Metered = Metered.REQUEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,7 @@ RULES: Mapping[str, BillingRule] = {
             "cloud-run", "Google Cloud Run, request-based billing, tier 1", _NS // 10, "cloud.google.com/run/pricing",
             "2026-11",
             prices={Unit.GB_S: Decimal("0.0000025"), Unit.VCPU_S: Decimal("0.000024"),
-                    Unit.REQUEST: Decimal("0.0000004")},
+                    Unit.REQUEST: Decimal("0.0000004")}, metered=Metered.BUSY,
         ),
         BillingRule(
             "azure-functions", "Azure Functions, consumption plan", _NS // 1000,
@@ -86,6 +95,7 @@ RULES: Mapping[str, BillingRule] = {
         BillingRule(
             "app-engine", "Google App Engine, standard environment, F1 that is never idle", 1,
             "cloud.google.com/appengine/pricing", "2026-11", prices={Unit.HOUR: Decimal("0.05")},
+            metered=Metered.INSTANCE,
         ),
     )
 }  # fmt: skip
@@ -124,6 +134,40 @@ def cost_of(bill: PlatformBill, time_s: float) -> Decimal | None:
                Unit.HOUR: one.time_s / _HOUR_S}  # fmt: skip
     total = sum((Fraction(price) * amounts[unit] for unit, price in rule.prices.items()), Fraction(0))
     return Decimal(total.numerator) / Decimal(total.denominator)
+
+
+Stay = tuple[float, float]
+"""When a request came to an instance and when it was answered, s, by the clock of the instance."""
+
+
+def cost_of_load(bill: PlatformBill, instances: Iterable[Sequence[Stay]]) -> Decimal | None:
+    """The money for a load of requests on some instances; None if a number that the rule needs is unknown.
+
+    What instances cost before their first request and after their last one is left out.
+    """
+    if lack_of(bill):
+        return None
+    rule, total = bill.rule, Decimal(0)
+    fee = rule.prices.get(Unit.REQUEST, Decimal(0))
+    for stays in instances:
+        periods = busy_periods(stays) if rule.metered is not Metered.REQUEST else list(stays)
+        if rule.metered is Metered.INSTANCE and periods:
+            periods = [(periods[0][0], periods[-1][1])]
+        costs = [cost_of(bill, end - begin) for begin, end in periods]
+        # `cost_of` counts a period as one request.
+        total += sum((one for one in costs if one is not None), Decimal(0)) + fee * (len(stays) - len(periods))
+    return total
+
+
+def busy_periods(stays: Iterable[Stay]) -> list[Stay]:
+    """The periods in which an instance had at least one request, in order."""
+    periods: list[Stay] = []
+    for begin, end in sorted(stays):
+        if periods and begin <= periods[-1][1]:
+            periods[-1] = (periods[-1][0], max(end, periods[-1][1]))
+        else:
+            periods.append((begin, end))
+    return periods
 
 
 def lack_of(bill: PlatformBill) -> str:

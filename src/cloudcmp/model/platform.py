@@ -186,12 +186,15 @@ class ScaleOut:
 
 @dataclass(frozen=True, slots=True)
 class RequestCost:
-    """What requests of a page cost on a platform by its rule, for one million of them, one at a time in an instance.
+    """What requests for a page cost on a platform by its rule, for one million of them.
 
-    `money` is None if a number that the rule needs is unknown, which `lack` names; the interval is that of the mean.
+    Those of the rounds are one at a time in an instance; those of the load as it was, which is one observation without
+    an interval. `money` is None if a number that the rule needs is unknown, which `lack` names; the interval is that of
+    the mean.
     """
 
     platform: int
+    stage: Stage
     page: Page
     rule: str
     money: Money | None

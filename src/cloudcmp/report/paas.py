@@ -12,6 +12,7 @@ from cloudcmp.model.platform import (
     PageFigure,
     PlatformFigures,
     ScaleOut,
+    Stage,
 )
 from cloudcmp.report.fleet import Grid
 from cloudcmp.report.numbers import Scale
@@ -124,7 +125,7 @@ def cautions(found: PlatformFigures) -> Iterator[str]:
         yield "each load is one observation: how much the next one would differ is unknown"
     if any(one.money is not None for one in found.costs):
         rules = ", ".join(dict.fromkeys(f"{one.rule} ({RULES[one.rule].dated})" for one in found.costs))
-        yield f"costs by {rules}: one request at a time, without free tiers, network traffic and cold starts"
+        yield f"costs by {rules}: list prices without free tiers, network traffic, and time before and after requests"
 
 
 def grids(found: PlatformFigures) -> Iterator[Grid]:
@@ -215,9 +216,10 @@ def _costs(found: PlatformFigures) -> Grid:
     for one in found.costs:
         ends = f"{one.low:.4g} to {one.high:.4g}" if one.low is not None and one.high is not None else None
         money = format_money(one.money) if one.money else (f"{one.lack} unknown" if one.lack else None)
-        rows.append((_name(found, one.platform), one.page.value, one.rule, money, ends, str(one.n)))
+        page = one.page.value if one.stage is Stage.ROUNDS else f"{one.page.value}, load"
+        rows.append((_name(found, one.platform), page, one.rule, money, ends, str(one.n)))
     heads = ("platform", "page", "rule", Head("per million"), Head("95 % interval"), Head("n"))
-    return Grid("What a million warm requests cost, one at a time", heads, tuple(rows), _cost_note(found))
+    return Grid("What a million requests cost, one at a time and under load", heads, tuple(rows), _cost_note(found))
 
 
 def _cost_note(found: PlatformFigures) -> str:
