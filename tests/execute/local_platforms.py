@@ -128,6 +128,7 @@ class Fleet:
             self.started += 1
             one.present = 1
             self.instances.append(one)
+            self.lock.notify_all()
         return one
 
     def leave(self, one: Instance, *, broken: bool = False) -> None:

@@ -27,9 +27,9 @@ def test_a_planted_start_is_found_in_the_first_requests_of_new_processes(platfor
     with platform(Plan(start_s=START_S), tmp_path) as local:
         course, connection = Course(time.perf_counter()), Connection(target_of(local.url, TOKEN))
         first = course.ask(connection, 0, Stage.FIRST, Page.PIXEL)
-        rounds = ask_in_rounds(course, [connection], [Page.PIXEL], 5, random.Random(1), lambda _: None)
+        rounds = list(ask_in_rounds(course, [connection], [Page.PIXEL], 5, random.Random(1), lambda _: None))
         resting = Course(course.began, sleep=lambda _: local.fleet.rest())
-        idle = ask_after_idle(resting, [connection], 2, 900.0, random.Random(1), lambda _: None)
+        idle = list(ask_after_idle(resting, [connection], 2, 900.0, random.Random(1), lambda _: None))
         connection.close()
     assert not [one.reason for one in (first, *rounds, *idle) if one.reason]
     (cold,) = analysis.cold_starts(run_of([first, *rounds, *idle]))
@@ -53,6 +53,14 @@ def test_a_step_of_load_finds_the_instances_that_the_platform_started(tmp_path: 
     assert out.settled_s is not None
     assert out.settled_s <= out.lasted_s + 5
     assert {one.handler.parallel for one in found if one.handler} == {1}
+
+
+def test_requests_that_share_an_instance_are_counted_in_it(tmp_path: Path) -> None:
+    with cloud_run(Plan(most=1, at_once=2), tmp_path) as local:
+        found = step_load(Course(time.perf_counter()), target_of(local.url, TOKEN), 0, 2, 0.3)
+    (out,) = analysis.scale_outs(run_of(found, load=2))
+    assert (len(out.points), local.fleet.started) == (1, 1)
+    assert max(one.handler.parallel or 0 for one in found if one.handler) == 2
 
 
 def test_limits_of_memory_and_bodies_are_found_within_a_tenth(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import math
 import random
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -53,9 +53,10 @@ class PaasQuestion:
 
 
 def paas(
-    named: Sequence[str], asked: PaasQuestion, *, progress: Callable[[str], None] = lambda _: None
-) -> PlatformFigures:
-    """Measure platforms, `URL` or `NAME=URL` each, and work out all figures.
+    named: Sequence[str], asked: PaasQuestion, *, progress: Callable[[str], None] = lambda _: None,
+    interrupted: Callable[[PlatformRun], None] = lambda _: None,
+) -> PlatformFigures:  # fmt: skip
+    """Measure platforms, `URL` or `NAME=URL` each, and work out all figures; `interrupted` as in `measure`.
 
     Raises UserMistake for a text that is no URL, a number out of its bounds, and an address at which something else
     than our handler answers; OutsideFault if nothing answers there.
@@ -66,7 +67,7 @@ def paas(
     bills = _bills(asked.bills, platforms)
     _check(asked, len(platforms))
     targets = [target_of(one.url, asked.token, trusted()) for one in platforms]
-    run = measure(platforms, targets, asked, progress)
+    run = measure(platforms, targets, asked, progress, interrupted=interrupted)
     return figures_of(run, bills)
 
 
@@ -120,27 +121,45 @@ def _check(asked: PaasQuestion, platforms: int) -> None:
 
 def measure(
     platforms: Sequence[Platform], targets: Sequence[Target], asked: PaasQuestion, progress: Callable[[str], None],
-    course: Course | None = None,
+    course: Course | None = None, interrupted: Callable[[PlatformRun], None] = lambda _: None,
 ) -> PlatformRun:  # fmt: skip
     """Send all requests, in this order: one each, rounds, idle times, load, limits.
 
+    `interrupted` gets what there is if the measurement is interrupted, which then goes on being raised.
+
     Raises UserMistake and OutsideFault if the first request to a platform is not answered by our handler.
     """
-    course = course or Course(time.perf_counter())
-    started_at, order = time.time(), random.Random(asked.seed)
+    course, started_at = course or Course(time.perf_counter()), time.time()
     connections = [Connection(one, course.clock) for one in targets]
-    found: list[Request] = [_first(course, one, at, platforms[at]) for at, one in enumerate(connections)]
+    found: list[Request] = []
+    limits: list[Limit] = []
+    try:
+        for request in _requests(course, platforms, targets, connections, asked, progress):
+            found.append(request)
+        limits.extend(_limits(connections, platforms, asked, progress))
+    except KeyboardInterrupt:
+        interrupted(PlatformRun(tuple(platforms), tuple(found), (), started_at, asked.seed, asked.load))
+        raise
+    finally:
+        for connection in connections:
+            connection.close()
+    return PlatformRun(tuple(platforms), tuple(found), tuple(limits), started_at, asked.seed, asked.load)
+
+
+def _requests(
+    course: Course, platforms: Sequence[Platform], targets: Sequence[Target], connections: Sequence[Connection],
+    asked: PaasQuestion, progress: Callable[[str], None],
+) -> Iterator[Request]:  # fmt: skip
+    order = random.Random(asked.seed)
+    for at, connection in enumerate(connections):
+        yield _first(course, connection, at, platforms[at])
     if asked.limits is not None:
         _check_limits(connections, platforms)
-    found += ask_in_rounds(course, connections, list(Page), asked.rounds, order, progress)
-    found += ask_after_idle(course, connections, asked.idle_times, asked.idle_s, order, progress)
+    yield from ask_in_rounds(course, connections, list(Page), asked.rounds, order, progress)
+    yield from ask_after_idle(course, connections, asked.idle_times, asked.idle_s, order, progress)
     for at, target in enumerate(targets if asked.load else ()):
         progress(f"{platforms[at].name}: {asked.load} requests in flight for {format_seconds(asked.load_s)}")
-        found += step_load(course, target, at, asked.load, asked.load_s)
-    limits = _limits(connections, platforms, asked, progress)
-    for connection in connections:
-        connection.close()
-    return PlatformRun(tuple(platforms), tuple(found), limits, started_at, asked.seed, asked.load)
+        yield from step_load(course, target, at, asked.load, asked.load_s)
 
 
 def _first(course: Course, connection: Connection, at: int, platform: Platform) -> Request:
@@ -165,15 +184,11 @@ def _check_limits(connections: Sequence[Connection], platforms: Sequence[Platfor
 def _limits(
     connections: Sequence[Connection], platforms: Sequence[Platform], asked: PaasQuestion,
     progress: Callable[[str], None],
-) -> tuple[Limit, ...]:  # fmt: skip
-    if asked.limits is None:
-        return ()
-    found = []
-    for at, connection in enumerate(connections):
+) -> Iterator[Limit]:  # fmt: skip
+    for at, connection in enumerate(connections if asked.limits is not None else ()):
         for kind in LimitKind:
             progress(f"{platforms[at].name}: looking for the limit of {kind.value}")
-            found.append(find_limit(connection, at, kind, asked.limits))
-    return tuple(found)
+            yield find_limit(connection, at, kind, asked.limits or Bounds())
 
 
 def figures_of(run: PlatformRun, bills: Mapping[int, PlatformBill]) -> PlatformFigures:
@@ -195,7 +210,7 @@ def _memory_of(run: PlatformRun, platform: int) -> int | None:
     return sizes.pop() if len(sizes) == 1 else None
 
 
-def save(found: PlatformFigures, path: Path) -> int:
+def save(run: PlatformRun, path: Path) -> int:
     """Write every request as a tidy table, which `cloudcmp import` reads; returns the number of rows.
 
     Raises UserMistake if another file has the name.
@@ -206,9 +221,17 @@ def save(found: PlatformFigures, path: Path) -> int:
     from cloudcmp.store.tidy_write import write_csv
 
     check_replaceable(path, "tidy table", tidy.is_tidy)
-    table = table_of(found.run)
+    table = table_of(run)
     write_csv(path, table)
     return len(table.value)
+
+
+def write_report(found: PlatformFigures, path: Path) -> Path:
+    """Write the figures as one HTML file, as `report` writes a study's."""
+    from cloudcmp.app.report import write_page
+    from cloudcmp.report import paas_page
+
+    return write_page(path, lambda: paas_page.render(found))
 
 
 def seconds(option: str, text: str) -> float:

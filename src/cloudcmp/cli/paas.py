@@ -1,12 +1,15 @@
 """`cloudcmp paas`: measure platforms that run a handler."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cloudcmp.cli.options import Ca, Json, Quiet, option, trust_also
 from cloudcmp.cli.output import console, emit, ignore, say, warn
+
+if TYPE_CHECKING:
+    from cloudcmp.model.platform import PlatformRun
 
 
 def paas(
@@ -75,13 +78,16 @@ def paas(
         load_s=use_case.seconds("--load-time", load_time), limits=bounds if limits else None, bills=tuple(bill or ()),
         token=token, seed=seed,
     )  # fmt: skip
-    found = use_case.paas(platforms, asked, progress=ignore if json or quiet else warn)
-    if out is not None:
-        use_case.save(found, out)
-    if report is not None:
-        from cloudcmp.app.report import write_platforms
 
-        write_platforms(found, report)
+    def keep(run: "PlatformRun") -> None:
+        if out is not None:
+            warn(f"kept: {use_case.save(run, out)} rows in {out}")
+
+    found = use_case.paas(platforms, asked, progress=ignore if json or quiet else warn, interrupted=keep)
+    if out is not None:
+        use_case.save(found.run, out)
+    if report is not None:
+        use_case.write_report(found, report)
     if json:
         from cloudcmp.report.paas_documents import paas as document
 

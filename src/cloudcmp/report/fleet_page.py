@@ -36,7 +36,7 @@ def _sheets(found: FleetAnswer) -> Iterator[Sheet]:
 
 
 def sheet_of(grid: Grid) -> Sheet:
-    """A table of an answer as the page's templates show it."""
+    """A table of an answer as a table of a page."""
     titles = [head if isinstance(head, str) else head.title for head in grid.heads]
     numeric = [head.title for head in grid.heads if not isinstance(head, str)]
     rows = tuple(row(*(UNKNOWN if text is None else text for text in one)) for one in grid.rows)

@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cloudcmp.execute.platforms.connection import Connection, Target
@@ -36,33 +36,31 @@ class Course:
 def ask_in_rounds(
     course: Course, connections: Sequence[Connection], pages: Sequence[Page], rounds: int, order: random.Random,
     progress: Callable[[str], None],
-) -> list[Request]:  # fmt: skip
+) -> Iterator[Request]:  # fmt: skip
     """Ask for each page of each platform once a round, in a new random order each time, one request at a time.
 
     In the order lies the pairing: what changes on the way between two rounds changes for all platforms alike.
     """
-    found: list[Request] = []
     everything = [(at, page) for at in range(len(connections)) for page in pages]
     for round_ in range(rounds):
         progress(f"round {round_ + 1} of {rounds}")
         order.shuffle(everything)
-        found += [course.ask(connections[at], at, Stage.ROUNDS, page, round_) for at, page in everything]
-    return found
+        for at, page in everything:
+            yield course.ask(connections[at], at, Stage.ROUNDS, page, round_)
 
 
 def ask_after_idle(
     course: Course, connections: Sequence[Connection], times: int, idle_s: float, order: random.Random,
     progress: Callable[[str], None],
-) -> list[Request]:  # fmt: skip
+) -> Iterator[Request]:  # fmt: skip
     """Let all platforms rest, then ask each once for the smallest page; so often."""
-    found: list[Request] = []
     places = list(range(len(connections)))
     for turn in range(times):
         progress(f"idle {turn + 1} of {times}: {idle_s:.0f} s")
         course.sleep(idle_s)
         order.shuffle(places)
-        found += [course.ask(connections[at], at, Stage.IDLE, Page.PIXEL) for at in places]
-    return found
+        for at in places:
+            yield course.ask(connections[at], at, Stage.IDLE, Page.PIXEL)
 
 
 def step_load(course: Course, target: Target, platform: int, many: int, lasts_s: float) -> list[Request]:
