@@ -104,7 +104,7 @@ fn a_kept_connection_gets_pages_of_stated_sizes_that_nothing_may_cache_or_compre
         let (status, headers, body) = client.get(path);
         assert_eq!((status, body.len(), headers["cache-control"].as_str()), (200, size, "no-store"), "{path}");
         assert!(!headers.contains_key("content-encoding") && !headers.contains_key("transfer-encoding"));
-        let distinct = body.iter().collect::<std::collections::HashSet<_>>().len();
+        let distinct = body.iter().take(70_000).collect::<std::collections::HashSet<_>>().len();
         assert!(size < 70_000 || distinct == 256, "{path}");
     }
     assert_eq!(client.get("/none").0, 404);
