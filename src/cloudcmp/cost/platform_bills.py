@@ -37,7 +37,7 @@ class BillingRule:
 
     Time is rounded up to a whole number of `time_step_ns`, and is at least `least_ns`. Memory is rounded up to a whole
     number of `memory_step_bytes` between `least_memory_bytes` and `most_memory_bytes`, and billed by GB of 2^30 B, as
-    all platforms here count it.
+    all platforms here count it. `dated` is the month in which rule and prices were typed.
     """
 
     name: str
@@ -99,7 +99,7 @@ RULES: Mapping[str, BillingRule] = {
         ),
     )
 }  # fmt: skip
-"""Published rules and list prices in USD, typed from the pages named.
+"""Published rules and list prices in USD, as the pages named had them when they were last read (App Engine: R).
 
 Without free tiers, discounts, network traffic and taxes; `--bill` replaces any price.
 """

@@ -124,7 +124,7 @@ def cautions(found: PlatformFigures) -> Iterator[str]:
     if found.scale_outs:
         yield "each load is one observation: how much the next one would differ is unknown"
     if any(one.money is not None for one in found.costs):
-        rules = ", ".join(dict.fromkeys(f"{one.rule} ({RULES[one.rule].dated})" for one in found.costs))
+        rules = ", ".join(dict.fromkeys(f"{one.rule} (typed {RULES[one.rule].dated})" for one in found.costs))
         yield f"costs by {rules}: list prices without free tiers, network traffic, and time before and after requests"
 
 
@@ -224,7 +224,7 @@ def _costs(found: PlatformFigures) -> Grid:
 
 def _cost_note(found: PlatformFigures) -> str:
     rules = dict.fromkeys(one.rule for one in found.costs)
-    return "; ".join(f"{name}: {RULES[name].title}, {RULES[name].source}, {RULES[name].dated}" for name in rules)
+    return "; ".join(f"{name}: {RULES[name].title}, {RULES[name].source}, typed {RULES[name].dated}" for name in rules)
 
 
 def _name(found: PlatformFigures, platform: int) -> str:
