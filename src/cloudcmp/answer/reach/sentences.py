@@ -79,8 +79,8 @@ def lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
         by_provider: dict[str, list[MissingRegion]] = {}
         for one in found.missing:
             by_provider.setdefault(one.provider, []).append(one)
-        for provider, some in by_provider.items():
-            yield "LACKS", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
+        for at, (provider, some) in enumerate(by_provider.items()):
+            yield "" if at else "LACKS", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
     elif whole:
         yield "LACKS", f"nobody is above {limit_words(found)} for any vantage point that answered"
     for name in found.names:
