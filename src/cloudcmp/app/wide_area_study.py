@@ -64,7 +64,9 @@ def area_of_estimates(measured: Measured, source: str) -> WideArea | None:
     if not paths:
         return None
     simulated = all(one.simulated for one in candidates)
-    vantages, sites = (VantagePoint(name) for name in vantage_at), (Site(*key) for key in site_at)
+    known = {one.point.name: one.point for one in measured.plan.vantages}
+    vantages = (known.get(name, VantagePoint(name)) for name in vantage_at)
+    sites = (Site(*key) for key in site_at)
     return WideArea(tuple(vantages), tuple(sites), tuple(paths), source, "simulated" if simulated else "measured")
 
 
