@@ -10,7 +10,7 @@ from cloudcmp.answer.reach.sentences import change, headline, limit_words, lines
 from cloudcmp.model.reach import PageFigure, Quantile, Reached, Share, WideAreaAnswer
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.wide_area import Phase
-from cloudcmp.report.fleet import Grid
+from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import format_quantity
 
@@ -136,12 +136,19 @@ def _pages(found: WideAreaAnswer) -> Grid:
     dns = "with the measured lookup of the name" if all(one.has_dns for one in found.pages) else "without the lookup"
     return Grid(
         f"Time of a page from the nearest region, median in ms{'' if measured else f' [{_MODELLED}]'}", heads, rows,
-        f"modelled: connect, TLS and first byte take a round trip each, then slow start without loss; {dns}",
+        f"modelled: {'connect, TLS' if found.pages[0].has_tls else 'connect'} and first byte take a round trip each, "
+        f"then slow start without loss; {dns}",
     )  # fmt: skip
 
 
 def _page(one: PageFigure, *, measured: bool) -> tuple[str | None, ...]:
-    cells = (_size(one.size_bytes), one.provider, str(one.n), _ms(one.modelled.value_s), _times(one.modelled.bounds))
+    cells = (
+        size_words(one.size_bytes),
+        one.provider,
+        str(one.n),
+        _ms(one.modelled.value_s),
+        _times(one.modelled.bounds),
+    )
     if not measured:
         return cells
     if one.measured is None:
@@ -159,8 +166,12 @@ def _impossible(found: WideAreaAnswer, most: int | None) -> Grid:
     )  # fmt: skip
 
 
-def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:g} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:g} KB"
+def size_words(size_bytes: int) -> str:
+    """The size of a page."""
+    for factor, unit in ((1e6, "MB"), (1e3, "KB")):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:g} {unit}"
+    return f"{size_bytes} B"
 
 
 def _of(one: Reached) -> str:

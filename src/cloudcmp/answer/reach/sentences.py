@@ -47,8 +47,10 @@ def pair_words(one: ReachPair, *, turned: bool = False) -> str:
 
 
 def change(ratio: float) -> str:
-    """A ratio of times as a change in percent with its sign; beyond double as a factor."""
-    return f"{ratio:.1f}x" if ratio >= 2 else f"{(ratio - 1) * 100:+.0f} %"
+    """A ratio of times as a change in percent with its sign; beyond double as a factor, of at most 100."""
+    if ratio >= 2:
+        return f"{ratio:.1f}x" if ratio < 100 else "over 100x"
+    return f"{(ratio - 1) * 100:+.0f} %"
 
 
 def ms(seconds: float) -> str:
