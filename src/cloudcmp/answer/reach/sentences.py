@@ -34,7 +34,7 @@ def pair_words(one: ReachPair, *, turned: bool = False) -> str:
     """
     first, second = (one.b, one.a) if turned else (one.a, one.b)
     if one.ratio is None:
-        return f"{first} against {second}: unknown ({one.reason})"
+        return f"{first} against {second}: unknown"
     ratio = 1 / one.ratio if turned else one.ratio
     bounds = one.ratio_bounds
     if turned and bounds is not None:
@@ -160,7 +160,7 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
         )
     lost = sum(one.median_s is None for one in area.paths if one.phase is Phase.RTT)
     if lost:
-        yield f"{lost:,} paths gave no reply"
+        yield f"{lost:,} {'path' if lost == 1 else 'paths'} gave no reply"
     unknown = sum(one.continent is None for one in area.vantages)
     if unknown:
         yield f"where {unknown:,} vantage points are is unknown: --vantages FILE tells it"
