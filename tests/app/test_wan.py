@@ -11,6 +11,7 @@ import pytest
 
 from cloudcmp.answer.reach.answer import reach
 from cloudcmp.app.wide_area import wide_area
+from cloudcmp.model.wide_area import Phase
 from cloudcmp.report.charts.wide_area import figures
 from cloudcmp.report.charts.world_map import HEIGHT, WIDTH, MapLayer, MapMark, projected, world_map
 from tests.cli.command import cloudcmp
@@ -171,6 +172,34 @@ def test_a_mistake_is_one_line(tmp_path: Path, words: list[str], fault: str) -> 
     assert done.code == 2
     assert fault in done.err
     assert "Traceback" not in done.err
+
+
+STUDY = """
+schema: 1
+question: Which is nearer?
+candidates:
+  - {provider: aws, region: us-east-1, service: http, endpoint: "http://a.example"}
+  - {provider: gcp, region: europe-west1, service: http, endpoint: "http://b.example"}
+wan: {vantages: [{name: west, at: New York, country: US}, {name: east, at: Vienna, country: AT}], sizes: [1], pages: 2}
+launches: 2
+runs: 1
+"""
+
+
+def test_the_report_of_a_study_shows_its_vantage_points(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text(STUDY, encoding="utf-8")
+    assert cloudcmp("run", "two.yaml", "--on", "simulated", "--out", "two", cwd=tmp_path).code == 0
+    assert cloudcmp("report", "two", cwd=tmp_path).code == 0
+    page = (tmp_path / "two" / "report.html").read_text(encoding="utf-8")
+    assert 'id="figure-world-map"' in page
+    assert "Cannot tell yet which provider reaches these 2 vantage points best" in page
+    area = wide_area([str(tmp_path / "two")])
+    assert area.kind == "simulated"
+    nearest = {
+        area.vantages[one.vantage].name: str(area.sites[one.site])
+        for one in sorted(area.paths, key=lambda one: -(one.median_s or 0)) if one.phase is Phase.RTT
+    }  # fmt: skip
+    assert nearest == {"west": "aws/us-east-1", "east": "gcp/europe-west1"}
 
 
 def test_figures_are_drawings_with_their_data(tmp_path: Path) -> None:

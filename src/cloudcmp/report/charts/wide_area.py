@@ -91,10 +91,11 @@ def _round_trips(found: WideAreaAnswer) -> Figure | None:
     if not curves:
         return None
     title = _titled(found, "Lowest round trip to each provider")
+    own = "Each provider rests on points outside of its network. " if found.best_times.own.any() else ""
     caption = (
         "As figure 12 of CloudCmp: the share of vantage points, by weight, whose lowest round trip to any region of a "
         "provider is at most this; marks at 25, 50, 75 and 95 %, and a 95 % band (bootstrap of networks in a country). "
-        f"Providers that are vantage points themselves rest on different points. n: {_counts(curves)}."
+        f"{own}n: {_counts(curves)}."
     )
     return Figure("wan-round-trips", title, caption, draw(title, [_panel(curves, "", "vantage points")], 1),
                   _CURVE_COLUMNS, _rows(curves))  # fmt: skip
@@ -161,22 +162,21 @@ def _panel(
     log = max(values) / min(values) > _SPREAD_FOR_LOG
     lines, bands, marks = [], [], []
     for one in curves:
-        who = one_line(one.kind if by_kind else one.provider, 30)
+        name = one_line(one.kind if by_kind else one.provider, 30)
         for at, (time, share) in enumerate(zip(one.x_s, one.share, strict=True)):
-            lines.append({"who": who, "x": time / scale.factor, "share": share})
+            lines.append({"who": name, "x": time / scale.factor, "share": share})
             if one.low and one.high:
-                bands.append({"who": who, "x": time / scale.factor, "low": one.low[at], "high": one.high[at]})
-        marks += [{"who": who, "x": time / scale.factor, "share": share} for time, share in _marks(one)]
+                bands.append({"who": name, "x": time / scale.factor, "low": one.low[at], "high": one.high[at]})
+        marks += [{"who": name, "x": time / scale.factor, "share": share} for time, share in _marks(one)]
     x = number("x", f"{scale.unit}{', logarithmic' if log else ''}, less is better",
                scale={"type": "log" if log else "linear", "zero": False, "nice": not log, "padding": 8,
                       "domain": [min(values) / scale.factor, max(values) / scale.factor]},
                axis={"tickCount": 6, "format": ",.4~r"})  # fmt: skip
     y = number("share", f"share of {of}", scale={"domain": [0, 1]}, axis={"tickCount": 5, "format": ".0%"})
     low = number("low", f"share of {of}", scale={"domain": [0, 1]})
-    colour: Spec = {"field": "who", "type": "nominal", "scale": _scale(names, COLOURS), "title": None}
-    dash: Spec = {"field": "who", "type": "nominal", "scale": _scale(names, DASHES), "title": None}
-    shape: Spec = {"field": "who", "type": "nominal", "scale": _scale(names, SHAPES), "title": None}
-    band = layer("area", {"x": x, "y": low, "y2": {"field": "high"}, "color": {**colour, "legend": None}},
+    who: Spec = {"field": "who", "type": "nominal", "title": None, "legend": {"symbolOpacity": 1}}
+    colour, dash, shape = ({**who, "scale": _scale(names, some)} for some in (COLOURS, DASHES, SHAPES))
+    band = layer("area", {"x": x, "y": low, "y2": {"field": "high"}, "color": colour},
                  interpolate="step-after", opacity=0.13)  # fmt: skip
     line = layer("line", {"x": x, "y": y, "color": colour, "strokeDash": dash}, interpolate="step-after", strokeWidth=2)
     point = layer("point", {"x": x, "y": y, "color": colour, "shape": shape}, filled=True, size=70, opacity=1)
