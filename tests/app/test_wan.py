@@ -186,13 +186,14 @@ runs: 1
 """
 
 
-def test_the_report_of_a_study_shows_its_vantage_points(tmp_path: Path) -> None:
+def test_the_report_of_a_study_shows_its_vantage_points_without_names_if_asked(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text(STUDY, encoding="utf-8")
     assert cloudcmp("run", "two.yaml", "--on", "simulated", "--out", "two", cwd=tmp_path).code == 0
-    assert cloudcmp("report", "two", cwd=tmp_path).code == 0
-    page = (tmp_path / "two" / "report.html").read_text(encoding="utf-8")
+    assert cloudcmp("report", "two", "--anonymise", cwd=tmp_path).code == 0
+    page = (tmp_path / "two" / "report-anonymous.html").read_text(encoding="utf-8")
     assert 'id="figure-world-map"' in page
     assert "Cannot tell yet which provider reaches these 2 vantage points best" in page
+    assert not re.search(r"aws|gcp|us-east-1|europe-west1", page)
     area = wide_area([str(tmp_path / "two")])
     assert area.kind == "simulated"
     nearest = {

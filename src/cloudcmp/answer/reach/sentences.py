@@ -16,8 +16,10 @@ def headline(found: WideAreaAnswer) -> str:
     n = len(found.area.vantages)
     points = f"{n:,} vantage {'point' if n == 1 else 'points'}"
     providers = found.best_times.providers
+    if not providers:
+        return f"How {found.area.names[0].provider} maps {points} to its addresses"
     if len(providers) < 2:
-        return f"How {' and '.join(providers) or 'no provider'} reaches {points}: there is nothing to compare"
+        return f"How {providers[0]} reaches {points}: there is nothing to compare"
     if found.decided:
         return f"{found.best[0]} reaches these {points} best"
     if len(found.best) < len(providers):
@@ -132,9 +134,10 @@ def _mapping_words(found: WideAreaAnswer, name: str) -> str:
     if one.best is not None:
         text += f"; {one.best.value * 100:.0f} % of {one.n} vantage points are given a best one"
     if one.excess:
-        text += f", half are at most {format_quantity(one.excess[0].value_s, 's')} above it"
+        half, most = (f"{each.value_s * 1e3:.3g} ms" for each in one.excess)
+        text += f", half of them are at most {half} above it, 90 % at most {most}"
     if one.anycast:
-        text += f"; {len(one.anycast)} addresses answer from {one.places} places or more: anycast"
+        text += f"; {', '.join(one.anycast[:_SHOWN])} is in {one.places} places or more: anycast"
     return text
 
 
