@@ -109,7 +109,7 @@ def _missing(found: WideAreaAnswer, most: int | None) -> Grid:
     return Grid(
         f"Vantage points above {limit_words(found)}, and the region that a provider lacks there",
         ("provider", "where", Head("above"), "countries", "a region as", Head("helps")), rows,
-        "helps: vantage points that reach that region of another provider within the limit",
+        "above: or without a reply; helps: points that reach that region of another provider in time",
     )  # fmt: skip
 
 

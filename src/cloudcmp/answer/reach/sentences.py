@@ -75,10 +75,9 @@ def lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
     yield from _pair_lines(found)
     whole = [one for one in found.reached if one.continent is None]
     if whole:
-        yield "LOWEST", "; ".join(
-            f"{one.provider} {format_quantity(one.quantiles[0].value_s, 's')} for half of them" for one in whole
-            if one.quantiles
-        )  # fmt: skip
+        told = [f"{one.provider} {format_quantity(one.quantiles[0].value_s, 's')} (n {one.n})" for one in whole
+                if one.quantiles]  # fmt: skip
+        yield "LOWEST", f"round trip of half of the vantage points, at most: {', '.join(told)}"
     if found.missing:
         by_provider: dict[str, list[MissingRegion]] = {}
         for one in found.missing:
