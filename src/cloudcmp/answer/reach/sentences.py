@@ -1,5 +1,6 @@
 """The answer about the wide area in words."""
 
+import math
 from collections.abc import Iterator
 
 from cloudcmp.catalog.countries import CONTINENT_NAMES
@@ -79,22 +80,30 @@ def lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
                 if one.quantiles]  # fmt: skip
         yield "LOWEST", f"round trip of half of the vantage points, at most: {', '.join(told)}"
     if found.missing:
-        by_provider: dict[str, list[MissingRegion]] = {}
-        for one in found.missing:
-            by_provider.setdefault(one.provider, []).append(one)
-        for at, (provider, some) in enumerate(by_provider.items()):
-            yield "" if at else "LACKS", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
+        yield from _missing_lines(found)
     elif whole:
         yield "LACKS", f"nobody is above {limit_words(found)} for any vantage point that answered"
     for name in found.names:
         yield "MAPPING", _mapping_words(found, name.name)
 
 
+def _missing_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
+    """What the leader lacks, and the first of the others."""
+    leader = _leader(found)
+    by_provider: dict[str, list[MissingRegion]] = {}
+    for one in sorted(found.missing, key=lambda one: one.provider != leader):
+        by_provider.setdefault(one.provider, []).append(one)
+    for at, (provider, some) in enumerate(list(by_provider.items())[:_SHOWN]):
+        yield "" if at else "LACKS", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
+    if len(by_provider) > _SHOWN:
+        yield "", f"{len(by_provider) - _SHOWN} other providers lack some too: see the table"
+
+
 def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
     leader = _leader(found)
-    own = [one for one in found.pairs if leader in {one.a, one.b}]
+    own = sorted((one for one in found.pairs if leader in {one.a, one.b}), key=_closeness)
     label = "BY HOW MUCH" if found.decided else "SO FAR"
-    for one in own:
+    for one in own[:_SHOWN]:
         turned = one.b == leader
         if one.verdict is Verdict.SAME:
             sure = "practically the same"
@@ -106,6 +115,13 @@ def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
             sure = f"sure (p {one.p_adjusted:.2g})"
         yield label, f"{pair_words(one, turned=turned)}; {sure}"
         label = ""
+    if len(own) > _SHOWN:
+        yield "", f"{len(own) - _SHOWN} others are further behind: see the pairs"
+
+
+def _closeness(one: ReachPair) -> float:
+    """How far the ratio of a pair is from 1; an unknown one is the farthest."""
+    return math.inf if one.ratio is None else abs(math.log(one.ratio))
 
 
 def _leader(found: WideAreaAnswer) -> str:
@@ -123,7 +139,8 @@ def missing_words(one: MissingRegion) -> str:
     """What a provider lacks in a part of the world, and the site that would help."""
     text = f"{part_words(one.continent)}, {one.over} of {one.n} above the limit"
     if one.instead:
-        text += f" (one in {one.place or one.instead}, as {one.instead}, would help {one.helps})"
+        place = f"in {one.place}, " if one.place else ""
+        text += f" (one {place}as {one.instead}, would help {one.helps})"
     return text
 
 
