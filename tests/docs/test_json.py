@@ -210,6 +210,18 @@ def test_every_key_of_a_simulated_world_is_named(typist: Typist) -> None:
         assert _unnamed(found) == set()
 
 
+def test_every_key_of_the_wide_area_is_named(typist: Typist) -> None:
+    rows = [f"v{at},{provider},{provider}{at % 2},,,rtt,{20 + at}" for at in range(8) for provider in "pq"]
+    rows += ["v0,p,,web.example,192.0.2.1,dns,", "v0,p,,web.example,192.0.2.1,rtt,900", "v0,p,p0,,,page,70"]
+    (typist.folder / "times.csv").write_text(
+        "\n".join(["vantage,provider,region,name,address,phase,ms", *rows]) + "\n", encoding="utf-8"
+    )
+    (typist.folder / "places.csv").write_text("vantage,lat,lon,country,network\nv0,-12,-77,PE,AS1\n", encoding="utf-8")
+    found = typist.types("wan", "times.csv", "--vantages", "places.csv", "--over", "21 ms")
+    assert all(found["data"][key] for key in ("pairs", "reached", "missing", "names", "pages", "curves", "page_curves"))
+    assert _unnamed(found) == set()
+
+
 def test_every_key_of_published_tables_is_named(typist: Typist) -> None:
     assert _unnamed(typist.types("published", "deval-2017")) == set()
     assert _unnamed(typist.types("published", "deval-2017", "--sessions")) == set()

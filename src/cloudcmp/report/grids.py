@@ -1,4 +1,4 @@
-"""Tables of an answer that a terminal and a page show alike."""
+"""Tables of an answer, alike for a terminal and a page."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,8 @@ class Grid:
 
 
 def sheet_of(grid: Grid) -> Sheet:
-    """A table as a page shows it."""
+    """The table as a page shows it."""
     titles = [head if isinstance(head, str) else head.title for head in grid.heads]
-    numeric = [head.title for head in grid.heads if not isinstance(head, str)]
+    numeric = [head.title for head in grid.heads if isinstance(head, Head) and head.numeric]
     rows = tuple(row(*(UNKNOWN if text is None else text for text in one)) for one in grid.rows)
     return Sheet(grid.title, columns(*titles, numeric=numeric), rows, grid.note)
