@@ -1,0 +1,95 @@
+"""`cloudcmp watch`: samples a service over days, and keeps evidence of what it did."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cloudcmp.cli.options import Ca, Json, Quiet, option, trust_also
+from cloudcmp.cli.output import console, emit, say
+from cloudcmp.errors import UserMistake
+
+if TYPE_CHECKING:
+    from cloudcmp.model.watch_summary import WatchedFolder
+
+
+def watch(
+    target: Annotated[
+        str, typer.Argument(help="A URL, or a study with endpoints.", show_default=False, metavar="[URL|STUDY]")
+    ] = "",
+    out: Annotated[Path | None, option("--out", "The folder for the evidence; one of the same watch goes on.")] = None,
+    every: Annotated[str, typer.Option("--every", metavar="TIME", help="Ask at this interval.")] = "60 s",
+    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="Watch for so long in all.")] = "7 days",
+    timeout: Annotated[
+        str | None, option("--timeout", "An answer must be whole by then; default: 10 s, or --every.", "TIME")
+    ] = None,
+    expect: Annotated[
+        list[str] | None,
+        option("--expect", "Status of a good answer (default: 200 to 399), or a text in it.", "STATUS|TEXT"),
+    ] = None,
+    listen: Annotated[
+        str | None, option("--listen", "Serve OpenMetrics at /metrics of this address.", "HOST:PORT")
+    ] = None,
+    resume: Annotated[Path | None, option("--resume", "Go on with the watch in this folder.", "DIR")] = None,
+    verify: Annotated[Path | None, option("--verify", "Only check the evidence in this folder.", "DIR")] = None,
+    witness: Annotated[
+        bool, typer.Option("--witness", help="Print each signed head, to publish it where others keep it.")
+    ] = False,
+    ca: Ca = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Watch a service for days, and keep evidence of every answer and failure that others can verify.
+
+    One request at a time; what is stored survives a crash, and the same command goes on after one. Times in which
+    nobody looked are gaps. Every line is chained to the one before, and signed each hour with your key. --verify checks
+    it, and so does the program verify.py in the folder, without cloudcmp.
+
+    Example: cloudcmp watch https://example.com/health --every 60s --for 7d --out watch-shop
+
+    Example: cloudcmp watch --verify watch-shop
+    """
+    from cloudcmp.app import watch as use_case
+
+    if verify is not None:
+        if target or out is not None or resume is not None:
+            raise UserMistake.at("--verify", "only reads a folder", "leave out the target, --out and --resume")
+        _show(use_case.verify(verify), json=json, verified=True)
+        return
+    if witness and json:
+        raise UserMistake.at("--witness", "prints lines beside the document", "leave out --json")
+    trust_also(ca)
+    from rich.console import Console
+
+    from cloudcmp.report.watch_progress import WatchProgress
+
+    asked = use_case.WatchRequest(
+        target, every=every, for_=for_, timeout=timeout, expect=expect or (), out=out, resume=resume, listen=listen
+    )
+    progress = WatchProgress(
+        Console(file=sys.stderr, highlight=False), quiet=quiet or json, witness=_publish if witness else None
+    )
+
+    def show(found: "list[WatchedFolder]") -> None:
+        progress.__exit__()
+        _show(found, json=json)
+
+    with progress:
+        use_case.watch(asked, progress, show)
+
+
+def _publish(line: str) -> None:
+    say(line)
+    sys.stdout.flush()
+
+
+def _show(found: "list[WatchedFolder]", *, json: bool, verified: bool = False) -> None:
+    if json:
+        from cloudcmp.report.watch_documents import watched
+
+        emit("watch", watched(found))
+        return
+    from cloudcmp.report.watch import show_watched
+
+    show_watched(console(), found, verified=verified)
