@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.evidence import START, TERMS, by_program, faults, judge, opened, signer, written
 
 from cloudcmp.errors import CorruptStore, StorageFault, StudyBusy, UserMistake
 from cloudcmp.model.watch import WatchTerms
@@ -16,8 +17,6 @@ from cloudcmp.store.watch import lines
 from cloudcmp.store.watch.lines import LineFault
 from cloudcmp.store.watch.log import EvidenceLog, terms_of
 from cloudcmp.store.watch.read import FILE, read_evidence, read_watched
-
-from .evidence import START, TERMS, by_program, faults, judge, opened, signer, written
 
 VALUES = st.one_of(st.booleans(), st.integers(-(2**40), 2**40), st.floats(-1e9, 1e9), st.text(max_size=50), st.none())
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8).filter(

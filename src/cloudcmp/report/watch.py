@@ -68,7 +68,13 @@ def _outages(console: Console, found: Sequence[Outage]) -> None:
     ]  # fmt: skip
     left = len(found) - len(rows)
     note = "between the good and the failed sample (UTC)" + (f"; {left} earlier ones: --json" if left else "")
-    heads = [Head("began", numeric=False), Head("ended", numeric=False), Head("failed"), Head("lasted"), "why"]
+    heads: list[str | Head] = [
+        Head("began", numeric=False),
+        Head("ended", numeric=False),
+        Head("failed"),
+        Head("lasted"),
+        "why",
+    ]
     table(console, heads, rows, title="Outages", note=note)
 
 

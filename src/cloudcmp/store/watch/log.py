@@ -144,19 +144,9 @@ class EvidenceLog:
     def _recover(self, at: float) -> None:
         """Reads all lines, cuts off a damaged last one, and makes the rest durable."""
         heads.discard_unsigned(self._folder)
-        self.signed = max((head.lines for _, head in heads.read_heads(self._folder) if head), default=0)
-        bad, contents = b"", Contents()
         with storage(self._path):
-            for raw in lines.raw_lines(self._file):
-                try:
-                    line = lines.decode(raw, self.lines + 1, self._prev)
-                    add_line(contents, line)
-                except LineFault as fault:
-                    bad = raw
-                    if self.lines < self.signed or self._file.read(1):
-                        raise corrupt(self._path, f"line {self.lines + 1} {fault}") from fault
-                    break
-                self._accept(raw, line)
+            self.signed = heads.signed_lines(self._folder)
+            bad = self._read_lines()
             if self.lines < self.signed:
                 raise corrupt(self._path, f"has {self.lines} lines, and {self.signed} were signed")
             self._file.truncate(self._size)
@@ -165,6 +155,21 @@ class EvidenceLog:
         if bad:
             kept = bad[:_KEPT_BYTES].decode("latin-1")
             self.append("mend", at, bytes=len(bad), sha256=hashlib.sha256(bad).hexdigest(), cut=kept)
+
+    def _read_lines(self) -> bytes:
+        """Reads all good lines; returns a damaged last one that no head covers, and raises CorruptStore for others."""
+        contents = Contents()
+        with self._path.open("rb") as file:
+            for raw in lines.raw_lines(file):
+                try:
+                    line = lines.decode(raw, self.lines + 1, self._prev)
+                    add_line(contents, line)
+                except LineFault as fault:
+                    if self.lines < self.signed or file.read(1):
+                        raise corrupt(self._path, f"line {self.lines + 1} {fault}") from fault
+                    return raw
+                self._accept(raw, line)
+        return b""
 
     def _check(self, terms: WatchTerms) -> None:
         """Raises UserMistake unless the evidence is of these terms and this signer."""
