@@ -303,7 +303,7 @@ def test_a_clock_that_was_set_by_more_than_an_interval_makes_no_claims(
         ("sample", {"ok": True}, "is no sample"),
         ("sample", {"ok": True, "response_s": -1.0}, "is no sample"),
         ("sample", {"ok": 1, "response_s": 1.0}, "is no sample"),
-        ("sample", {"ok": False, "reason": 7}, "its reason is no text"),
+        ("sample", {"ok": False, "mono": 1.0, "reason": 7}, "its reason is no text"),
         ("sample", {"ok": True, "response_s": "1"}, "its response_s is no number"),
         ("gap", {}, "is a gap without a beginning"),
         ("begin", {}, "is no first line"),
