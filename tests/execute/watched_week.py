@@ -16,7 +16,7 @@ from cloudcmp.store import files
 from cloudcmp.store.watch import log as log_module
 from cloudcmp.store.watch.read import FILE
 
-EVERY_S = 1800.0
+EVERY_S = 3600.0
 
 
 class Death(BaseException):
