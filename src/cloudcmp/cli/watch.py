@@ -11,6 +11,7 @@ from cloudcmp.cli.output import console, emit, say
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
+    from cloudcmp.model.passive import FeltTimes
     from cloudcmp.model.watch_summary import WatchedFolder
 
 
@@ -19,8 +20,13 @@ def watch(
         str, typer.Argument(help="A URL, or a study with endpoints.", show_default=False, metavar="[URL|STUDY]")
     ] = "",
     out: Annotated[Path | None, option("--out", "The folder for the evidence; one of the same watch goes on.")] = None,
-    every: Annotated[str, typer.Option("--every", metavar="TIME", help="Ask at this interval.")] = "60 s",
-    for_: Annotated[str, typer.Option("--for", metavar="TIME", help="Watch for so long in all.")] = "7 days",
+    every: Annotated[
+        str | None,
+        option("--every", "Ask at this interval; default: 60 s, and with --passive look each 0.1 s.", "TIME"),
+    ] = None,
+    for_: Annotated[
+        str | None, option("--for", "Watch for so long in all; default: 7 days, and 60 s with --passive.", "TIME")
+    ] = None,
     timeout: Annotated[
         str | None, option("--timeout", "An answer must be whole by then; default: 10 s, or --every.", "TIME")
     ] = None,
@@ -36,6 +42,10 @@ def watch(
     witness: Annotated[
         bool, typer.Option("--witness", help="Print each signed head, to publish it where others keep it.")
     ] = False,
+    passive: Annotated[
+        bool, typer.Option("--passive", help="Estimate what clients of a server on this computer felt.")
+    ] = False,
+    port: Annotated[int | None, option("--port", "The server's port, with --passive.")] = None,
     ca: Ca = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -49,7 +59,18 @@ def watch(
     Example: cloudcmp watch https://example.com/health --every 60s --for 7d --out watch-shop
 
     Example: cloudcmp watch --verify watch-shop
+
+    Example: cloudcmp watch --passive --port 443 --for 10min
     """
+    if passive:
+        used = {"the target": target, "--out": out, "--resume": resume, "--verify": verify, "--listen": listen,
+                "--expect": expect, "--timeout": timeout, "--witness": witness}  # fmt: skip
+        if strange := [name for name, value in used.items() if value]:
+            raise UserMistake.at("--passive", f"does not go with {strange[0]}", "it takes --port, --every and --for")
+        _watch_passive(port, every or "0.1 s", for_ or "60 s", quiet=quiet or json, json=json)
+        return
+    if port is not None:
+        raise UserMistake.at("--port", "is the server's, with --passive", "write the port into the URL")
     from cloudcmp.app import watch as use_case
 
     if verify is not None:
@@ -65,7 +86,14 @@ def watch(
     from cloudcmp.report.watch_progress import WatchProgress
 
     asked = use_case.WatchRequest(
-        target, every=every, for_=for_, timeout=timeout, expect=expect or (), out=out, resume=resume, listen=listen
+        target,
+        every=every or "60 s",
+        for_=for_ or "7 days",
+        timeout=timeout,
+        expect=expect or (),
+        out=out,
+        resume=resume,
+        listen=listen,
     )
     progress = WatchProgress(
         Console(file=sys.stderr, highlight=False), quiet=quiet or json, witness=_publish if witness else None
@@ -77,6 +105,27 @@ def watch(
 
     with progress:
         use_case.watch(asked, progress, show)
+
+
+def _watch_passive(port: int | None, every: str, for_: str, *, quiet: bool, json: bool) -> None:
+    """Watch a server from itself, and print the estimate."""
+    from rich.console import Console
+
+    from cloudcmp.app.watch_passive import watch_passive
+    from cloudcmp.report.passive import show_felt
+    from cloudcmp.report.watch_progress import CountDown
+
+    count_down = CountDown(Console(file=sys.stderr, highlight=False), quiet=quiet)
+
+    def show(found: "FeltTimes") -> None:
+        count_down.__exit__()
+        if json:
+            emit("watch", {"felt": found})
+        else:
+            show_felt(console(), found)
+
+    with count_down:
+        watch_passive(port, every, for_, show, count_down.show)
 
 
 def _publish(line: str) -> None:

@@ -10,7 +10,7 @@ from rich.live import Live
 from cloudcmp.model.watch import WatchSample
 from cloudcmp.report.table import safe, say
 from cloudcmp.report.watch import moment
-from cloudcmp.units import format_quantity
+from cloudcmp.units import format_quantity, format_seconds
 
 
 class WatchProgress:
@@ -70,3 +70,28 @@ class WatchProgress:
 
     def _say(self, text: str, style: str = "") -> None:
         say(self._console, text, style)
+
+
+class CountDown:
+    """The connections that a passive watch has seen and the time that is left, as a live line in a terminal."""
+
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
+        self._console = console
+        self._live = (
+            None if quiet or not console.is_terminal else Live(console=console, auto_refresh=False, transient=True)
+        )
+
+    def __enter__(self) -> "CountDown":
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, connections: int, left_s: float) -> None:
+        """Show how many connections were seen, and how long it still takes."""
+        if self._live is not None:
+            text = f"{connections} connections, {format_seconds(max(0.0, left_s))} left"
+            self._live.update(safe(self._console, text), refresh=True)
