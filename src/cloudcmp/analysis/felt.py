@@ -1,9 +1,9 @@
 """Estimates what the clients of a server felt, from what its kernel accounts for their connections.
 
 The model of Olshefski, Nieh and Agrawal, "Using Certes to infer client response time at the web server", ACM TOCS
-22(1), 2004: the time that a client feels is the set-up of the connection, the time until its answer is complete, and the
-waits for handshakes that were dropped or lost, which its kernel repeats after 1, 3, 7, ... seconds (RFC 6298; 3 s in the
-paper). Certes counts SYNs in the kernel; here the kernel's own accounts of each connection (TCP_INFO) take their place.
+22(1), 2004: a client feels the set-up of the connection, the time until its answer is complete, and the waits for
+handshakes that were dropped or lost, which its kernel repeats after 1, 3, 7, ... seconds (RFC 6298; 3 s in the paper).
+Certes counts SYNs in the kernel; here the kernel's own accounts of each connection (TCP_INFO) take their place.
 """
 
 import math
@@ -30,8 +30,9 @@ def felt_times(seen: ServerWatch) -> FeltTimes:
     visible = [connect + answer for connect, answer in zip(connects, answers, strict=True)]
     loss, refused = _loss(seen.connections), _refused(seen)
     waited = _waited(loss, refused)
-    handshake = None if waited is None else _wait(waited, HANDSHAKE_S)
-    request = None if loss is None or not used else _wait(loss, mean([one.rto_s for one, _ in used]))
+    rto_s = mean([one.rto_s for one, _ in used]) if used else 0.0
+    handshake = None if waited is None or loss is None else _handshake_wait(waited, loss, refused, rto_s)
+    request = None if loss is None or not used else _wait(loss, rto_s)
     queue = [waiting for waiting, _ in seen.queue]
     accepted = seen.counters.accepted
     depth = mean(queue) if queue else None
@@ -68,13 +69,16 @@ def answer_s(one: ConnectionInfo) -> float | None:
 
 
 def _loss(connections: Sequence[ConnectionInfo]) -> Figure | None:
-    """The share of segments towards the clients that were lost: those sent again with need, of all that were sent.
+    """The share of data towards the clients that was lost: what was sent again with need, in segments.
 
-    Each connection also sent the answer to its handshake, and an end.
+    Counted by bytes, because what else is sent again (handshakes, ends) is so for losses in the other direction too.
     """
-    sent = sum(one.data_sent + 2 for one in connections)
-    again = sum(max(0, one.retransmits - one.needless_retransmits) for one in connections)
-    return _share(min(again, sent), sent)
+    segments, again = 0, 0.0
+    for one in connections:
+        if one.data_sent and one.bytes_sent:
+            segments += one.data_sent
+            again += max(0.0, one.bytes_again / one.bytes_sent * one.data_sent - one.needless_retransmits)
+    return _share(min(round(again), segments), segments)
 
 
 def _refused(seen: ServerWatch) -> Figure | None:
@@ -96,6 +100,20 @@ def _waited(loss: Figure | None, refused: Figure | None) -> Figure | None:
     if loss.bounds is not None and here.bounds is not None:
         bounds = Bounds(share(loss.bounds.low, here.bounds.low), share(loss.bounds.high, here.bounds.high))
     return Figure(share(loss.value, here.value), bounds, loss.n)
+
+
+def _handshake_wait(waited: Figure, loss: Figure, refused: Figure | None, rto_s: float) -> Figure:
+    """The expected wait for handshakes: as if each that was dropped or lost were repeated after 1 s, 2 s, 4 s, ...
+
+    The kernel also counts as dropped what it drops at the end of a handshake. The client then sends its request again
+    after a retransmission timeout: the lower end of the interval takes all drops to be such ones.
+    """
+    whole = _wait(waited, HANDSHAKE_S)
+    if whole.bounds is None or refused is None or not refused.value:
+        return whole
+    shares = [_wait(_waited(loss, None) or loss, HANDSHAKE_S), _wait(refused, rto_s)]
+    low = math.fsum(one.value if one.bounds is None else one.bounds.low for one in shares)
+    return Figure(whole.value, Bounds(min(low, whole.bounds.low), whole.bounds.high), whole.n)
 
 
 def _wait(lost: Figure, first_s: float) -> Figure:
@@ -149,6 +167,8 @@ def _unseen(seen: ServerWatch) -> list[Unseen]:
     found = [Unseen.WAY_IN, Unseen.NAMES_AND_TLS, Unseen.EARLIER_REQUESTS]
     if not seen.every_end:
         found.append(Unseen.SHORT_CONNECTIONS)
+    if seen.counters.listen_drops:
+        found.append(Unseen.DROPPED_STAGE)
     if seen.lost:
         found.append(Unseen.LOST_REPORTS)
     found.append(Unseen.NO_COUNTERS if seen.counters.accepted is None else Unseen.OTHER_PORTS)

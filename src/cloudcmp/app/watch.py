@@ -68,11 +68,11 @@ class _Observer:
         self.listener.note(self.target, text)
 
 
-def watch(asked: WatchRequest, listener: WatchListener, show: Callable[[list[WatchedFolder]], None]) -> None:
+def watch(asked: WatchRequest, listener: WatchListener, show: Callable[[list[WatchedFolder], bool], None]) -> None:
     """Watch until the time is over or a signal comes; then `show` what the folders hold.
 
-    A signal ends the watch after a signed head, and is delivered once `show` returns. Raises UserMistake for what is
-    asked, StudyBusy if another process watches into a folder, and StorageFault.
+    A signal ends the watch after a signed head; `show` is told so, and the signal is delivered once it returns. Raises
+    UserMistake for what is asked, StudyBusy if another process watches into a folder, and StorageFault.
     """
     for_s = _seconds("--for", asked.for_)
     folders = _folders(asked)
@@ -87,11 +87,11 @@ def watch(asked: WatchRequest, listener: WatchListener, show: Callable[[list[Wat
             for prober in probers:
                 prober.interrupt()
 
-        with held_signals(stop_all):
+        with held_signals(stop_all) as received:
             _run(list(zip(folders.values(), logs, probers, strict=True)), for_s, address, stop, listener)
             for log in logs:
                 log.close()
-            show([shown(folder) for folder in folders])
+            show([shown(folder) for folder in folders], bool(received))
     finally:
         for log in logs:
             log.close()

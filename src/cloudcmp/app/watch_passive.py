@@ -16,10 +16,12 @@ LEAST_S, MOST_S = 0.01, 86400.0
 
 
 def watch_passive(
-    port: int | None, every: str, for_: str, show: Callable[[FeltTimes], None],
+    port: int | None, every: str, for_: str, show: Callable[[FeltTimes, bool], None],
     progress: Callable[[int, float], None] = lambda _n, _left: None,
 ) -> None:  # fmt: skip
-    """Look at a port of this computer, then `show` the estimate; a signal ends it early, and is delivered after that.
+    """Look at a port of this computer, then `show` the estimate.
+
+    A signal ends it early; `show` is told so, and the signal is delivered once it returns.
 
     `progress` receives the connections so far and the seconds left. Raises UserMistake for what is asked, and
     OutsideFault where the kernel does not tell of its sockets.
@@ -36,8 +38,9 @@ def watch_passive(
             "--for", "a passive watch looks from every 10 ms on, for at most a day", "write e.g. 10 min"
         )
     stop = threading.Event()
-    with held_signals(stop.set):
-        show(felt_times(watch_server(port, every_s, for_s, SystemClock(stop), stop.is_set, progress)))
+    with held_signals(stop.set) as received:
+        seen = watch_server(port, every_s, for_s, SystemClock(stop), stop.is_set, progress)
+        show(felt_times(seen), bool(received))
 
 
 def _seconds(option: str, text: str) -> float:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloudcmp.cli.interruption import fault_of, leave_now
 from cloudcmp.cli.options import Ca, Json, Quiet, option, trust_also
-from cloudcmp.cli.output import console, emit, say
+from cloudcmp.cli.output import console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -99,9 +100,10 @@ def watch(
         Console(file=sys.stderr, highlight=False), quiet=quiet or json, witness=_publish if witness else None
     )
 
-    def show(found: "list[WatchedFolder]") -> None:
+    def show(found: "list[WatchedFolder]", interrupted: bool) -> None:
         progress.__exit__()
         _show(found, json=json)
+        _leave_if(interrupted)
 
     with progress:
         use_case.watch(asked, progress, show)
@@ -117,15 +119,23 @@ def _watch_passive(port: int | None, every: str, for_: str, *, quiet: bool, json
 
     count_down = CountDown(Console(file=sys.stderr, highlight=False), quiet=quiet)
 
-    def show(found: "FeltTimes") -> None:
+    def show(found: "FeltTimes", interrupted: bool) -> None:
         count_down.__exit__()
         if json:
             emit("watch", {"felt": found})
         else:
             show_felt(console(), found)
+        _leave_if(interrupted)
 
     with count_down:
         watch_passive(port, every, for_, show, count_down.show)
+
+
+def _leave_if(interrupted: bool) -> None:
+    """End an interrupted command once it has shown its result, with the line and the exit code that say so."""
+    if interrupted:
+        warn(fault_of("watch").line())
+        leave_now()
 
 
 def _publish(line: str) -> None:

@@ -12,6 +12,7 @@ class ConnectionInfo:
 
     `last_received_s`, `last_sent_s` and `last_acked_s` are how long ago data came, data was sent, and anything was
     acknowledged; they are whole ticks of the kernel. `busy_s` is the time in which sent data was not acknowledged yet.
+    `bytes_again` of `bytes_sent` were sent a second time or more. `retransmits` are segments, also without data.
     `ended` is false for a connection that was still open when it was looked at.
     """
 
@@ -24,7 +25,8 @@ class ConnectionInfo:
     last_acked_s: float
     busy_s: float
     bytes_received: int
-    bytes_acked: int
+    bytes_sent: int
+    bytes_again: int
     data_received: int
     data_sent: int
     retransmits: int
@@ -71,6 +73,8 @@ class Unseen(StrEnum):
     """Connections that began and ended between two looks, for want of the right to hear of their ends."""
     LOST_REPORTS = "lost reports"
     """Connections whose ends the kernel could not report in time."""
+    DROPPED_STAGE = "dropped stage"
+    """Whether a handshake was dropped at its first packet, which is repeated after 1 s, or at its last, after less."""
     OTHER_PORTS = "other ports"
     """Counters of dropped and accepted handshakes are those of all ports of this network namespace."""
     NO_COUNTERS = "no counters"

@@ -11,6 +11,8 @@ _WORDS = {
     Unseen.NAMES_AND_TLS: "name lookups, and TLS handshakes beyond the first round trip",
     Unseen.SHORT_CONNECTIONS: "connections that began and ended between two looks: as root, each end is reported",
     Unseen.LOST_REPORTS: "connections whose ends came faster than they could be read",
+    Unseen.DROPPED_STAGE: "whether dropped handshakes were repeated after 1 s (the estimate) or sooner: the interval "
+    "holds both",
     Unseen.OTHER_PORTS: "which port dropped a handshake: the counters are those of all ports here",
     Unseen.NO_COUNTERS: "handshakes that this server dropped: the kernel shows no counters",
     Unseen.EARLIER_REQUESTS: "on kept connections, all requests but the last",

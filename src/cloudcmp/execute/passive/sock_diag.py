@@ -30,7 +30,7 @@ _BUFFER_BYTES = 1 << 22
 _SO_RCVBUFFORCE = 33
 # Places in `_INFO`.
 _RTO, _LAST_SENT, _LAST_RECEIVED, _LAST_ACKED, _RTT, _RETRANSMITS = 8, 17, 19, 20, 23, 31
-_ACKED, _RECEIVED, _MIN_RTT, _DATA_IN, _DATA_OUT, _BUSY, _NEEDLESS = 34, 35, 39, 40, 41, 43, 50
+_RECEIVED, _MIN_RTT, _DATA_IN, _DATA_OUT, _BUSY, _SENT, _AGAIN, _NEEDLESS = 35, 39, 40, 41, 43, 48, 49, 50
 _NO_MIN_RTT = 0xFFFFFFFF
 
 
@@ -119,15 +119,16 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _connection(body: bytes, *, ended: bool) -> ConnectionInfo | None:
-    """The connection of a message; None without its accounts."""
-    at = _MESSAGE_BYTES
+    """The connection of a message; None without its accounts, and for a socket that listened."""
+    _, _, _, _, local, remote = _MESSAGE.unpack_from(body)
+    at = _MESSAGE_BYTES if remote else len(body)
     while at + _ATTRIBUTE.size <= len(body):
         length, kind = _ATTRIBUTE.unpack_from(body, at)
         if length < _ATTRIBUTE.size:
             return None
         if kind == _INFO_ATTRIBUTE:
             raw = body[at + _ATTRIBUTE.size : at + length]
-            return _info(_MESSAGE.unpack_from(body)[4], raw, ended=ended)
+            return _info(local, raw, ended=ended)
         at += (length + 3) & ~3
     return None
 
@@ -138,6 +139,6 @@ def _info(port: int, raw: bytes, *, ended: bool) -> ConnectionInfo:
     min_rtt = found[_RTT] if found[_MIN_RTT] in {0, _NO_MIN_RTT} else found[_MIN_RTT]
     return ConnectionInfo(
         port, found[_RTT] / 1e6, min_rtt / 1e6, found[_RTO] / 1e6, found[_LAST_RECEIVED] / 1e3,
-        found[_LAST_SENT] / 1e3, found[_LAST_ACKED] / 1e3, found[_BUSY] / 1e6, found[_RECEIVED], found[_ACKED],
-        found[_DATA_IN], found[_DATA_OUT], found[_RETRANSMITS], found[_NEEDLESS], ended,
+        found[_LAST_SENT] / 1e3, found[_LAST_ACKED] / 1e3, found[_BUSY] / 1e6, found[_RECEIVED], found[_SENT],
+        found[_AGAIN], found[_DATA_IN], found[_DATA_OUT], found[_RETRANSMITS], found[_NEEDLESS], ended,
     )  # fmt: skip
