@@ -22,32 +22,16 @@ _WORDS = {
 def show_felt(console: Console, found: FeltTimes) -> None:
     """Print the estimate with its parts, then the queue, and what it does not hold."""
     if found.mean is None:
-        labelled(
-            console, "ANSWER", f"port {found.port}: no answered request in {format_seconds(found.seconds)}", "bold"
-        )
+        text = f"port {found.port}: no answered request in {format_seconds(found.seconds)}"
+        labelled(console, "ANSWER", text, "bold")
     else:
         text = f"port {found.port}: clients felt {_figure(found.mean)} for a request on a new connection, on average"
         labelled(console, "ANSWER", text, "bold")
-        labelled(
-            console, "", f"estimated from {found.n} connections in {format_seconds(found.seconds)}; 95 % intervals"
-        )
-    rows = [
-        [name, _value(figure), _interval(figure), "" if figure is None else figure.n]
-        for name, figure in (
-            ("connect, a round trip", found.connect), ("request to whole answer", found.answer),
-            ("wait for lost handshakes", found.handshake_wait), ("wait for lost requests", found.request_wait),
-            ("median without these waits", found.median), ("95 % without these waits", found.p95),
-        )
-    ]  # fmt: skip
-    rows += [
-        [name, _percent(figure), _percents(figure), "" if figure is None else figure.n]
-        for name, figure in (
-            ("segments lost to clients", found.loss), ("handshakes dropped here", found.refused_share),
-            ("connects of 1 s or more", found.waited_share),
-        )
-    ]  # fmt: skip
-    say(console, "")
-    table(console, ["part", Head("estimate"), Head("95 % interval"), Head("n")], rows, title="What it is made of")
+        text = f"estimated from {found.n} connections in {format_seconds(found.seconds)}; 95 % intervals"
+        labelled(console, "", text)
+        say(console, "")
+        _parts(console, found)
+        say(console, "")
     if found.queue_mean is not None:
         wait = "" if found.accept_wait_s is None else f", a wait of {format_quantity(found.accept_wait_s, 's')} each"
         text = f"{found.queue_mean:.2f} on average, {found.queue_most} at most, of {found.queue_limit} that may{wait}"
@@ -60,12 +44,28 @@ def show_felt(console: Console, found: FeltTimes) -> None:
         labelled(console, "CANNOT SEE" if not at else "", _WORDS[one])
 
 
-def _value(one: Figure | None) -> str:
-    return "unknown" if one is None else format_quantity(one.value, "s")
+def _parts(console: Console, found: FeltTimes) -> None:
+    """Print what the mean is made of, then the shares behind the waits."""
+    times = (
+        ("connect, a round trip", found.connect), ("request to whole answer", found.answer),
+        ("wait for lost handshakes", found.handshake_wait), ("wait for lost requests", found.request_wait),
+        ("median without these waits", found.median), ("95 % without these waits", found.p95),
+    )  # fmt: skip
+    shares = (
+        ("segments lost to clients", found.loss), ("handshakes dropped here", found.refused_share),
+        ("connects of 1 s or more", found.waited_share),
+    )  # fmt: skip
+    rows = [[name, _value(one), _interval(one), one.n] for name, one in times if one is not None]
+    rows += [[name, _percent(one), _percents(one), one.n] for name, one in shares if one is not None]
+    table(console, ["part", Head("estimate"), Head("95 % interval"), Head("n")], rows, title="What it is made of")
 
 
-def _interval(one: Figure | None) -> str:
-    if one is None or one.bounds is None:
+def _value(one: Figure) -> str:
+    return format_quantity(one.value, "s")
+
+
+def _interval(one: Figure) -> str:
+    if one.bounds is None:
         return "too few"
     return f"{format_quantity(one.bounds.low, 's')} to {format_quantity(one.bounds.high, 's')}"
 
@@ -74,11 +74,11 @@ def _figure(one: Figure) -> str:
     return _value(one) if one.bounds is None else f"{_value(one)} ({_interval(one)})"
 
 
-def _percent(one: Figure | None) -> str:
-    return "unknown" if one is None else f"{one.value * 100:.2f} %"
+def _percent(one: Figure) -> str:
+    return f"{one.value * 100:.2f} %"
 
 
-def _percents(one: Figure | None) -> str:
-    if one is None or one.bounds is None:
+def _percents(one: Figure) -> str:
+    if one.bounds is None:
         return "too few"
     return f"{one.bounds.low * 100:.2f} to {one.bounds.high * 100:.2f} %"
