@@ -1,12 +1,11 @@
 """The watcher on a virtual clock: samples, gaps, steps of the clock, deaths at every point."""
 
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.evidence import START, TERMS, by_program, opened
-from tests.execute.watched_week import EVERY_S, Acknowledged, Service, VirtualClock, die_at, watch_once, week
+from tests.execute.watched_week import Acknowledged, Service, VirtualClock, die_at, lost_in_week, watch_once, week
 
 from cloudcmp.app.evidence import evidence_in
 from cloudcmp.errors import CorruptStore
@@ -175,18 +174,10 @@ def test_a_death_at_every_point_loses_nothing_that_was_acknowledged(
 
 
 def test_a_week_with_deaths_and_power_failures_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told, count = week(tmp_path / "w", 1, monkeypatch)
+    assert lost_in_week(tmp_path / "w", 1, monkeypatch) == []
     found = evidence_in(tmp_path / "w")
-    kept = stored(found.watched.samples)
-    assert count["deaths"] > 30
-    assert set(stored(told.samples)) <= set(kept)
-    assert len(kept) == len(set(kept)) <= len(told.samples) + count["deaths"]
-    assert len([one for one in found.steps if one.step_s is not None]) == count["steps"]
-    # Every time without samples is a gap, and no gap holds a sample.
-    gaps = {round(one.start, 6) for one in found.gaps}
-    holes = [one for one, after in pairwise(kept) if after[0] - one[0] > 1.6 * EVERY_S]
-    assert {one[0] for one in holes} <= gaps
-    assert not any(gap.start < at < gap.end for gap in found.gaps for at, _ in kept)
+    assert found.starts > 30
+    assert found.mends > 0
     assert by_program(tmp_path / "w").returncode == 0
 
 

@@ -5,11 +5,13 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.evidence import START, opened
 
+from cloudcmp.app.evidence import evidence_in
 from cloudcmp.execute.watch.watcher import Watcher
 from cloudcmp.model.watch import WatchAnswer, WatchSample, WatchTerms
 from cloudcmp.store import files
@@ -154,3 +156,23 @@ def week(
             clock.wall += 5.0
             count["steps"] += (folder / FILE).exists()
     return told, count
+
+
+def lost_in_week(
+    folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch, *, every_s: float = EVERY_S, kill: float = 0.04
+) -> list[str]:
+    """What a week of watching lost of what it had acknowledged, and what its evidence does not say; none if well."""
+    told, count = week(folder, seed, monkeypatch, every_s=every_s, kill=kill)
+    found = evidence_in(folder)
+    kept = [(round(one.at, 6), one.ok) for one in found.watched.samples]
+    wrong = [f"lost: {one}" for one in sorted({(round(one.at, 6), one.ok) for one in told.samples} - set(kept))]
+    if not len(kept) == len(set(kept)) <= len(told.samples) + count["deaths"]:
+        wrong.append(f"{len(kept)} samples are kept, and {len(told.samples)} were told")
+    if len([one for one in found.steps if one.step_s is not None]) != count["steps"]:
+        wrong.append(f"{len(found.steps)} steps of the clock are known, and there were {count['steps']}")
+    gaps = {round(one.start, 6) for one in found.gaps}
+    holes = [one for one, after in pairwise(kept) if after[0] - one[0] > 1.6 * every_s]
+    wrong += [f"no gap is known after {at}" for at, _ in holes if at not in gaps]
+    starts = sorted((gap.start, gap.end) for gap in found.gaps)
+    wrong += [f"a sample within a gap: {at}" for at, _ in kept if any(low < at < high for low, high in starts)]
+    return wrong

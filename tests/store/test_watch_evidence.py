@@ -159,6 +159,12 @@ def test_an_unsigned_tail_that_is_cut_cannot_be_told(copy: Path) -> None:
     assert by_program(copy).returncode == 0
 
 
+def test_evidence_that_nobody_signed_is_none(copy: Path) -> None:
+    shutil.rmtree(copy / "heads")
+    assert "holds no signed head" in faults(copy)[0]
+    assert "there is no signed head" in by_program(copy).stdout
+
+
 def cut(folder: Path, keep: int) -> None:
     """Leave this many bytes of the evidence, and only the first head."""
     for name in ("heads/000000015", "heads/000000015.sig"):
@@ -258,6 +264,7 @@ def test_a_full_disk_leaves_whole_lines_and_the_next_one_is_stored(tmp_path: Pat
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (log.lines, (tmp_path / "watch" / FILE).stat().st_size) == (before, size)
     assert log.append("sample", START + 60, mono=61.0, ok=True, response_s=0.1) == before + 1
+    log.sign(START + 60)
     log.close()
     assert len(read_evidence(tmp_path / "watch", judge).watched.samples) == 1
 
@@ -276,6 +283,7 @@ def test_after_a_failed_fsync_the_file_is_written_anew(tmp_path: Path, monkeypat
     monkeypatch.setattr(os, "fsync", fsync)
     log.append("start", START, mono=1.0, boot="b")
     log.append("sample", START, mono=1.0, ok=True, response_s=0.1)
+    log.sign(START)
     log.close()
     assert failed
     assert path.stat().st_ino != before
@@ -288,6 +296,7 @@ def test_a_clock_that_was_set_by_more_than_an_interval_makes_no_claims(
 ) -> None:
     log = opened(tmp_path / "watch")
     log.append("clock", START + 5, step_s=step)
+    log.sign(START + 5)
     log.close()
     assert read_evidence(tmp_path / "watch", judge).steps[0].step_s == step
     if fits:

@@ -94,7 +94,7 @@ class _Request:
 
     def phases(self) -> tuple[tuple[str, float], ...]:
         """The parts of the time that are over."""
-        return tuple(self._times.items())
+        return tuple(self._times.copy().items())  # its thread may add another
 
     def _ask(self) -> WatchAnswer:
         begun = time.perf_counter()

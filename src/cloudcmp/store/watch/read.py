@@ -61,6 +61,8 @@ def read_evidence(folder: Path, is_signed: IsSigned) -> Evidence:
         faults = [Fault(f"{folder / FILE}:{found.lines + 1}", what, NEXT)]
     if found.terms is None and not faults:
         faults = [Fault(str(folder / FILE), "has no first line", NEXT)]
+    if not heads and not faults:
+        faults = [Fault(str(folder / FOLDER), "holds no signed head: nothing says who wrote the evidence", NEXT)]
     if faults or found.terms is None:
         raise Forged(*faults)
     return Evidence(
