@@ -113,6 +113,12 @@ def test_a_service_that_is_down_from_the_start_is_a_result(tmp_path: Path) -> No
         (["http://a.test/", "--resume", "x"], "--resume: the folder says what is watched"),
         (["http://a.test/", "--verify", "x"], "--verify: only reads a folder"),
         (["http://a.test/", "--witness", "--json"], "--witness: prints lines beside the document"),
+        (["--passive"], "--port: a passive watch needs the port of the server"),
+        (["--passive", "--port", "0"], "--port: a passive watch needs the port of the server"),
+        (["--passive", "--port", "80", "--for", "2 days"], "--for: a passive watch looks from every 10 ms on"),
+        (["--passive", "--port", "80", "--every", "soon"], "--every: 'soon' is not a number"),
+        (["http://a.test/", "--passive", "--port", "80"], "--passive: does not go with the target"),
+        (["http://a.test/", "--port", "80"], "--port: is the server's, with --passive"),
         (["study.yaml"], "study.yaml: none of its candidates has an endpoint with a URL"),
     ],
 )
@@ -122,7 +128,7 @@ def test_bad_input_is_one_line(words: list[str], what: str, tmp_path: Path) -> N
         "  - {provider: simulated, region: nimbus, offering: small}\n",
         encoding="utf-8",
     )
-    out = [] if "--resume" in words or "--verify" in words else ["--out", "w"]
+    out = [] if {"--resume", "--verify", "--passive"} & set(words) else ["--out", "w"]
     said = cloudcmp("watch", *words, *out, cwd=tmp_path)
     assert (said.code, said.out) == (2, "") or "--json" in words
     assert what in said.err
