@@ -13,12 +13,12 @@ from typing import Any
 
 from cloudcmp.execute.watch.http_prober import HttpProber
 from cloudcmp.model.watch import WatchAnswer, WatchTerms
-from cloudcmp.stats.describe import median, t_interval
+from cloudcmp.stats.describe import median, share_interval, t_interval
 from tests.emulated.lossy_link import ADDRESSES, lossy_link
 
 PORT = 8080
 START = "from cloudcmp.cli.entry import main; main()"
-_WORKERS = 16
+_WORKERS = 8
 
 
 @dataclass(frozen=True)
@@ -92,24 +92,26 @@ def felt(
     return Both(answers, json.loads(out)["data"]["felt"], lost / (lost + passed))
 
 
-def disagreements(requests: int, *, delay_s: float, loss: float, size: int) -> list[str]:
+def disagreements(requests: int, *, delay_s: float, loss: float, size: int, usual: bool = True) -> list[str]:
     """Where the estimate does not agree with what was planted and what was felt outside; none if it does.
 
-    The intervals of both means overlap, the planted loss is within its interval or a thousandth (a kernel also repeats
-    what is only late), and the usual request takes the same within a tenth and a few ticks of the kernel.
+    The intervals of both means overlap; the planted loss is within the interval of 99.99 % of the estimated one, or a
+    thousandth from it, because a kernel also repeats what is only late. With `usual`, the median is the same within a
+    tenth and a few ticks of the kernel: a busy computer delays the prober, which no server sees.
     """
     both = felt(requests, delay_s=delay_s, loss=loss, size=size)
     found, case = both.felt, f"{delay_s} s, {loss}, {size} B"
     outside = t_interval(both.times, 0.99)
     assert outside is not None
-    mean, lost, usual = found["mean"]["bounds"], found["loss"]["bounds"], found["median"]["value"]
+    mean, middle, segments = found["mean"]["bounds"], found["median"]["value"], found["loss"]["n"]
+    lost = share_interval(round(found["loss"]["value"] * segments), segments, 0.9999)
     wrong = [] if found["n"] >= 0.98 * requests else [f"{case}: {found['n']} of {requests} connections were used"]
     if not (mean["low"] <= outside.high and outside.low <= mean["high"]):
         wrong.append(f"{case}: the mean is {mean}, and outside {outside}")
-    if not lost["low"] - 0.001 <= both.lost_share <= lost["high"]:
+    if not lost.low - 0.001 <= both.lost_share <= lost.high + 0.001:
         wrong.append(f"{case}: the loss is {lost}, and {both.lost_share:.4f} were lost")
-    if abs(usual - median(both.times)) > 0.1 * usual + 0.02:
-        wrong.append(f"{case}: the median is {usual}, and outside {median(both.times):.4f}")
+    if usual and abs(middle - median(both.times)) > 0.1 * middle + 0.02:
+        wrong.append(f"{case}: the median is {middle}, and outside {median(both.times):.4f}")
     return wrong
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,6 +60,15 @@ def test_whole_evidence_is_read_by_both(good: Path) -> None:
     assert read_watched(good, judge) == found.watched
     done = by_program(good)
     assert (done.returncode, done.stdout.split(";")[0]) == (0, "15 good lines, 2 heads, the last of line 15")
+
+
+def test_the_documented_commands_verify_a_head(good: Path) -> None:
+    head = good / "heads/000000015"
+    verify = ["ssh-keygen", "-Y", "verify", "-f", "allowed_signers", "-I", "watcher", "-n", "cloudcmp-watch", "-s"]
+    subprocess.run([*verify, f"{head}.sig"], input=head.read_bytes(), cwd=good, check=True, capture_output=True)
+    shown = subprocess.run("head -n 15 evidence.jsonl | sha256sum", shell=True, cwd=good, check=True,
+                           capture_output=True, text=True)  # fmt: skip
+    assert f"sha256 {shown.stdout.split()[0]}\n" in head.read_text(encoding="ascii")
 
 
 def test_every_flipped_bit_is_found_by_our_reader_and_named(copy: Path) -> None:
