@@ -103,7 +103,9 @@ def watch(
     def show(found: "list[WatchedFolder]", interrupted: bool) -> None:
         progress.__exit__()
         _show(found, json=json)
-        _leave_if(interrupted)
+        if interrupted:
+            warn(fault_of("watch").line())
+            leave_now()
 
     with progress:
         use_case.watch(asked, progress, show)
@@ -125,17 +127,12 @@ def _watch_passive(port: int | None, every: str, for_: str, *, quiet: bool, json
             emit("watch", {"felt": found})
         else:
             show_felt(console(), found)
-        _leave_if(interrupted)
+        if interrupted:
+            warn("interrupted; the estimate is of the time until then")
+            leave_now()
 
     with count_down:
         watch_passive(port, every, for_, show, count_down.show)
-
-
-def _leave_if(interrupted: bool) -> None:
-    """End an interrupted command once it has shown its result, with the line and the exit code that say so."""
-    if interrupted:
-        warn(fault_of("watch").line())
-        leave_now()
 
 
 def _publish(line: str) -> None:
