@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloudcmp.analysis.felt import felt_times
+from cloudcmp.execute.passive import server_watch
 from cloudcmp.execute.passive.counters import parse_counters, read_counters
 from cloudcmp.execute.passive.sock_diag import Ended, listen_queue, open_connections
+from cloudcmp.execute.watch.clock import SystemClock
+from cloudcmp.model.passive import Unseen
 
 needs_linux = pytest.mark.skipif(not Path("/proc/net/netstat").exists(), reason="sock_diag is Linux's")
 
@@ -64,6 +68,26 @@ def test_a_connection_is_heard_of_as_it_ends_with_the_time_that_its_answer_took(
     assert (one.ended, one.data_received, one.data_sent, one.retransmits) == (True, 1, 1, 0)
     assert one.last_received_s - one.last_acked_s >= 0.19
     assert one.last_received_s - one.last_sent_s >= 0.19
+
+
+@needs_linux
+def test_without_the_right_a_watch_sees_what_is_open_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> Ended:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(server_watch, "Ended", refused)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client, server.accept()[0] as accepted:
+            client.sendall(b"?")
+            accepted.recv(1)
+            accepted.sendall(b"answer")
+            client.recv(6)
+            seen = server_watch.watch_server(port, 0.02, 0.1, SystemClock(threading.Event()))
+    (one,) = seen.connections
+    assert (seen.every_end, one.ended, one.bytes_sent, seen.lost) == (False, False, 6, False)
+    assert Unseen.SHORT_CONNECTIONS in felt_times(seen).cannot_see
+    assert {most for _, most in seen.queue} == {128}
 
 
 @needs_linux
