@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.cost.bills import Usage, focus_rows, write
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, ROOT
 from tests.emulated.scripted_http import scripted
 from tests.needs import CLOUD_SETTINGS
 
@@ -212,6 +212,15 @@ def test_every_key_of_a_watch_is_named(typist: Typist) -> None:
     assert found["data"]["watched"][0]["summary"]["percentiles"]
     assert _unnamed(found) == set()
     assert {field.name for kind in (Outage, FeltTimes, Figure) for field in fields(kind)} <= NAMED
+
+
+def test_every_key_of_a_simulated_world_is_named(typist: Typist) -> None:
+    for name in ("delgado-twitter", "photo-site"):
+        text = (ROOT / "studies" / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+        (typist.folder / "world.yaml").write_text(text.replace("duration: 24 h", "duration: 1 h"), encoding="utf-8")
+        variants = ("--variant", "thesis") if "thesis" in text else ()
+        found = typist.types("simulate", "world.yaml", "--runs", "2", *variants)
+        assert _unnamed(found) == set()
 
 
 def test_every_key_of_published_tables_is_named(typist: Typist) -> None:

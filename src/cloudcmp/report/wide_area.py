@@ -10,7 +10,7 @@ from cloudcmp.answer.reach.sentences import change, headline, limit_words, lines
 from cloudcmp.model.reach import PageFigure, Quantile, Reached, Share, WideAreaAnswer
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.wide_area import Phase
-from cloudcmp.report.fleet import Grid
+from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import format_quantity
 

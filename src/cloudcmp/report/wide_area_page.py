@@ -7,7 +7,7 @@ from cloudcmp.answer.reach.sentences import headline, lines
 from cloudcmp.model.reach import WideAreaAnswer
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts import wide_area as charts
-from cloudcmp.report.fleet_page import sheet_of
+from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import picture_of, styled, template
 from cloudcmp.report.sheets.sheet import Sheet
 from cloudcmp.report.wide_area import counts, grids
