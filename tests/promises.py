@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests import cloud_rows
+from tests import cloud_rows, watch_rows
 from tests.app.planted import false_finds, missed
 from tests.app.test_kills import killed
 from tests.app.test_seed_studies import SEEDS, short
@@ -374,7 +374,7 @@ ROWS = (
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,
     wrong_hosts, cloud_rows.wrong_hosts_everywhere, silent_lines, silent_clouds, capped, strangers, hostile_bytes,
     leases_end, strangers_folders,
-    poisoned_prices, mutated_prices, storage_servers, storage_kills,
+    poisoned_prices, mutated_prices, storage_servers, storage_kills, *watch_rows.ROWS,
 )  # fmt: skip
 
 

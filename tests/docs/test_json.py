@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 from tests.cost.bills import Usage, focus_rows, write
 from tests.docs.pages import DOCS, ROOT
+from tests.emulated.scripted_http import scripted
 from tests.needs import CLOUD_SETTINGS
 
 from cloudcmp.cli.entry import main
+from cloudcmp.model.passive import FeltTimes, Figure
 from cloudcmp.model.safety import Spend
+from cloudcmp.model.watch_summary import Outage
 from cloudcmp.store import StudyStore
 
 PAGE = DOCS / "reference" / "json.md"
@@ -199,6 +202,16 @@ def test_every_key_of_a_replay_is_named(typist: Typist) -> None:
     assert found["data"]["owned"]["at_loads"]
     assert found["data"]["left_out"]
     assert _unnamed(found) == set()
+
+
+def test_every_key_of_a_watch_is_named(typist: Typist) -> None:
+    with scripted() as service:
+        found = typist.types("watch", service.url("/503"), "--every", "50ms", "--for", "300ms", "--out", "watched")
+        assert found["data"]["watched"][0]["summary"]["outages"]
+        found = typist.types("watch", service.url(), "--every", "50ms", "--for", "300ms", "--out", "well")
+    assert found["data"]["watched"][0]["summary"]["percentiles"]
+    assert _unnamed(found) == set()
+    assert {field.name for kind in (Outage, FeltTimes, Figure) for field in fields(kind)} <= NAMED
 
 
 def test_every_key_of_a_simulated_world_is_named(typist: Typist) -> None:

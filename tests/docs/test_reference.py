@@ -27,6 +27,8 @@ HOSTS = {"doi.org", "arxiv.org", "github.com", "hdrhistogram.org", "www.rfc-edit
 HOSTS |= {"sparecores.com", "docs.rackspace.com", "keystone.api.dfw3.rackspacecloud.com"}
 HOSTS |= {"aws.amazon.com", "cloud.google.com", "www.microsoft.com", "learn.microsoft.com", "docs.cloud.oracle.com"}
 HOSTS |= {urlsplit(fact.source).netloc for cloud in CLOUDS.values() for fact in cloud.facts}
+# A name for documents (RFC 2606).
+HOSTS |= {"example.com"}
 # The measured machine itself.
 HOSTS |= {"localhost:8080", "127.0.0.1:9001", "127.0.0.1:9002"}
 SHOWN_FOLDERS = ("/proc/", "/sys/", "/dev/", "/mnt/")

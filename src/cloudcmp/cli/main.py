@@ -43,6 +43,7 @@ from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
 from cloudcmp.cli.wan import wan
+from cloudcmp.cli.watch import watch
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in the command or study, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
@@ -106,6 +107,7 @@ def build() -> typer.Typer:
         simulate,
         wan,
         paas,
+        watch,
         report,
         export,
         import_,
