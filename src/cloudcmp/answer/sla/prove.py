@@ -88,11 +88,12 @@ def prove(
         unseen = max(0.0, 1.0 - span_s / length_s(claim.window))
     low, high = _with_unseen(claim, bounds, unseen)
     standing, doubt = _standing(claim, bounds, low, high, unseen, misses is None or bool(misses.sum()))
+    missed = None if misses is None else int(misses.sum())
     figure, figure_bounds = _figure(claim, groups, value, bounds, effective, confidence)
     return ClaimFinding(
-        claim, subject, unit, standing, doubt, n, None if misses is None else int(misses.sum()), failed, value, bounds,
+        claim, subject, unit, standing, doubt, n, missed, failed, value, bounds,
         alone, len(groups), by, effective, figure, figure_bounds,
-        requirement_of(claim, confidence, Seen(n, None if misses is None else int(misses.sum()), value, bounds, effective)),
+        requirement_of(claim, confidence, Seen(n, missed, value, bounds, effective)),
         simulated=simulated,
     )  # fmt: skip
 

@@ -42,7 +42,7 @@ def requirement_of(claim: Claim, confidence: float, seen: Seen | None = None) ->
     if not needed:
         return Requirement(())
     least = needed[0].samples
-    days = ()
+    days: tuple[OutageDays, ...] = ()
     if claim.quantity is Quantity.AVAILABILITY:
         days = tuple(OutageDays(one, least * _CORRELATED * one / 86400.0) for one in _OUTAGES_S)
     more = None
