@@ -12,7 +12,7 @@ from cloudcmp.answer.choice.lookup import better_of, numbers_of
 from cloudcmp.answer.choice.needs import Met, Need, Op, bound_need, met, number_of, parse_need
 from cloudcmp.answer.sla.curves import menasce_ngo, sigmoid
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.market import COST, Market, Numbers
+from cloudcmp.model.market import COST, Market, Numbers, OfferKey
 from cloudcmp.model.metric import Better
 from cloudcmp.model.result import Bounds
 from cloudcmp.model.utility import (
@@ -58,10 +58,10 @@ def most_useful(question: UtilityQuestion, market: Market) -> UtilityAnswer:
     budget = _budget(question, market)
     needs = [met(bound_need(parse_need(text), market), market) for text in question.require]
     values = np.stack([one.column.value for one in terms], axis=1)
-    known = np.isfinite(values).all(axis=1)
+    known: NDArray[np.bool_] = np.isfinite(values).all(axis=1)
     cost = _costs(market)
     if budget is not None:
-        known &= np.isfinite(cost)
+        known = known & np.isfinite(cost)
     left = tuple(_left_out(terms, market, known, values))
     rows = np.flatnonzero(known)
     if not len(rows):
@@ -123,7 +123,7 @@ def _costs(market: Market) -> Floats:
 
 def _left_out(
     terms: Sequence[_Term], market: Market, known: NDArray[np.bool_], values: Floats
-) -> Iterator[tuple[object, str]]:
+) -> Iterator[tuple[OfferKey, str]]:
     for row in np.flatnonzero(~known):
         lacking = [one.column.name for at, one in enumerate(terms) if not math.isfinite(values[row, at])]
         yield market.keys[row], ", ".join(lacking) or COST
