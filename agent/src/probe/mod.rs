@@ -49,7 +49,7 @@ mod service_trial;
 mod share;
 mod stream;
 mod table;
-mod task;
+pub mod task;
 mod tcp;
 mod throttle;
 mod traffic;

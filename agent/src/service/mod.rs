@@ -69,6 +69,7 @@ mod xml;
 pub use body::Body;
 use call::{Answer, Call, Reading};
 use outcome::{Done, Failure};
+pub use stream::{Stream, Wire};
 
 /// A service's protocol over HTTP: how an operation is asked for, and what its answer means.
 ///
