@@ -25,7 +25,8 @@ def cell_named(name: str, cells: Iterable[str], where: str) -> str:
     known = tuple(dict.fromkeys(_without_percentile(cell) for cell in cells))
     metric, _, params = name.partition(" ")
     wanted = set(filter(None, params.split(";")))
-    found = [one for one in known if one.partition(" ")[0] == metric and wanted <= set(one.partition(" ")[2].split(";"))]
+    parts = {one: one.partition(" ") for one in known}
+    found = [one for one, (own, _, some) in parts.items() if own == metric and wanted <= set(some.split(";"))]
     if name in found:
         return name
     if len(found) == 1:

@@ -37,6 +37,7 @@ from cloudcmp.cli.report import report
 from cloudcmp.cli.run import demo, run
 from cloudcmp.cli.scale import scale
 from cloudcmp.cli.schema import schema
+from cloudcmp.cli.sla import sla
 from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
@@ -100,6 +101,7 @@ def build() -> typer.Typer:
         profile,
         predict,
         scale,
+        sla,
         report,
         export,
         import_,

@@ -47,7 +47,7 @@ class Window:
     unit: Calendar
 
     def __str__(self) -> str:
-        return f"{self.count} {self.unit.value}{'s' * (self.count != 1)}"
+        return self.unit.value if self.count == 1 else f"{self.count} {self.unit.value}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ class ClaimFinding:
     `value` and `bounds` are those of `WindowFinding` over all samples, with the clusters that they were counted in:
     `clusters` of the kind `by`. `effective` is the number of independent samples that tell as much. `figure` is the
     claimed figure itself (a percentile, mean or extreme in its unit), with the bounds `figure_bounds`. `alone` is the
-    lower bound if all samples were independent.
+    lower bound if all samples were independent. `watched_s` is for how long samples stand, None for a study.
     """
 
     claim: Claim
@@ -229,5 +229,6 @@ class ClaimFinding:
     requirement: Requirement
     windows: tuple[WindowFinding, ...] = ()
     budget: ErrorBudget | None = None
+    watched_s: float | None = None
     simulated: bool = False
     sentence: str = ""

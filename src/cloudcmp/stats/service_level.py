@@ -49,13 +49,6 @@ def miss_bounds(misses: float, n: float, confidence: float = 0.95) -> Interval:
     return Interval(low, high)
 
 
-def clustered_miss_bounds(misses: npt.ArrayLike, sizes: npt.ArrayLike, confidence: float = 0.95) -> Interval:
-    """The bounds of `miss_bounds` for samples in clusters, by their effective number."""
-    k, size = _clusters(misses, sizes)
-    effective = effective_size(k, size, confidence)
-    return miss_bounds(float(k.sum()) / float(size.sum()) * effective, effective, confidence)
-
-
 def clustered_mean(sums: npt.ArrayLike, sizes: npt.ArrayLike, confidence: float = 0.95) -> Interval | None:
     """The bounds of a mean of samples in clusters, each wrong with probability about 1 - `confidence`.
 

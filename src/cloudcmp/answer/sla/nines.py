@@ -11,7 +11,8 @@ from cloudcmp.model.result import Bounds
 from cloudcmp.units import Money
 
 CORRELATIONS = (0.0, 0.01, 0.1, 0.5, 1.0)
-_MONTH_S = Decimal(30 * 86400)
+MONTH_S = 30 * 86400
+"""A month of 30 days."""
 _LEAST_PAIRS = 100
 
 
@@ -67,7 +68,7 @@ def correlation_of(a: Timeline, b: Timeline) -> float | None:
 
 
 def _joint(correlation: float, down: float, cost: Money, loss: Money) -> Joint:
-    down_s = Decimal(str(down)) * _MONTH_S
+    down_s = Decimal(str(down)) * Decimal(MONTH_S)
     lost = loss.amount * down_s / 3600
     return Joint(correlation, 1.0 - down, float(down_s), lost, cost.amount + lost)
 
@@ -83,7 +84,7 @@ def _pays_below(extra: Decimal, down: float, loss: Money) -> float | None:
 
     The avoided loss is L u (1 - u) (1 - c), for L the loss of a month of downtime.
     """
-    most = float(loss.amount * _MONTH_S / 3600) * down * (1.0 - down)
+    most = float(loss.amount * Decimal(MONTH_S) / 3600) * down * (1.0 - down)
     if most <= 0 or float(extra) > most:
         return None
     return min(1.0, 1.0 - float(extra) / most)

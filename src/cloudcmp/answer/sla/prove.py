@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cloudcmp.answer.sla.downtime import downtime_of
 from cloudcmp.answer.sla.requirements import Seen, requirement_of
 from cloudcmp.answer.sla.timeline import Timeline, groups_of, length_s, moment, values_of, windows_of
 from cloudcmp.errors import UserMistake
@@ -26,7 +27,7 @@ from cloudcmp.model.service_level import (
     WindowFinding,
 )
 from cloudcmp.stats.describe import Interval
-from cloudcmp.stats.service_level import clustered_mean, clustered_miss_bounds, effective_size, miss_bounds
+from cloudcmp.stats.service_level import clustered_mean, effective_size, miss_bounds
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +49,7 @@ def prove_watch(claim: Claim, line: Timeline, confidence: float = CONFIDENCE) ->
     values = values_of(line, claim.quantity)
     kind, groups = groups_of(line, values)
     found = prove(claim, line.target, groups, kind, "s", confidence=confidence)
+    found = replace(found, watched_s=line.seen_s(line.start, line.end))
     if claim.window is None:
         return found
     spans = list(windows_of(claim.window, line.start, math.nextafter(float(line.at[-1]), math.inf)))
@@ -76,10 +78,9 @@ def prove(
     misses = None if claim.statistic is Statistic.MEAN else np.array([_missed(claim, one) for one in groups])
     value = bounds = alone = effective = None
     if misses is not None and n:
-        sizes = np.array([one.n for one in groups])
         total = int(misses.sum())
-        value, effective = 1.0 - total / n, effective_size(misses, sizes, confidence)
-        bounds = _share_bounds(clustered_miss_bounds(misses, sizes, confidence), confidence)
+        value, effective = 1.0 - total / n, _effective(claim, groups, misses, confidence)
+        bounds = _share_bounds(miss_bounds(total / n * effective, effective, confidence), confidence)
         alone = 1.0 - miss_bounds(total, n, confidence).high
     elif n > failed:
         value, bounds = _mean(groups, confidence)
@@ -198,8 +199,16 @@ def _window(
         found = clustered_mean(answered, np.ones(len(answered)), surer)
         bounds = None if found is None else Bounds(found.low, found.high, surer)
     low_end, high_end = _with_unseen(claim, bounds, unseen)
+    if claim.quantity is Quantity.AVAILABILITY and high_end is not None:
+        # Samples that fail one after the other are one outage, which tells more than as many apart.
+        high_end = min(high_end, 1.0 - _down_s(line, start, end) / (end - start))
     standing, doubt = _standing(claim, bounds, low_end, high_end, unseen, bool(misses))
     return WindowFinding(start, end, len(some), misses, value, bounds, unseen, low_end, high_end, standing, doubt)
+
+
+def _down_s(line: Timeline, start: float, end: float) -> float:
+    """For how long a service was down at least: from the first to the last sample of each run of failed ones."""
+    return sum(min(b, end) - max(a, start) for a, b in downtime_of(line).least if b > start and a < end)
 
 
 def _overall(windows: Sequence[WindowFinding]) -> tuple[Standing, Doubt | None]:
@@ -210,6 +219,31 @@ def _overall(windows: Sequence[WindowFinding]) -> tuple[Standing, Doubt | None]:
     if standings == {Standing.MET}:
         return Standing.MET, None
     return Standing.CANNOT_TELL, next(one.doubt for one in windows if one.standing is Standing.CANNOT_TELL)
+
+
+def _effective(claim: Claim, groups: Sequence[SampleGroup], misses: NDArray[np.int64], confidence: float) -> float:
+    """The number of independent samples that tell as much: the fewer of those at the limit and at the figure.
+
+    Samples of which none misses the limit show nothing of how misses cluster. Those beyond the claimed percentile do;
+    and a limit beyond them is missed no more often than they are. Without either, each group may be all or nothing.
+    """
+    sizes = np.array([one.n for one in groups])
+    found = [effective_size(misses, sizes, confidence)] if 0 < misses.sum() < sizes.sum() else []
+    if claim.statistic is Statistic.PERCENTILE and any(one.n > one.failed for one in groups):
+        assert claim.percent is not None  # a percentile has one
+        figure = _at_share(*_reached(groups), claim.percent / 100)
+        if figure is not None:
+            beyond = np.array([int(one.counts[one.values > figure].sum()) + one.failed for one in groups])
+            found += [effective_size(beyond, sizes, confidence)] if beyond.sum() else []
+    return min(found) if found else float(len(groups))
+
+
+def _reached(groups: Sequence[SampleGroup]) -> tuple[Floats, Floats]:
+    """All values in order, and which share of all samples is at most as high; failed ones are above all."""
+    values = np.concatenate([one.values for one in groups])
+    order = np.argsort(values)
+    reached = np.cumsum(np.concatenate([one.counts for one in groups])[order]) / sum(one.n for one in groups)
+    return values[order], reached
 
 
 def _figure(
@@ -224,19 +258,17 @@ def _figure(
         return value, bounds
     if claim.quantity is Quantity.AVAILABILITY or not any(one.n > one.failed for one in groups):
         return value, bounds
-    values = np.concatenate([one.values for one in groups])
-    order = np.argsort(values)
-    reached = np.cumsum(np.concatenate([one.counts for one in groups])[order]) / sum(one.n for one in groups)
+    values, reached = _reached(groups)
     if claim.statistic is not Statistic.PERCENTILE:
-        return float(values.max() if claim.statistic is Statistic.MAXIMUM else values.min()), None
+        return float(values[-1] if claim.statistic is Statistic.MAXIMUM else values[0]), None
     assert claim.percent is not None  # a percentile has one
     assert effective is not None  # there are samples
     share = claim.percent / 100
-    figure = _at_share(values[order], reached, share)
+    figure = _at_share(values, reached, share)
     if figure is None or share**effective > 1 - confidence or (1 - share) ** effective > 1 - confidence:
         return figure, None
     ends = miss_bounds(share * effective, effective, confidence)
-    low, high = (_at_share(values[order], reached, one) for one in (ends.low, ends.high))
+    low, high = (_at_share(values, reached, one) for one in (ends.low, ends.high))
     return figure, None if low is None or high is None else Bounds(low, high, confidence)
 
 

@@ -10,7 +10,7 @@ from cloudcmp.stats.service_level import samples_at_share, samples_needed
 
 _MISSES = (0, 1, 5)
 _OUTAGES_S = (300.0, 1800.0, 4 * 3600.0)
-_CORRELATED = 2.0
+CORRELATED = 2.0
 """Samples this many mean outages apart tell as much as independent ones."""
 
 
@@ -44,7 +44,7 @@ def requirement_of(claim: Claim, confidence: float, seen: Seen | None = None) ->
     least = needed[0].samples
     days: tuple[OutageDays, ...] = ()
     if claim.quantity is Quantity.AVAILABILITY:
-        days = tuple(OutageDays(one, least * _CORRELATED * one / 86400.0) for one in _OUTAGES_S)
+        days = tuple(OutageDays(one, least * CORRELATED * one / 86400.0) for one in _OUTAGES_S)
     more = None
     if seen is not None and seen.misses:
         more = samples_at_share(share, seen.misses / seen.n, confidence)

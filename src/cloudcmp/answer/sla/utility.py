@@ -58,7 +58,7 @@ def most_useful(question: UtilityQuestion, market: Market) -> UtilityAnswer:
     budget = _budget(question, market)
     needs = [met(bound_need(parse_need(text), market), market) for text in question.require]
     values = np.stack([one.column.value for one in terms], axis=1)
-    known: NDArray[np.bool_] = np.isfinite(values).all(axis=1)
+    known = np.asarray(np.isfinite(values).all(axis=1), np.bool_)
     cost = _costs(market)
     if budget is not None:
         known = known & np.isfinite(cost)
