@@ -81,24 +81,38 @@ def _by_launch(histograms: Iterable[HistogramRow]) -> dict[int, list[HistogramRo
 def trials_by_launch(plan: Plan, attempts: Sequence[Attempt], measured: StudyValues) -> dict[int, list[SampleGroup]]:
     """How many trials of each launch ended ok, for each candidate: the last attempt of each counts.
 
-    An imported table has a trial in each of its rows.
+    An imported table has a row for each trial and cell, without saying which rows are of one trial: of a launch the
+    cell with the most failures counts.
     """
-    ended: dict[int, tuple[int, bool]] = {}
-    if plan.imported:
-        values = measured.values
-        for at, (launch, ok) in enumerate(zip(values.launch.tolist(), values.ok.tolist(), strict=True)):
-            ended[at] = (launch, ok)
-    for one in attempts:
-        if not one.interrupted and one.outcome is not Outcome.ABORTED:
-            ended[one.trial] = (plan.trials[one.trial].launch, one.outcome is Outcome.OK)
-    counts: dict[int, list[int]] = {}
-    for launch, ok in ended.values():
-        counts.setdefault(launch, [0, 0])[not ok] += 1
     found: dict[int, list[SampleGroup]] = {}
-    for launch, (good, bad) in sorted(counts.items()):
+    for launch, (good, bad) in sorted((_rows(measured) if plan.imported else _ended(plan, attempts)).items()):
         group = SampleGroup(np.zeros(min(good, 1)), np.array([good] if good else [], np.int64), bad)
         found.setdefault(plan.launches[launch].candidate, []).append(group)
     return found
+
+
+def _ended(plan: Plan, attempts: Sequence[Attempt]) -> dict[int, tuple[int, int]]:
+    """Trials of each launch that ended ok, and that did not."""
+    last = {one.trial: one.outcome for one in attempts if not one.interrupted and one.outcome is not Outcome.ABORTED}
+    counts: dict[int, tuple[int, int]] = {}
+    for trial, outcome in last.items():
+        good, bad = counts.get(plan.trials[trial].launch, (0, 0))
+        ok = outcome is Outcome.OK
+        counts[plan.trials[trial].launch] = good + ok, bad + (not ok)
+    return counts
+
+
+def _rows(measured: StudyValues) -> dict[int, tuple[int, int]]:
+    """Rows of each launch that are ok, and that are not, of the cell with the most that are not."""
+    values = measured.values
+    by_cell: dict[tuple[int, int], tuple[int, int]] = {}
+    for launch, cell, ok in zip(values.launch.tolist(), values.cell.tolist(), values.ok.tolist(), strict=True):
+        good, bad = by_cell.get((launch, cell), (0, 0))
+        by_cell[launch, cell] = good + ok, bad + (not ok)
+    counts: dict[int, tuple[int, int]] = {}
+    for (launch, _), (good, bad) in by_cell.items():
+        counts[launch] = max(counts.get(launch, (0, -1)), (good, bad), key=lambda one: (one[1], one[0]))
+    return counts
 
 
 def metric_of(cell: str, metrics: Mapping[str, Metric]) -> Metric:

@@ -70,7 +70,8 @@ def sla(
 ) -> SlaAnswer:  # fmt: skip
     """Answer what is asked about service levels.
 
-    Claims are held against watched samples, studies and tidy tables; without a source they are planned. Credits and
+    Claims are held against watched samples, studies and tidy tables; without a source they are planned. Beside a watch,
+    a study is asked only for claims about its measurements. Credits and
     nines need watched samples, or a stated availability. A utility chooses among the offerings of all sources, which
     are those of `recommend`.
 
@@ -80,12 +81,14 @@ def sla(
     tables = [credit_table(name) for name in question.credits]
     lines = [line for source in sources if (line := _watch(source, asked.every_s, progress)) is not None]
     _check(question, asked, sources, lines)
-    studies = [source for source in sources if _is_watch(source) is False]
-    claims = [prove_watch(_plain(one, line), line, question.confidence) for line in lines for one in asked.claims]
-    if asked.claims:
-        for source in studies:
-            progress(f"reading {source}")
-            claims += _of_study(source, asked.claims, question.confidence)
+    studies = [source for source in sources if not _is_watch(source)]
+    measured = [one for one in asked.claims if one.quantity is Quantity.MEASURED]
+    watchable = [one for one in asked.claims if one.quantity is not Quantity.MEASURED]
+    claims = [prove_watch(one, line, question.confidence) for line in lines for one in watchable]
+    of_studies = measured if lines else list(asked.claims)
+    for source in studies if of_studies else ():
+        progress(f"reading {source}")
+        claims += _of_study(source, of_studies, question.confidence)
     planned = () if sources else tuple(
         PlannedClaim(one, requirement_of(one, question.confidence)) for one in asked.claims
     )  # fmt: skip
@@ -119,14 +122,6 @@ def _watch(source: str, every_s: float | None, progress: Callable[[str], None]) 
     return timeline(watched_in(path) if path.is_dir() else read_watch(path, every_s))
 
 
-def _plain(claim: Claim, line: Timeline) -> Claim:
-    """A claim that a watch can tell of; raises UserMistake for others."""
-    if claim.quantity is Quantity.MEASURED:
-        what = f"{line.target} has no {claim.name!r}: a watch knows availability and response times"
-        raise UserMistake.at("--claim", what, "name a study that measured it")
-    return claim
-
-
 def _of_study(source: str, claims: Sequence[Claim], confidence: float) -> Iterator[ClaimFinding]:
     """What a study's samples prove of claims about each candidate."""
     # What reads studies takes a second to load, and watched samples need none of it.
@@ -140,6 +135,7 @@ def _of_study(source: str, claims: Sequence[Claim], confidence: float) -> Iterat
     with folders_of([source], ImportOptions()) as (folder,), StudyStore.open(folder, write=False) as store:
         plan, metrics, attempts = store.plan, metrics_of(store), store.attempts()
         cells = list(dict.fromkeys(cell for trial in plan.trials for cell in trial.cells))
+        cells = cells or list(store.measured(frozenset()).values.cells)  # an imported table has no trials
         named = {
             one.name: cell_named(one.name, cells, "--claim") for one in claims if one.quantity is Quantity.MEASURED
         }
@@ -211,6 +207,10 @@ def _check(question: SlaQuestion, asked: _Asked, sources: Sequence[str], lines: 
     """Refuse what is asked without what it is asked of."""
     if not (asked.claims or question.credits or asked.utility or asked.loss):
         raise UserMistake.at("cloudcmp sla", "nothing is asked", "give --claim, --credits, --utility or --loss")
+    unknown = [one for one in asked.claims if one.quantity is Quantity.MEASURED]
+    if unknown and sources and len(lines) == len(sources):
+        what = f"a watch has no {unknown[0].name!r}: it knows availability and response times"
+        raise UserMistake.at("--claim", what, "name a study that measured it")
     if question.credits and not lines:
         raise UserMistake.at("--credits", "no source has downtime", f"name {_WATCHED}")
     if question.bill is not None and not question.credits:

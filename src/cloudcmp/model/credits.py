@@ -15,8 +15,8 @@ class Verified(StrEnum):
     """How the figures of a table are known."""
 
     TEXT = "the provider's text"
-    SECONDARY = "quoted by others"
-    RECALLED = "recalled: check the provider's text"
+    SECONDARY = "others who quote it"
+    RECALLED = "memory: check the provider's text"
 
 
 class CreditPeriod(StrEnum):

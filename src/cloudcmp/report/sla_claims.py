@@ -43,28 +43,33 @@ def claim_grids(claims: Sequence[ClaimFinding], sure: str) -> Iterator[Grid]:
         yield Grid(f"Claims about {subjects[0]}", ("claim", *_HEADS), whole, "; ".join([*figures, _GOOD, general]))
         return
     for text in dict.fromkeys(one.claim.text for one in claims):
-        some = [one for one in claims if one.claim.text == text]
-        clusters = sorted({clusters_words(one) for one in some})
-        figures = [] if _is_share(some[0]) else [Head(figure_name(some[0].claim))]
-        rows = tuple((one.subject, *_fields(one)[:-1], *_short_figures(one)) for one in some)
-        heads = (Head("of", numeric=False, whole=True), *_HEADS[:-1], *figures)
-        yield Grid(text, heads, rows, f"{_GOOD}; {general}; n in {' or '.join(clusters)} each")
+        yield _of_subjects(text, [one for one in claims if one.claim.text == text], general)
 
 
+def _of_subjects(text: str, some: Sequence[ClaimFinding], general: str) -> Grid:
+    """A claim about several subjects; the number of samples stands below if it is the same for all."""
+    counts = {f"{one.n:,} in {clusters_words(one)}" for one in some}
+    rows = []
+    for one in some:
+        standing, value, bounds, n, _ = _fields(one)
+        figure = None if one.figure is None else format_quantity(one.figure, one.unit)
+        rows.append((one.subject, standing, value, bounds, *[n] * (len(counts) > 1), *[figure] * (not _is_share(one))))
+    figures = [] if _is_share(some[0]) else [figure_name(some[0].claim)]
+    numbers = map(Head, ["good", "in general", *["n"] * (len(counts) > 1), *figures])
+    heads = (Head("of", numeric=False, whole=True), _STANDING, *numbers)
+    same = [f"n = {counts.pop()} each"] if len(counts) == 1 else []
+    return Grid(text, heads, tuple(rows), "; ".join([_GOOD, general, *same]))
+
+
+_STANDING = Head("standing", numeric=False, whole=True)
 _GOOD = "good: the share that meets the limit, or the mean"
-_HEADS = (Head("standing", numeric=False, whole=True), Head("good"), Head("in general"), Head("n"),
+_HEADS = (_STANDING, Head("good"), Head("in general"), Head("n"),
           Head("in", numeric=False, whole=True))  # fmt: skip
 
 
 def _fields(one: ClaimFinding) -> tuple[str, ...]:
     value, bounds = value_words(one.claim, one.unit, one.value), bounds_words(one.claim, one.unit, one.bounds)
     return one.standing.value, value, bounds, f"{one.n:,}", clusters_words(one)
-
-
-def _short_figures(one: ClaimFinding) -> tuple[str | None, ...]:
-    if _is_share(one):
-        return ()
-    return (None if one.figure is None else format_quantity(one.figure, one.unit),)
 
 
 def _is_share(one: ClaimFinding) -> bool:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from cloudcmp.answer.sla.sentences import case_words, period_words
 from cloudcmp.answer.sla.words import money_words, share_words, time_words
 from cloudcmp.model.credits import CreditFinding, CreditPeriod
-from cloudcmp.model.nines import ArrangementFinding, Joint, NinesFinding
+from cloudcmp.model.nines import ArrangementFinding, NinesFinding
 from cloudcmp.model.utility import LevelAnswer, UtilityAnswer, UtilityOption
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head
@@ -122,35 +122,30 @@ def levels_grid(found: LevelAnswer) -> Grid:
 
 def nines_grid(found: NinesFinding) -> Grid:
     """Arrangements of copies: downtime, loss and cost of a month, by how outages are correlated."""
-    rows = [row for one in found.arrangements for row in _arrangement(one, found)]
+    rows = [row for one in found.arrangements for row in _arrangement(one)]
     how = f"one zone: {share_words(found.availability)}"
     if found.bounds is not None:
         how += f" measured ({share_words(found.bounds.low)} to {share_words(found.bounds.high)}; n = {found.n:,})"
     measured = "" if found.measured is None else f"; the two watches are correlated by {found.measured:.2f}"
     note = (
-        f"{how}{measured}; correlated: 0 if outages are independent, 1 if they are the same; a minute: the money for "
-        "each minute of avoided downtime; the time of a switch is left out"
+        f"{how}{measured}; correlated: 0 if outages are independent, 1 if they are the same; total: with the loss; "
+        "a minute: the money for each minute of avoided downtime; the time of a switch is left out"
     )
-    heads = (Head("copies", numeric=False, whole=True), Head("correlated"), Head("availability"),
-             Head("down a month"), Head("cost"), Head("with loss"), Head("a minute"))  # fmt: skip
-    title = f"Money against nines, {money_words(found.loss)} lost an hour: {found.target}"
+    heads = (Head("copies", numeric=False, whole=True),
+             *map(Head, ("correlated", "availability", "down", "cost", "total", "a minute")))  # fmt: skip
+    title = f"Copies of {found.target}: a month in {found.loss.currency}, {money_words(found.loss)} lost an hour"
     return Grid(title, heads, tuple(rows), note)
 
 
-def _arrangement(one: ArrangementFinding, found: NinesFinding) -> Iterator[tuple[str | None, ...]]:
-    currency = found.loss.currency
+def _arrangement(one: ArrangementFinding) -> Iterator[tuple[str | None, ...]]:
     for at, joint in enumerate(one.joints):
         alone = len(one.joints) == 1
         minute = None if at or one.per_minute is None else _amount(one.per_minute)
         yield (
             one.arrangement.value if not at else "", None if alone else f"{joint.correlation:.2g}",
             share_words(joint.availability), time_words(joint.down_s), _amount(one.cost.amount),
-            _total(joint, currency), minute,
+            _amount(joint.total), minute,
         )  # fmt: skip
-
-
-def _total(joint: Joint, currency: str) -> str:
-    return money_words(Money(joint.total, currency))
 
 
 def _amount(amount: Decimal) -> str:

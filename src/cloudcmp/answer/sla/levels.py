@@ -1,7 +1,5 @@
 """Menasce and Ngo's problem: which response time, throughput and availability to ask for, within a budget."""
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +10,7 @@ from cloudcmp.stats.optimum import most_within
 
 Floats = NDArray[np.float64]
 
-_AT = (0.5, 0.9, 1.1, 2.0)
+_AT = (0.5, 2.0)
 """Other budgets, as shares of the given one."""
 
 
@@ -24,42 +22,47 @@ def best_level(problem: LevelProblem, where: str) -> LevelAnswer:
     found = _solved(problem, problem.budget)
     if found is None:
         cheapest = np.array([problem.response.high, problem.throughput.low, problem.availability.low])
-        least = sum(costs(problem, cheapest))
+        least = float(costs(problem, cheapest).sum())
         what = f"the least service level costs {least:.6g}, above the budget of {problem.budget:g}"
         raise UserMistake.at(where, what, "raise the budget, or let response go to more")
-    worth, spent = utilities(problem, found), costs(problem, found)
+    worth, spent = utilities(problem, found).tolist(), costs(problem, found).tolist()
     others = []
     for share in _AT:
         point = _solved(problem, share * problem.budget)
         if point is not None:
-            others.append((share * problem.budget, sum(utilities(problem, point))))
+            others.append((share * problem.budget, float(utilities(problem, point).sum())))
     response, throughput, availability = found.tolist()
-    return LevelAnswer(problem, response, throughput, availability, worth, spent, sum(worth), sum(spent), tuple(others))
-
-
-def utilities(problem: LevelProblem, point: Floats) -> tuple[float, float, float]:
-    """The weighted utilities of (response, throughput, availability)."""
-    terms = (problem.response, problem.throughput, problem.availability)
-    kinds = (Curve.RESPONSE, Curve.THROUGHPUT, Curve.AVAILABILITY)
-    values = (term.weight * float(menasce_ngo(point[at : at + 1], kind)[0])
-              for at, (term, kind) in enumerate(zip(terms, kinds, strict=True)))  # fmt: skip
-    response, throughput, availability = values
-    return response, throughput, availability
-
-
-def costs(problem: LevelProblem, point: Floats) -> tuple[float, float, float]:
-    """The costs of (response, throughput, availability): a e^(-b r), a x, and e^(b a) - e^(0.9 b)."""
-    response, throughput, availability = point.tolist()
-    beta = problem.availability.beta
-    return (
-        problem.response.alpha * math.exp(-problem.response.beta * response),
-        problem.throughput.alpha * throughput,
-        math.exp(beta * availability) - math.exp(0.9 * beta),
+    return LevelAnswer(
+        problem, response, throughput, availability, tuple(worth), tuple(spent), sum(worth), sum(spent), tuple(others)
     )
+
+
+def utilities(problem: LevelProblem, points: Floats) -> Floats:
+    """The weighted utilities of (response, throughput, availability); both shapes are (3, ...)."""
+    response, throughput, availability = points
+    return np.stack([
+        problem.response.weight * menasce_ngo(response, Curve.RESPONSE),
+        problem.throughput.weight * menasce_ngo(throughput, Curve.THROUGHPUT),
+        problem.availability.weight * menasce_ngo(availability, Curve.AVAILABILITY),
+    ])  # fmt: skip
+
+
+def costs(problem: LevelProblem, points: Floats) -> Floats:
+    """The costs of (response, throughput, availability): a e^(-b r), a x, and e^(b a) - e^(0.9 b); shapes (3, ...)."""
+    response, throughput, availability = points
+    beta = problem.availability.beta
+    return np.stack([
+        problem.response.alpha * np.exp(-problem.response.beta * response),
+        problem.throughput.alpha * throughput,
+        np.exp(beta * availability) - np.exp(0.9 * beta),
+    ])  # fmt: skip
 
 
 def _solved(problem: LevelProblem, budget: float) -> Floats | None:
     bounds = [(one.low, one.high) for one in (problem.response, problem.throughput, problem.availability)]
     return most_within(
-        lambda point: sum(utilities(problem, point)), lambda point: sum(costs(problem, point)), bounds, budget
+        lambda point: float(utilities(problem, point).sum()),
+        lambda point: float(costs(problem, point).sum()),
+        bounds,
+        budget,
     )

@@ -36,16 +36,18 @@ def bounds_words(claim: Claim, unit: str, bounds: Bounds | None) -> str:
     """Both bounds of a claim's value; `unknown` without them."""
     if bounds is None:
         return "unknown"
-    return f"{value_words(claim, unit, bounds.low)} to {value_words(claim, unit, bounds.high)}"
+    low, high = value_words(claim, unit, bounds.low), value_words(claim, unit, bounds.high)
+    same = claim.share is not None or low.rpartition(" ")[2] == high.rpartition(" ")[2]
+    return f"{low.rpartition(' ')[0] if same else low} to {high}"
 
 
 def good_words(claim: Claim, unit: str) -> str:
-    """What good samples do: `were up`, `took at most 300 ms`."""
+    """What good samples do: `of the time up`, `of requests took at most 300 ms`."""
     if claim.quantity is Quantity.AVAILABILITY:
-        return "were up"
+        return "of the time up"
     assert claim.limit is not None  # as `bound_claim` sees to
     limit = format_quantity(claim.limit, unit)
-    verb = "took" if claim.quantity is Quantity.RESPONSE else "were"
+    verb = "of requests took" if claim.quantity is Quantity.RESPONSE else "of samples were"
     order = {
         (True, False): "at most",
         (True, True): "less than",

@@ -1,12 +1,12 @@
 """What a credit table pays for measured downtime: in each period, and in a month like those watched."""
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloudcmp.model.credits import (
     ClaimWindow,
@@ -22,6 +22,8 @@ from cloudcmp.model.credits import (
 )
 from cloudcmp.stats.service_level import resampled_sums
 from cloudcmp.units import Money
+
+Floats = NDArray[np.float64]
 
 _HOUR, _DAY = 3600, 86400
 _LEAST_DAYS = 6
@@ -123,8 +125,8 @@ def _free_hours(table: CreditTable, spans: Spans) -> int:
 
 def _money(table: CreditTable, bill: Money, percent: Decimal, free: Fraction) -> Money:
     """The uncharged hours, and the credit on what is left of the bill; a credit up to the minimum is not paid."""
-    uncharged = bill * (Decimal(free.numerator) / Decimal(free.denominator))
-    credit = Money(bill.amount - uncharged.amount, bill.currency) * (percent / 100)
+    uncharged = Money(bill.amount * free.numerator / free.denominator, bill.currency)
+    credit = Money((bill.amount - uncharged.amount) * percent / 100, bill.currency)
     if table.minimum is not None and credit.currency == table.minimum.currency and credit <= table.minimum:
         credit = Money(Decimal(0), bill.currency)
     return uncharged + credit
@@ -187,15 +189,12 @@ def _days(table: CreditTable, down: Downtime) -> list[tuple[float, float]]:
     return found
 
 
-def _percents(table: CreditTable, uptime: "np.ndarray", counted: "np.ndarray") -> "np.ndarray":
+def _percents(table: CreditTable, uptime: Floats, counted: Floats) -> Floats:
     """The credit of many drawn periods, in percent."""
     if table.step_s is not None and table.step_percent is not None:
         return np.minimum(100.0, float(table.step_percent) * np.floor(counted / table.step_s))
     tiers = sorted(table.tiers, key=lambda one: one.lower)
-    lowers = [float(one.lower) for one in tiers]
-    amounts = [*(float(one.percent) for one in tiers), 0.0]
-    return np.array([_amount(value, lowers, amounts, float(table.commitment)) for value in uptime.tolist()])
-
-
-def _amount(uptime: float, lowers: Sequence[float], amounts: Sequence[float], commitment: float) -> float:
-    return 0.0 if uptime >= commitment else amounts[bisect_right(lowers, uptime) - 1]
+    lowers = np.array([float(one.lower) for one in tiers])
+    amounts = np.array([float(one.percent) for one in tiers])
+    found = amounts[np.searchsorted(lowers, uptime, side="right") - 1]
+    return np.where(uptime < float(table.commitment), found, 0.0)
