@@ -126,6 +126,7 @@ def _of_study(source: str, claims: Sequence[Claim], confidence: float) -> Iterat
     """What a study's samples prove of claims about each candidate."""
     # What reads studies takes a second to load, and watched samples need none of it.
     from cloudcmp.analysis.request_samples import cell_named, metric_of, samples_by_launch, trials_by_launch
+    from cloudcmp.answer.choice.from_study import key_of
     from cloudcmp.app.several import folders_of
     from cloudcmp.app.study_view import metrics_of
     from cloudcmp.app.tool_files import ImportOptions
@@ -156,7 +157,7 @@ def _of_study(source: str, claims: Sequence[Claim], confidence: float) -> Iterat
             metric = metric_of(cell, metrics)
             bound, unit, groups = bound_claim(claim, cell, metric), metric.unit, samples_by_launch(plan, cell, measured)
         for one in plan.candidates:
-            yield prove(bound, one.id, groups.get(one.index, []), Clusters.LAUNCH, unit, span_s=span,
+            yield prove(bound, str(key_of(one)), groups.get(one.index, []), Clusters.LAUNCH, unit, span_s=span,
                         confidence=confidence, simulated=one.simulated)  # fmt: skip
 
 
@@ -165,7 +166,7 @@ def _nines(asked: _Asked, lines: Sequence[Timeline], confidence: float) -> Itera
     if asked.loss is None:
         return
     if asked.availability is not None:
-        yield money_against_nines("as stated", asked.availability, None, 0, asked.loss, asked.costs)
+        yield money_against_nines("a zone as stated", asked.availability, None, 0, asked.loss, asked.costs)
         return
     claim = parse_claim("availability >= 99 %")
     together = correlation_of(lines[0], lines[1]) if len(lines) == 2 else None

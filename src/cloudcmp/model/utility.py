@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from cloudcmp.model.market import OfferKey
+from cloudcmp.model.metric import Better
 from cloudcmp.model.result import Bounds
 from cloudcmp.units import Money
 
@@ -22,6 +23,7 @@ class UtilityTerm:
     """A part of a utility: the column `of`, its weight, and its curve.
 
     A sigmoid has its `midpoint` (text, in the unit of the column) and `slope`. The other curves divide by `scale`.
+    `better` is the user's direction of a column that has none of its own.
     """
 
     name: str
@@ -31,6 +33,7 @@ class UtilityTerm:
     midpoint: str = ""
     slope: float = 0.0
     scale: float = 1.0
+    better: Better | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ def show_sla(console: Console, found: SlaAnswer) -> None:
     """Print the answer; each bound is as sure as the answer says."""
     style = _STYLES[found.claims[0].standing] if len(found.claims) == 1 else ""
     say(console, found.sentence, f"bold {style}".strip())
-    say(console, "")
-    for label, text, shade in lines(found):
+    for at, (label, text, shade) in enumerate(lines(found)):
+        if not at:
+            say(console, "")
         labelled(console, label, text, shade)
     for grid in grids(found):
         say(console, "")

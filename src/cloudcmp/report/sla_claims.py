@@ -36,7 +36,7 @@ def claim_grids(claims: Sequence[ClaimFinding], sure: str) -> Iterator[Grid]:
     Claims about one subject are one table; of several subjects each claim is a table.
     """
     subjects = tuple(dict.fromkeys(one.subject for one in claims))
-    general = f"in general: bounds for times like these, each right with {sure}"
+    general = f"in general: bounds for times like these, each right in {sure} of cases"
     if len(subjects) == 1:
         whole = tuple((one.claim.text, *_fields(one)) for one in claims)
         figures = [f"{one.claim.text}: {words}" for one in claims if (words := _figure(one)) is not None]
@@ -53,8 +53,8 @@ def _of_subjects(text: str, some: Sequence[ClaimFinding], general: str) -> Grid:
     for one in some:
         standing, value, bounds, n, _ = _fields(one)
         figure = None if one.figure is None else format_quantity(one.figure, one.unit)
-        rows.append((one.subject, standing, value, bounds, *[n] * (len(counts) > 1), *[figure] * (not _is_share(one))))
-    figures = [] if _is_share(some[0]) else [figure_name(some[0].claim)]
+        rows.append((one.subject, standing, value, bounds, *[n] * (len(counts) > 1), *[figure] * (not _is_good(one))))
+    figures = [] if _is_good(some[0]) else [figure_name(some[0].claim)]
     numbers = map(Head, ["good", "in general", *["n"] * (len(counts) > 1), *figures])
     heads = (Head("of", numeric=False, whole=True), _STANDING, *numbers)
     same = [f"n = {counts.pop()} each"] if len(counts) == 1 else []
@@ -72,12 +72,13 @@ def _fields(one: ClaimFinding) -> tuple[str, ...]:
     return one.standing.value, value, bounds, f"{one.n:,}", clusters_words(one)
 
 
-def _is_share(one: ClaimFinding) -> bool:
-    return one.claim.quantity is Quantity.AVAILABILITY
+def _is_good(one: ClaimFinding) -> bool:
+    """True if the claimed figure is the value itself, which has its own column."""
+    return one.claim.quantity is Quantity.AVAILABILITY or one.claim.share is None
 
 
 def _figure(one: ClaimFinding) -> str | None:
-    if _is_share(one) or one.claim.share is None or one.figure is None:
+    if _is_good(one) or one.figure is None:
         return None
     words = f"the {figure_name(one.claim)} is {format_quantity(one.figure, one.unit)}"
     if one.figure_bounds is None:
@@ -139,7 +140,9 @@ def needs_grid(claims: Sequence[tuple[Claim, Requirement]]) -> Grid:
 def planned_grid(planned: Sequence[PlannedClaim], sure: str) -> Grid:
     """What claims without samples take."""
     grid = _requirements("What claims take: independent samples", [(one.claim, one.requirement) for one in planned])
-    return Grid(grid.title, grid.heads, grid.rows, f"{grid.note}; each claim is proved with {sure}".lstrip("; "))
+    return Grid(
+        grid.title, grid.heads, grid.rows, f"{grid.note}; each claim is then proved with {sure} confidence".lstrip("; ")
+    )
 
 
 def _requirements(title: str, claims: Sequence[tuple[Claim, Requirement]]) -> Grid:

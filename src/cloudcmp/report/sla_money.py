@@ -133,7 +133,7 @@ def nines_grid(found: NinesFinding) -> Grid:
     )
     heads = (Head("copies", numeric=False, whole=True),
              *map(Head, ("correlated", "availability", "down", "cost", "total", "a minute")))  # fmt: skip
-    title = f"Copies of {found.target}: a month in {found.loss.currency}, {money_words(found.loss)} lost an hour"
+    title = f"Copies of {found.target}: a month in {found.loss.currency}, with {money_words(found.loss)} lost an hour"
     return Grid(title, heads, tuple(rows), note)
 
 

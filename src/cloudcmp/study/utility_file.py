@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from cloudcmp.model.metric import Better
 from cloudcmp.model.utility import Curve, LevelProblem, LevelTerm, UtilityQuestion, UtilityTerm
 from cloudcmp.study import quantities
 from cloudcmp.study.faults import Faults, shown
@@ -50,10 +51,18 @@ def _curve(value: object) -> Curve:
         raise ValueError(f"{shown(value)} is no curve; write one of {known}") from None
 
 
+def _direction(value: object) -> Better:
+    try:
+        return Better(str(value))
+    except ValueError:
+        raise ValueError(f"{shown(value)} is no direction; write {' or '.join(one.value for one in Better)}") from None
+
+
 Weight = Annotated[float, BeforeValidator(_weight)]
 AboveZero = Annotated[float, BeforeValidator(_above_zero)]
 Number = Annotated[float, BeforeValidator(_number)]
 Hourly = Annotated[Money, BeforeValidator(_hourly)]
+Direction = Annotated[Better, BeforeValidator(_direction)]
 CurveName = Annotated[Curve, BeforeValidator(_curve)]
 
 
@@ -66,6 +75,7 @@ class _TermShape(Shape):
     midpoint: Word | None = None
     slope: AboveZero | None = None
     scale: AboveZero = 1.0
+    better: Direction | None = None
 
 
 class _ResponseShape(Shape):
@@ -132,7 +142,7 @@ def read_utility(content: bytes, path: Path) -> UtilityQuestion:
     faults.raise_any()
     assert shape is not None  # else there was a fault
     terms = tuple(
-        UtilityTerm(name, one.of, one.weight, one.curve, one.midpoint or "", one.slope or 0.0, one.scale)
+        UtilityTerm(name, one.of, one.weight, one.curve, one.midpoint or "", one.slope or 0.0, one.scale, one.better)
         for name, one in shape.utility.items()
     )
     return UtilityQuestion(terms, tuple(shape.require), shape.budget, _levels(shape.menasce_ngo))

@@ -41,7 +41,7 @@ class _Term:
     def utility(self, values: Floats) -> Floats:
         """The weighted utility of values, shape as `values`."""
         if self.term.curve is Curve.SIGMOID:
-            falls = better_of(self.column) is Better.LOWER
+            falls = _direction(self.term, self.column) is Better.LOWER
             return self.term.weight * sigmoid(values, self.midpoint, self.term.slope, falls=falls)
         return self.term.weight * menasce_ngo(values, self.term.curve, self.term.scale)
 
@@ -95,14 +95,19 @@ def _bound(term: UtilityTerm, market: Market) -> _Term:
     column = numbers_of(market, term.of, WHERE)
     if term.curve is not Curve.SIGMOID:
         return _Term(term, column, 0.0)
-    if better_of(column) is None:
-        raise UserMistake.at(WHERE, f"nobody knows whether more of {column.name!r} is better", "name a measured column")
+    if _direction(term, column) is None:
+        what = f"nobody knows whether more of {column.name!r} is better"
+        raise UserMistake.at(WHERE, what, f"write 'better: higher' or 'better: lower' in {term.name}")
     midpoint = number_of(Need(f"midpoint: {term.midpoint}", term.of, Op.IS, (term.midpoint,)), column, WHERE)
     if not midpoint > 0:
         raise UserMistake.at(
             WHERE, f"the midpoint {term.midpoint!r} of {term.name} is not above zero", "write e.g. 2 ms"
         )
     return _Term(term, column, midpoint)
+
+
+def _direction(term: UtilityTerm, column: Numbers) -> Better | None:
+    return better_of(column) or term.better
 
 
 def _budget(question: UtilityQuestion, market: Market) -> float | None:
