@@ -21,8 +21,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         kind, _, name = block.info.partition(" ")
         if kind == "python":
             with contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(compile(block.text, name, "exec"), {})
-            (made / "watch.csv").write_text(printed.getvalue(), encoding="utf-8")
+                exec(compile(block.text, str(PAGE), "exec"), {})
+            (made / name).write_text(printed.getvalue(), encoding="utf-8")
         elif name:
             (made / name).write_text(block.text, encoding="utf-8")
     return made
