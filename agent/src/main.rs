@@ -11,6 +11,7 @@
 //! - `simd` vectors of doubles, `bt` the flow of the NAS benchmark BT
 //! - `service` thin clients of storage services, and the load that they are put under
 //! - `serve` the other end: pages, short tasks and what a platform lets a handler do, over HTTP
+//! - `wan` names, round trips and pages between vantage points and endpoints
 //! - `probe` one file per probe, one table that lists them
 
 use std::io::Write as _;
@@ -47,6 +48,7 @@ mod solve;
 mod supervisor;
 mod targets;
 mod traffic_limiter;
+mod wan;
 mod watchdog;
 mod wire;
 mod workdir;

@@ -61,7 +61,7 @@ mod stream;
 mod swift;
 pub mod tally;
 pub mod target;
-mod tls;
+pub mod tls;
 pub mod url;
 pub mod writer;
 mod xml;

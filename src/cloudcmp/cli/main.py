@@ -41,6 +41,7 @@ from cloudcmp.cli.sla import sla
 from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
+from cloudcmp.cli.wan import wan
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in the command or study, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
@@ -102,6 +103,7 @@ def build() -> typer.Typer:
         predict,
         scale,
         sla,
+        wan,
         report,
         export,
         import_,

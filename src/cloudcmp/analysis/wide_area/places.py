@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cloudcmp.catalog.cities import country_of, nearest_country, position_of
-from cloudcmp.catalog.continents import continent_of
+from cloudcmp.catalog.countries import continent_of
 from cloudcmp.catalog.places import place_of
 from cloudcmp.model.wide_area import AddressTime, Continent, NameAnswers, PathTime, Phase, Site, VantagePoint, WideArea
 
