@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from cloudcmp.answer.sla.words import target_words
+from cloudcmp.model.credits import CreditFinding
 from cloudcmp.model.service_level import Standing
 from cloudcmp.model.sla import SlaAnswer
 from cloudcmp.report.grids import Grid
@@ -44,11 +45,14 @@ def lines(found: SlaAnswer) -> Iterator[tuple[str, str, str]]:
     for credit in found.credits:
         if credit.expected is not None:
             yield "EXPECT", expected_words(credit), ""
-        claimed = [one.claim_until for one in credit.periods if one.claim_until is not None]
-        if claimed:
-            yield "BRING", "; ".join(credit.table.bring), ""
-    for text in (*_cautions(found), *found.notes):
+    for claimed in dict.fromkeys(credit.table for credit in found.credits if _is_claimed(credit)):
+        yield "BRING", f"{claimed.name}: {'; '.join(claimed.bring)}", ""
+    for text in dict.fromkeys((*_cautions(found), *found.notes)):
         yield "MIND", text, "yellow"
+
+
+def _is_claimed(credit: CreditFinding) -> bool:
+    return any(one.claim_until is not None for one in credit.periods)
 
 
 def _cautions(found: SlaAnswer) -> Iterator[str]:
@@ -58,9 +62,9 @@ def _cautions(found: SlaAnswer) -> Iterator[str]:
         if one.failed and one.claim.share is None:
             yield f"'{one.claim.text}': {one.failed:,} of {one.n:,} samples failed and are in no mean"
     for credit in found.credits:
-        table = credit.table
-        yield f"{table.name}: text of {table.text_of}, known from {table.verified.value}"
-        yield from (f"{table.name}: {one}" for one in table.assumed)
+        known = credit.table
+        yield f"{known.name}: text of {known.text_of}, known from {known.verified.value}"
+        yield from (f"{known.name}: {one}" for one in known.assumed)
         yield from unwatched(credit)
     if found.claims:
         yield "no bound covers what none of the watched days or launches had"

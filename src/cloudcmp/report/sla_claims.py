@@ -97,7 +97,7 @@ def windows_grid(found: ClaimFinding) -> Grid:
     notes += [f"{more} more windows are in --json"] if more else []
     heads = ("window", "standing", Head("n"), Head("bad"), Head("seen"), Head("at least"), Head("at most"),
              Head("unseen"))  # fmt: skip
-    return Grid(f"{found.claim.text}: windows in UTC", heads, tuple(rows), "; ".join(notes))
+    return Grid(f"{found.claim.text}, {found.subject}: windows in UTC", heads, tuple(rows), "; ".join(notes))
 
 
 def _window(found: ClaimFinding, one: WindowFinding) -> tuple[str | None, ...]:
@@ -121,7 +121,7 @@ def budget_grid(found: ClaimFinding) -> Grid:
     most = f", {time_words(budget.spent_at_most_s)} if all that nobody saw was bad" if _differ(budget) else ""
     allowed = time_words(budget.allowed_s)
     note = f"budget of the last window: {allowed}, spent: {spent}{most}; a rate of 1 spends it by the end"
-    return Grid(f"{found.claim.text}: burn rate of the error budget",
+    return Grid(f"{found.claim.text}, {found.subject}: burn rate of the error budget",
                 (Head("last", numeric=False), Head("n"), Head("rate"), Head("bounds")), rows, note)  # fmt: skip
 
 

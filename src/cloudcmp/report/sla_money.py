@@ -43,7 +43,7 @@ def unwatched(found: CreditFinding) -> Iterator[str]:
     for one in found.periods:
         if one.watched < _WATCHED:
             words = f"{(1 - one.watched) * 100:.3g} % of {period_words(found, one)} was not watched"
-            yield f"{found.table.name}: {words}, and counts as up"
+            yield f"{found.target}: {words}; it counts as down in the reading `most` alone"
 
 
 def expected_words(found: CreditFinding) -> str:
@@ -55,8 +55,8 @@ def expected_words(found: CreditFinding) -> str:
     free = f", {one.free_hours:.1f} hours uncharged" if one.free_hours else ""
     span = "365 days" if found.table.period is CreditPeriod.YEAR else "a month of 30 days"
     return (
-        f"{found.table.name}: {span} like the {one.days} watched pay {chances or 'no credit'}{free}{money} "
-        f"({one.draws:,} resampled; outages that no day had are not in it)"
+        f"{found.table.name}, {found.target}: {span} like the {one.days} watched pay "
+        f"{chances or 'no credit'}{free}{money} ({one.draws:,} resampled; outages that no day had are not in it)"
     )
 
 

@@ -1,6 +1,7 @@
 """The answer about service levels in one sentence each, and in one for all."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cloudcmp.answer.sla.nines import MONTH_S
@@ -173,7 +174,7 @@ def planned_sentence(found: PlannedClaim) -> str:
 
 def credit_sentence(found: CreditFinding) -> str:
     """What a table pays, for the worst of the periods."""
-    title = f"{found.table.title} ({found.table.text_of})"
+    title = f"For {found.target}, {found.table.title} ({found.table.text_of})"
     worst = max(found.periods, key=lambda one: (one.likely.percent, one.likely.free_hours, one.likely.down_s))
     case = worst.likely
     if not case.percent and not case.free_hours:
@@ -241,7 +242,15 @@ def nines_sentence(found: NinesFinding) -> str:
     )
     if not pays:
         return f"{base}; no second copy is worth its cost, even if outages are independent."
-    return f"{base}; {'; '.join(map(_pays, pays))}."
+    return f"{base}; {'; '.join(map(_pays, pays))}{_as_watched(found, pays)}."
+
+
+def _as_watched(found: NinesFinding, pays: Sequence[ArrangementFinding]) -> str:
+    """What the correlation of two watches says of the copies that could pay."""
+    if found.measured is None:
+        return ""
+    do = [one.arrangement.value for one in pays if one.pays_below is not None and found.measured < one.pays_below]
+    return f"; those watched are correlated by {found.measured:.2f}, with which {' and '.join(do) or 'none'} would pay"
 
 
 def _pays(one: ArrangementFinding) -> str:
