@@ -15,7 +15,8 @@ from cloudcmp.answer.sla.timeline import Timeline, timeline
 from cloudcmp.answer.sla.utility import most_useful
 from cloudcmp.app.evidence import is_evidence, watched_in
 from cloudcmp.app.recommend import sold
-from cloudcmp.cost.credits import credit_of, credit_table
+from cloudcmp.cost.credits.engine import credit_of
+from cloudcmp.cost.credits.tables import credit_table
 from cloudcmp.errors import OutsideFault, UserMistake
 from cloudcmp.model.nines import Arrangement, NinesFinding
 from cloudcmp.model.service_level import Claim, ClaimFinding, Clusters, Quantity

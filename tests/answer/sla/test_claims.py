@@ -18,6 +18,7 @@ from cloudcmp.model.service_level import Calendar, Quantity, Statistic, Window
         ("availability >= 99.9 % a month", Quantity.AVAILABILITY, Statistic.SHARE, 0.999, Window(1, Calendar.MONTH)),
         ("availability>=0.995", Quantity.AVAILABILITY, Statistic.SHARE, 0.995, None),
         ("p99 <= 300 ms over 1 month", Quantity.RESPONSE, Statistic.PERCENTILE, 0.3, Window(1, Calendar.MONTH)),
+        ("p99 <= 300 ms in a month", Quantity.RESPONSE, Statistic.PERCENTILE, 0.3, Window(1, Calendar.MONTH)),
         ("p99.9 response time < 2 s", Quantity.RESPONSE, Statistic.PERCENTILE, 2.0, None),
         ("median <= 80 ms per day", Quantity.RESPONSE, Statistic.PERCENTILE, 0.08, Window(1, Calendar.DAY)),
         ("mean response <= 0.2 s over 30 days", Quantity.RESPONSE, Statistic.MEAN, 0.2, Window(30, Calendar.DAY)),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloudcmp.cost.credits import credit_of, credit_table, credit_tables
-from cloudcmp.cost.credits.engine import percent_of
+from cloudcmp.cost.credits.engine import credit_of, percent_of
+from cloudcmp.cost.credits.tables import credit_table, credit_tables
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.credits import CreditTable, Downtime, Spans
 from cloudcmp.units import Money, parse_money

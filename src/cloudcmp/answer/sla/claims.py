@@ -14,7 +14,9 @@ from cloudcmp.model.service_level import Calendar, Claim, Quantity, Statistic, W
 
 WHERE = "--claim"
 EXAMPLE = "p99 <= 300 ms over 1 month"
-_WINDOW = re.compile(r"(?P<rest>.*?)\s+(?:over|in|within|per|each|every|an?)\s+(?P<window>(?:\d+\s+)?[a-z]+)\s*")
+_WINDOW = re.compile(
+    r"(?P<rest>.*?)\s+(?:(?:over|in|within|per|each|every)(?:\s+an?|\s+each)?|an?)\s+(?P<window>(?:\d+\s+)?[a-z]+)\s*"
+)
 _SPAN = re.compile(r"(?:(?P<count>\d+)\s+)?(?P<unit>hour|day|week|month|year|h|d)s?")
 _UNITS = {"h": Calendar.HOUR, "d": Calendar.DAY}
 _MOST = {Calendar.HOUR: 24, Calendar.DAY: 366, Calendar.WEEK: 52, Calendar.MONTH: 12, Calendar.YEAR: 1}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from cloudcmp.answer.sla.downtime import downtime_of
 from cloudcmp.answer.sla.requirements import Seen, requirement_of
 from cloudcmp.answer.sla.timeline import Timeline, groups_of, length_s, moment, values_of, windows_of
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.credits import Spans
 from cloudcmp.model.result import Bounds
 from cloudcmp.model.service_level import (
     Burn,
@@ -55,12 +56,13 @@ def prove_watch(claim: Claim, line: Timeline, confidence: float = CONFIDENCE) ->
     spans = list(windows_of(claim.window, line.start, math.nextafter(float(line.at[-1]), math.inf)))
     if claim.window.unit in {Calendar.MONTH, Calendar.YEAR}:
         _check_watched(line, spans)
-    windows = tuple(_window(claim, line, values, span, confidence, len(spans)) for span in spans)
+    watch = _Watch(claim, line, values, downtime_of(line).least, confidence, 1.0 - (1.0 - confidence) / len(spans))
+    windows = tuple(_window(watch, *span) for span in spans)
     standing, doubt = _overall(windows)
     last = windows[-1]
     return replace(
         found, standing=standing, doubt=doubt, windows=windows,
-        budget=_budget(claim, line, values, last, confidence),
+        budget=_budget(watch, last),
         requirement=requirement_of(claim, confidence, Seen(last.n, last.misses, last.value, last.bounds)),
     )  # fmt: skip
 
@@ -177,38 +179,51 @@ def _held(claim: Claim, low: float | None, high: float | None) -> Standing:
     return Standing.BROKEN if high is not None and high < least else Standing.CANNOT_TELL
 
 
-def _window(
-    claim: Claim, line: Timeline, values: Floats, span: tuple[float, float], confidence: float, windows: int
-) -> WindowFinding:
-    """What the samples of one of several windows prove: of all windows, one is wrongly broken in at most 5 of 100."""
-    start, end = span
-    some = values[line.within(start, end)]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Watch:
+    """A claim and what is held against it: the value of each sample, the outages at least, how sure bounds are.
+
+    Upper bounds of all windows together are `surer`, so that the claim is wrongly broken as seldom as by one bound.
+    """
+
+    claim: Claim
+    line: Timeline
+    values: Floats
+    outages: Spans
+    confidence: float
+    surer: float
+
+
+def _window(watch: _Watch, start: float, end: float) -> WindowFinding:
+    """What the samples of one of several windows prove."""
+    claim, line = watch.claim, watch.line
+    some = watch.values[line.within(start, end)]
     unseen = max(0.0, 1.0 - line.seen_s(start, end) / (end - start))
     if unseen * (end - start) <= line.every_s:  # a sample stands for the whole of its interval
         unseen = 0.0
-    surer = 1.0 - (1.0 - confidence) / windows
     value, bounds, misses = None, None, None
     if claim.share is not None and len(some):
         misses = int(misses_of(claim, some).sum())
         value = 1.0 - misses / len(some)
-        low, high = miss_bounds(misses, len(some), surer).low, miss_bounds(misses, len(some), confidence).high
-        bounds = Bounds(1.0 - high, 1.0 - low, confidence)
+        low = miss_bounds(misses, len(some), watch.surer).low
+        high = miss_bounds(misses, len(some), watch.confidence).high
+        bounds = Bounds(1.0 - high, 1.0 - low, watch.confidence)
     elif claim.share is None and np.isfinite(some).any():
         answered = some[np.isfinite(some)]
         value = float(answered.mean())
-        found = clustered_mean(answered, np.ones(len(answered)), surer)
-        bounds = None if found is None else Bounds(found.low, found.high, surer)
+        found = clustered_mean(answered, np.ones(len(answered)), watch.surer)
+        bounds = None if found is None else Bounds(found.low, found.high, watch.surer)
     low_end, high_end = _with_unseen(claim, bounds, unseen)
     if claim.quantity is Quantity.AVAILABILITY and high_end is not None:
         # Samples that fail one after the other are one outage, which tells more than as many apart.
-        high_end = min(high_end, 1.0 - _down_s(line, start, end) / (end - start))
+        high_end = min(high_end, 1.0 - _down_s(watch.outages, start, end) / (end - start))
     standing, doubt = _standing(claim, bounds, low_end, high_end, unseen, bool(misses))
     return WindowFinding(start, end, len(some), misses, value, bounds, unseen, low_end, high_end, standing, doubt)
 
 
-def _down_s(line: Timeline, start: float, end: float) -> float:
-    """For how long a service was down at least: from the first to the last sample of each run of failed ones."""
-    return sum(min(b, end) - max(a, start) for a, b in downtime_of(line).least if b > start and a < end)
+def _down_s(outages: Spans, start: float, end: float) -> float:
+    """For how long a service was down within a time span."""
+    return sum(min(b, end) - max(a, start) for a, b in outages if b > start and a < end)
 
 
 def _overall(windows: Sequence[WindowFinding]) -> tuple[Standing, Doubt | None]:
@@ -278,8 +293,9 @@ def _at_share(ordered: Floats, reached: Floats, share: float) -> float | None:
     return float(ordered[at]) if at < len(ordered) else None
 
 
-def _budget(claim: Claim, line: Timeline, values: Floats, last: WindowFinding, confidence: float) -> ErrorBudget | None:
+def _budget(watch: _Watch, last: WindowFinding) -> ErrorBudget | None:
     """What the last window may still miss, and how fast it is spent."""
+    claim, line = watch.claim, watch.line
     if claim.share is None or not last.n:
         return None
     assert last.misses is not None  # a share counts misses
@@ -290,11 +306,11 @@ def _budget(claim: Claim, line: Timeline, values: Floats, last: WindowFinding, c
     allowed = (1.0 - claim.share) * length
     burns = []
     for span in _BURNS_S if allowed > 0 else ():
-        some = values[line.within(line.end - span, math.inf)]
+        some = watch.values[line.within(line.end - span, math.inf)]
         if len(some) and span <= line.end - line.start + line.every_s:
             missed = int(misses_of(claim, some).sum())
-            ends = miss_bounds(missed, len(some), confidence)
+            ends = miss_bounds(missed, len(some), watch.confidence)
             scale = 1.0 - claim.share
             burns.append(Burn(span, len(some), missed / len(some) / scale,
-                              Bounds(ends.low / scale, ends.high / scale, confidence)))  # fmt: skip
+                              Bounds(ends.low / scale, ends.high / scale, watch.confidence)))  # fmt: skip
     return ErrorBudget(allowed, spent, spent + max(0.0, unseen), tuple(burns))
