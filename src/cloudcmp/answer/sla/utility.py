@@ -63,10 +63,7 @@ def most_useful(question: UtilityQuestion, market: Market) -> UtilityAnswer:
     if budget is not None:
         known = known & np.isfinite(cost)
     left = tuple(_left_out(terms, market, known, values))
-    rows = np.flatnonzero(known)
-    if not len(rows):
-        what = f"no offering has a value of {', '.join(one.column.name for one in terms)}"
-        raise UserMistake.at(WHERE, what, "name sources that measured them")
+    rows = _rows(known, terms)
     parts = np.stack([one.utility(values[rows, at]) for at, one in enumerate(terms)], axis=1)
     drawn = sum(one.utility(drawn_values(one.column, rows, None, 1 + at)) for at, one in enumerate(terms))
     assert isinstance(drawn, np.ndarray)  # there is a term
@@ -89,6 +86,15 @@ def most_useful(question: UtilityQuestion, market: Market) -> UtilityAnswer:
         tuple(_steps([options[at] for at in range(len(rows)) if meets[at].all()])),
         left, bool(market.simulated & {one.key for one in options}), market.notes,
     )  # fmt: skip
+
+
+def _rows(known: NDArray[np.bool_], terms: Sequence[_Term]) -> NDArray[np.int64]:
+    """The offerings whose values are known; raises UserMistake if there is none."""
+    rows = np.flatnonzero(known)
+    if not len(rows):
+        what = f"no offering has a value of {', '.join(one.column.name for one in terms)}"
+        raise UserMistake.at(WHERE, what, "name sources that measured them")
+    return rows
 
 
 def _bound(term: UtilityTerm, market: Market) -> _Term:
