@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from tests.cost.bills import Usage, focus_rows, write
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, ROOT
 from tests.needs import CLOUD_SETTINGS
 
 from cloudcmp.cli.entry import main
@@ -234,6 +234,15 @@ def test_every_key_of_service_levels_is_named(typist: Typist) -> None:
     assert _unnamed(planned) == set()
 
 
+def test_every_key_of_a_simulated_world_is_named(typist: Typist) -> None:
+    for name in ("delgado-twitter", "photo-site"):
+        text = (ROOT / "studies" / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+        (typist.folder / "world.yaml").write_text(text.replace("duration: 24 h", "duration: 1 h"), encoding="utf-8")
+        variants = ("--variant", "thesis") if "thesis" in text else ()
+        found = typist.types("simulate", "world.yaml", "--runs", "2", *variants)
+        assert _unnamed(found) == set()
+
+
 def test_every_key_of_published_tables_is_named(typist: Typist) -> None:
     assert _unnamed(typist.types("published", "deval-2017")) == set()
     assert _unnamed(typist.types("published", "deval-2017", "--sessions")) == set()
@@ -249,7 +258,7 @@ def test_every_key_of_what_guards_money_is_named(typist: Typist, monkeypatch: py
         assert _unnamed(typist.types(*words)) == set()
 
 
-KINDS = ("providers", "offerings", "prices", "probes", "suites", "metrics", "tools", "studies")
+KINDS = ("providers", "offerings", "prices", "probes", "suites", "metrics", "tools", "credits", "studies")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,6 +9,7 @@ from cloudcmp.app.study_view import view
 from cloudcmp.model.fleet import FleetAnswer
 from cloudcmp.model.price import Purchase
 from cloudcmp.model.recommendation import Recommendation
+from cloudcmp.model.simulation import Simulation
 from cloudcmp.model.sla import SlaAnswer
 from cloudcmp.model.view import View
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
@@ -71,6 +72,13 @@ def write_sla(found: SlaAnswer, path: Path) -> Path:
     from cloudcmp.report import sla_page
 
     return write_page(path, lambda: sla_page.render(found))
+
+
+def write_simulation(found: Simulation, path: Path) -> Path:
+    """Write a simulated service as one HTML file, as `write_report` writes a report."""
+    from cloudcmp.report import simulation_page
+
+    return write_page(path, lambda: simulation_page.render(found))
 
 
 def write_page(path: Path, page: Callable[[], str]) -> Path:

@@ -1,4 +1,4 @@
-"""Tables of an answer, alike for a terminal and a page."""
+"""Tables of an answer that a terminal and a page show alike."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class Grid:
 
 
 def sheet_of(grid: Grid) -> Sheet:
-    """The table as a page shows it."""
+    """A table as a page shows it."""
     titles = [head if isinstance(head, str) else head.title for head in grid.heads]
     numeric = [head.title for head in grid.heads if isinstance(head, Head) and head.numeric]
     rows = tuple(row(*(UNKNOWN if text is None else text for text in one)) for one in grid.rows)
