@@ -10,6 +10,8 @@
 //!   `supervisor` a shell command whose processes cannot outlive it
 //! - `simd` vectors of doubles, `bt` the flow of the NAS benchmark BT
 //! - `service` thin clients of storage services, and the load that they are put under
+//! - `serve` the other end: pages, short tasks and what a platform lets a handler do, over HTTP
+//! - `wan` names, round trips and pages between vantage points and endpoints
 //! - `probe` one file per probe, one table that lists them
 
 use std::io::Write as _;
@@ -39,17 +41,20 @@ mod reached_cap;
 mod record;
 mod rng;
 mod scratch;
+mod serve;
 mod service;
 mod simd;
 mod solve;
 mod supervisor;
 mod targets;
 mod traffic_limiter;
+mod wan;
 mod watchdog;
 mod wire;
 mod workdir;
 
-const HINT: &str = "cloudcmp-agent reads one job line from stdin; cloudcmp runs it for you. Flags: --probes, --version";
+const HINT: &str =
+    "cloudcmp-agent reads one job line from stdin; cloudcmp runs it for you. Others: serve, --probes, --version";
 
 fn main() {
     abort_on_panic();
@@ -59,6 +64,7 @@ fn main() {
         [] => measure(),
         [flag] if flag == "--version" => print(&format!("cloudcmp-agent {}", env!("CARGO_PKG_VERSION"))),
         [flag] if flag == "--probes" => print(&probe::table().to_string()),
+        [verb, rest @ ..] if verb == serve::VERB => serve::main(rest),
         [flag, dir, line] if flag == supervisor::FLAG => supervisor::supervise(dir, line),
         [flag, rest @ ..] if flag == probe::unixbench::FLAG => probe::unixbench::main(rest),
         _ => usage(HINT),

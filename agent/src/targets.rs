@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::service::target::{Service, is_word};
 use crate::service::url::Url;
+use crate::wan::endpoint::Endpoint;
 
 /// The role of an agent or of another target in a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +27,8 @@ pub enum Role {
 
 impl Role {
     /// The roles that an agent can have.
-    pub const PLAYED: [Role; 5] = [Role::Solo, Role::Server, Role::Client, Role::Peer, Role::Neighbour];
+    pub const PLAYED: [Role; 7] =
+        [Role::Solo, Role::Server, Role::Client, Role::Peer, Role::Neighbour, Role::Vantage, Role::Endpoint];
     /// The roles of other targets.
     const OTHERS: [Role; 7] =
         [Role::Server, Role::Client, Role::Peer, Role::Endpoint, Role::Victim, Role::Neighbour, Role::Vantage];
@@ -56,6 +58,8 @@ impl Role {
                  whose address is ip:port, and perhaps the others, whose addresses are ips"
             }
             Role::Neighbour => "a neighbour takes neither listen nor targets",
+            Role::Vantage => "a vantage takes no listen, and one endpoint: a URL, or an agent whose address is ip:port",
+            Role::Endpoint => "an endpoint takes listen and one vantage, whose address is an ip",
             _ => "solo takes neither listen nor targets",
         }
     }
@@ -77,6 +81,8 @@ pub enum Link {
         others: Vec<IpAddr>,
     },
     Service(Box<Service>),
+    /// An endpoint at a URL, seen from a vantage point.
+    Endpoint(Box<Endpoint>),
     /// A service, and another agent that uses it too: a server or a client.
     Shared(Box<Link>, Box<Service>),
     /// A target that no probe of this agent measures.
@@ -91,6 +97,7 @@ impl Link {
             Link::Listens { at, admits } => at.ip().is_loopback() && admits.iter().all(IpAddr::is_loopback),
             Link::Connects { to, others } => to.ip().is_loopback() && others.iter().all(IpAddr::is_loopback),
             Link::Service(service) => service.stays(),
+            Link::Endpoint(endpoint) => endpoint.stays(),
             Link::Shared(agents, service) => agents.stays() && service.stays(),
             Link::Unmeasured(_) => false,
         }
@@ -133,6 +140,9 @@ pub fn read(role: Role, listen: Option<&str>, targets: Option<&Value>) -> Result
         Some(Value::Array(list)) if list.iter().any(|one| one["role"] == Role::Service.name()) => {
             return with_service(role, listen, list);
         }
+        Some(Value::Array(list)) if role == Role::Vantage && list.iter().any(|one| one.get("endpoint").is_some()) => {
+            return seen(role, listen, list);
+        }
         Some(Value::Array(list)) if list.len() <= MOST_TARGETS => {
             list.iter().enumerate().map(target).collect::<Result<Vec<_>, _>>()?
         }
@@ -161,9 +171,21 @@ fn with_service(role: Role, listen: Option<SocketAddr>, list: &[Value]) -> Resul
     }
 }
 
+/// Reads the one endpoint that a vantage point looks at by its URL.
+fn seen(role: Role, listen: Option<SocketAddr>, list: &[Value]) -> Result<Link, String> {
+    match (listen, list) {
+        (None, [Value::Object(fields)]) if fields.get("role").is_some_and(|one| one == Role::Endpoint.name()) => {
+            Ok(Link::Endpoint(Endpoint::read(fields, one_machine)?.into()))
+        }
+        _ => Err(role.takes().into()),
+    }
+}
+
 /// Returns the connection to other agents; the error says what the role takes.
 fn between(role: Role, listen: Option<SocketAddr>, targets: &[(Role, Place)]) -> Result<Link, String> {
     let unmeasured = |&(other, place): &(Role, Place)| match other {
+        Role::Endpoint if role == Role::Vantage => None,
+        Role::Vantage if role == Role::Endpoint => None,
         Role::Server | Role::Client | Role::Peer => (place == Place::Url).then_some(Role::Endpoint),
         other => Some(other),
     };
@@ -175,6 +197,12 @@ fn between(role: Role, listen: Option<SocketAddr>, targets: &[(Role, Place)]) ->
         (Role::Server, Some(at), [(Role::Client, Place::Machine(ip))]) => Ok(Link::Listens { at, admits: vec![*ip] }),
         (Role::Client, None, [(Role::Server, Place::Listener(to))]) => {
             Ok(Link::Connects { to: *to, others: Vec::new() })
+        }
+        (Role::Vantage, None, [(Role::Endpoint, Place::Listener(to))]) => {
+            Ok(Link::Connects { to: *to, others: Vec::new() })
+        }
+        (Role::Endpoint, Some(at), [(Role::Vantage, Place::Machine(ip))]) => {
+            Ok(Link::Listens { at, admits: vec![*ip] })
         }
         (Role::Peer, None, [(Role::Peer, Place::Listener(to)), others @ ..]) => {
             Ok(Link::Connects { to: *to, others: peers(others)? })

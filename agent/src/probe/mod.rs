@@ -39,6 +39,7 @@ mod r#loop;
 mod lu;
 mod neighbour;
 mod npb;
+mod page;
 mod peak;
 mod pi;
 mod postmark;
@@ -49,13 +50,14 @@ mod service_trial;
 mod share;
 mod stream;
 mod table;
-mod task;
+pub mod task;
 mod tcp;
 mod throttle;
 mod traffic;
 mod twolf;
 mod udp;
 pub mod unixbench;
+mod visit;
 
 /// All probes of the agent.
 #[rustfmt::skip] // one line per probe, so that concurrent additions do not conflict
@@ -93,6 +95,8 @@ pub static PROBES: &[Probe] = &[
     queue::PROBE,
     propagation::PROBE,
     consistency::PROBE,
+    page::PROBE,
+    visit::PROBE,
     neighbour::PROBE,
     traffic::PROBE,
 ];

@@ -160,7 +160,7 @@ impl Lane {
             let Some((config, name)) = &self.client.tls else { return Ok(Wire::Plain(tcp)) };
             let tls = TlsConnector::from(Arc::clone(config)).connect(name.clone(), tcp).await;
             let tls = tls.map_err(|error| broken(format!("cannot connect with TLS: {error}")))?;
-            Ok(Wire::Tls(Box::new(tls)))
+            Ok(Wire::Tls(Box::new(tls.into())))
         });
         let wire = connected.await.map_err(|_| Failure::new(Kind::Timeout, "connecting took too long"))??;
         let stream = Stream { wire, meter: Arc::clone(&self.meter) };

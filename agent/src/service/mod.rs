@@ -61,7 +61,7 @@ mod stream;
 mod swift;
 pub mod tally;
 pub mod target;
-mod tls;
+pub mod tls;
 pub mod url;
 pub mod writer;
 mod xml;
@@ -69,6 +69,7 @@ mod xml;
 pub use body::Body;
 use call::{Answer, Call, Reading};
 use outcome::{Done, Failure};
+pub use stream::{Stream, Wire};
 
 /// A service's protocol over HTTP: how an operation is asked for, and what its answer means.
 ///

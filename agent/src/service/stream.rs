@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::ReadBufCursor;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio_rustls::client::TlsStream;
+use tokio_rustls::TlsStream;
 
 use crate::clock::now_ns;
 

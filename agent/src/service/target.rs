@@ -81,8 +81,8 @@ const FIELDS: [&str; 9] =
     ["role", "endpoint", "protocol", "data_set", "region", "style", "addresses", "ca", "credential_ref"];
 const MOST_ADDRESSES: usize = 64;
 const LONGEST_DATA_SET: usize = 512;
-const LONGEST_CA: usize = 48 * 1024;
-const PEM: &str = "-----BEGIN CERTIFICATE-----";
+pub const LONGEST_CA: usize = 48 * 1024;
+pub const PEM: &str = "-----BEGIN CERTIFICATE-----";
 
 impl Service {
     /// Whether all traffic stays on this machine.

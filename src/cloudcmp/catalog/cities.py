@@ -8,7 +8,7 @@ import unicodedata
 from functools import cache
 from importlib import resources
 
-from cloudcmp.catalog.places import PLACES
+from cloudcmp.catalog.places import PLACES, distance_km
 
 _ISO_6709 = re.compile(r"([+-])(\d{2})(\d{2})(\d{2})?([+-])(\d{3})(\d{2})(\d{2})?")
 _POSITION = re.compile(r"\s*([+-]?\d{1,2}(?:\.\d+)?)\s*,\s*([+-]?\d{1,3}(?:\.\d+)?)\s*")
@@ -25,6 +25,17 @@ def position_of(place: str) -> tuple[float, float] | None:
     return _positions().get(_key(place))
 
 
+def country_of(place: str) -> str:
+    """The country (ISO 3166) of a city or of a region's place; empty if unknown, as that of a position is."""
+    return _countries().get(_key(place), "")
+
+
+def nearest_country(at: tuple[float, float]) -> str:
+    """The country of the nearest of the known cities: good for the continent of a position, not for its country."""
+    positions, countries = _positions(), _countries()
+    return countries[min(countries, key=lambda name: distance_km(positions[name], at))]
+
+
 def known_cities() -> tuple[str, ...]:
     """The names that `position_of` knows, as it looks them up."""
     return tuple(_positions())
@@ -33,13 +44,24 @@ def known_cities() -> tuple[str, ...]:
 @cache
 def _positions() -> dict[str, tuple[float, float]]:
     known = {_key(place.name): place.at for place in PLACES.values()}
-    text = resources.files("tzdata").joinpath("zoneinfo/zone.tab").read_text("utf-8")
-    for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        _, coordinates, zone, *_ = line.split("\t")
-        known.setdefault(_key(zone.rpartition("/")[2]), _parsed(coordinates))
+    for _, name, coordinates in _cities():
+        known.setdefault(name, _parsed(coordinates))
     return known
+
+
+@cache
+def _countries() -> dict[str, str]:
+    known = {_key(place.name): place.country for place in PLACES.values()}
+    for country, name, _ in _cities():
+        known.setdefault(name, country)
+    return known
+
+
+def _cities() -> list[tuple[str, str, str]]:
+    """The country, the name as it is looked up, and the position of each city of the time zones."""
+    text = resources.files("tzdata").joinpath("zoneinfo/zone.tab").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return [(country, _key(zone.rpartition("/")[2]), coordinates) for country, coordinates, zone, *_ in rows]
 
 
 def _parsed(coordinates: str) -> tuple[float, float]:

@@ -22,6 +22,9 @@ _COUNTRIES = {
 }
 _CONTINENT_OF = {code: continent for continent, codes in _COUNTRIES.items() for code in codes.split()}
 
+CONTINENT_NAMES = {one: one.name.replace("_", " ").title() for one in Continent}
+"""The names of continents for people."""
+
 EUROPEAN_UNION = frozenset(
     "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split()  # noqa: SIM905
 )
@@ -29,7 +32,7 @@ _AREAS = {
     "EU": ("the European Union", EUROPEAN_UNION),
     "EEA": ("the European Economic Area", EUROPEAN_UNION | {"IS", "LI", "NO"}),
     **{
-        continent.name.replace("_", "-"): (continent.name.replace("_", " ").title(), frozenset(codes.split()))
+        continent.name.replace("_", "-"): (CONTINENT_NAMES[continent], frozenset(codes.split()))
         for continent, codes in _COUNTRIES.items()
     },
 }

@@ -53,6 +53,16 @@ def new_study_key(tag: str) -> bytes:
     return _derived(_make(path) if key is None else key, tag)
 
 
+def signing_seed() -> bytes:
+    """The secret of this user's signing key for evidence; creates the user's key if there is none.
+
+    It is derived from that key, so that there is one secret to keep. Raises as `new_study_key` does.
+    """
+    path = state_folder() / "key"
+    key = _read(path)
+    return hmac.digest(_make(path) if key is None else key, b"cloudcmp evidence", "sha256")
+
+
 def _derived(key: bytes, tag: str) -> bytes:
     """A separate key per study: a row copied from another study of the same user is not signed in this one."""
     return hmac.digest(key, f"cloudcmp study\n{tag}".encode(), "sha256")

@@ -11,10 +11,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{Context, Kind, Metric, Param, Probe, SOLO, THREADS};
+use crate::clock::{now_ns, seconds, thread_cpu_ns};
 use crate::fault::Fault;
 use crate::host;
 use crate::pace::{Finish, Race, Task, race};
 use crate::wire::finite;
+use crate::workdir::Workdir;
 
 mod aes;
 mod answer;
@@ -108,7 +110,7 @@ fn plain_isa() -> &'static str {
 fn run(context: &Context) -> Result<(), Fault> {
     let (name, small) = (context.text("task"), context.text("size") == "small");
     let recipes = recipes(name);
-    let held = recipes.iter().map(|recipe| recipe.bytes).sum::<u64>() * context.threads() as u64;
+    let held = held_bytes(name) * context.threads() as u64;
     if let Some(there) = host::memory_bytes().filter(|there| held > there / 10 * 9) {
         let what = format!("{} threads of this task take {held} B, and memory holds {there} B", context.threads());
         return Err(Fault::failed(what, "lower threads, or take another task"));
@@ -167,6 +169,33 @@ fn passes(recipes: &[&Recipe], small: bool) -> Passes {
 fn on_disk(small: bool, folder: &Path, thread: usize) -> Result<Passes, Fault> {
     let count = if small { DISK_PASSES.1 } else { DISK_PASSES.0 };
     Ok(Passes(vec![(count, Box::new(files::Files::new(folder, thread)?))]))
+}
+
+/// Times of one task without a race.
+pub struct Timed {
+    /// The finishing time and the thread's own CPU time in it, s.
+    pub took_s: f64,
+    pub cpu_s: f64,
+}
+
+/// Runs a task once on the calling thread, wherever the scheduler puts it. `dir` is where `disk` writes, in a folder
+/// that is removed; unlike in the probe it may live in memory.
+pub fn once(name: &str, small: bool, dir: &Path) -> Result<Timed, Fault> {
+    let workdir = if name == "disk" { Some(Workdir::new(dir)?) } else { None };
+    let mut passes = match &workdir {
+        Some(workdir) => on_disk(small, workdir.path(), 0)?,
+        None => passes(&recipes(name), small),
+    };
+    let (start_ns, cpu_ns) = (now_ns(), thread_cpu_ns());
+    passes.run()?;
+    let (took_ns, cpu_ns) = (now_ns() - start_ns, thread_cpu_ns() - cpu_ns);
+    passes.verify()?;
+    Ok(Timed { took_s: seconds(took_ns), cpu_s: seconds(cpu_ns) })
+}
+
+/// Returns the memory that a task holds, bytes.
+pub fn held_bytes(name: &str) -> u64 {
+    recipes(name).iter().map(|recipe| recipe.bytes).sum()
 }
 
 struct Passes(Vec<(u32, Box<dyn Part>)>);

@@ -1,0 +1,1 @@
+"""The wide area analysed: places, impossible times, the best site of each vantage point, mapping, page times."""

@@ -1,0 +1,77 @@
+"""The times between vantage points and regions that a study or a tidy table holds."""
+
+from dataclasses import replace
+
+from cloudcmp.app.several import folders_of
+from cloudcmp.app.study_view import Measured, noted
+from cloudcmp.app.tool_files import ImportOptions
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.cell import Cell
+from cloudcmp.model.plan import Candidate
+from cloudcmp.model.wide_area import PathTime, Phase, Site, VantagePoint, WideArea
+from cloudcmp.store import StudyStore
+
+METRICS = {
+    "wan_rtt_s": Phase.RTT,
+    "wan_dns_s": Phase.DNS,
+    "wan_connect_s": Phase.CONNECT,
+    "wan_tls_s": Phase.TLS,
+    "wan_first_byte_s": Phase.FIRST_BYTE,
+    "wan_page_s": Phase.PAGE,
+}
+"""The metrics that hold times of the wide area, and their phase."""
+_MEDIAN = "50"
+
+
+def area_of_study(source: str) -> WideArea:
+    """Read the medians of a study's folder or a tidy table, one for each vantage, region, phase and size.
+
+    The value of a path is the median of its launches; `n` of `started` trials gave values.
+
+    Raises UserMistake if there is no such folder or file, and if it has no such values.
+    """
+    with folders_of([source], ImportOptions()) as folders, StudyStore.open(folders[0], write=False) as store:
+        measured = Measured.of(store, noted(store), drawn=False)
+        plan = measured.plan
+        area = area_of_estimates(measured, folders[0].resolve().name)
+    if area is None:
+        raise UserMistake.at(
+            source, "no times between vantage points and regions (wan_rtt_s)", "measure or import them"
+        )
+    return replace(area, kind="imported") if plan.imported else area
+
+
+def area_of_estimates(measured: Measured, source: str) -> WideArea | None:
+    """The times of the wide area among the estimates of a study; None if there are none."""
+    candidates = measured.plan.candidates
+    vantage_at: dict[str, int] = {}
+    site_at: dict[tuple[str, str], int] = {}
+    paths = []
+    for one in measured.estimates:
+        cell = Cell.parse(one.cell)
+        phase = METRICS.get(cell.metric)
+        if phase is None or not one.n_started or cell.get("percentile") not in {None, _MEDIAN}:
+            continue
+        vantage = cell.get("vantage")
+        if vantage is None:
+            raise UserMistake.at(source, f"{cell.metric} without a vantage", "write vantage=NAME in its params")
+        paths.append(
+            PathTime(vantage_at.setdefault(vantage, len(vantage_at)),
+                     site_at.setdefault(_site(candidates[one.candidate]), len(site_at)), phase, one.median, one.n_ok,
+                     one.n_started, _size(cell), min(one.values, default=None))
+        )  # fmt: skip
+    if not paths:
+        return None
+    simulated = all(one.simulated for one in candidates)
+    vantages, sites = (VantagePoint(name) for name in vantage_at), (Site(*key) for key in site_at)
+    return WideArea(tuple(vantages), tuple(sites), tuple(paths), source, "simulated" if simulated else "measured")
+
+
+def _site(candidate: Candidate) -> tuple[str, str]:
+    place = candidate.service or candidate.offering
+    return place.provider, place.region
+
+
+def _size(cell: Cell) -> int | None:
+    text = cell.get("size_bytes") or cell.get("size") or ""
+    return int(text) if text.isdigit() else None

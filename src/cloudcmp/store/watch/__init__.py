@@ -1,0 +1,1 @@
+"""Evidence of what a service did: a file of chained lines, its signed heads, and their reader."""

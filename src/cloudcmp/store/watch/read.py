@@ -1,0 +1,185 @@
+"""Reads a folder of evidence: checks every line and every signed head, and returns samples, gaps and clock steps."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cloudcmp.errors import Fault, UserMistake
+from cloudcmp.model.watch import ClockStep, Evidence, Gap, Watched, WatchSample, WatchTerms
+from cloudcmp.store.faults import storage
+from cloudcmp.store.watch.heads import FOLDER, SIGNERS, Head, read_heads, read_signers
+from cloudcmp.store.watch.lines import Line, LineFault, chain
+
+FILE = "evidence.jsonl"
+NEXT = "ask for the folder as it was, with 'cloudcmp watch --verify' on it"
+
+IsSigned = Callable[[bytes, bytes, str], bool]
+"""True if a message has a signature of a public key."""
+
+
+class Forged(UserMistake):
+    """A folder of evidence is not as its watcher wrote it; each fault names a line."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the lines so far hold, and the digest of the first lines at each signed head."""
+
+    terms: WatchTerms | None = None
+    key: str = ""
+    samples: list[WatchSample] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    steps: list[ClockStep] = field(default_factory=list)
+    lines: int = 0
+    starts: int = 0
+    mends: int = 0
+    ended: str = ""
+
+
+def is_evidence(folder: Path) -> bool:
+    """True if a folder holds evidence."""
+    return (folder / FILE).is_file()
+
+
+def read_evidence(folder: Path, is_signed: IsSigned) -> Evidence:
+    """The evidence in a folder; `is_signed` judges signatures.
+
+    An incomplete last line was never acknowledged, and is left out. Raises UserMistake if there is no evidence, Forged
+    with a fault for each line and head that is not as it was written, and StorageFault.
+    """
+    if not is_evidence(folder):
+        raise UserMistake.at(str(folder), f"holds no evidence: it has no {FILE}", "name the --out of a watch")
+    heads = list(read_heads(folder))
+    found, digests, faults = _read_lines(folder, {head.lines for _, head in heads if head is not None})
+    faults += _signer_faults(folder, found)
+    faults += [fault for path, head in heads if (fault := _head_fault(path, head, found, digests, is_signed))]
+    signed = max((head.lines for _, head in heads if head), default=0)
+    if not faults and signed > found.lines:
+        what = f"has {found.lines} good lines, and line {signed} was signed: lines were cut off"
+        faults = [Fault(f"{folder / FILE}:{found.lines + 1}", what, NEXT)]
+    if found.terms is None and not faults:
+        faults = [Fault(str(folder / FILE), "has no first line", NEXT)]
+    if faults or found.terms is None:
+        raise Forged(*faults)
+    return Evidence(
+        found.terms, Watched(found.terms.target, found.terms.every_s, tuple(found.samples)), tuple(found.gaps),
+        tuple(found.steps), found.lines, signed, len(heads), found.key,
+        found.starts, found.mends, found.ended,
+    )  # fmt: skip
+
+
+def read_watched(folder: Path, is_signed: IsSigned) -> Watched:
+    """The samples of a service in a folder of evidence, in order of time, for claims about them.
+
+    Raises as `read_evidence` does, and UserMistake if the watcher's clock was set by more than one interval: it is not
+    known which of its times are right.
+    """
+    found = read_evidence(folder, is_signed)
+    for step in found.steps:
+        if step.step_s is None or abs(step.step_s) > found.terms.every_s:
+            size = "backwards" if step.step_s is None else f"by {step.step_s:+.6g} s"
+            what = f"the watcher's clock was set {size} there, so no window of time is known across it"
+            raise UserMistake.at(f"{folder / FILE}:{step.line}", what, "watch anew, with a clock that keeps time")
+    return found.watched
+
+
+def _read_lines(folder: Path, wanted: set[int]) -> tuple[_Found, dict[int, str], list[Fault]]:
+    """What the lines hold, the digests of the first `wanted` lines, and the fault of the first bad line."""
+    path, found, whole, digests = folder / FILE, _Found(), hashlib.sha256(), {}
+    incomplete = False
+
+    def seen(number: int, raw: bytes) -> None:
+        nonlocal incomplete
+        whole.update(raw)
+        incomplete = not raw.endswith(b"\n")
+        if number in wanted:
+            digests[number] = whole.hexdigest()
+
+    with storage(path), path.open("rb") as file:
+        try:
+            for line in chain(file, seen):
+                add_line(found, line)
+        except LineFault as fault:
+            number = fault.args[1] if len(fault.args) > 1 else found.lines + 1
+            if incomplete and not file.read(1) and number not in wanted:
+                return found, digests, []
+            return found, digests, [Fault(f"{path}:{number}", str(fault.args[0]), NEXT)]
+    return found, digests, []
+
+
+def add_line(found: _Found, line: Line) -> None:
+    """Adds what a line says; raises LineFault for one that no watcher writes."""
+    if (line.number == 1) != (line.kind == "begin"):
+        raise LineFault("is no first line, or the first line of another watch")
+    kinds = {"begin": _begin, "start": _start, "sample": _sample, "gap": _gap, "clock": _clock, "mend": _mend,
+             "stop": _stop}  # fmt: skip
+    if line.kind not in kinds:
+        raise LineFault(f"is of the unknown kind {line.kind[:20]!r}")
+    if line.kind != "stop":
+        found.ended = ""
+    kinds[line.kind](found, line)
+    found.lines = line.number
+
+
+def _begin(found: _Found, line: Line) -> None:
+    every, timeout, status = (line.number_of(key) for key in ("every_s", "timeout_s", "status"))
+    if not every or not timeout or every <= 0 or timeout <= 0 or line.number_of("v") != 1:
+        raise LineFault("is no first line that this version of cloudcmp reads")
+    found.key = line.text_of("key")
+    code = None if status is None else int(status)
+    found.terms = WatchTerms(line.text_of("target"), every, timeout, code, line.text_of("text"))
+
+
+def _start(found: _Found, _line: Line) -> None:
+    found.starts += 1
+
+
+def _sample(found: _Found, line: Line) -> None:
+    ok, response = line.fields.get("ok"), line.number_of("response_s")
+    if not isinstance(ok, bool) or (response is not None and response < 0) or (ok and response is None):
+        raise LineFault("is no sample: ok is true or false, with the seconds of a whole answer")
+    found.samples.append(WatchSample(line.at, ok, response, line.text_of("reason")))
+
+
+def _gap(found: _Found, line: Line) -> None:
+    start = line.number_of("from")
+    if start is None:
+        raise LineFault("is a gap without a beginning")
+    found.gaps.append(Gap(start, line.at, line.text_of("why"), line.number_of("elapsed_s")))
+
+
+def _clock(found: _Found, line: Line) -> None:
+    found.steps.append(ClockStep(line.number, line.at, line.number_of("step_s")))
+
+
+def _mend(found: _Found, _line: Line) -> None:
+    found.mends += 1
+
+
+def _stop(found: _Found, line: Line) -> None:
+    found.ended = line.text_of("why")
+
+
+def _signer_faults(folder: Path, found: _Found) -> list[Fault]:
+    """A fault if the file of signers names another key than the first line."""
+    if not found.key or read_signers(folder) == found.key:
+        return []
+    return [Fault(str(folder / SIGNERS), "does not name the key of the first line, and that alone", NEXT)]
+
+
+def _head_fault(
+    path: Path, head: Head | None, found: _Found, digests: dict[int, str], is_signed: IsSigned
+) -> Fault | None:
+    """The fault of a signed head; None if it is what was signed, and the lines, if they are there, those it names."""
+    where = str(path)
+    if head is None:
+        return Fault(where, "is no head that cloudcmp wrote, or has another name", NEXT)
+    if found.key and head.key != found.key:
+        return Fault(where, "is signed with another key than the first line names", NEXT)
+    if not is_signed(head.text, head.signature, head.key):
+        return Fault(where, "has a signature that does not verify: it, or the head, was changed or forged", NEXT)
+    if digests.get(head.lines, head.sha256) != head.sha256:
+        what = f"the lines up to here are not those that were signed in {FOLDER}/{path.name}"
+        return Fault(f"{path.parent.parent / FILE}:{head.lines}", what, NEXT)
+    return None
