@@ -33,6 +33,7 @@ from cloudcmp.cli.profile import profile
 from cloudcmp.cli.published import published
 from cloudcmp.cli.recommend import recommend
 from cloudcmp.cli.reconcile import reconcile
+from cloudcmp.cli.regions import regions
 from cloudcmp.cli.report import report
 from cloudcmp.cli.run import demo, run
 from cloudcmp.cli.scale import scale
@@ -100,6 +101,7 @@ def build() -> typer.Typer:
         profile,
         predict,
         scale,
+        regions,
         report,
         export,
         import_,

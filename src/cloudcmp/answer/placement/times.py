@@ -1,18 +1,16 @@
 """Round trips from people to regions: measured ones, or modelled from the nearest vantage point and distances."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cloudcmp.answer.placement.errors_of_model import RADII_KM, Errors, held_out_errors
 from cloudcmp.answer.placement.geometry import FIBRE_S_PER_KM, distances_km
-from cloudcmp.catalog.countries import continent_of
-from cloudcmp.catalog.places import place_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import HeldOut, People, TimeModel
-from cloudcmp.model.wide_area import Phase, Site, VantagePoint, WideArea
+from cloudcmp.model.wide_area import Phase, Site, WideArea
 from cloudcmp.stats.robust import fit_linear
 
 if TYPE_CHECKING:
@@ -42,40 +40,17 @@ class PeopleTimes:
     left_out: tuple[tuple[Site, str], ...]
 
 
-def located(area: WideArea) -> WideArea:
-    """The area with the public places of its sites, and of vantage points that are named as a region is."""
-    return replace(
-        area,
-        sites=tuple(_located_site(one) for one in area.sites),
-        vantages=tuple(_located_vantage(one) for one in area.vantages),
-    )
-
-
-def _located_site(one: Site) -> Site:
-    place = place_of(one.provider, one.region)
-    if place is None:
-        return replace(one, continent=one.continent or continent_of(one.country))
-    country = one.country or place.country
-    return replace(one, at=one.at or place.at, country=country, continent=one.continent or continent_of(country))
-
-
-def _located_vantage(one: VantagePoint) -> VantagePoint:
-    provider, _, region = one.name.partition("/")
-    place = place_of(provider, region)
-    return one if place is None or one.at is not None else replace(one, at=place.at, country=place.country)
-
-
 def times_of(area: WideArea, people: Sequence[People], last_mile_s: float = 0.0) -> PeopleTimes:
     """The round trips from people to the sites of an area.
 
     A group that has the name of a vantage point has its measured times. Any other group takes, for each site, the time
     of the nearest vantage point that measured it, plus the slope of a robust line of time on distance times the
-    difference of the two distances; never less than light in fibre, plus `last_mile_s`. Sites that nobody measured are
-    left out, and those without a position if a time must be modelled.
+    difference of the two distances; never less than light in fibre, plus `last_mile_s`. `area` has the places that are
+    known of sites and vantage points. Sites that nobody measured are left out, and those without a position if a time
+    must be modelled.
 
     Raises UserMistake if nothing was measured, and if a time must be modelled from too few vantage points.
     """
-    area = located(area)
     measured = area.matrix(Phase.RTT)
     if not np.isfinite(measured).any():
         raise UserMistake.at(area.source, "no round-trip time is in it", "measure some, or name another table")
