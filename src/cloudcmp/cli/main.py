@@ -25,6 +25,7 @@ from cloudcmp.cli.history import history
 from cloudcmp.cli.import_ import import_
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
 from cloudcmp.cli.list_ import list_
+from cloudcmp.cli.move import move
 from cloudcmp.cli.output import guarded, say
 from cloudcmp.cli.plan import plan
 from cloudcmp.cli.predict import predict
@@ -44,12 +45,21 @@ from cloudcmp.cli.sweep import sweep
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in the command or study, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
+_NAMES = {"move": "predict move"}
+"""Verbs of two words, by the names of their functions."""
+
 
 class _Interrupted(BaseException):
     """A KeyboardInterrupt that typer does not turn into an exit code."""
 
 
 class _Verbs(TyperGroup):
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The verb of a command line: two words if they name one, such as `predict move`."""
+        if (pair := " ".join(args[:2])) in self.commands:
+            return pair, self.commands[pair], args[2:]
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Context) -> Any:
         """Run the verb."""
         try:
@@ -100,6 +110,7 @@ def build() -> typer.Typer:
         history,
         profile,
         predict,
+        move,
         scale,
         regions,
         report,
@@ -108,7 +119,7 @@ def build() -> typer.Typer:
         published,
     )
     for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep, config):
-        app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
+        app.command(_NAMES.get(verb.__name__, verb.__name__.rstrip("_")), epilog=EPILOG)(verb)
     return app
 
 
