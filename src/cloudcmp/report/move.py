@@ -86,16 +86,22 @@ def _money(console: Console, found: MoveAnswer) -> None:
 
 
 def _devices(console: Console, found: MoveAnswer) -> None:
-    heads = ["device", "way", Head("days"), Head(found.currency), Head("quicker above"), Head("cheaper above")]
+    heads: list[str | Head] = [
+        "device", "way", Head("days"), Head(found.currency), Head("quicker above"), Head("cheaper above"),
+    ]  # fmt: skip
+    unpriced = {part.step for part in found.parts if part.money is None}
     rows = [
         [f"{one.count} x {one.device.name}", "in" if one.step is Step.BRING else "out", f"{one.seconds / 86400:.1f}",
-         None if one.money is None else money_words(one.money),
-         _NONE if one.even_bytes is None else _size(one.even_bytes),
-         _NONE if one.even_money_bytes is None else _size(one.even_money_bytes)]
+         None if one.money is None else money_words(one.money), _above(one.even_bytes),
+         None if one.step in unpriced or one.money is None else _above(one.even_money_bytes)]
         for one in found.shipments
     ]  # fmt: skip
     sources = dict.fromkeys(f"{one.device.source} ({one.device.as_of})" for one in found.shipments)
     table(console, heads, rows, title="Shipped devices", note=f"sources: {'; '.join(sources)}")
+
+
+def _above(size: float | None) -> str:
+    return _NONE if size is None else _size(size)
 
 
 def _size(size: float) -> str:

@@ -14,6 +14,7 @@ _UNITS = {"bytes_per_s": 1.0, "throughput_received": 1 / 8, "throughput_recieved
 """Columns that hold a rate, and their unit in bytes a second; Skyplane's tables spell one of theirs in two ways."""
 _FROM, _TO = ("src_region", "from", "src"), ("dst_region", "to", "dst")
 _TIER = "PREMIUM"
+_CONNECTIONS = "iperf3_connections"
 _EXAMPLE = "from,to,bytes_per_s"
 
 
@@ -40,7 +41,8 @@ def read_throughputs(path: Path) -> Throughputs:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = csv.DictReader(file)
-            origin, to, rate = _columns(where, rows.fieldnames or ())
+            names = rows.fieldnames or ()
+            origin, to, rate = _columns(where, names)
             for row in rows:
                 tiers = {row.get("src_tier") or _TIER, row.get("dst_tier") or _TIER}
                 if tiers != {_TIER} or (row.get("success") or "True") != "True":
@@ -52,8 +54,10 @@ def read_throughputs(path: Path) -> Throughputs:
         raise UserMistake.at(where, (error.strerror or str(error)).lower(), "name a CSV file") from None
     except (UnicodeDecodeError, csv.Error):
         raise UserMistake.at(where, "is no CSV text in UTF-8", f"begin with {_EXAMPLE!r}") from None
-    notes = (f"{path.name}: {left} rows of another network tier or of failed runs are left out",) if left else ()
-    return Throughputs({pair: tuple(some) for pair, some in values.items()}, path.name, notes)
+    notes = [f"{path.name}: {left} rows of another network tier or of failed runs are left out"] if left else []
+    if _CONNECTIONS in names:
+        notes.append(f"{path.name}: runs of seconds with many connections between large machines; a copy may be slower")
+    return Throughputs({pair: tuple(some) for pair, some in values.items()}, path.name, tuple(notes))
 
 
 def _columns(where: str, names: Sequence[str]) -> tuple[str, str, str]:
