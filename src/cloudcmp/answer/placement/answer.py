@@ -224,13 +224,23 @@ class _Choice:
         found = self._times
         if found.errors is None or not found.modelled.any():
             return None
+        # Only these sites are drawn: the others cannot come into the answer.
+        kept = sorted({*self.domains[domain], *(at for _, other in others for at in other)})
+        place = {at: number for number, at in enumerate(kept)}
+
+        def narrowed(some: Sites) -> Sites:
+            return tuple(place[at] for at in some)
+
         clusters, cluster = np.unique(found.near, return_inverse=True)
         rank = np.argsort(np.argsort(found.times, axis=1, kind="stable"), axis=1, kind="stable")
-        model = ModelledTimes(found.times, rank, found.modelled, cluster, found.errors.class_of(found.distance_km))
+        model = ModelledTimes(np.ascontiguousarray(found.times[:, kept]), np.ascontiguousarray(rank[:, kept]),
+                              found.modelled, cluster, found.errors.class_of(found.distance_km))  # fmt: skip
         names = [self._largest(cluster == one) for one in range(len(clusters))]
-        doubt = Doubt(self.service, self.asked.goal, self.domains[domain], model, found.errors, names, tuple(others),
-                      self.asked.seed)  # fmt: skip
-        return certainty(doubt, sites)
+        doubt = Doubt(
+            only(self.service, kept), self.asked.goal, narrowed(self.domains[domain]), model, found.errors, names,
+            tuple((name, narrowed(other)) for name, other in others), self.asked.seed,
+        )  # fmt: skip
+        return certainty(doubt, narrowed(sites))
 
     def _largest(self, here: "NDArray[np.bool_]") -> str:
         """The name of the largest group of a cluster."""

@@ -41,7 +41,8 @@ class Errors:
         for number, ratios in enumerate(self.ratios):
             rows = np.flatnonzero(model.modelled & (model.classes == number))
             donors = (chance[model.cluster[rows]] * len(ratios)).astype(np.intp)
-            found[rows] *= ratios[donors[:, None], model.rank[rows]]
+            # One flat index is read much faster than a pair of them.
+            found[rows] *= ratios.ravel().take(model.rank[rows] + (donors * ratios.shape[1])[:, None])
         return found
 
 
@@ -49,8 +50,8 @@ class Errors:
 class ModelledTimes:
     """Times (s) of groups to sites, shape (groups, sites), with what an error of them depends on.
 
-    `rank` is the place of each time in its row; `cluster` the vantage point of a group, and `classes` its
-    class of distance.
+    `rank` is the place of each time among all times of its group, also those of sites that are not here; `cluster` the
+    vantage point of a group, and `classes` its class of distance.
     """
 
     times: "Floats"

@@ -56,7 +56,7 @@ def certainty_words(one: Certainty, goal: Goal) -> str:
     low, high = (value_words(goal, end) for end in (one.value.low, one.value.high))
     return (
         f"in {one.near * 100:.0f} % of {one.draws} draws of the modelled times no exchange of one region gains more "
-        f"than 3 %, in {one.unbeaten * 100:.0f} % none gains anything; {low} to {high} (95 %)"
+        f"than 3 %, in {one.unbeaten * 100:.0f} % none gains anything; 95 % of draws give {low} to {high}"
     )
 
 
