@@ -16,7 +16,7 @@ use crate::traffic_limiter::{Limiter, SENDER_DEPTH_S, Tolerance};
 
 pub const PROBE: Probe = Probe {
     name: "visit",
-    roles: &[ENDS[0]],
+    roles: ENDS,
     params: &[
         VANTAGE,
         Param { name: "count", default: "20", kind: Kind::Whole(1, 100_000) },

@@ -17,6 +17,7 @@ METRICS = {
     "wan_connect_s": Phase.CONNECT,
     "wan_tls_s": Phase.TLS,
     "wan_first_byte_s": Phase.FIRST_BYTE,
+    "wan_transfer_s": Phase.TRANSFER,
     "wan_page_s": Phase.PAGE,
 }
 """The metrics that hold times of the wide area, and their phase."""
@@ -63,7 +64,9 @@ def area_of_estimates(measured: Measured, source: str) -> WideArea | None:
     if not paths:
         return None
     simulated = all(one.simulated for one in candidates)
-    vantages, sites = (VantagePoint(name) for name in vantage_at), (Site(*key) for key in site_at)
+    known = {one.point.name: one.point for one in measured.plan.vantages}
+    vantages = (known.get(name, VantagePoint(name)) for name in vantage_at)
+    sites = (Site(*key) for key in site_at)
     return WideArea(tuple(vantages), tuple(sites), tuple(paths), source, "simulated" if simulated else "measured")
 
 
@@ -73,5 +76,5 @@ def _site(candidate: Candidate) -> tuple[str, str]:
 
 
 def _size(cell: Cell) -> int | None:
-    text = cell.get("size_bytes") or cell.get("size") or ""
+    text = cell.get("size_bytes") or ""
     return int(text) if text.isdigit() else None

@@ -4,10 +4,11 @@ import json
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from cloudcmp.agent import JobTarget
+from cloudcmp.execute.vantages import Vantages
 from cloudcmp.model.cast import (
     LOOPBACK,
     NEIGHBOUR,
@@ -20,6 +21,7 @@ from cloudcmp.model.cast import (
     DataSet,
     Machine,
     Role,
+    Vantage,
     path_key,
     path_of,
 )
@@ -33,6 +35,7 @@ _CREDENTIAL = "service"
 _LOOPBACK_ADDRESS = "127.0.0.1"
 _UNKNOWN = "unknown"
 _LOADS = frozenset({Role.NEIGHBOUR, Role.REMOTE})
+_LISTENS = frozenset({Role.SERVER, Role.ENDPOINT})
 
 Gone = Callable[[], Awaitable[str | None]]
 """Returns the provider's evidence that a machine of the launch is gone, or None."""
@@ -69,7 +72,8 @@ class LaunchTargets:
     `gone` looks for evidence that a machine is gone; `reconnect` is for machines behind a connection that may break.
     `caps` gives a trial between agents its traffic caps, possibly after a wait; `left_s` is the least remaining life of
     the machines; `zones` are theirs, empty if the provider has none, and `regions` those in which they were requested.
-    `addresses` are those at which they reach each other between regions, empty if those are their own.
+    `addresses` are those at which they reach each other between regions, empty if those are their own. `vantages` are
+    the machines from which they, or a URL, are seen.
     """
 
     machines: Sequence[Instance]
@@ -81,6 +85,7 @@ class LaunchTargets:
     regions: Sequence[str] = ()
     addresses: Sequence[str] = ()
     data_set: DataSetOf = no_data_set
+    vantages: Vantages = field(default_factory=Vantages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,7 @@ def bracketed(address: str) -> str:
 
 
 def _place_of(agent: Agent) -> tuple[bool, bool]:
-    return agent.loads, agent.role is not Role.SERVER
+    return agent.loads, agent.role not in _LISTENS
 
 
 def cast_in(trial: PlannedTrial, machines: int) -> Cast:
@@ -127,11 +132,15 @@ def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
     alone = len(targets.machines) < 2
     agents = []
     for one in cast:
-        if one.role not in PASSIVE:
+        afar = one.role in {Role.VANTAGE, Role.ENDPOINT}
+        seen = targets.vantages.instance(one.target.name) if isinstance(one.target, Vantage) else None
+        if seen is not None:
+            agents.append(Agent(one.role, seen, seen.address, seen.address))
+        elif one.role not in PASSIVE or (afar and isinstance(one.target, Machine)):
             number = one.target.number if isinstance(one.target, Machine) else 1
             instance = targets.machines[number - 1]
             loads = one.role in _LOADS
-            here = alone if loads else path_of(params) == LOOPBACK
+            here = alone if loads else path_of(params) == LOOPBACK and not afar
             own = _LOOPBACK_ADDRESS if here else instance.address
             host = targets.addresses[number - 1] if targets.addresses and path_of(params) == REGIONS else own
             agents.append(Agent(one.role, instance, host, own, number, NEIGHBOUR in params, loads))

@@ -78,7 +78,7 @@ def providers_of(store: StudyStore, binary: Path | None, moment: Time) -> dict[s
         work=work_of(store),
         agent=binary,
         metrics=metrics_with(plan.commands),
-        candidates=plan.candidates,
+        candidates=plan.leased,
         time=moment if isinstance(moment, VirtualTime) else None,
         encode_histogram=encode,
         dial=dial,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import aclosing, nullcontext
 from dataclasses import replace
 
 from cloudcmp.catalog import PROBES
@@ -28,6 +28,7 @@ from cloudcmp.execute.service import data_set_of
 from cloudcmp.execute.spending import dearest_candidate, request_for, restarts_s
 from cloudcmp.execute.traffic import allowance
 from cloudcmp.execute.trial import TrialTask, lease_s, run_trial
+from cloudcmp.execute.vantages import set_up_vantages
 from cloudcmp.model.firewall import AdmitsPeers
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
@@ -199,8 +200,9 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
         regions=[lease.region for lease in leases],
         addresses=public_addresses(context.machines) if apart else (),
     )
-    async with data_set_of(context) as data_set:
-        targets = replace(targets, data_set=data_set)
+    vantages = await set_up_vantages(context, context.left(context.turns.during))
+    async with aclosing(vantages), data_set_of(context) as data_set:
+        targets = replace(targets, data_set=data_set, vantages=vantages)
         while True:
             result = await run_trials(
                 run.trials, context.candidate, context.launch, context.turns.during, targets, context.before

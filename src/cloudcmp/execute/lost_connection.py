@@ -23,6 +23,15 @@ async def if_connected(targets: LaunchTargets, silent: TrialResult) -> TrialResu
     return silent if connected else TrialResult(Outcome.ABORTED, (), f"{silent.why}: the connection was lost meanwhile")
 
 
+async def is_connected(targets: LaunchTargets) -> bool:
+    """True if the connection to the launch's own machines held all the time, or if they need none."""
+    if targets.reconnect is None:
+        return True
+    with suppress(ProviderFault):
+        return await targets.reconnect() is Link.HELD
+    return False
+
+
 async def after_lost_connection(targets: LaunchTargets, what: str) -> TrialResult:
     """The result of a trial whose connection broke: its machine is gone, restarted, unreachable, or well."""
     preempted = await preempted_by_provider(targets.gone)

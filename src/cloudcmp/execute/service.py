@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from cloudcmp.errors import ProviderFault, Refused, Unreached
 from cloudcmp.execute.cast import DataSetOf, cast_in, no_data_set
 from cloudcmp.execute.context import LaunchContext
-from cloudcmp.model.cast import DataSet, Service, machines_of
+from cloudcmp.model.cast import DataSet, Service, ServiceKind, machines_of
 from cloudcmp.model.lease import DATA_SET, Handle
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import HoldsData, Served, Serves
@@ -36,7 +36,7 @@ async def data_set_of(context: LaunchContext) -> AsyncIterator[DataSetOf]:
     service or no data set.
     """
     service = context.candidate.service
-    if service is None:
+    if service is None or service.kind is ServiceKind.HTTP:
         yield no_data_set
     elif service.serve:
         async with _served(context, service) as access:

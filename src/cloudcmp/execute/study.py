@@ -73,7 +73,7 @@ def _open_run(
 ) -> RunContext:
     """The context of a run: providers, ledger, budget and the tables for its trials."""
     plan, moment = store.plan, time_of(store.plan)
-    here = any(candidate.runner in {"local", "netns"} for candidate in plan.candidates)
+    here = any(candidate.runner in {"local", "netns"} for candidate in plan.leased)
     # Before anything starts: a link in place of the launches' folder is not the candidate's fault.
     make_folder(work_of(store).below("launches") if here else work_of(store))
     providers = providers_of(store, binary, moment)

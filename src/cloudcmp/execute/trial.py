@@ -12,14 +12,15 @@ from cloudcmp.execute.beside import LOAD_READY_S, ends_of, load_trial, processor
 from cloudcmp.execute.cast import Agent, Gone, LaunchTargets, agents_of, bracketed, refuse_place, target_of, with_zones
 from cloudcmp.execute.commands import CommandJob, parse_result, upload_files
 from cloudcmp.execute.context import TrialContext
-from cloudcmp.execute.lost_connection import after_lost_connection, if_connected, preempted_by_provider
+from cloudcmp.execute.lost_connection import after_lost_connection, if_connected, is_connected, preempted_by_provider
+from cloudcmp.execute.vantages import endpoint_of
 from cloudcmp.model.cast import NEIGHBOUR, DataSet, Role
 from cloudcmp.model.plan import NATIVE, PlannedTrial
 from cloudcmp.model.protocol import Instance, RunsOtherClient
 from cloudcmp.model.remote import Channel
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.plan import shared_caps, split_caps
+from cloudcmp.plan import shared_caps, split_caps, vantage_of
 
 READY_S = 10.0
 _LEASE_MARGIN_S = 30.0
@@ -56,13 +57,19 @@ async def run_trial(context: TrialContext, task: TrialTask) -> TrialResult:
 
 
 async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
+    vantage = vantage_of(task.trial)
+    if vantage in task.targets.vantages.lost:
+        return task.targets.vantages.missing(vantage)
     agents = agents_of(task.trial, task.targets)
     load = [one for one in agents if one.loads]
     measured = agents[: len(agents) - len(load)]
     try:
         result = await (_run_beside(context, task, measured, load) if load else _measure(context, task, measured))
     except ConnectionLost as lost:
-        return await after_lost_connection(task.targets, lost.faults[0].what)
+        what = lost.faults[0].what
+        if vantage in task.targets.vantages.machines and await is_connected(task.targets):
+            return task.targets.vantages.lose(vantage, what)
+        return await after_lost_connection(task.targets, what)
     except (ProviderFault, OSError) as fault:
         return await if_connected(
             task.targets, TrialResult(Outcome.FAILED, (), one_line(f"the agent could not be started: {fault}"))
@@ -258,7 +265,8 @@ def _job(
     by_other = _of_other_client(task.trial, agent.instance) is not None
     data_set = task.data_sets[agent.number - 1] if task.data_sets else None
     service, credentials = target_of(data_set, by_other_client=by_other) if data_set else (None, {})
-    targets = (*others, service) if service else tuple(others)
+    endpoint = None if others or agent.role is not Role.VANTAGE else endpoint_of(task.trial)
+    targets = (*others, *filter(None, (service, endpoint)))
     shared = service is not None and others and task.caps is not None
     caps = shared_caps(task.caps or {}, writes=listens) if shared else task.caps
     return encode_job(

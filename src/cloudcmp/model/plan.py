@@ -11,6 +11,7 @@ from cloudcmp.model.price import Item, UnitPrice
 from cloudcmp.model.selection import Dropped, Ended, Stop
 from cloudcmp.model.study import Caps, Decide, Session
 from cloudcmp.model.terms import NO_TERMS, Terms
+from cloudcmp.model.wide_area import VantagePoint
 from cloudcmp.units import Money
 
 # The time of a machine beyond its trials' deadlines: boot, upload, teardown. It ends by itself after that.
@@ -71,6 +72,17 @@ class Candidate:
     def simulated(self) -> bool:
         """True if its values are planted rather than measured."""
         return self.runner == "simulated"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedVantage:
+    """A vantage point of a plan, and the machine that it is, as a candidate that nothing compares.
+
+    `machine` is None if every candidate is simulated.
+    """
+
+    point: VantagePoint
+    machine: Candidate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +253,17 @@ class Plan:
     stop: Stop | None = None
     dropped: tuple[Dropped, ...] = ()
     ended: Ended | None = None
+    vantages: tuple[PlannedVantage, ...] = ()
+
+    @property
+    def leased(self) -> tuple[Candidate, ...]:
+        """The candidates, and the machines from which they are seen."""
+        return (*self.candidates, *(one.machine for one in self.vantages if one.machine))
 
     @property
     def drivers(self) -> tuple[str, ...]:
         """The providers at which the study leases something, each once."""
-        return tuple(dict.fromkeys(name for one in self.candidates for name in one.drivers))
+        return tuple(dict.fromkeys(name for one in self.leased for name in one.drivers))
 
     def trials_of(self, launch: int) -> tuple[PlannedTrial, ...]:
         """The trials of one launch, in order."""

@@ -9,6 +9,7 @@ from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.promise import Promise
 from cloudcmp.model.selection import Stop
 from cloudcmp.model.terms import NO_TERMS, Terms
+from cloudcmp.model.wide_area import VantagePoint
 from cloudcmp.units import Money
 
 SCHEMA = 1
@@ -76,6 +77,19 @@ class ProbeSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class VantageSpec:
+    """A vantage point as the user wrote it: what is known of it, and the machine that it is. `where` is file:line:col.
+
+    `offering` is the machine by its provider's name, None for all processors of this machine.
+    """
+
+    where: str
+    point: VantagePoint
+    provider: str
+    offering: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Decide:
     """A cell, or a metric that stands for all its cells, that decides. `margin` is absolute, in the metric's unit."""
 
@@ -138,4 +152,5 @@ class Study:
     deadline_s: float | None = None
     seed: int = 1
     terms: Terms = NO_TERMS
+    vantages: tuple[VantageSpec, ...] = ()
     schema: int = SCHEMA

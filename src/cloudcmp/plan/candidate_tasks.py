@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from cloudcmp.catalog import PROBES
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import ServiceKind, path_key
+from cloudcmp.model.cast import Role, ServiceKind, path_key
 from cloudcmp.model.plan import Candidate
 from cloudcmp.plan.candidates import LOCAL, OfferingsOf
 from cloudcmp.plan.cast import kinds_of
@@ -13,6 +14,8 @@ from cloudcmp.plan.published_offerings import published_offerings
 from cloudcmp.plan.resize_target import NEXT, target_of
 from cloudcmp.plan.tasks import Task
 from cloudcmp.plan.traffic import ALONE, between_machines
+
+VISIT = "visit"
 
 # Machines that exist before a study and stay after it do not arrive, end or grow, and must not be crashed.
 _LACKS = dict.fromkeys((LOCAL, "netns", "ssh"), frozenset({"scaling", "scale_in", "resize", "recovery"}))
@@ -77,7 +80,14 @@ def _offered(
 
 
 def _measures(candidate: Candidate, task: Task, services: AbstractSet[ServiceKind]) -> bool:
-    """True if a task measures the candidate: a service is measured by the probes of its kind only."""
+    """True if a task measures the candidate: a service is measured by the probes of its kind only.
+
+    An endpoint is measured from afar; a machine serves pages for a trial, and has no URL that could be visited.
+    """
+    if candidate.service is not None and candidate.service.kind is ServiceKind.HTTP:
+        return Role.ENDPOINT in PROBES[task.probe].roles and PROBES[task.probe].built
+    if task.probe == VISIT:
+        return candidate.simulated and candidate.service is None
     kinds = kinds_of(task.probe, dict(task.params))
     return services.isdisjoint(kinds) if candidate.service is None else candidate.service.kind in kinds
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from cloudcmp.catalog import hint
 from cloudcmp.errors import CloudcmpError, Fault, UserMistake
-from cloudcmp.model.cast import Service, api_of
+from cloudcmp.model.cast import Service, ServiceKind, api_of
 from cloudcmp.model.lease import ZONE
 from cloudcmp.model.offering import Match, Offering, custom_type
 from cloudcmp.model.plan import Candidate
@@ -101,19 +101,26 @@ def _service(spec: CandidateSpec, sold: Offering) -> Service | None:
     if spec.service is None:
         return None
     own = sold.region if sold.provider == spec.provider else _S3_REGION if spec.endpoint else "unknown"
+    if spec.service is ServiceKind.HTTP:
+        own = "unknown"
     api = api_of(spec.provider, spec.service, spec.api)
     return Service(spec.service, spec.provider, spec.region or own, spec.endpoint, spec.serve, spec.name, api)
 
 
 def _store(spec: CandidateSpec, runner: str) -> str:
     """The provider that makes the data sets of a candidate's service, empty if there is none."""
-    if spec.service is None or spec.serve:
+    if spec.service in {None, ServiceKind.HTTP} or spec.serve:
         return ""
     return SIMULATED if runner == SIMULATED else store_of(spec.provider, spec.service, spec.api) or ""
 
 
 def _machine_of(spec: CandidateSpec) -> CandidateSpec:
-    """The candidate as its machine alone: of another provider and region where its service is seen from there."""
+    """The candidate as its machine alone: of another provider and region where its service is seen from there.
+
+    An endpoint has none: this machine looks at it, or asks the machines that do.
+    """
+    if spec.service is ServiceKind.HTTP:
+        return replace(spec, provider=LOCAL, region=None)
     if spec.from_place is None:
         return spec
     provider, region = spec.from_place
@@ -214,6 +221,8 @@ def _id(spec: CandidateSpec, sold: Offering, on: str | None) -> str:
         seen_from = sold.name if sold.provider == spec.provider else f"{sold.provider} {sold.name}"
         kind = f"{api_of(spec.provider, spec.service, spec.api)} {spec.service.value}".lstrip()
         text = f"{spec.provider}/{place}/{kind} from {seen_from}"
+        if spec.service is ServiceKind.HTTP:
+            text = f"{spec.provider}/{spec.region or place}/http" + (f" {place}" if spec.region else "")
     text += f"+{spec.volume}" if spec.volume else ""
     text += "".join(f" {value}" for key, value in spec.options if key in _SHOWN and value not in _USUAL)
     text += f" to {' '.join(filter(None, (spec.far.region, spec.far.zone)))}" if spec.far else ""

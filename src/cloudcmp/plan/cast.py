@@ -27,12 +27,13 @@ _SERVICE_OF = {"blob": ServiceKind.BLOB, "table": ServiceKind.TABLE, "load": Ser
 
 def cast_of(
     probe: str, params: Mapping[str, str], provider: str, region: str, service: Service | None = None, *,
-    single: bool = False,
+    single: bool = False, served: bool = False,
 ) -> Cast:  # fmt: skip
     """The cast of a trial with these parameters on a launch in a provider's region; empty for a single agent.
 
     Over loopback all agents are on the first machine; otherwise each has its own, unless the launch is a `single`
-    machine. A service is the candidate's own `service`, else that of its provider and region.
+    machine. A service is the candidate's own `service`, else that of its provider and region. An endpoint that is
+    `served` is the first machine itself, for the length of the trial.
     """
     roles = roles_of(probe, params)
     if NEIGHBOUR in params:
@@ -51,7 +52,7 @@ def cast_of(
         Role.SERVER: first if inbound else other,
         Role.CLIENT: other if inbound else first,
         Role.SERVICE: measured,
-        Role.ENDPOINT: measured,
+        Role.ENDPOINT: first if served and service is None else measured,
         Role.VANTAGE: Vantage(params.get("vantage", f"{params.get('vantages', 'all')} places")),
     }
     return tuple(CastMember(role, targets[role]) for role in roles)

@@ -23,6 +23,7 @@ from cloudcmp.plan.tasks import Task, built_tasks, loopback_tasks, short_tasks, 
 from cloudcmp.plan.traffic import caps_of, expected_bytes, machines, most_bytes
 from cloudcmp.plan.trials import RoundTasks, launches_of, trials_of
 from cloudcmp.plan.truth import with_truth
+from cloudcmp.plan.vantages import vantages_of
 from cloudcmp.units import format_seconds
 
 MAX_TRIALS = 1_000_000
@@ -69,7 +70,9 @@ def make(
     cells = tuple(dict.fromkeys(cell for task in tasks for cell in task.cells))
     commands = tuple(task.own for task in tasks if task.own)
     metrics = metrics_with(commands)
-    candidates = with_truth(candidates, cells, study.seed, metrics)
+    vantages = vantages_of(study.vantages, tasks, candidates, offerings_of)
+    points = tuple(one.point for one in vantages)
+    candidates = with_truth(candidates, cells, study.seed, metrics, points)
     round_tasks = RoundTasks(
         candidates, tuple(map(host_of, candidates)), tasks_by_candidate(candidates, tasks, offerings_of)
     )
@@ -120,6 +123,7 @@ def make(
         usage=usage,
         terms=study.terms,
         commands=commands,
+        vantages=vantages,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import Fault, UserMistake
-from cloudcmp.model.cast import KEY_APIS, Role
+from cloudcmp.model.cast import KEY_APIS, Role, ServiceKind
 from cloudcmp.model.offering import Offering
 from cloudcmp.model.plan import Candidate, Plan, PlannedTrial
 from cloudcmp.model.price_lists import FETCHED, fetch_command
@@ -13,6 +13,7 @@ from cloudcmp.plan.path_checks import path_faults
 from cloudcmp.plan.resize_target import NEXT, resize_price, unknown_price
 from cloudcmp.plan.service_use import is_billed, lacks_node_price
 from cloudcmp.plan.traffic import duty_excess, machine_limit, machines
+from cloudcmp.plan.vantages import vantage_faults
 
 _DEFAULTS = frozenset({("credits", "standard"), ("market", "on-demand"), ("os", "linux"), ("tenancy", "shared")})
 
@@ -29,6 +30,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
         *_services(plan),
         *_probes(plan),
         *client_faults(plan),
+        *vantage_faults(plan),
         *_money(plan, billed),
         *_traffic(plan),
     ]
@@ -38,7 +40,7 @@ def check_runnable(plan: Plan, providers: Collection[str], billed: Collection[st
 
 
 def _drivers(plan: Plan, providers: Collection[str]) -> list[Fault]:
-    runners = dict.fromkeys(candidate.runner for candidate in plan.candidates if not candidate.simulated)
+    runners = dict.fromkeys(candidate.runner for candidate in plan.leased if not candidate.simulated)
     what = "there is no driver for this provider yet"
     return [Fault(name, what, "use --on simulated or --on local") for name in runners if name not in providers]
 
@@ -47,7 +49,11 @@ def _services(plan: Plan) -> list[Fault]:
     """Faults for services in which no driver can create a data set, and for those that one machine cannot serve."""
     real = [(one, one.service) for one in plan.candidates if one.service and not one.simulated]
     what = "no driver makes data sets in this service yet"
-    faults = [Fault(one.id, what, "use --on simulated") for one, it in real if not one.store and not it.serve]
+    faults = [
+        Fault(one.id, what, "use --on simulated")
+        for one, it in real
+        if not one.store and not it.serve and it.kind is not ServiceKind.HTTP
+    ]
     by_launch = {launch.index: plan.candidates[launch.candidate] for launch in plan.launches}
     asking = {by_launch[one.launch].index: one.probe for one in plan.trials if _asks_a_service(one)}
     alone = [one for one in plan.candidates if one.index in asking and not one.service and not one.simulated]

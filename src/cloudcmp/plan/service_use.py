@@ -40,7 +40,7 @@ _OWN_LANES = 5
 def is_billed(candidate: Candidate) -> bool:
     """True if the use of a candidate's service may cost money: all but simulated ones and this machine's own."""
     service = candidate.service
-    if service is None or candidate.simulated:
+    if service is None or candidate.simulated or service.kind is ServiceKind.HTTP:
         return False
     return not (service.endpoint and is_loopback(service.endpoint))
 
@@ -58,7 +58,7 @@ def service_use(candidate: Candidate, tasks: Sequence[Task]) -> tuple[ServiceUse
     the metric's typical latency and the time that its bytes take. At most: the same with `FASTEST_S` and the highest
     speeds; the trial's caps hold it.
     """
-    if candidate.service is None:
+    if candidate.service is None or candidate.service.kind is ServiceKind.HTTP:
         return ()
     used: dict[tuple[Item, str, int, str], ServiceUse] = {}
     contents: set[tuple[str, ...]] = set()

@@ -58,7 +58,10 @@ def cast_for(candidate: Candidate, work: Work) -> Cast:
     """
     sold = candidate.offering
     single = candidate.simulated or candidate.runner in ALONE
-    return cast_of(work.probe, dict(work.params), sold.provider, sold.region, candidate.service, single=single)
+    served = not candidate.simulated
+    return cast_of(
+        work.probe, dict(work.params), sold.provider, sold.region, candidate.service, single=single, served=served
+    )
 
 
 def machines(candidate: Candidate, work: Iterable[Work]) -> int:

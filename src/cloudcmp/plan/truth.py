@@ -10,10 +10,12 @@ from cloudcmp.model.cell import Cell
 from cloudcmp.model.metric import Better, Group, Metric, Reduce
 from cloudcmp.model.offering import CellTruth, Truth
 from cloudcmp.model.plan import Candidate
+from cloudcmp.model.wide_area import VantagePoint
 from cloudcmp.plan.candidate_tasks import system_of
 from cloudcmp.plan.service_truth import of_a_service
 from cloudcmp.plan.trials import generator
 from cloudcmp.plan.truth_draws import APART, PlantedCell, best, drawn_spreads, planted, tail, without
+from cloudcmp.plan.wide_area_truth import Ways
 
 _BOOT_S = (20.0, 90.0)
 SCALING = "scaling_latency_s"
@@ -29,26 +31,36 @@ _DISK_OPS, _DISK_BYTES, _DISK_LATENCY = "disk_op_per_s", "disk_bytes_per_s", "di
 
 
 def with_truth(
-    candidates: Sequence[Candidate], cells: Sequence[str], seed: int, metrics: Mapping[str, Metric] = METRICS
-) -> tuple[Candidate, ...]:
+    candidates: Sequence[Candidate], cells: Sequence[str], seed: int, metrics: Mapping[str, Metric] = METRICS,
+    vantages: Sequence[VantagePoint] = (),
+) -> tuple[Candidate, ...]:  # fmt: skip
     """The candidates; simulated ones get a truth in every cell of the plan and a boot time.
 
     The study's own values are kept; the text with most of a cell's parameters counts. For a percentile metric, a text
     without `percentile` plants the median, and the tail is drawn once for all candidates, so that equal planted values
-    give equal truths. All other draws depend on (seed, candidate, cell) only.
+    give equal truths. All other draws depend on (seed, candidate, cell) only; times of the wide area follow from the
+    distance to one of `vantages`.
     """
     parsed = [Cell.parse(text) for text in cells]
     return tuple(
-        _with_truth(candidate, parsed, seed, metrics) if candidate.simulated else candidate for candidate in candidates
+        _with_truth(candidate, parsed, seed, metrics, vantages) if candidate.simulated else candidate
+        for candidate in candidates
     )
 
 
-def _with_truth(candidate: Candidate, cells: Sequence[Cell], seed: int, metrics: Mapping[str, Metric]) -> Candidate:
+def _with_truth(
+    candidate: Candidate, cells: Sequence[Cell], seed: int, metrics: Mapping[str, Metric],
+    vantages: Sequence[VantagePoint],
+) -> Candidate:  # fmt: skip
     given = candidate.truth or Truth()
     # By its index, not by its id: a study on another stand-in plants equal values.
     written = [PlantedCell(Cell.parse(text), truth) for text, truth in given.cells]
     boot_s = given.boot_s if given.boot_s is not None else _boot_s(candidate, cells, written, seed)
-    drawn = tuple((str(cell), _truth(candidate, metrics[cell.metric], cell, written, boot_s, seed)) for cell in cells)
+    afar = Ways(candidate, vantages, written, seed)
+    drawn = tuple(
+        (str(cell), afar.truth(cell) or _truth(candidate, metrics[cell.metric], cell, written, boot_s, seed))
+        for cell in cells
+    )
     return replace(candidate, truth=Truth(drawn, boot_s, given.faults))
 
 

@@ -16,6 +16,7 @@ from cloudcmp.provision.site import (
     make_data_set,
     public_addresses,
     set_up,
+    set_up_apart,
     tear_down,
     zones_of,
 )

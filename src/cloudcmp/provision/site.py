@@ -110,6 +110,21 @@ async def set_up(
     return machines
 
 
+async def set_up_apart(
+    context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float, number: int
+) -> Machine:
+    """Returns a machine of a launch that is not its candidate's, such as a vantage point, ready for agents.
+
+    `number` is its own in the launch, beyond those of the candidate. Raises what `acquire` and `arrive` raise; the
+    ledger then has what must be torn down.
+    """
+    watch = Stopwatch(context.ledger.time, Start())
+    access = _access(context, provider, ttl_s)
+    part = Part(INSTANCE, number, (), access)
+    lease = await acquire(context.ledger, provider, candidate, launch, ttl_s, part=part, watch=watch)
+    return await arrive(context.connector, provider, lease, candidate, launch, watch, ttl_s, access)
+
+
 @dataclass(frozen=True, slots=True)
 class _Site:
     """One region of a launch: what is rented there, and the cloud id of each kind that its machines use."""

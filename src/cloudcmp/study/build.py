@@ -9,7 +9,7 @@ from cloudcmp.model.price import UnitPrice
 from cloudcmp.model.selection import Stop
 from cloudcmp.model.study import Session, Study
 from cloudcmp.model.terms import NO_TERMS, Terms
-from cloudcmp.study.candidates import Scope, candidate, check
+from cloudcmp.study.candidates import HTTP, Scope, candidate, check
 from cloudcmp.study.faults import Faults, shown
 from cloudcmp.study.isolation import isolation_specs
 from cloudcmp.study.probes import CellBook, decide, probe_specs, weights
@@ -17,6 +17,7 @@ from cloudcmp.study.shape import CandidateShape, DecideShape, Head, ProbeShape, 
 from cloudcmp.study.stop import stop, until
 from cloudcmp.study.terms import terms
 from cloudcmp.study.tree import Tree, read_tree
+from cloudcmp.study.wan import wan_specs
 
 _S = TypeVar("_S", CandidateShape, DecideShape, ProbeShape, SessionShape)
 _REQUIRED = ("schema", "question", "candidates", "probes")
@@ -44,7 +45,7 @@ def _head(tree: Tree, faults: Faults) -> Head:
     # An empty key counts as one that is not written, unless it is misspelt.
     data: dict[str, Any] = {key: value for key, value in tree.data.items() if value is not None or key not in known}
     for key in _REQUIRED:
-        if not data.get(key) and not (key == "probes" and data.get("isolation")):
+        if not data.get(key) and not (key == "probes" and (data.get("isolation") or data.get("wan"))):
             faults.add(tree.key((key,)), f"{key} is missing", _EXAMPLES[key])
     head = fit(Head, tree, data, (), faults)
     while head is None:
@@ -72,7 +73,9 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
     entries = _parts(ProbeShape, "probes", head.probes, tree, faults)
     probes = probe_specs(entries, tree, faults)
     beside = isolation_specs(head.isolation, tree, faults)
-    probes = None if probes is None or beside is None else (*probes, *beside)
+    afar = wan_specs(head.wan, tree, faults, tuple(scope.providers))
+    vantages, pages = afar or ((), ())
+    probes = None if probes is None or beside is None or afar is None else (*probes, *beside, *pages)
     complete = len(entries) == len(head.probes) and probes is not None
     own = any(isinstance(item, dict) and "command" in item for item in head.probes)
     book = CellBook(probes or (), complete, own)
@@ -99,6 +102,7 @@ def _study(tree: Tree, head: Head, default_name: str, scope: Scope) -> Study:
         budget=head.budget,
         caps=head.caps,
         terms=_terms(head, scope),
+        vantages=vantages,
         deadline_s=head.deadline,
         seed=head.seed,
     )
@@ -159,7 +163,7 @@ def _money(head: Head, parts: list[tuple[int, CandidateShape]], rule: Stop | Non
                 place = tree.place(("candidates", number, *path))
                 faults.add(place, what, "write all prices and the budget in one currency")
             currency = currency or price.currency
-        if part.provider in scope.billed and "budget" not in tree.data:
+        if part.provider in scope.billed and part.service != HTTP and "budget" not in tree.data:
             place = tree.place(("candidates", number, "provider"))
             faults.add(place, f"{part.provider} costs money and there is no budget", "write e.g. budget: 5 USD")
             return

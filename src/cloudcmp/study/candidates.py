@@ -66,6 +66,9 @@ OF_MACHINES = ("offering", "match", "count", "volume", "price", "resize_price", 
 
 def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
     """Reports keys that do not fit a service: it is measured from one machine, and has prices of its own."""
+    if item.get("service") == HTTP:
+        _check_endpoint(item, path, scope)
+        return
     if item.get("from") is None:
         what = "a service is seen from a machine"
         scope.faults.add(scope.tree.place(path), what, "write from: local, or from: {offering: small}")
@@ -88,6 +91,22 @@ def _check_service(item: dict[str, Any], path: Path, scope: Scope) -> None:
         if key in item:
             next_ = "write it under from:" if key in {"offering", "price"} else "leave it out"
             scope.faults.add(scope.tree.key((*path, key)), f"{key} is not a service's", next_)
+
+
+HTTP = "http"
+"""The service that is an endpoint at a URL, seen from the vantage points of the study."""
+NOT_OF_ENDPOINTS = ("api", "from", "prices", "serve", *OF_MACHINES)
+
+
+def _check_endpoint(item: dict[str, Any], path: Path, scope: Scope) -> None:
+    """Reports keys that do not fit an endpoint, which is a URL and nothing that the study makes or rents."""
+    if item.get("endpoint") is None:
+        next_ = "write endpoint: https://example.org, where cloudcmp-agent serve answers"
+        scope.faults.add(scope.tree.place(path), "service: http is an endpoint at a URL", next_)
+    for key in NOT_OF_ENDPOINTS:
+        if key in item:
+            what = f"{key} is not an endpoint's: it is seen from the vantage points of wan:"
+            scope.faults.add(scope.tree.key((*path, key)), what, "leave it out")
 
 
 def _check_far(item: dict[str, Any], path: Path, scope: Scope) -> None:

@@ -11,7 +11,7 @@ from cloudcmp.model.cast import APIS, BESIDE
 from cloudcmp.model.metric import Param
 from cloudcmp.model.selection import StopRule
 from cloudcmp.study.build import NAME
-from cloudcmp.study.candidates import LOOPBACK_URL, OF_MACHINES, OF_SERVICES, S3, SIMULATED
+from cloudcmp.study.candidates import HTTP, LOOPBACK_URL, NOT_OF_ENDPOINTS, OF_MACHINES, OF_SERVICES, S3, SIMULATED
 from cloudcmp.study.commands import THREADS, CommandShape, MetricShape
 from cloudcmp.study.isolation import VICTIMS
 from cloudcmp.study.key_texts import KEY_TEXTS
@@ -29,12 +29,13 @@ from cloudcmp.study.shape import (
 from cloudcmp.study.stop import StopShape
 from cloudcmp.study.terms import TermsShape
 from cloudcmp.study.value_schemas import QUANTITY, Schema, closed, kinds, one_of, or_null, parameter, setting, text
+from cloudcmp.study.wan import VantageShape, WanShape
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "cloudcmp study file"
 _SHAPES: tuple[type[Shape], ...] = (
     Head, CandidateShape, CellShape, ProbeShape, IsolationShape, DecideShape, SessionShape, CommandShape, MetricShape,
-    StopShape, TermsShape,
+    StopShape, TermsShape, WanShape, VantageShape,
 )  # fmt: skip
 _KINDS = ("probe", "suite", "tool", COMMAND)
 _OWN_METRIC = "[a-z][a-z0-9_]{0,63}"
@@ -112,7 +113,7 @@ def _set_lists(parts: dict[str, Schema]) -> None:
     head["properties"]["name"].update({"type": ["string", "number"], "pattern": rf"^\s*(?:{NAME.pattern})\s*$"})
     head["properties"]["name"].pop("anyOf")
     head["required"] = ["schema", "question", "candidates"]
-    head["anyOf"] = [_has("probes"), _has("isolation")]
+    head["anyOf"] = [_has("probes"), _has("isolation"), _has("wan")]
     victims = {"anyOf": [{"enum": list(VICTIMS)}, _ref("ProbeShape")]}
     isolation = parts["IsolationShape"]["properties"]
     isolation["victims"].update({"items": victims, "minItems": 1})
@@ -122,6 +123,11 @@ def _set_lists(parts: dict[str, Schema]) -> None:
     isolation["rates"].update({"items": setting(rate), "minItems": 1})
     one = _ref("IsolationShape")
     head["properties"]["isolation"]["anyOf"] = [one, {"type": "array", "items": one, "minItems": 1}]
+    head["properties"]["wan"].update(_ref("WanShape"))
+    vantage = {"anyOf": [{"type": "string", "minLength": 1}, _ref("VantageShape")]}
+    parts["WanShape"]["properties"]["vantages"].update({"items": vantage, "minItems": 1})
+    size = next(one for one in PROBES["page"].params if one.name == "size_bytes")
+    parts["WanShape"]["properties"]["sizes"].update({"items": setting(size), "minItems": 1})
     for key in ("candidates", "probes"):
         head["properties"][key]["minItems"] = 1
     for key in head["properties"].keys() - {*head["required"]}:
@@ -188,9 +194,12 @@ def _together(*keys: str) -> Iterator[Schema]:
 
 def _candidate_rules() -> Iterator[Schema]:
     machine = {"oneOf": [_has("offering"), _has("match")], "allOf": _without(OF_SERVICES)}
-    yield {"if": _has("service"), "then": {**_has("from"), "allOf": _without(OF_MACHINES)}, "else": machine}
+    http = {"required": ["service"], "properties": {"service": {"const": HTTP}}}
+    stored = {"if": http, "then": {**_has("endpoint"), "allOf": _without(NOT_OF_ENDPOINTS)},
+              "else": {**_has("from"), "allOf": _without(OF_MACHINES)}}  # fmt: skip
+    yield {"if": _has("service"), "then": stored, "else": machine}
     of_s3 = {"required": ["provider"], "properties": {"provider": {"const": S3}, "service": {"const": "blob"}}}
-    yield {"if": _has("endpoint"), "then": of_s3}
+    yield {"if": _has("endpoint"), "then": {"anyOf": [of_s3, http]}}
     yield {
         "if": {"required": ["provider"], "properties": {"provider": {"const": S3}}},
         "then": _has("endpoint", "service"),

@@ -9,6 +9,7 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "name": "The name of the study's folder; default: the file's name.",
         "candidates": "What is compared: each entry is a machine or a storage service.",
         "probes": "What is measured: each entry is a probe, a suite, a tool or a command of your own.",
+        "wan": "The vantage points from which endpoints are seen, and the pages that are fetched from each.",
         "isolation": "What a neighbour on the same machine takes: each victim alone and beside each load.",
         "decide": "The measurements that get a verdict, two or three at best; default: all.",
         "weights": "The weights of metrics or cells in one overall index; default: no index.",
@@ -101,6 +102,19 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "install": "Whether the machine's package manager may install the tool.",
         "params": "The parameters; each value of a list is run.",
         "runs": "How often this entry runs on a launch; default: as the study says.",
+    },
+    "WanShape": {
+        "vantages": "The places to measure from: a name alone is this machine.",
+        "sizes": "The bodies of the pages; default: 1 B, 1 KiB, 100 KiB, 320 KiB and 2 MiB.",
+        "pages": "How many pages of each size are fetched in a run.",
+    },
+    "VantageShape": {
+        "name": "The name of the vantage point, a plain word; it is a parameter of what is measured from it.",
+        "provider": "local (this machine), ssh (a host of yours) or netns (a network namespace); simulated.",
+        "offering": "The host's name in the SSH configuration, or the type of a namespace.",
+        "at": "Its place: [latitude, longitude] in degrees, or a city.",
+        "country": "Its country, a code of ISO 3166.",
+        "weight": "How many people or users it stands for; default: 1.",
     },
     "IsolationShape": {
         "victims": "What is measured: cpu, memory, disk_read, disk_write, small_files, network_out, network_in, "

@@ -141,6 +141,7 @@ class Head(Shape):
     candidates: list[Any] = []
     probes: list[Any] = []
     isolation: Any = None
+    wan: Any = None
     decide: list[Any] = []
     weights: dict[str, Any] = {}
     launches: Whole = 6
@@ -225,7 +226,7 @@ class CandidateShape(Shape):
     network: Word | None = None
     address: Literal["floating", "fixed"] | None = None
     count: Whole = 1
-    service: Literal["blob", "table", "queue"] | None = None
+    service: Literal["blob", "table", "queue", "http"] | None = None
     from_: Machine | None = Field(None, alias="from")
     prices: UnitPrices = ()
     api: Literal["firestore", "bigtable", "cosmos-table"] | None = None
@@ -287,7 +288,8 @@ _NEXT = {
     "decide": "write - triad_bytes_per_s, or - {cell: udp_loss_ratio, margin: 1 %}",
     "sessions": "write - {name: peak, days: weekdays, hours: 09:00-17:00, timezone: UTC}",
     "params": "write params: {threads: one}",
-    "service": "write service: blob, service: table or service: queue",
+    "service": "write service: blob, service: table, service: queue or service: http",
+    "vantages": "write vantages: [here, {name: lab, provider: ssh, offering: my-host}]",
     "from": "write from: local, or from: {offering: small}, the machine that asks the service",
     "api": "write api: firestore, api: bigtable or api: cosmos-table",
     "endpoint": "write endpoint: http://127.0.0.1:9000",

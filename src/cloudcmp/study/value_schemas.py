@@ -42,6 +42,13 @@ WORD: Schema = {"type": ["string", "number"], "pattern": r"\S"}
 SENTENCE: Schema = {"type": "string", "pattern": r"\S"}
 POSITIVE: Schema = {"type": "number", "exclusiveMinimum": 0}
 WHOLE: Schema = {"type": "integer", "minimum": 1, "maximum": 10_000}
+PLACE: Schema = {
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+    ],
+    "examples": [[59.3, 18.1], "Stockholm"],
+}
 SEED: Schema = {"type": "integer", "minimum": 0, "maximum": 2**53 - 1}
 FORMAT: Schema = {"const": 1}
 

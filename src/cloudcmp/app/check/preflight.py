@@ -99,7 +99,7 @@ async def preflight(providers: Mapping[str, Provider], plan: Plan, say: Say | No
     """The findings for a plan, each text preceded by its provider's name; pass them to `refuse`."""
     return tuple(
         Finding(one.finding.what, one.finding.ok, f"{one.provider}: {one.finding.text}", one.finding.next)
-        for one in await check(providers, plan.candidates, budget=plan.budget, say=say)
+        for one in await check(providers, plan.leased, budget=plan.budget, say=say)
     )
 
 
@@ -117,11 +117,11 @@ async def prepare(plan: Plan, say: Say) -> None:
 
     Raises the kinds of ProviderFault.
     """
-    options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.candidates)
+    options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.leased)
     for name in plan.drivers:
         provider = make(name, options)
         if isinstance(provider, NeedsPreparation):
-            await provider.prepare([one for one in plan.candidates if name in one.drivers], say)
+            await provider.prepare([one for one in plan.leased if name in one.drivers], say)
 
 
 async def check_providers(named: Sequence[str], say: Say | None = None) -> tuple[ProviderFinding, ...]:
@@ -143,9 +143,9 @@ def _optional(one: ProviderFinding) -> ProviderFinding:
 
 async def check_plan(plan: Plan, say: Say | None = None) -> tuple[ProviderFinding, ...]:
     """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
-    options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.candidates, dial=dial)
+    options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.leased, dial=dial)
     providers, unavailable = open_clients([one for one in plan.drivers if has_driver(one)], options)
-    return (*_runnable(plan), *await check(providers, plan.candidates, unavailable, budget=plan.budget, say=say))
+    return (*_runnable(plan), *await check(providers, plan.leased, unavailable, budget=plan.budget, say=say))
 
 
 def _runnable(plan: Plan) -> list[ProviderFinding]:

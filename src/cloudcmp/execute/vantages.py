@@ -1,0 +1,88 @@
+"""The machines that are the vantage points of a launch: leased with it, each on its own, and lost on its own."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from cloudcmp.agent import JobTarget
+from cloudcmp.errors import CONTROLLER_FAULTS, ProviderFault
+from cloudcmp.execute.context import LaunchContext
+from cloudcmp.model.cast import Role, Service
+from cloudcmp.model.plan import PlannedTrial
+from cloudcmp.model.protocol import Instance
+from cloudcmp.model.trial import Outcome, TrialResult
+from cloudcmp.model.untrusted_text import one_line
+from cloudcmp.plan import vantage_of
+from cloudcmp.provider.common.authorities import trusted
+from cloudcmp.provision import Machine, set_up_apart
+
+
+@dataclass(slots=True)
+class Vantages:
+    """The vantage points of a launch by name: those that can be used, and why the others cannot."""
+
+    machines: dict[str, Machine] = field(default_factory=dict)
+    lost: dict[str, str] = field(default_factory=dict)
+
+    def instance(self, name: str) -> Instance | None:
+        """The machine of a vantage point; None if it cannot be used."""
+        machine = self.machines.get(name)
+        return None if machine is None or name in self.lost else machine.instance
+
+    def lose(self, name: str, why: str) -> TrialResult:
+        """Gives a vantage point up for the rest of the launch; returns the result of the trial that found out."""
+        self.lost.setdefault(name, one_line(why))
+        return self.missing(name)
+
+    def missing(self, name: str) -> TrialResult:
+        """The result of a trial whose vantage point cannot be used."""
+        why = self.lost.get(name, "the study has no machine there")
+        return TrialResult(Outcome.FAILED, (), f"vantage {name}: {why}")
+
+    async def aclose(self) -> None:
+        """Closes the connections to the machines."""
+        for machine in self.machines.values():
+            if machine.shell is not None:
+                await machine.shell.close()
+
+
+async def set_up_vantages(context: LaunchContext, trials: Sequence[PlannedTrial]) -> Vantages:
+    """Leases the machines from which these trials look, all at once; one that cannot be had is lost.
+
+    Raises faults of the controller.
+    """
+    names = dict.fromkeys(filter(None, map(vantage_of, trials)))
+    found = Vantages()
+    if context.candidate.simulated or not names:
+        return found
+    run = context.run
+    planned = {one.point.name: (number, one.machine) for number, one in enumerate(run.plan.vantages)}
+
+    async def one(name: str) -> None:
+        number, machine = planned.get(name, (0, None))
+        if machine is None:
+            return
+        try:
+            found.machines[name] = await set_up_apart(
+                run.provisioning, run.providers[machine.runner], machine, context.launch, context.ttl_s,
+                context.count + 1 + number,
+            )  # fmt: skip
+        except CONTROLLER_FAULTS:
+            raise
+        except ProviderFault as fault:
+            found.lost[name] = one_line(fault.faults[0].what)
+
+    try:
+        await asyncio.gather(*map(one, names))
+    except BaseException:
+        await found.aclose()
+        raise
+    return found
+
+
+def endpoint_of(trial: PlannedTrial) -> JobTarget | None:
+    """The endpoint of a trial, if it is at a URL."""
+    for one in trial.cast:
+        if one.role is Role.ENDPOINT and isinstance(one.target, Service) and one.target.endpoint:
+            return JobTarget(Role.ENDPOINT.value, endpoint=one.target.endpoint, ca=trusted() or None)
+    return None
