@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cloudcmp.analysis.wide_area.light import without_impossible
 from cloudcmp.app.region_prices import egress_prices
 from cloudcmp.app.wide_area import wide_area
 from cloudcmp.catalog import hint
@@ -62,7 +63,9 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     Raises UserMistake for a file or an option that cannot be read, and if no set of regions does what is asked.
     """
     question = _question(asked)
-    area = wide_area(sources, vantages=asked.vantages, targets=asked.targets, progress=progress)
+    area, impossible = without_impossible(
+        wide_area(sources, vantages=asked.vantages, targets=asked.targets, progress=progress)
+    )
     _check_providers(asked.providers, area)
     progress(f"reading {asked.people}")
     people = _people(asked, frozenset(one.name for one in area.vantages))
@@ -79,7 +82,8 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     progress(f"choosing {question.k} of {len(times.sites)} regions for {len(people.groups):,} places")
     found = best_regions(people.groups, times, question, traffic=traffic, delivery=delivery, source=area.source,
                          kind=area.kind)  # fmt: skip
-    found = replace(found, notes=(*area.notes, *people.notes, *notes))
+    dropped = f"{len(impossible)} round trips are left out: light in fibre could not do them"
+    found = replace(found, notes=(*area.notes, *([dropped] if impossible else ()), *people.notes, *notes))
     return with_sentences(found, delivery)
 
 
@@ -229,3 +233,11 @@ def _per_month(option: str, text: str) -> Money:
         return parse_money(money)
     except ValueError as error:
         raise UserMistake.at(option, str(error).split("; ", 1)[0], "write e.g. '200 USD/month'") from None
+
+
+def write_regions(found: RegionsAnswer, path: Path) -> Path:
+    """Write an answer as one HTML file, as `report` writes a report; raises UserMistake if another file is there."""
+    from cloudcmp.app.report import write_page
+    from cloudcmp.report.placement_page import render
+
+    return write_page(path, lambda: render(found))

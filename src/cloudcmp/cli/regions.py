@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cloudcmp.cli.options import Json, option
-from cloudcmp.cli.output import EXIT_DONE, console, emit, ignore, warn
+from cloudcmp.cli.output import EXIT_DONE, console, emit, ignore, say, warn
 
 
 def regions(
@@ -63,6 +63,7 @@ def regions(
     every: Annotated[
         bool, typer.Option("--all", help="Also show every set on the price front, and regions that are left out.")
     ] = False,
+    page: Annotated[Path | None, option("--page", "Also write the answer, with a map, as HTML.", "FILE")] = None,
     json: Json = False,
 ) -> int:
     """Find the regions that serve a population best, and what they cost.
@@ -84,6 +85,8 @@ def regions(
         gb=gb, users=users, site_cost=site_cost, budget=budget, cdn=cdn, last_mile=last_mile, most=largest, seed=seed,
     )  # fmt: skip
     found = use_case.regions(sources, asked, progress=ignore if json else warn)
+    if page is not None:
+        use_case.write_regions(found, page)
     if json:
         from cloudcmp.report.placement_documents import regions as document
 
@@ -92,4 +95,6 @@ def regions(
         from cloudcmp.report.placement import show_regions
 
         show_regions(console(), found, every=every)
+    if page is not None and not json:
+        say(str(page))
     return EXIT_DONE

@@ -170,6 +170,15 @@ class RegionSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedPlace:
+    """A place of people with the region of the set that serves it, and their round trip."""
+
+    people: People
+    site: Site
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Exchange:
     """A set that differs from the answer in one region, and in which share of the draws it is better.
 
@@ -210,8 +219,8 @@ class RegionsAnswer:
     counted. `by_provider` has the best set of each provider, best first; `by_count` those of fewer and of one more
     region, and `delivered` those behind a content delivery network. No set of `front` is both cheaper and better than
     another one; `tried` sets were looked at for it, all there are if `whole`. `left_out` are regions that cannot be
-    chosen, with the reason. `certainty` is None if no time was modelled, or its error is unknown. `notes` and
-    `cautions` are in words.
+    chosen, with the reason. `served` has the largest places, for a map. `certainty` is None if no time was modelled, or
+    its error is unknown. `notes` and `cautions` are in words.
     """
 
     goal: Goal
@@ -231,6 +240,7 @@ class RegionsAnswer:
     certainty: Certainty | None
     currency: str
     left_out: tuple[tuple[Site, str], ...]
+    served: tuple[ServedPlace, ...]
     source: str
     kind: str
     notes: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Prints the best set of regions: the answer first, then its regions, other sets, money, and what it rests on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 
@@ -12,6 +12,7 @@ from cloudcmp.answer.placement.sentences import (
     value_words,
 )
 from cloudcmp.model.placement import GoalKind, RegionsAnswer, RegionSet
+from cloudcmp.report.fleet import Grid
 from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import format_quantity
 
@@ -69,15 +70,6 @@ def _figures(found: RegionsAnswer, one: RegionSet) -> str:
     return ", ".join([*parts, f"{share_words(one.within)} within {format_quantity(found.limit_s, 's')}"])
 
 
-class Grid:
-    """A table of the answer, for the terminal and for the page."""
-
-    def __init__(
-        self, title: str, heads: Sequence[str | Head], rows: Sequence[Sequence[str | None]], note: str = ""
-    ) -> None:
-        self.title, self.heads, self.rows, self.note = title, list(heads), list(rows), note
-
-
 def grids(found: RegionsAnswer, most: int | None = None) -> Iterator[Grid]:
     """The tables: regions of the best set, providers, numbers of regions, delivery, and the front of money."""
     yield _regions(found)
@@ -93,6 +85,10 @@ def grids(found: RegionsAnswer, most: int | None = None) -> Iterator[Grid]:
         yield _front(found, most)
 
 
+def _grid(title: str, heads: Iterable[str | Head], rows: Iterable[Iterable[str | None]], note: str = "") -> Grid:
+    return Grid(title, tuple(heads), tuple(tuple(row) for row in rows), note)
+
+
 def _regions(found: RegionsAnswer) -> Grid:
     gb = any(one.gb is not None for one in found.best.regions)
     heads: list[str | Head] = [Head("region", numeric=False, whole=True), Head("people"), Head("mean")]
@@ -102,7 +98,7 @@ def _regions(found: RegionsAnswer) -> Grid:
          *([f"{one.gb:,.0f}"] if one.gb is not None else [])]
         for one in found.best.regions
     ]  # fmt: skip
-    return Grid("Whom each region serves", heads, rows)
+    return _grid("Whom each region serves", heads, rows)
 
 
 def _sets(title: str, found: RegionsAnswer, sets: Sequence[RegionSet], *, named: bool, note: str = "") -> Grid:
@@ -119,7 +115,7 @@ def _sets(title: str, found: RegionsAnswer, sets: Sequence[RegionSet], *, named:
         rows.append([*cells, *([None if one.money is None else money_words(one.money)] if money else [])])
     unproven = any(not one.proven for one in sets)
     notes = [note, "*: not proven to be the best" if unproven else ""]
-    return Grid(title, heads, rows, "; ".join(filter(None, notes)))
+    return _grid(title, heads, rows, "; ".join(filter(None, notes)))
 
 
 def _single(one: RegionSet) -> bool:
@@ -145,7 +141,7 @@ def _front(found: RegionsAnswer, most: int | None) -> Grid:
     how = f"of all {found.tried:,} sets" if found.whole else f"of the {found.tried:,} sets that weights of money select"
     left = len(found.front) - len(shown)
     note = f"{how}; {left} between these, see --all" if left else how
-    return Grid("None is both cheaper and better: time against money", heads, rows, note)
+    return _grid("None is both cheaper and better: time against money", heads, rows, note)
 
 
 def thinned(front: Sequence[RegionSet], most: int | None) -> Sequence[RegionSet]:

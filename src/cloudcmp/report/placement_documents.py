@@ -19,7 +19,9 @@ def regions(found: RegionsAnswer) -> Data:
         ]
         ahead = [{"provider": name, "share": share} for name, share in found.certainty.ahead]
         certainty = {**_named(found.certainty), "rivals": rivals, "ahead": ahead}
-    return {**_named(found), "certainty": certainty, "left_out": left}
+    whole = _named(found)
+    del whole["served"]  # for the map of the page
+    return {**whole, "certainty": certainty, "left_out": left}
 
 
 def _named(value: Any) -> Data:

@@ -13,7 +13,17 @@ from cloudcmp.answer.placement.front import front
 from cloudcmp.answer.placement.money import Traffic, serving
 from cloudcmp.answer.placement.times import PeopleTimes
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.placement import Certainty, Delivery, Goal, People, Region, RegionsAnswer, RegionSet, Service
+from cloudcmp.model.placement import (
+    Certainty,
+    Delivery,
+    Goal,
+    People,
+    Region,
+    RegionsAnswer,
+    RegionSet,
+    ServedPlace,
+    Service,
+)
 from cloudcmp.model.wide_area import Site
 from cloudcmp.stats.p_median import Sites
 
@@ -23,6 +33,8 @@ if TYPE_CHECKING:
     from cloudcmp.stats.check import Floats
 
 LIMIT_S = 0.1
+_MAPPED = 600
+"""So many of the largest places are shown on a map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,7 @@ def best_regions(
         front=undominated, tried=tried, whole=whole, model=times.model,
         certainty=choice.certainty(best[1].sites, domain, [(name, one.sites) for name, one in sets if name != domain]),
         currency=traffic.currency if traffic else "",
-        left_out=tuple(choice.left_out), source=source, kind=kind,
+        left_out=tuple(choice.left_out), served=tuple(choice.served(best[1].sites)), source=source, kind=kind,
     )  # fmt: skip
 
 
@@ -188,6 +200,14 @@ class _Choice:
             gb = None if volumes is None else float(volumes[place])
             found.append(Region(self.service.sites[at], many / float(counts.sum()), mean, gb))
         return sorted(found, key=lambda one: -one.share)
+
+    def served(self, sites: Sites) -> list[ServedPlace]:
+        """The largest places with the region that serves each, largest first."""
+        rows, people = rows_of(self.service), self.service.people
+        chosen = serving(rows, sites)
+        largest = np.argsort(-self.service.counts, kind="stable")[:_MAPPED]
+        return [ServedPlace(people[at], self.service.sites[sites[chosen[at]]], float(rows[sites[chosen[at]], at]))
+                for at in map(int, largest)]  # fmt: skip
 
     def by_count(self, name: str, most: int) -> list[RegionSet]:
         """The best sets of one region up to `most` of a domain."""
