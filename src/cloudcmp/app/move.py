@@ -77,11 +77,13 @@ def predict_move(
     else:
         outward = _rate("--rate-out", asked.rate_out, values, (to, origin))
     prices, more = _prices(asked, origin, to)
+    # A device is filled where its user is, and not in another cloud.
+    devices = () if "/" in origin else _devices(asked.disks, to)
     move = Move(
         size, _refresh(asked.refresh) if asked.refresh else 0.0, asked.months,
         _bytes("--object", asked.object_size) if asked.object_size else None,
     )  # fmt: skip
-    return predicted(move, inward, outward, prices, _devices(asked.disks, to), origin, to), (*notes, *more)
+    return predicted(move, inward, outward, prices, devices, origin, to), (*notes, *more)
 
 
 def _measured(

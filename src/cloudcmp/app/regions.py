@@ -82,7 +82,7 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     progress(f"choosing {question.k} of {len(times.sites)} regions for {len(people.groups):,} places")
     found = best_regions(people.groups, times, question, traffic=traffic, delivery=delivery, source=area.source,
                          kind=area.kind)  # fmt: skip
-    dropped = f"{len(impossible)} round trips are left out: light in fibre could not do them"
+    dropped = f"{len(impossible)} round trips are left out: light in fibre could not do them; 'cloudcmp wan' lists them"
     found = replace(found, notes=(*area.notes, *([dropped] if impossible else ()), *people.notes, *notes))
     return with_sentences(found, delivery)
 
@@ -96,7 +96,7 @@ def _question(asked: RegionsRequest) -> "RegionsQuestion":
     return RegionsQuestion(
         goal=_goal(asked.goal), k=asked.sites, providers=asked.providers,
         within=frozenset[str]().union(*(codes for _, codes in within)) if within else None,
-        within_words=" or ".join(name for name, _ in within), rules=tuple(map(_rule, asked.keep)), mix=asked.mix,
+        rules=tuple(map(_rule, asked.keep)), mix=asked.mix,
         limit_s=_seconds("--limit", asked.limit), users=asked.users, seed=asked.seed,
     )  # fmt: skip
 
@@ -195,7 +195,10 @@ def _traffic(
     tiers = [prices.of(one.provider, one.region) for one in sites]
     traffic = Traffic(counts / counts.sum() * users * asked.gb, tiers, float(site_cost.amount) if site_cost else 0.0,
                       prices.currency)  # fmt: skip
-    return traffic, (*prices.notes, *_unpriced(sites, prices))
+    return traffic, (
+        *prices.notes,
+        *_unpriced([one for one in sites if one.provider in (asked.providers or {one.provider})], prices),
+    )
 
 
 def _check_money(asked: RegionsRequest) -> None:

@@ -41,6 +41,16 @@ class Population:
         return sum(one.count for one in self.groups)
 
 
+class Lack(StrEnum):
+    """Why a region cannot be chosen."""
+
+    TIME = "no vantage point has a time to it"
+    PLACE = "its place is unknown"
+    COUNTRY = "its country is unknown"
+    AREA = "outside the area that is asked for"
+    PRICE = "its price is unknown"
+
+
 class GoalKind(StrEnum):
     """What the best set makes least."""
 
@@ -219,8 +229,9 @@ class RegionsAnswer:
     counted. `by_provider` has the best set of each provider, best first; `by_count` those of fewer and of one more
     region, and `delivered` those behind a content delivery network. No set of `front` is both cheaper and better than
     another one; `tried` sets were looked at for it, all there are if `whole`. `left_out` are regions that cannot be
-    chosen, with the reason. `served` has the largest places, for a map. `certainty` is None if no time was modelled, or
-    its error is unknown. `notes` and `cautions` are in words.
+    chosen, with the reason; those of providers that were not asked for are not among them. `served` has the largest
+    places, for a map. `certainty` is None if no time was modelled, or its error is unknown. `notes` and `cautions` are
+    in words.
     """
 
     goal: Goal
@@ -239,7 +250,7 @@ class RegionsAnswer:
     model: TimeModel
     certainty: Certainty | None
     currency: str
-    left_out: tuple[tuple[Site, str], ...]
+    left_out: tuple[tuple[Site, Lack], ...]
     served: tuple[ServedPlace, ...]
     source: str
     kind: str

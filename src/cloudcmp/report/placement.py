@@ -50,7 +50,14 @@ def counted(found: RegionsAnswer) -> str:
 
 
 def lines(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
-    """The labelled lines of the answer: label, text, style."""
+    """The labelled lines of the answer and what to mind: label, text, style."""
+    yield from answer(found)
+    for at, text in enumerate((*found.cautions, *found.notes)):
+        yield "MIND" if not at else "", text, "yellow"
+
+
+def answer(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
+    """The labelled lines of the answer alone: label, text, style."""
     best = found.best
     yield "BEST", str(best), "bold"
     yield "", f"{value_words(found.goal, best.value)} {goal_words(found.goal)}; {_figures(found, best)}", ""
@@ -59,8 +66,6 @@ def lines(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
     yield "PROOF", proof_words(found.goal, best), ""
     if found.certainty is not None:
         yield "HOW SURE", certainty_words(found.certainty, found.goal), ""
-    for at, text in enumerate((*found.cautions, *found.notes)):
-        yield "MIND" if not at else "", text, "yellow"
 
 
 def _figures(found: RegionsAnswer, one: RegionSet) -> str:
@@ -79,7 +84,7 @@ def grids(found: RegionsAnswer, most: int | None = None) -> Iterator[Grid]:
         note = f"of {found.best.providers}" if found.by_provider else ""
         yield _sets("Fewer and more regions", found, found.by_count, named=False, note=note)
     if found.delivered:
-        note = "misses go on from the edge to the nearest region"
+        note = "the mean of hits and misses; misses go on from the edge to the nearest region"
         yield _sets(f"Behind {found.delivered[0].delivery}", found, found.delivered, named=False, note=note)
     if len(found.front) > 1:
         yield _front(found, most)

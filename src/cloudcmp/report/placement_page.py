@@ -6,7 +6,7 @@ from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts import placement as charts
 from cloudcmp.report.fleet_page import sheet_of
 from cloudcmp.report.html import picture_of, styled, template
-from cloudcmp.report.placement import counted, grids, headline, lines
+from cloudcmp.report.placement import answer, counted, grids, headline
 
 _MOST = 200
 _ORIGINS = {"simulated": "SIMULATED"}
@@ -22,9 +22,7 @@ def render(found: RegionsAnswer) -> str:
         origin=_ORIGINS.get(found.kind, ""),
         headline=headline(found),
         counts=one_line(counted(found), 400),
-        lines=[
-            (label.capitalize(), one_line(text, 2000)) for label, text, style_ in lines(found) if style_ != "yellow"
-        ],
+        lines=[(label.capitalize(), one_line(text, 2000)) for label, text, _ in answer(found)],
         cautions=[one_line(text, 2000) for text in (*found.cautions, *found.notes)],
         pictures=[picture_of(figure) for figure in charts.figures(found)],
         sheets=[sheet_of(grid) for grid in grids(found, _MOST)],

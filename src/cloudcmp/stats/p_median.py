@@ -14,7 +14,7 @@ _T = TypeVar("_T", np.float64, np.int64)
 _ROUNDS = 300
 _PATIENCE = 15
 _TOLERANCE = 1e-9
-NODES = 20_000
+NODES = 10_000
 """The largest number of partial sets that a search looks at before it gives up its proof."""
 
 

@@ -12,7 +12,7 @@ from cloudcmp.answer.placement.choose import percentiles
 from cloudcmp.answer.placement.money import Traffic, tiered
 from cloudcmp.answer.placement.times import PeopleTimes, times_of
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.placement import Delivery, Goal, GoalKind, PriceTier
+from cloudcmp.model.placement import Delivery, Goal, GoalKind, Lack, PriceTier
 
 PEOPLE = crowd(60)
 TIMES = times_of(world(0.3, seed=3), PEOPLE)
@@ -84,16 +84,14 @@ def test_people_of_a_country_are_served_where_the_rule_says() -> None:
 
     assert found.value == pytest.approx(min(kept(sites) for sites in combinations(range(6), 2)))
     with pytest.raises(UserMistake, match="no set of 2 regions serves everyone with DE=EU"):
-        best_regions(PEOPLE, TIMES, replace(question, within=frozenset({"US", "JP", "AU"}), within_words="there"))
+        best_regions(PEOPLE, TIMES, replace(question, within=frozenset({"US", "JP", "AU"})))
 
 
-def test_regions_outside_an_area_or_of_another_provider_are_left_out_by_name() -> None:
-    question = RegionsQuestion(GOALS[0], 1, providers=("a",), within=frozenset({"DK", "ES"}), within_words="the area")
+def test_regions_outside_an_area_are_left_out_by_name_and_those_of_other_providers_silently() -> None:
+    question = RegionsQuestion(GOALS[0], 1, providers=("a",), within=frozenset({"DK", "ES"}))
     found = best_regions(PEOPLE, TIMES, question)
-    assert {str(site): why for site, why in found.left_out} == {
-        "a/west": "not within the area", "b/east": "another provider", "b/middle": "another provider",
-        "b/far": "another provider",
-    }  # fmt: skip
+    assert [(str(site), why) for site, why in found.left_out] == [("a/west", Lack.AREA)]
+    assert found.sites == 2
     with pytest.raises(UserMistake, match="--sites: 3 regions are asked for, and 2 of one provider can be chosen"):
         best_regions(PEOPLE, TIMES, replace(question, k=3))
 
@@ -130,7 +128,7 @@ def test_a_region_without_a_price_is_unknown_and_never_free() -> None:
     assert all(SITES[5] not in [one.site for one in some.regions] for some in answer.front)
     limited = RegionsQuestion(GOALS[0], 5, mix=True, budget=1e9)
     found = best_regions(PEOPLE, TIMES, limited, traffic=traffic(tiers=tiers))
-    assert (SITES[5], "its price is unknown") in found.left_out
+    assert (SITES[5], Lack.PRICE) in found.left_out
 
 
 def test_tiers_are_paid_each_for_what_lies_in_it() -> None:

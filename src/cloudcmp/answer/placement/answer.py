@@ -17,6 +17,7 @@ from cloudcmp.model.placement import (
     Certainty,
     Delivery,
     Goal,
+    Lack,
     People,
     Region,
     RegionsAnswer,
@@ -58,7 +59,6 @@ class RegionsQuestion:
     k: int
     providers: tuple[str, ...] = ()
     within: frozenset[str] | None = None
-    within_words: str = ""
     rules: tuple[Rule, ...] = ()
     mix: bool = False
     limit_s: float = LIMIT_S
@@ -107,24 +107,27 @@ class _Choice:
         self.asked, self._times, self._traffic = asked, times, traffic
         counts = np.array([one.count for one in people])
         self.service = Service(tuple(people), counts, times.sites, times.times, _allowed(people, times.sites, asked))
-        self.left_out = list(times.left_out)
+        self.left_out = [(site, why) for site, why in times.left_out if self._is_asked(site)]
         self.domains: dict[str, Sites] = {}
         for at, site in enumerate(times.sites):
-            if (why := self._why_not(site, at)) is not None:
+            if not self._is_asked(site):
+                continue
+            if (why := self._lack(site, at)) is not None:
                 self.left_out.append((site, why))
             else:
                 name = "" if asked.mix else site.provider
                 self.domains[name] = (*self.domains.get(name, ()), at)
         self._check_count()
 
-    def _why_not(self, site: Site, at: int) -> str | None:
+    def _is_asked(self, site: Site) -> bool:
+        return not self.asked.providers or site.provider in self.asked.providers
+
+    def _lack(self, site: Site, at: int) -> Lack | None:
         asked = self.asked
-        if asked.providers and site.provider not in asked.providers:
-            return "another provider"
         if asked.within is not None and site.country not in asked.within:
-            return f"not within {asked.within_words}" if site.country else "its country is unknown"
+            return Lack.AREA if site.country else Lack.COUNTRY
         if asked.budget is not None and self._traffic is not None and not self._traffic.known(at):
-            return "its price is unknown"
+            return Lack.PRICE
         return None
 
     def _check_count(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from cloudcmp.answer.placement.errors_of_model import RADII_KM, Errors, held_out_errors
 from cloudcmp.answer.placement.geometry import FIBRE_S_PER_KM, distances_km
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.placement import HeldOut, People, TimeModel
+from cloudcmp.model.placement import HeldOut, Lack, People, TimeModel
 from cloudcmp.model.wide_area import Phase, Site, WideArea
 from cloudcmp.stats.robust import fit_linear
 
@@ -37,7 +37,7 @@ class PeopleTimes:
     distance_km: "Floats"
     errors: Errors | None
     model: TimeModel
-    left_out: tuple[tuple[Site, str], ...]
+    left_out: tuple[tuple[Site, Lack], ...]
 
 
 def times_of(area: WideArea, people: Sequence[People], last_mile_s: float = 0.0) -> PeopleTimes:
@@ -85,14 +85,14 @@ def times_of(area: WideArea, people: Sequence[People], last_mile_s: float = 0.0)
     return PeopleTimes(sites, times, near, ~known, distance, errors, model, tuple(left))
 
 
-def _kept(area: WideArea, measured: "Floats", *, must_model: bool) -> tuple[list[int], list[tuple[Site, str]]]:
+def _kept(area: WideArea, measured: "Floats", *, must_model: bool) -> tuple[list[int], list[tuple[Site, Lack]]]:
     """The sites that have times, and those that do not, with the reason."""
-    kept, left = list[int](), list[tuple[Site, str]]()
+    kept, left = list[int](), list[tuple[Site, Lack]]()
     for at, site in enumerate(area.sites):
         if not np.isfinite(measured[:, at]).any():
-            left.append((site, "no vantage point has a time to it"))
+            left.append((site, Lack.TIME))
         elif must_model and site.at is None:
-            left.append((site, "its place is unknown"))
+            left.append((site, Lack.PLACE))
         else:
             kept.append(at)
     return kept, left

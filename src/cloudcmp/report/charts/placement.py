@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from cloudcmp.answer.placement.sentences import goal_words, value_words
 from cloudcmp.model.placement import GoalKind, RegionsAnswer, ServedPlace
 from cloudcmp.report.charts.base import COLOURS, FAINT, INK, Figure, Spec, draw, layer, number
+from cloudcmp.report.charts.base import SHAPES as POINTS
 from cloudcmp.report.charts.world_map import SHAPES, MapLayer, MapMark, world_map
 from cloudcmp.units import format_quantity
 
@@ -61,19 +62,24 @@ def _front(found: RegionsAnswer) -> Figure:
     ]
     x = number("money", f"{found.currency} a month", scale={"zero": False, "padding": 20})
     y = number("value", f"{goal_words(found.goal)}, {unit}", scale={"zero": False, "padding": 20})
-    text: Spec = {"x": x, "y": y, "text": {"field": "sites", "type": "nominal"}}
+    counts = sorted({len(one.regions) for one in found.front})
+    names = [str(one) for one in counts]
+    colour, shape = (
+        {"field": "sites", "type": "nominal", "title": "regions",
+         "scale": {"domain": names, "range": [some[at % len(some)] for at in range(len(names))]}}
+        for some in (COLOURS, POINTS)
+    )  # fmt: skip
     panel: Spec = {
         "width": 760, "height": 280,
         "layer": [
             {"data": {"values": values}, **layer("line", {"x": x, "y": y}, color=FAINT, strokeDash=[4, 3],
                                                  interpolate="step-after")},
-            {"data": {"values": values}, **layer("point", {"x": x, "y": y}, filled=True, size=80, opacity=1,
-                                                 color=COLOURS[0])},
-            {"data": {"values": values}, **layer("text", text, align="left", dx=8, dy=-6, fontSize=11)},
+            {"data": {"values": values}, **layer("point", {"x": x, "y": y, "color": colour, "shape": shape},
+                                                 filled=True, size=80, opacity=1)},
         ],
     }  # fmt: skip
     title = "Time against money"
-    caption = "Each point is a set of regions, with their number; none is both cheaper and better than another one."
+    caption = "Each point is a set of regions; none is both cheaper and better than another one."
     rows = tuple((str(one), len(one.regions), one.money, value_words(found.goal, one.value)) for one in found.front)
     return Figure(
         "regions-front", title, caption, draw(title, [panel], 1), ("regions", "sites", "money", "value"), rows
