@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from cloudcmp.analysis.wide_area.light import without_impossible
+from cloudcmp.analysis.wide_area.people import read_people
 from cloudcmp.analysis.wide_area.places import located
 from cloudcmp.answer.placement.answer import RegionsQuestion, best_regions
 from cloudcmp.answer.placement.geometry import distances_km
@@ -21,7 +22,6 @@ from cloudcmp.model.placement import Goal, GoalKind, People
 from cloudcmp.model.wide_area import Phase, Position, WideArea
 from cloudcmp.stats.check import Floats
 from cloudcmp.stats.p_median import p_median
-from cloudcmp.store.people import read_people
 from cloudcmp.store.wide_area import read_wide_area
 
 SPLITS, USERS, K, APART_KM = 100, 8, 3, 600.0

@@ -12,7 +12,7 @@ from tests.docs.pages import DOCS, Block, blocks
 DATA = os.environ.get("CLOUDCMP_DATA")
 PAGES = (DOCS / "answers.md", DOCS / "how-to" / "regions.md", DOCS / "how-to" / "move.md")
 SHOWN = [block for page in PAGES for block in blocks(page) if block.info == "console"]
-FILES = [block for page in PAGES for block in blocks(page) if block.info.startswith(("csv ", "yaml "))]
+FILES = [block for page in PAGES for block in blocks(page) if block.info.startswith(("csv ", "text "))]
 _AGE = re.compile(r"\d+ days ago")
 
 

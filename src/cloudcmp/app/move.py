@@ -77,8 +77,7 @@ def predict_move(
     else:
         outward = _rate("--rate-out", asked.rate_out, values, (to, origin))
     prices, more = _prices(asked, origin, to)
-    # A device is filled where its user is, and not in another cloud.
-    devices = () if "/" in origin else _devices(asked.disks, to)
+    devices = _devices(asked.disks, origin, to)
     move = Move(
         size, _refresh(asked.refresh) if asked.refresh else 0.0, asked.months,
         _bytes("--object", asked.object_size) if asked.object_size else None,
@@ -225,8 +224,9 @@ def _refresh(text: str) -> float:
     return _bytes("--refresh", size)
 
 
-def _devices(path: Path | None, to: str) -> tuple[ShippedDevice, ...]:
+def _devices(path: Path | None, origin: str, to: str) -> tuple[ShippedDevice, ...]:
+    """The devices of a table; else those of the region's provider, unless the data are in another cloud."""
     if path is not None:
         return read_devices(path)
     provider = to.partition("/")[0]
-    return tuple(one for one in SHIPPED_DEVICES if one.provider == provider)
+    return () if "/" in origin else tuple(one for one in SHIPPED_DEVICES if one.provider == provider)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cloudcmp.analysis.wide_area.light import without_impossible
+from cloudcmp.analysis.wide_area.people import read_people
 from cloudcmp.app.region_prices import egress_prices
 from cloudcmp.app.wide_area import wide_area
 from cloudcmp.catalog import hint
@@ -15,7 +16,6 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import Delivery, Goal, GoalKind, Population, RegionsAnswer
 from cloudcmp.model.wide_area import WideArea
 from cloudcmp.store.egress_prices import EgressPrices
-from cloudcmp.store.people import read_people
 from cloudcmp.units import Money, parse_money, parse_seconds
 
 if TYPE_CHECKING:

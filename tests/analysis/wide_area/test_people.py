@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cloudcmp.analysis.wide_area.people import read_people
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import People
 from cloudcmp.model.wide_area import Continent
-from cloudcmp.store.people import read_people
 
 DATA = os.environ.get("CLOUDCMP_DATA")
 
