@@ -28,7 +28,7 @@ def egress_prices(source: str, sites: Sequence[Site]) -> EgressPrices:
     currencies = sorted({row.currency for rate in rates.values() for row in rate.rows})
     if len(currencies) != 1:
         what = f"the price book has egress in {' and '.join(currencies)}" if currencies else "no price of egress"
-        raise UserMistake.at("prices", what, "'cloudcmp fetch prices' gets lists; or name a CSV file")
+        raise UserMistake.at("prices", what, "'cloudcmp fetch aws' gets a list; or name a CSV file")
     days = sorted({str(rate.dated) for rate in rates.values() if rate.rows and rate.dated})
     notes = (f"prices of egress are of {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}",) if days else ()
     return EgressPrices(found, {}, currencies[0], "the price book", notes)

@@ -27,6 +27,7 @@ from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now,
 from cloudcmp.cli.list_ import list_
 from cloudcmp.cli.move import move
 from cloudcmp.cli.output import guarded, say
+from cloudcmp.cli.paas import paas
 from cloudcmp.cli.plan import plan
 from cloudcmp.cli.predict import predict
 from cloudcmp.cli.prices import prices
@@ -115,6 +116,7 @@ def build() -> typer.Typer:
         scale,
         wan,
         regions,
+        paas,
         report,
         export,
         import_,
