@@ -137,6 +137,20 @@ def test_a_mistake_about_a_move_is_one_line(folder: Path, words: tuple[str, ...]
     assert said.err.splitlines()[-1].startswith(told)
 
 
+def test_the_rates_of_a_study_are_those_of_its_launches(folder: Path) -> None:
+    rows = [f"a,west,m,{at},wan_bytes_per_s,vantage=office;direction={way},B/s,higher,{value}"
+            for way, value in (("up", 5e7), ("down", 8e7)) for at in range(3)]  # fmt: skip
+    head = "provider,region,offering,round,metric,params,unit,better,value"
+    (folder / "rates.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
+    assert cloudcmp("import", "rates.csv", "--out", "rates", cwd=folder).code == 0
+    words = ("predict", "move", "rates", "--size", "5 TB", "--from", "office", "--to", "a/west", "--json")
+    said = cloudcmp(*words, cwd=folder)
+    assert said.code == 0, said.err
+    bring, leave = said.json["data"]["parts"]
+    assert (bring["seconds"], bring["rate"]["n"]) == (pytest.approx(1e5), 3)
+    assert leave["seconds"] == pytest.approx(62_500)
+
+
 def test_an_application_is_still_predicted_by_its_file(folder: Path) -> None:
     said = cloudcmp("predict", "moved.yaml", "runs.csv", cwd=folder)
     assert said.err.startswith("moved.yaml: there is no such file")

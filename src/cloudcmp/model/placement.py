@@ -120,15 +120,16 @@ class TimeModel:
 
     `measured` of `groups` are vantage points themselves; the others take the times of the nearest vantage point,
     corrected by `s_per_km` for the difference of distances, the slope of a robust line with `intercept_s`.
-    `distance_km` is the median distance of people from their vantage point. `filled` pairs were not measured and are on
-    the line. `held_out` is None if too few vantage points have positions.
+    `distance_km` is the median distance of people from their vantage point. `filled` names the
+    pairs of vantage points and sites that were not measured and are modelled as well. `held_out` is None if too few
+    vantage points have positions.
     """
 
     groups: int
     measured: int
     vantages: int
     pairs: int
-    filled: int
+    filled: tuple[str, ...]
     s_per_km: float | None
     intercept_s: float | None
     distance_km: float | None

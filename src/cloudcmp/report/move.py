@@ -42,7 +42,7 @@ def _part_words(part: MovePart, currency: str) -> str:
         span += f" ({format_seconds(part.bounds.low)} to {format_seconds(part.bounds.high)})"
     money = "money unknown" if part.money is None else f"{money_words(part.money)} {currency}"
     if part.step is Step.REFRESH:
-        return f"{_size(part.size_bytes)} a day: {span} each day, {money} a month"
+        return f"{_size(part.size_bytes)} a day: {span} each day; a month: {money}"
     return f"{span}, {money}"
 
 

@@ -60,7 +60,8 @@ def answer(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
     """The labelled lines of the answer alone: label, text, style."""
     best = found.best
     yield "BEST", str(best), "bold"
-    yield "", f"{value_words(found.goal, best.value)} {goal_words(found.goal)}; {_figures(found, best)}", ""
+    of = "of " if found.goal.kind is GoalKind.BEYOND else ""
+    yield "", f"{value_words(found.goal, best.value)} {of}{goal_words(found.goal)}; {_figures(found, best)}", ""
     if best.money is not None:
         yield "", f"{money_words(best.money)} {found.currency} a month for {_people(found.users)} users", ""
     yield "PROOF", proof_words(found.goal, best), ""

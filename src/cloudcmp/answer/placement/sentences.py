@@ -9,6 +9,7 @@ from cloudcmp.units import format_quantity
 SURE = 0.95
 """An answer that no exchange improves by more than 3 % in this share of draws is told apart."""
 _OPEN = 0.05
+_NAMED = 3
 
 
 def with_sentences(found: RegionsAnswer, delivery: Delivery | None = None) -> RegionsAnswer:
@@ -111,6 +112,7 @@ def _modelled(model: TimeModel) -> Iterator[str]:
                 f"tenths between {off.low:.2f} and {off.high:.2f} times the model"
             )
     if model.filled:
-        yield f"{model.filled:,} pairs of vantage points and regions were not measured, and are modelled"
+        more = f" and {len(model.filled) - _NAMED} more" if len(model.filled) > _NAMED else ""
+        yield f"not measured, and modelled: {', '.join(model.filled[:_NAMED])}{more}"
     if not model.last_mile_s:
         yield "the last mile of people is not in it: add it with --last-mile"

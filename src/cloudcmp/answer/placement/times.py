@@ -68,14 +68,15 @@ def times_of(area: WideArea, people: Sequence[People], last_mile_s: float = 0.0)
     distance = np.zeros(len(people))
     line: tuple[float, float] | None = None
     needed = np.flatnonzero(~known | np.isnan(times).any(axis=1))
-    filled = 0
+    filled: tuple[str, ...] = ()
     errors: Errors | None = None
     if len(needed):
         line = grid.line()
         places = _positions(people, area, near, needed)
         modelled, nearest, away = grid.model(places, line)
         missing = np.isnan(times[needed])
-        filled = int((missing & known[needed, None]).sum())
+        gaps = np.argwhere(missing & known[needed, None])
+        filled = tuple(f"{people[needed[row]].name} to {sites[site]}" for row, site in gaps)
         times[needed] = np.where(missing, modelled, times[needed])
         strangers = ~known[needed]
         near[needed[strangers]], distance[needed[strangers]] = nearest[strangers], away[strangers]
@@ -159,7 +160,7 @@ class _Grid:
 
 def _described(
     people: Sequence[People], known: "NDArray[np.bool_]", grid: _Grid, line: tuple[float, float] | None,
-    distance: "Floats", errors: Errors | None, filled: int, last_mile_s: float,
+    distance: "Floats", errors: Errors | None, filled: tuple[str, ...], last_mile_s: float,
 ) -> TimeModel:  # fmt: skip
     strangers = np.flatnonzero(~known)
     counts = np.array([one.count for one in people])[strangers]
