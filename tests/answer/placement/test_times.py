@@ -37,6 +37,13 @@ def test_a_vantage_point_keeps_its_measured_times_and_the_last_mile_is_added() -
     assert (found.model.measured, found.model.filled, found.errors) == (2, (), None)
 
 
+def test_a_city_with_the_name_of_a_vantage_point_elsewhere_is_not_that_point() -> None:
+    near, far = People("v3", 1.0, (42.1, -71.2)), People("v3", 1.0, (-20.0, 20.0))
+    found = times_of(world(), [near, far])
+    assert found.modelled.tolist() == [False, True]
+    assert found.times[0] != pytest.approx(found.times[1])
+
+
 def test_a_planted_line_is_recovered_between_the_vantage_points() -> None:
     people = crowd()
     found = times_of(world(), people)

@@ -8,9 +8,10 @@ import numpy as np
 
 from cloudcmp.answer.placement.errors_of_model import RADII_KM, Errors, held_out_errors
 from cloudcmp.answer.placement.geometry import FIBRE_S_PER_KM, distances_km
+from cloudcmp.catalog.places import distance_km
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import HeldOut, Lack, People, TimeModel
-from cloudcmp.model.wide_area import Phase, Site, WideArea
+from cloudcmp.model.wide_area import Phase, Site, VantagePoint, WideArea
 from cloudcmp.stats.robust import fit_linear
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _FEWEST = 5
 """So many vantage points with positions are needed for a line, and for its error."""
+_SAME_KM = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,11 +45,11 @@ class PeopleTimes:
 def times_of(area: WideArea, people: Sequence[People], last_mile_s: float = 0.0) -> PeopleTimes:
     """The round trips from people to the sites of an area.
 
-    A group that has the name of a vantage point has its measured times. Any other group takes, for each site, the time
-    of the nearest vantage point that measured it, plus the slope of a robust line of time on distance times the
-    difference of the two distances; never less than light in fibre, plus `last_mile_s`. `area` has the places that are
-    known of sites and vantage points. Sites that nobody measured are left out, and those without a position if a time
-    must be modelled.
+    A group that has the name of a vantage point, and no other place, has its measured times. Any other group takes, for
+    each site, the time of the nearest vantage point that measured it, plus the slope of a robust line of time on
+    distance times the difference of the two distances; never less than light in fibre, plus `last_mile_s`. `area` has
+    the places that are known of sites and vantage points. Sites that nobody measured are left out, and those without a
+    position if a time must be modelled.
 
     Raises UserMistake if nothing was measured, and if a time must be modelled from too few vantage points.
     """
@@ -55,7 +57,7 @@ def times_of(area: WideArea, people: Sequence[People], last_mile_s: float = 0.0)
     if not np.isfinite(measured).any():
         raise UserMistake.at(area.source, "no round-trip time is in it", "measure some, or name another table")
     names = {one.name: at for at, one in enumerate(area.vantages)}
-    known = np.array([one.name in names for one in people])
+    known = np.array([one.name in names and _same_place(one, area.vantages[names[one.name]]) for one in people])
     kept, left = _kept(area, measured, must_model=not known.all())
     sites, measured = tuple(area.sites[at] for at in kept), measured[:, kept]
     grid = _Grid.of(area, sites, measured)
@@ -84,6 +86,11 @@ def times_of(area: WideArea, people: Sequence[People], last_mile_s: float = 0.0)
     times += last_mile_s
     model = _described(people, known, grid, line, distance, errors, filled, last_mile_s)
     return PeopleTimes(sites, times, near, ~known, distance, errors, model, tuple(left))
+
+
+def _same_place(group: People, vantage: VantagePoint) -> bool:
+    """True if nothing says that a group is elsewhere than the vantage point of its name: cities share names."""
+    return group.at is None or (vantage.at is not None and distance_km(group.at, vantage.at) <= _SAME_KM)
 
 
 def _kept(area: WideArea, measured: "Floats", *, must_model: bool) -> tuple[list[int], list[tuple[Site, Lack]]]:
