@@ -62,6 +62,18 @@ def test_the_document_has_the_sets_and_how_sure_the_answer_is(folder: Path) -> N
     assert data["by_provider"] == []
 
 
+def test_the_page_has_a_map_and_runs_nothing(folder: Path) -> None:
+    said = cloudcmp(*ASKED, *MONEY, "--page", "page.html", cwd=folder)
+    assert (said.code, said.out.splitlines()[-1]) == (0, "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "Whom each region serves" in page
+    assert page.count("<svg") >= 2
+    assert "<script" not in page
+    (folder / "notes.html").write_text("mine", encoding="utf-8")
+    assert cloudcmp(*ASKED, "--page", "notes.html", cwd=folder).code == 2
+    assert (folder / "notes.html").read_text(encoding="utf-8") == "mine"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
