@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 from tests.cost.bills import Usage, focus_rows, write
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, ROOT
+from tests.emulated.scripted_http import scripted
 from tests.needs import CLOUD_SETTINGS
 
 from cloudcmp.cli.entry import main
+from cloudcmp.model.passive import FeltTimes, Figure
 from cloudcmp.model.safety import Spend
+from cloudcmp.model.watch_summary import Outage
 from cloudcmp.store import StudyStore
 
 PAGE = DOCS / "reference" / "json.md"
@@ -217,6 +220,34 @@ def test_every_key_of_regions_and_moves_is_named(typist: Typist) -> None:
     assert _unnamed(found) == set()
     found = typist.types("predict", "move", "--size", "9 TB", "--to", "aws/us-east-1", "--rate", "1 Gbit/s")
     assert found["data"]["shipments"]
+def test_every_key_of_a_watch_is_named(typist: Typist) -> None:
+    with scripted() as service:
+        found = typist.types("watch", service.url("/503"), "--every", "50ms", "--for", "300ms", "--out", "watched")
+        assert found["data"]["watched"][0]["summary"]["outages"]
+        found = typist.types("watch", service.url(), "--every", "50ms", "--for", "300ms", "--out", "well")
+    assert found["data"]["watched"][0]["summary"]["percentiles"]
+    assert _unnamed(found) == set()
+    assert {field.name for kind in (Outage, FeltTimes, Figure) for field in fields(kind)} <= NAMED
+
+
+def test_every_key_of_a_simulated_world_is_named(typist: Typist) -> None:
+    for name in ("delgado-twitter", "photo-site"):
+        text = (ROOT / "studies" / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+        (typist.folder / "world.yaml").write_text(text.replace("duration: 24 h", "duration: 1 h"), encoding="utf-8")
+        variants = ("--variant", "thesis") if "thesis" in text else ()
+        found = typist.types("simulate", "world.yaml", "--runs", "2", *variants)
+        assert _unnamed(found) == set()
+
+
+def test_every_key_of_the_wide_area_is_named(typist: Typist) -> None:
+    rows = [f"v{at},{provider},{provider}{at % 2},,,rtt,{20 + at}" for at in range(8) for provider in "pq"]
+    rows += ["v0,p,,web.example,192.0.2.1,dns,", "v0,p,,web.example,192.0.2.1,rtt,900", "v0,p,p0,,,page,70"]
+    (typist.folder / "times.csv").write_text(
+        "\n".join(["vantage,provider,region,name,address,phase,ms", *rows]) + "\n", encoding="utf-8"
+    )
+    (typist.folder / "places.csv").write_text("vantage,lat,lon,country,network\nv0,-12,-77,PE,AS1\n", encoding="utf-8")
+    found = typist.types("wan", "times.csv", "--vantages", "places.csv", "--over", "21 ms")
+    assert all(found["data"][key] for key in ("pairs", "reached", "missing", "names", "pages", "curves", "page_curves"))
     assert _unnamed(found) == set()
 
 

@@ -126,9 +126,7 @@ def test_tls_is_verified_unless_its_time_alone_is_asked_for(agent: Path) -> None
 
 
 @needs_namespaces
-def test_a_study_of_endpoints_reads_as_times_of_the_wide_area(
-    paths: Paths, agent: Path, tmp_path: Path
-) -> None:
+def test_a_study_of_endpoints_reads_as_times_of_the_wide_area(paths: Paths, agent: Path, tmp_path: Path) -> None:
     (tmp_path / "far.yaml").write_text(STUDY.format(*(path.address for path in paths.paths)))
     run = "import sys; from cloudcmp.cli.entry import main; sys.exit(main())"
     words = paths.command(paths.near, sys.executable, "-c", run, "run", "far.yaml", "--out", "study")

@@ -26,9 +26,9 @@ TWO_WORDS = (["predict", "move"],)
 
 def fault_of(verb: str) -> Fault:
     """The fault of an interrupted verb."""
-    measures = verb in {"run", "demo"}
-    next_ = "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'" if measures else ""
-    return Fault("", "interrupted", next_)
+    resumed = "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'"
+    next_ = {"run": resumed, "demo": resumed, "watch": "nothing stored is lost: 'cloudcmp watch --resume DIR'"}
+    return Fault("", "interrupted", next_.get(verb, ""))
 
 
 def verb_of(arguments: Sequence[str]) -> str:

@@ -40,10 +40,12 @@ from cloudcmp.cli.report import report
 from cloudcmp.cli.run import demo, run
 from cloudcmp.cli.scale import scale
 from cloudcmp.cli.schema import schema
+from cloudcmp.cli.simulate import simulate
 from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
 from cloudcmp.cli.wan import wan
+from cloudcmp.cli.watch import watch
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in the command or study, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
@@ -114,9 +116,11 @@ def build() -> typer.Typer:
         predict,
         move,
         scale,
+        simulate,
         wan,
         regions,
         paas,
+        watch,
         report,
         export,
         import_,

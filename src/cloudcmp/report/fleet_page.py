@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from cloudcmp import __version__
 from cloudcmp.model.fleet import FleetAnswer
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.fleet import Grid, grids, headline, lines
+from cloudcmp.report.fleet import grids, headline, lines
+from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import styled, template
-from cloudcmp.report.numbers import UNKNOWN
-from cloudcmp.report.sheets.sheet import Sheet, columns, row
+from cloudcmp.report.sheets.sheet import Sheet
 
 _MOST = 200
 
