@@ -30,7 +30,7 @@ def test_the_verbs_are_in_the_order_of_use() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_gives_an_example_and_the_exit_codes(verb: str) -> None:
-    said = cloudcmp(verb, "--help")
+    said = cloudcmp(*verb.split(), "--help")
     assert said.code == 0
     assert f"Example: cloudcmp {verb}" in " ".join(said.out.split())
     assert "--json" in said.out

@@ -58,6 +58,8 @@ def test_a_shown_command_is_understood(block: Block, words: list[str]) -> None:
     rest = words[1:]
     if rest in (["--help"], ["--version"], ["--install-completion"]):
         return
+    if " ".join(rest[:2]) in verbs:
+        rest = [" ".join(rest[:2]), *rest[2:]]
     assert rest[0] in verbs, f"{block.place}: no verb {rest[0]!r}"
     try:
         verbs[rest[0]].make_context(rest[0], list(rest[1:]))

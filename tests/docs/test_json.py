@@ -204,6 +204,24 @@ def test_every_key_of_a_replay_is_named(typist: Typist) -> None:
     assert _unnamed(found) == set()
 
 
+def test_every_key_of_regions_and_moves_is_named(typist: Typist) -> None:
+    at = [(0, 0), (10, 10), (30, 20), (50, 0), (40, -70), (-30, 140)]
+    rows = [f"v{v},{lat},{lon},{p},r{s},{3 * s},{5 * s},DE,{10 + abs(lat - 3 * s) + abs(lon - 5 * s)}"
+            for v, (lat, lon) in enumerate(at) for p in "ab" for s in range(3)]  # fmt: skip
+    head = "vantage,vantage_lat,vantage_lon,provider,region,site_lat,site_lon,site_country,ms"
+    Path("times.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
+    Path("people.csv").write_text("name,lat,lon,people\nx,5,5,10\ny,45,-60,20\n", encoding="utf-8")
+    Path("egress.csv").write_text("provider,region,usd_per_gb\n,r0,0.1\n,r1,0.2\n,r2,0.3\n", encoding="utf-8")
+    Path("cdn.yaml").write_text("name: c\nhit_ratio: 0.5\nedge: 9 ms\nprices: [{per_gb: 0.1}]\n", encoding="utf-8")
+    found = typist.types("regions", "times.csv", "--people", "people.csv", "--sites", "2", "--egress", "egress.csv",
+                         "--gb", "2", "--cdn", "cdn.yaml")  # fmt: skip
+    assert found["data"]["certainty"] is not None
+    assert found["data"]["delivered"]
+    assert _unnamed(found) == set()
+    found = typist.types("predict", "move", "--size", "9 TB", "--to", "aws/us-east-1", "--rate", "1 Gbit/s")
+    assert found["data"]["shipments"]
+
+
 def test_every_key_of_a_watch_is_named(typist: Typist) -> None:
     with scripted() as service:
         found = typist.types("watch", service.url("/503"), "--every", "50ms", "--for", "300ms", "--out", "watched")

@@ -20,6 +20,8 @@ _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_S = 0.01
 
 T = TypeVar("T")
+TWO_WORDS = (["predict", "move"],)
+"""The verbs of two words."""
 
 
 def fault_of(verb: str) -> Fault:
@@ -30,8 +32,9 @@ def fault_of(verb: str) -> Fault:
 
 
 def verb_of(arguments: Sequence[str]) -> str:
-    """The first word that is not an option."""
-    return next((word for word in arguments if not word.startswith("-")), "cloudcmp")
+    """The first word that is not an option, or both of a verb of two words: `predict-move`."""
+    words = [word for word in arguments if not word.startswith("-")][:2]
+    return "-".join(words) if words in TWO_WORDS else next(iter(words), "cloudcmp")
 
 
 def leave_now(code: int = EXIT_INTERRUPTED) -> NoReturn:
