@@ -106,7 +106,7 @@ fn limiter(context: &Context, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
 }
 
 /// Serves bodies to the vantage point until the controller ends it.
-fn serve(context: &Context) -> Result<(), Fault> {
+pub fn serve(context: &Context) -> Result<(), Fault> {
     let limiter = limiter(context, RECEIVER_DEPTH_S)?;
     let Link::Listens { at, admits } = context.job.link.agents() else {
         return Err(Fault::bad_job("bad job: listen is null", "say where to listen, and name who may come"));

@@ -1,5 +1,6 @@
 """The wide-area network between vantage points and endpoints, or data centres."""
 
+import math
 from collections.abc import Mapping
 
 from cloudcmp.catalog.tables.base import choice, duration, size, suite
@@ -20,13 +21,23 @@ _VERIFY = Param("verify", ParamKind.CHOICE, "yes", "whether the certificate must
                 implied=True)  # fmt: skip
 _RESOURCE = Param("resource", ParamKind.CHOICE, "bytes", "the page: bytes (size_bytes of them), the URL itself, or a page of its name",
                   ("bytes", "url", "cpu", "disk", "2mb", "pixel"), implied=True)  # fmt: skip
-_PAGE_S = 0.5
-"""The assumed length of a page with its echo."""
+_WAY_S = 0.05
+"""The assumed length of a round trip."""
+_FIRST_WINDOW_BYTES = 14_480
+
+
+def rounds(size_bytes: float) -> int:
+    """Round trips of TCP's slow start until the last byte has come: windows of 10, 20, 40, ... segments of 1448 bytes.
+
+    Source: RFC 5681 and RFC 6928.
+    """
+    return max(1, math.ceil(math.log2(size_bytes / _FIRST_WINDOW_BYTES + 1)))
 
 
 def _pages_s(filled: Mapping[str, str]) -> float:
-    """The expected length of a number of pages at a pace."""
-    return int(filled["count"]) * max(float(filled["interval_s"]), _PAGE_S)
+    """The expected length of a number of pages at a pace, each with an echo and a connection."""
+    page_s = (2 + rounds(float(filled.get("size_bytes", "1")))) * _WAY_S
+    return int(filled["count"]) * max(float(filled["interval_s"]), page_s)
 
 
 def _phase(
