@@ -48,24 +48,25 @@ def write_report(shown: View, path: Path) -> Path:
     """
     from cloudcmp.report import html
 
-    return _write_page(path, lambda: html.render(shown))
+    return write_page(path, lambda: html.render(shown))
 
 
 def write_recommendation(found: Recommendation, path: Path) -> Path:
     """Write a recommendation as one HTML file, as `write_report` writes a report."""
     from cloudcmp.report import recommendation_page
 
-    return _write_page(path, lambda: recommendation_page.render(found))
+    return write_page(path, lambda: recommendation_page.render(found))
 
 
 def write_fleet(found: FleetAnswer, path: Path) -> Path:
     """Write the answer about a fleet as one HTML file, as `write_report` writes a report."""
     from cloudcmp.report import fleet_page
 
-    return _write_page(path, lambda: fleet_page.render(found))
+    return write_page(path, lambda: fleet_page.render(found))
 
 
-def _write_page(path: Path, page: Callable[[], str]) -> Path:
+def write_page(path: Path, page: Callable[[], str]) -> Path:
+    """Write a page of this program, whole or not at all; raises UserMistake if another file has the name."""
     from cloudcmp.report import html
 
     check_replaceable(path, "report of cloudcmp", html.is_report)

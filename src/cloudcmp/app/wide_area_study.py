@@ -76,5 +76,5 @@ def _site(candidate: Candidate) -> tuple[str, str]:
 
 
 def _size(cell: Cell) -> int | None:
-    text = cell.get("size_bytes") or cell.get("size") or ""
+    text = cell.get("size_bytes") or ""
     return int(text) if text.isdigit() else None

@@ -40,6 +40,7 @@ from cloudcmp.cli.schema import schema
 from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
+from cloudcmp.cli.wan import wan
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in the command or study, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
 
@@ -100,6 +101,7 @@ def build() -> typer.Typer:
         profile,
         predict,
         scale,
+        wan,
         report,
         export,
         import_,

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from cloudcmp.errors import UserMistake
 
@@ -122,7 +122,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             file.seek(0)
         except OSError as error:
             raise UserMistake.at(str(path), (error.strerror or str(error)).lower(), "check its rights") from None
-        yield stack.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
+        yield cast("IO[bytes]", stack.enter_context(gzip.GzipFile(fileobj=file))) if packed else file
 
 
 def _read(path: Path, file: IO[bytes], most: int) -> bytes:

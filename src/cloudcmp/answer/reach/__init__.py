@@ -1,0 +1,1 @@
+"""Which provider reaches vantage points best."""

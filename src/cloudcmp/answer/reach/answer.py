@@ -1,0 +1,48 @@
+"""Answers which provider reaches the vantage points of an area best, where each is slow, and how surely."""
+
+from dataclasses import replace
+
+from cloudcmp.analysis.wide_area.best import best_times, curves, missing, reached
+from cloudcmp.analysis.wide_area.light import without_impossible
+from cloudcmp.analysis.wide_area.mapping import mappings
+from cloudcmp.analysis.wide_area.page_time import PageModel, page_figures
+from cloudcmp.answer.reach.sentences import cautions
+from cloudcmp.compare.wide_area import best_providers, reach_pairs
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.reach import WideAreaAnswer
+from cloudcmp.model.wide_area import Phase, WideArea
+
+LIMIT_S = 0.1
+"""Above this round trip a vantage point counts as far, unless another limit is asked for."""
+
+
+def reach(area: WideArea, limit_s: float = LIMIT_S, model: PageModel | None = None) -> WideAreaAnswer:
+    """Answer from the times of an area; what is impossible is left out first.
+
+    Raises UserMistake if no round trip came back.
+    """
+    sound, impossible = without_impossible(area)
+    if not any(one.phase is Phase.RTT and one.median_s is not None for one in sound.paths) and not area.names:
+        raise UserMistake.at(area.source, "no round trip came back from any region", "see that they answer pings")
+    times = best_times(sound)
+    pairs = reach_pairs(sound, times)
+    best, decided = best_providers(times.providers, pairs)
+    names, name_curves = mappings(sound)
+    pages, page_curves = page_figures(sound, times, model or PageModel())
+    found = WideAreaAnswer(
+        area=sound,
+        best_times=times,
+        limit_s=limit_s,
+        best=best,
+        decided=decided,
+        reached=reached(sound, times, limit_s),
+        pairs=pairs,
+        missing=missing(sound, times, limit_s),
+        names=names,
+        pages=pages,
+        impossible=impossible,
+        curves=(*curves(sound, times), *name_curves),
+        page_curves=page_curves,
+        cautions=(),
+    )
+    return replace(found, cautions=tuple(cautions(found)))

@@ -1,0 +1,171 @@
+"""The answer about the wide area in words."""
+
+from collections.abc import Iterator
+
+from cloudcmp.catalog.countries import CONTINENT_NAMES
+from cloudcmp.model.reach import MissingRegion, ReachPair, WideAreaAnswer
+from cloudcmp.model.result import Bounds, Verdict
+from cloudcmp.model.wide_area import Continent, Phase
+from cloudcmp.units import format_quantity
+
+_SHOWN = 3
+
+
+def headline(found: WideAreaAnswer) -> str:
+    """Which provider reaches the vantage points best, or that this cannot be told."""
+    n = len(found.area.vantages)
+    points = f"{n:,} vantage {'point' if n == 1 else 'points'}"
+    providers = found.best_times.providers
+    if len(providers) < 2:
+        return f"How {' and '.join(providers) or 'no provider'} reaches {points}: there is nothing to compare"
+    if found.decided:
+        return f"{found.best[0]} reaches these {points} best"
+    if len(found.best) < len(providers):
+        return f"{' and '.join(found.best)} reach these {points} best; which of them, cannot be told yet"
+    if all(one.verdict is Verdict.SAME for one in found.pairs):
+        return f"{' and '.join(providers)} reach these {points} practically the same"
+    return f"Cannot tell yet which provider reaches these {points} best"
+
+
+def pair_words(one: ReachPair, *, turned: bool = False) -> str:
+    """How much lower or higher the times of a pair's first provider are than those of the second, with the interval.
+
+    `turned` tells it of the second.
+    """
+    first, second = (one.b, one.a) if turned else (one.a, one.b)
+    if one.ratio is None:
+        return f"{first} against {second}: unknown ({one.reason})"
+    ratio = 1 / one.ratio if turned else one.ratio
+    bounds = one.ratio_bounds
+    if turned and bounds is not None:
+        bounds = Bounds(1 / bounds.high, 1 / bounds.low, bounds.confidence)
+    interval = "" if bounds is None else f" (95 % interval {change(bounds.low)} to {change(bounds.high)})"
+    difference = (
+        "" if one.difference_s is None else f", {ms(-one.difference_s if turned else one.difference_s)} on average"
+    )
+    return f"{first} against {second}: {change(ratio)}{interval}{difference}"
+
+
+def change(ratio: float) -> str:
+    """A ratio of times as a change in percent with its sign; beyond double as a factor."""
+    return f"{ratio:.1f}x" if ratio >= 2 else f"{(ratio - 1) * 100:+.0f} %"
+
+
+def ms(seconds: float) -> str:
+    """A difference of times with its sign, in milliseconds."""
+    return f"{seconds * 1e3:+.1f} ms"
+
+
+def part_words(part: Continent | None) -> str:
+    """The name of a continent, or that the place is unknown."""
+    return "unknown places" if part is None else CONTINENT_NAMES[part]
+
+
+def limit_words(found: WideAreaAnswer) -> str:
+    """The limit, such as `100 ms`."""
+    return format_quantity(found.limit_s, "s")
+
+
+def lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
+    """Yield the lines below the headline: a label and a text."""
+    yield from _pair_lines(found)
+    whole = [one for one in found.reached if one.continent is None]
+    if whole:
+        yield "LOWEST", "; ".join(
+            f"{one.provider} {format_quantity(one.quantiles[0].value_s, 's')} for half of them" for one in whole
+            if one.quantiles
+        )  # fmt: skip
+    if found.missing:
+        by_provider: dict[str, list[MissingRegion]] = {}
+        for one in found.missing:
+            by_provider.setdefault(one.provider, []).append(one)
+        for provider, some in by_provider.items():
+            yield "LACKS", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
+    elif whole:
+        yield "LACKS", f"nobody is above {limit_words(found)} for any vantage point that answered"
+    for name in found.names:
+        yield "MAPPING", _mapping_words(found, name.name)
+
+
+def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
+    leader = _leader(found)
+    own = [one for one in found.pairs if leader in {one.a, one.b}]
+    label = "BY HOW MUCH" if found.decided else "SO FAR"
+    for one in own:
+        turned = one.b == leader
+        if one.verdict is Verdict.SAME:
+            sure = "practically the same"
+        elif one.verdict is Verdict.CANNOT_TELL:
+            sure = f"cannot tell: {one.reason}"
+            if one.needed is not None and one.clusters >= 2 and one.needed <= 10 * one.clusters:
+                sure += f"; about {one.needed} networks would tell, {one.clusters} are here"
+        else:
+            sure = f"sure (p {one.p_adjusted:.2g})"
+        yield label, f"{pair_words(one, turned=turned)}; {sure}"
+        label = ""
+
+
+def _leader(found: WideAreaAnswer) -> str:
+    """The provider that is best, or has the lowest ratios to the others so far."""
+    if found.decided:
+        return found.best[0]
+    wins = dict.fromkeys(found.best_times.providers, 0)
+    for one in found.pairs:
+        if one.ratio is not None:
+            wins[one.a if one.ratio < 1 else one.b] += 1
+    return max(wins, key=lambda name: (name in found.best, wins[name]), default="")
+
+
+def missing_words(one: MissingRegion) -> str:
+    """What a provider lacks in a part of the world, and the site that would help."""
+    text = f"{part_words(one.continent)}, {one.over} of {one.n} above the limit"
+    if one.instead:
+        text += f" (one in {one.place or one.instead}, as {one.instead}, would help {one.helps})"
+    return text
+
+
+def _mapping_words(found: WideAreaAnswer, name: str) -> str:
+    one = next(each for each in found.names if each.name == name)
+    text = f"{one.name} ({one.provider}) has {one.addresses} addresses"
+    if one.best is not None:
+        text += f"; {one.best.value * 100:.0f} % of {one.n} vantage points are given a best one"
+    if one.excess:
+        text += f", half are at most {format_quantity(one.excess[0].value_s, 's')} above it"
+    if one.anycast:
+        text += f"; {len(one.anycast)} addresses answer from {one.places} places or more: anycast"
+    return text
+
+
+def cautions(found: WideAreaAnswer) -> Iterator[str]:
+    """Yield what a reader must know beside the figures."""
+    area = found.area
+    if area.kind == "simulated":
+        yield "numbers are SIMULATED: planted values, not measured"
+    if area.kind == "modelled":
+        yield "times are MODELLED from distances, not measured"
+    if found.impossible:
+        worst = found.impossible[0]
+        yield (
+            f"{len(found.impossible)} round trips are shorter than light in fibre needs between the stated places, and "
+            f"are left out: {worst.vantage} to {worst.site} in {format_quantity(worst.measured_s, 's')}, where light "
+            f"needs {format_quantity(worst.light_s, 's')}, is the worst"
+        )
+    own = int(found.best_times.own.any(axis=0).sum())
+    if own:
+        yield (
+            f"{own:,} vantage points stand in a provider's own network: they count for the other providers only, so "
+            "that providers rest on different points, and pairs on the same ones; none has the last mile of a user"
+        )
+    lost = sum(one.median_s is None for one in area.paths if one.phase is Phase.RTT)
+    if lost:
+        yield f"{lost:,} paths gave no reply"
+    unknown = sum(one.continent is None for one in area.vantages)
+    if unknown:
+        yield f"where {unknown:,} vantage points are is unknown: --vantages FILE tells it"
+    for one in found.pairs:
+        if one.ratio is not None and one.difference_s is not None and (one.ratio < 1) != (one.difference_s < 0):
+            yield (
+                f"{one.a} and {one.b} change places between ratios and milliseconds: near vantage points weigh as much "
+                "as far ones in a ratio, which decides"
+            )
+    yield from area.notes

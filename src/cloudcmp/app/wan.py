@@ -1,0 +1,61 @@
+"""Says which provider reaches vantage points best: from measurements of others, tables, or a study."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloudcmp.analysis.wide_area.page_time import PageModel
+from cloudcmp.answer.reach.answer import reach
+from cloudcmp.app.wide_area import wide_area
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.reach import WideAreaAnswer
+from cloudcmp.report.wide_area_names import anonymous_area
+from cloudcmp.units import parse_bytes, parse_seconds
+
+OVER = "100 ms"
+"""The limit above which a vantage point is far, unless another one is asked for (as in CloudCmp, section 5.4)."""
+INITIAL_WINDOW = "14600 B"
+"""What a server sends before the first acknowledgement, unless another amount is asked for: ten segments."""
+
+
+@dataclass(frozen=True, slots=True)
+class WanRequest:
+    """What is asked about the sources; times and sizes as text, such as `100 ms`."""
+
+    sources: tuple[str, ...]
+    vantages: Path | None = None
+    targets: Path | None = None
+    over: str = OVER
+    initial_window: str = INITIAL_WINDOW
+    anonymise: bool = False
+
+
+def wan(asked: WanRequest, *, progress: Callable[[str], None] = lambda _: None) -> WideAreaAnswer:
+    """Answer a request.
+
+    Raises UserMistake for a source that cannot be read, each fault in it, and a limit that is none.
+    """
+    limit = _positive("--over", asked.over, parse_seconds)
+    window = _positive("--initial-window", asked.initial_window, parse_bytes)
+    area = wide_area(asked.sources, vantages=asked.vantages, targets=asked.targets, progress=progress)
+    if asked.anonymise:
+        area = anonymous_area(area)
+    return reach(area, limit, PageModel(initial_window=int(window)))
+
+
+def write_wan(found: WideAreaAnswer, path: Path) -> Path:
+    """Write an answer as one HTML file, as `report` writes a report; raises UserMistake if another file is there."""
+    from cloudcmp.app.report import write_page
+    from cloudcmp.report.wide_area_page import render
+
+    return write_page(path, lambda: render(found))
+
+
+def _positive(option: str, text: str, parse: Callable[[str], float]) -> float:
+    try:
+        value = parse(text)
+    except ValueError as error:
+        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
+    if value <= 0:
+        raise UserMistake.at(option, f"{text!r} is not above 0", "write e.g. '100 ms'")
+    return value

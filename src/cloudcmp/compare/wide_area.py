@@ -1,0 +1,123 @@
+"""Providers compared in pairs by their lowest times, paired by vantage point."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cloudcmp.analysis.wide_area.best import asked, cluster_codes, weights_of
+from cloudcmp.compare.verdict import ALPHA, LARGEST_FAILED_PERCENT, SAME_RATIO
+from cloudcmp.model.reach import BestTimes, ReachPair
+from cloudcmp.model.result import Bounds, Verdict
+from cloudcmp.model.study import FEWEST_LAUNCHES
+from cloudcmp.model.wide_area import WideArea
+from cloudcmp.stats.adjust import holm
+from cloudcmp.stats.clusters import ClusterMean, cluster_mean
+from cloudcmp.stats.power import detectable_log_difference, needed_n
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_TINY = 1000
+"""A difference of less than this part of its spread takes more than a million clusters to see."""
+
+
+def reach_pairs(area: WideArea, times: BestTimes) -> tuple[ReachPair, ...]:
+    """Compare every two providers over the vantage points from which both were measured and in which neither stands.
+
+    The paired t test on logarithms decides, with weights, and with errors of whole clusters (vantage points of one
+    network in one country); Holm's correction is over all pairs. As in a study, the first that holds is the verdict:
+    cannot tell, for fewer than six clusters or more than a tenth of the vantage points that one of the two did not
+    answer; practically the same, within 3 %; better or worse; else cannot tell. The clusters are the replication: it
+    says how sure it is for other vantage points like these, not for other days.
+    """
+    tried, weight, code = asked(area, times), weights_of(area), cluster_codes(area)
+    pairs = [_pair(times, a, b, tried, weight, code) for a, b in combinations(range(len(times.providers)), 2)]
+    return _with_verdicts(pairs)
+
+
+def _pair(
+    times: BestTimes, a: int, b: int, tried: "NDArray[np.bool_]", weight: "NDArray[np.float64]",
+    code: "NDArray[np.int64]",
+) -> ReachPair:  # fmt: skip
+    common = tried[a] & tried[b]
+    first, second = times.time_s[a], times.time_s[b]
+    known = common & ~np.isnan(first) & ~np.isnan(second)
+    either = common & ~(np.isnan(first) & np.isnan(second))
+    first, second = first[known], second[known]
+    ratio: ClusterMean | None = None
+    difference: ClusterMean | None = None
+    if known.any():
+        ratio = cluster_mean(np.log(first) - np.log(second), weight[known], code[known])
+        difference = cluster_mean(first - second, weight[known], code[known])
+    return ReachPair(
+        times.providers[a], times.providers[b], int(known.sum()), len(set(code[known].tolist())),
+        int((either & ~known).sum()), int((first < second).sum()), None if ratio is None else math.exp(ratio.mean),
+        None if ratio is None else _exp(ratio), None if difference is None else difference.mean,
+        None if difference is None else _bounds(difference), None if ratio is None else ratio.p_value(), None,
+        None if ratio is None else ratio.p_within(math.log(SAME_RATIO)), *_power(ratio, len(times.providers) * (len(times.providers) - 1) // 2), Verdict.CANNOT_TELL,
+    )  # fmt: skip
+
+
+def _power(one: ClusterMean | None, family: int) -> tuple[float | None, int | None]:
+    """The smallest ratio that as many clusters find in a family of tests, and the clusters that find the measured one."""
+    if one is None or one.error == 0.0:
+        return None, None
+    spread = one.error * math.sqrt(one.n)
+    least = detectable_log_difference(spread, one.n, ALPHA / family)
+    tiny = abs(one.mean) < spread / _TINY
+    return None if least is None else math.exp(least), None if tiny else needed_n(spread, one.mean, ALPHA / family)
+
+
+def _exp(one: ClusterMean) -> Bounds:
+    found = one.interval()
+    return Bounds(math.exp(min(found.low, 700.0)), math.exp(min(found.high, 700.0)))
+
+
+def _bounds(one: ClusterMean) -> Bounds:
+    found = one.interval()
+    return Bounds(found.low, found.high)
+
+
+def _with_verdicts(pairs: Sequence[ReachPair]) -> tuple[ReachPair, ...]:
+    if not pairs:
+        return ()
+    adjusted = holm([1.0 if one.p_value is None else one.p_value for one in pairs])
+    same = holm([1.0 if one.p_same is None else one.p_same for one in pairs])
+    return tuple(
+        _judged(replace(one, p_adjusted=None if one.p_value is None else float(p), p_same=float(q)))
+        for one, p, q in zip(pairs, adjusted, same, strict=True)
+    )
+
+
+def _judged(one: ReachPair) -> ReachPair:
+    if one.n == 0:
+        return replace(one, reason="no vantage point sees both from outside")
+    if one.clusters < FEWEST_LAUNCHES:
+        return replace(one, reason=f"{one.clusters} of at least {FEWEST_LAUNCHES} networks and countries")
+    if one.unreached * 100 > LARGEST_FAILED_PERCENT * (one.n + one.unreached):
+        return replace(one, reason=f"{one.unreached} of {one.n + one.unreached} vantage points reached one only")
+    if one.p_same is not None and one.p_same < ALPHA:
+        return replace(one, verdict=Verdict.SAME)
+    if one.p_adjusted is not None and one.p_adjusted < ALPHA and one.ratio is not None:
+        return replace(one, verdict=Verdict.BETTER if one.ratio < 1 else Verdict.WORSE)
+    return replace(one, reason="interval too wide")
+
+
+def best_providers(providers: Sequence[str], pairs: Sequence[ReachPair]) -> tuple[tuple[str, ...], bool]:
+    """Return the providers that no other one beats, and whether one of them beats every other one."""
+    beaten = {one.b if one.verdict is Verdict.BETTER else one.a for one in pairs
+              if one.verdict in {Verdict.BETTER, Verdict.WORSE}}  # fmt: skip
+    wins = {
+        name: sum(
+            (one.a == name and one.verdict is Verdict.BETTER) or (one.b == name and one.verdict is Verdict.WORSE)
+            for one in pairs
+        )
+        for name in providers
+    }
+    unbeaten = tuple(name for name in providers if name not in beaten)
+    winners = tuple(name for name in unbeaten if wins[name] == len(providers) - 1)
+    return (winners, True) if winners and len(providers) > 1 else (unbeaten or tuple(providers), False)

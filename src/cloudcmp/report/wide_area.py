@@ -1,0 +1,218 @@
+"""Prints how providers reach vantage points: the answer first, then the tables."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from rich.console import Console
+
+from cloudcmp.answer.reach.sentences import change, headline, limit_words, lines, ms, part_words
+from cloudcmp.model.reach import PageFigure, Quantile, Reached, Share, WideAreaAnswer
+from cloudcmp.model.result import Bounds, Verdict
+from cloudcmp.model.wide_area import Phase
+from cloudcmp.report.fleet import Grid
+from cloudcmp.report.table import Head, labelled, say, table
+from cloudcmp.units import format_quantity
+
+_SHOWN = 5
+_MODELLED = "MODELLED"
+
+
+def show_wide_area(console: Console, found: WideAreaAnswer, *, every: bool = False) -> None:
+    """Print the answer; `every` shows all impossible times and all parts of the world, not only the first."""
+    say(console, headline(found), "bold")
+    say(console, counts(found), "dim")
+    say(console, "")
+    for label, text in lines(found):
+        labelled(console, label, text)
+    for at, text in enumerate(found.cautions):
+        labelled(console, "MIND" if not at else "", text, "yellow")
+    for grid in grids(found, None if every else _SHOWN):
+        say(console, "")
+        table(console, grid.heads, grid.rows, title=grid.title, note=grid.note)
+    if not every and (len(found.impossible) > _SHOWN or len(found.missing) > _SHOWN):
+        labelled(console, "MORE", "--all shows every row, --json every vantage point", "dim")
+
+
+def counts(found: WideAreaAnswer) -> str:
+    """What the answer rests on: vantage points, regions, paths, and what they are."""
+    area = found.area
+    regions = sum(1 for _ in area.sites)
+    paths = sum(one.phase is Phase.RTT and one.median_s is not None for one in area.paths)
+    return f"{area.source} | {area.kind} | {regions} regions | {paths:,} round trips"
+
+
+def grids(found: WideAreaAnswer, most: int | None = None) -> Iterator[Grid]:
+    """Yield the tables of an answer, each of at most `most` rows where rows are many."""
+    if found.pairs:
+        yield _pairs(found)
+    if found.reached:
+        yield _reached(found)
+        yield _parts(found)
+    if found.missing:
+        yield _missing(found, most)
+    if found.names:
+        yield _names(found)
+    if found.pages:
+        yield _pages(found)
+    if found.impossible:
+        yield _impossible(found, most)
+
+
+def _pairs(found: WideAreaAnswer) -> Grid:
+    rows = tuple(
+        (f"{one.a} / {one.b}", str(one.n), str(one.clusters), _change(one.ratio), _changes(one.ratio_bounds),
+         None if one.difference_s is None else ms(one.difference_s),
+         one.verdict.value if one.verdict is not Verdict.CANNOT_TELL else "cannot tell")
+        for one in found.pairs
+    )  # fmt: skip
+    return Grid(
+        "Lowest round trips of two providers, paired by vantage point",
+        ("pair", Head("n"), Head("clusters"), Head("ratio"), Head("95 % interval"), Head("mean"), "verdict"), rows,
+        "ratio: of the first to the second; clusters: networks in a country, which the interval counts",
+    )  # fmt: skip
+
+
+def _reached(found: WideAreaAnswer) -> Grid:
+    rows = tuple(
+        (one.provider, _of(one), *(text for some in one.quantiles for text in (_time(some), _times(some.bounds))),
+         _share(one.within))
+        for one in found.reached if one.continent is None and one.quantiles
+    )  # fmt: skip
+    return Grid(
+        "Lowest round trip from each vantage point to any region of a provider",
+        ("provider", Head("n"), Head("half"), Head("95 % interval"), Head("90 %"), Head("95 % interval"),
+         Head(f"<= {limit_words(found)}")), rows, "half, 90 %: of the vantage points have at most this",
+    )  # fmt: skip
+
+
+def _parts(found: WideAreaAnswer) -> Grid:
+    rows = tuple(
+        (part_words(one.continent), one.provider, _of(one), *_halves(one), _share(one.within))
+        for one in found.reached if one.continent is not None
+    )  # fmt: skip
+    heads = ("continent", "provider", Head("n"), Head("half"), Head("95 % interval"), Head(f"<= {limit_words(found)}"))
+    return Grid("The same by continent of the vantage point", heads, rows)
+
+
+def _halves(one: Reached) -> tuple[str | None, str | None]:
+    return (_time(one.quantiles[0]), _times(one.quantiles[0].bounds)) if one.quantiles else (None, None)
+
+
+def _missing(found: WideAreaAnswer, most: int | None) -> Grid:
+    rows = tuple(
+        (one.provider, part_words(one.continent), f"{one.over} of {one.n}", ", ".join(one.countries) or None,
+         f"{one.instead} ({one.place})" if one.place else one.instead or None, str(one.helps) if one.instead else None)
+        for one in found.missing[:most]
+    )  # fmt: skip
+    return Grid(
+        f"Vantage points above {limit_words(found)}, and the region that a provider lacks there",
+        ("provider", "where", Head("above"), "countries", "a region as", Head("helps")), rows,
+        "helps: vantage points that reach that region of another provider within the limit",
+    )  # fmt: skip
+
+
+def _names(found: WideAreaAnswer) -> Grid:
+    rows = tuple(
+        (one.name, one.provider, str(one.addresses), str(one.n), None if one.best is None else _share(one.best),
+         _time(one.excess[0]) if one.excess else None, _time(one.excess[1]) if one.excess else None,
+         str(one.places) if one.places else None)
+        for one in found.names
+    )  # fmt: skip
+    return Grid(
+        "How far the given addresses are from the best ones",
+        ("name", "provider", Head("addresses"), Head("n"), Head("best"), Head("half"), Head("90 %"), Head("places")),
+        rows, "half, 90 %: are at most this above their best; places: least number of one address, 2 is anycast",
+    )  # fmt: skip
+
+
+def _pages(found: WideAreaAnswer) -> Grid:
+    measured = any(one.measured is not None for one in found.pages)
+    heads: tuple[str | Head, ...] = ("page", "provider", Head("n"), Head("modelled"), Head("95 % interval"))
+    if measured:
+        heads = (*heads, Head("measured"), Head("n"), Head("95 % interval"), Head("off"))
+    rows = tuple(_page(one, measured=measured) for one in found.pages)
+    dns = "with the measured lookup of the name" if all(one.has_dns for one in found.pages) else "without the lookup"
+    return Grid(
+        f"Time of a page from the nearest region, median over the vantage points [{_MODELLED}]", heads, rows,
+        f"modelled: connect, TLS and first byte take a round trip each, then slow start without loss; {dns}",
+    )  # fmt: skip
+
+
+def _page(one: PageFigure, *, measured: bool) -> tuple[str | None, ...]:
+    cells = (_size(one.size_bytes), one.provider, str(one.n), _time(one.modelled), _times(one.modelled.bounds))
+    if not measured:
+        return cells
+    if one.measured is None:
+        return (*cells, None, None, None, None)
+    return (*cells, _time(one.measured), str(one.n_measured), _times(one.measured.bounds), _change(one.off))
+
+
+def _impossible(found: WideAreaAnswer, most: int | None) -> Grid:
+    rows = tuple((one.vantage, one.site, format_quantity(one.measured_s, "s"), format_quantity(one.light_s, "s"))
+                 for one in found.impossible[:most])  # fmt: skip
+    return Grid(
+        f"{len(found.impossible)} impossible round trips, left out",
+        ("from", "to", Head("measured"), Head("light needs")), rows,
+        "light in fibre along the great circle, with 100 km of doubt about each place",
+    )  # fmt: skip
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:g} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:g} KB"
+
+
+def _of(one: Reached) -> str:
+    """How many vantage points got a reply, and of how many if not all did."""
+    return str(one.n) if one.n == one.started else f"{one.n}/{one.started}"
+
+
+def _time(one: Quantile) -> str:
+    return format_quantity(one.value_s, "s")
+
+
+def _times(bounds: Bounds | None) -> str | None:
+    if bounds is None:
+        return None
+    return f"{bounds.low * 1e3:.3g} to {bounds.high * 1e3:.3g} ms"
+
+
+def _share(one: Share) -> str:
+    text = f"{one.value * 100:.0f} %"
+    return text if one.bounds is None else f"{text} ({one.bounds.low * 100:.0f}-{one.bounds.high * 100:.0f})"
+
+
+def _change(ratio: float | None) -> str | None:
+    return None if ratio is None else change(ratio)
+
+
+def _changes(bounds: Bounds | None) -> str | None:
+    return None if bounds is None else f"{change(bounds.low)} to {change(bounds.high)}"
+
+
+def wide_area_document(found: WideAreaAnswer) -> dict[str, Any]:
+    """The document of `wan`."""
+    area, times = found.area, found.best_times
+    best = [
+        [
+            {"provider": provider, "time_s": float(times.time_s[at, vantage]),
+             "region": area.sites[times.site[at, vantage]].region}
+            for at, provider in enumerate(times.providers) if times.site[at, vantage] >= 0
+        ]
+        for vantage in range(len(area.vantages))
+    ]  # fmt: skip
+    return {
+        "answer": headline(found),
+        **_picked(found, "best", "decided", "limit_s"),
+        **_picked(area, "source", "kind", "sites"),
+        "vantages": [{**_named(one), "best": own} for one, own in zip(area.vantages, best, strict=True)],
+        **_picked(found, "pairs", "reached", "missing", "names", "pages", "impossible", "curves", "page_curves"),
+    }
+
+
+def _named(value: Any) -> dict[str, Any]:
+    return {one.name: getattr(value, one.name) for one in fields(value)}
+
+
+def _picked(value: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
