@@ -19,6 +19,8 @@ _RESOLVER = Param(
 _FAMILY = Param("family", ParamKind.CHOICE, "4", "version of IP", ("4", "6"), implied=True)
 _VERIFY = Param("verify", ParamKind.CHOICE, "yes", "whether the certificate must be right; no: its time alone counts", ("yes", "no"),
                 implied=True)  # fmt: skip
+_EVERY = Param("every_address", ParamKind.CHOICE, "no", "whether all addresses of the name are pinged too, and noted", ("no", "yes"),
+               implied=True)  # fmt: skip
 _RESOURCE = Param("resource", ParamKind.CHOICE, "bytes", "the page: bytes (size_bytes of them), the URL itself, or a page of its name",
                   ("bytes", "url", "cpu", "disk", "2mb", "pixel"), implied=True)  # fmt: skip
 _WAY_S = 0.05
@@ -80,7 +82,7 @@ PROBES = (
           ("wan_dns_s", "wan_rtt_s", "wan_connect_s", "wan_tls_s", "wan_first_byte_s", "wan_transfer_s", "wan_page_s", "wan_failed_ratio"),
           (_VANTAGE, _RESOURCE, size("102400", "body of the page"), Param("count", ParamKind.COUNT, "20", "pages", short="2"),
            Param("interval_s", ParamKind.SECONDS, "0", "time between two pages that begin; 0: one right after the other"), _PATIENCE,
-           _RESOLVER, _FAMILY, _VERIFY),
+           _RESOLVER, _FAMILY, _VERIFY, _EVERY),
           "Pages of an endpoint, each with a look-up and a connection of its own, timed in phases.", "Browsers, and several files at once.",
           10.0, roles=_FROM_AFAR, expected_s=_pages_s, no_peer=_NO_PEER),
     Probe("visit", ("visit_response_s", "visit_failed_ratio"),
