@@ -26,8 +26,7 @@ pub struct Visit {
     before: u64,
     /// Requests in the process at the arrival, with this one.
     parallel: u64,
-    /// Age of the process at the arrival, s.
-    age_s: f64,
+    arrived: Instant,
 }
 
 impl Instance {
@@ -49,7 +48,7 @@ impl Instance {
             instance: Arc::clone(self),
             before: self.begun.fetch_add(1, SeqCst),
             parallel: self.present.fetch_add(1, SeqCst) + 1,
-            age_s: self.started.elapsed().as_secs_f64(),
+            arrived: Instant::now(),
         }
     }
 }
@@ -61,11 +60,13 @@ fn function_memory_bytes() -> Option<u64> {
 }
 
 impl Visit {
-    /// Returns the header fields that tell of the process.
+    /// Returns the header fields that tell of the process; `took-s` is the time since the arrival.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
+        let age_s = (self.arrived - self.instance.started).as_secs_f64();
         let mut fields = vec![
             ("cloudcmp-instance", self.instance.id.clone()),
-            ("cloudcmp-age-s", format!("{:.6}", self.age_s)),
+            ("cloudcmp-age-s", format!("{age_s:.6}")),
+            ("cloudcmp-took-s", format!("{:.6}", self.arrived.elapsed().as_secs_f64())),
             ("cloudcmp-first", u8::from(self.before == 0).to_string()),
             ("cloudcmp-before", self.before.to_string()),
             ("cloudcmp-parallel", self.parallel.to_string()),

@@ -134,20 +134,17 @@ impl Server {
                 tell(&json!({}), &[("cloudcmp-task-s", seconds(now_ns() - start_ns))])
             }
             Work::Upload => tell(&json!({"received_bytes": uploaded}), &[]),
-            Work::Task { .. } | Work::Hold(_) => self.aside(work).await,
+            Work::Task { name, small } => self.aside(move |server| server.task(name, small)).await,
+            Work::Hold(bytes) => self.aside(move |_| hold(bytes)).await,
         };
         answer.fields.extend(visit.as_ref().map(Visit::fields).unwrap_or_default());
         answer
     }
 
     /// Does on a thread of its own what keeps a processor or memory.
-    async fn aside(self: &Arc<Server>, work: Work) -> Answer {
+    async fn aside(self: &Arc<Server>, work: impl FnOnce(&Server) -> Answer + Send + 'static) -> Answer {
         let Some(place) = self.place() else { return busy("as many tasks run as this server runs at once") };
-        let done = tokio::task::spawn_blocking(move || match work {
-            Work::Task { name, small } => place.0.task(name, small),
-            Work::Hold(bytes) => hold(bytes),
-            _ => unreachable!("only tasks run aside"),
-        });
+        let done = tokio::task::spawn_blocking(move || work(&place.0));
         done.await.unwrap_or_else(|_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "the task was stopped"))
     }
 

@@ -26,6 +26,7 @@ from cloudcmp.cli.import_ import import_
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
 from cloudcmp.cli.list_ import list_
 from cloudcmp.cli.output import guarded, say
+from cloudcmp.cli.paas import paas
 from cloudcmp.cli.plan import plan
 from cloudcmp.cli.predict import predict
 from cloudcmp.cli.prices import prices
@@ -102,6 +103,7 @@ def build() -> typer.Typer:
         predict,
         scale,
         wan,
+        paas,
         report,
         export,
         import_,
