@@ -25,11 +25,15 @@ def measured(*told: tuple[str, dict[str, object]], url: str = "https://a.example
     return SimpleNamespace(plan=plan, attempts=attempts)
 
 
+def names(told: SimpleNamespace, vantage_at: dict[str, int]) -> tuple[NameAnswers, ...]:
+    return names_of(told.plan, told.attempts, vantage_at)
+
+
 def test_each_vantage_point_has_its_answers_and_the_times_to_all_addresses() -> None:
     north = {"addresses": "192.0.2.1 192.0.2.2", "address_1": "192.0.2.1 5 5 0.010", "address_2": "192.0.2.2 0 5"}
     again = {"addresses": "192.0.2.1", "address_1": "192.0.2.1 5 5 0.030"}
     south = {"addresses": "192.0.2.3", "address_1": "192.0.2.3 4 5 0.2", "address_2": "192.0.2.1 5 5 0.3"}
-    found = names_of(measured(("north", north), ("north", again), ("south", south)), {"north": 0, "south": 1})
+    found = names(measured(("north", north), ("north", again), ("south", south)), {"north": 0, "south": 1})
     assert found == (
         NameAnswers(
             "aws", "a.example.org", ("192.0.2.1", "192.0.2.2", "192.0.2.3"), ((0, 0), (0, 1), (1, 2)),
@@ -42,8 +46,8 @@ def test_each_vantage_point_has_its_answers_and_the_times_to_all_addresses() -> 
 def test_what_an_agent_may_not_say_is_left_out() -> None:
     odd = {"addresses": "192.0.2.1 evil", "address_1": "evil 5 5 0.1", "address_2": "192.0.2.1 x 5 0.1",
            "address_3": "192.0.2.1 5 5 -0.1", "address_4": "192.0.2.1 5 5 nan"}  # fmt: skip
-    (found,) = names_of(measured(("a", odd)), {"a": 0})
+    (found,) = names(measured(("a", odd)), {"a": 0})
     assert found.addresses == ("192.0.2.1",)
     assert [one.median_s for one in found.times] == [None]
-    assert names_of(measured(("a", odd), url="http://192.0.2.1"), {"a": 0}) == ()
-    assert names_of(measured(("a", odd)), {}) == ()
+    assert names(measured(("a", odd), url="http://192.0.2.1"), {"a": 0}) == ()
+    assert names(measured(("a", odd)), {}) == ()

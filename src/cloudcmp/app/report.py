@@ -60,7 +60,7 @@ def _reach(shown: View, folder: Path, *, anonymise: bool) -> WideAreaAnswer | No
 
     if anonymise:
         return reach(anonymous_area(located(area_of_study(str(folder)))))
-    area = area_of_estimates(shown.plan, shown.analysis.estimates, shown.plan.name)
+    area = area_of_estimates(shown.plan, shown.analysis.estimates, shown.attempts, shown.plan.name)
     return None if area is None else reach(located(area))
 
 

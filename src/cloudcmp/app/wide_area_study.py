@@ -11,6 +11,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Candidate, Plan
 from cloudcmp.model.result import Estimate
+from cloudcmp.model.trial import Attempt
 from cloudcmp.model.wide_area import PathTime, Phase, Site, VantagePoint, WideArea
 from cloudcmp.report.anonymity import SIMULATED
 from cloudcmp.store import StudyStore
@@ -38,7 +39,7 @@ def area_of_study(source: str) -> WideArea:
     with folders_of([source], ImportOptions()) as folders, StudyStore.open(folders[0], write=False) as store:
         measured = Measured.of(store, noted(store), drawn=False)
         plan = measured.plan
-        area = area_of_estimates(plan, measured.estimates, folders[0].resolve().name)
+        area = area_of_estimates(plan, measured.estimates, measured.attempts, folders[0].resolve().name)
     if area is None:
         raise UserMistake.at(
             source, "no times between vantage points and regions (wan_rtt_s)", "measure or import them"
@@ -46,7 +47,9 @@ def area_of_study(source: str) -> WideArea:
     return replace(area, kind="imported") if plan.imported else area
 
 
-def area_of_estimates(plan: Plan, estimates: Sequence[Estimate], source: str) -> WideArea | None:
+def area_of_estimates(
+    plan: Plan, estimates: Sequence[Estimate], attempts: Sequence[Attempt], source: str
+) -> WideArea | None:
     """The times of the wide area among the estimates of a study; None if there are none."""
     candidates = plan.candidates
     vantage_at: dict[str, int] = {}
@@ -72,7 +75,7 @@ def area_of_estimates(plan: Plan, estimates: Sequence[Estimate], source: str) ->
     vantages = (known.get(name, VantagePoint(name)) for name in vantage_at)
     sites = (Site(*key) for key in site_at)
     kind = "simulated" if simulated else "measured"
-    names = names_of(measured, vantage_at)
+    names = names_of(plan, attempts, vantage_at)
     return WideArea(tuple(vantages), tuple(sites), tuple(paths), source, kind, names)
 
 
