@@ -170,7 +170,7 @@ def commands_page() -> Iterator[str]:
     yield NOTE
     yield from _command()
     for command in build().registered_commands:
-        yield from _command(str(command.name))
+        yield from _command(*str(command.name).split())
 
 
 def _command(*path: str) -> Iterator[str]:

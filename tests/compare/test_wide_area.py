@@ -1,6 +1,5 @@
 """Providers paired by vantage point: planted winners are found, equal ones called the same, and few tell nothing."""
 
-import numpy as np
 import pytest
 from tests.analysis.wide_area.areas import area_of, planted
 
@@ -69,8 +68,7 @@ def test_weights_decide_whose_times_count() -> None:
 
 def test_equal_providers_rarely_get_a_verdict() -> None:
     wrong = 0
-    for seed in range(100):
+    for seed in range(50):
         pairs = pairs_of(planted({"a": 1.0, "b": 1.0, "c": 1.0}, 24, 1000 + seed))
         wrong += any(one.verdict in {Verdict.BETTER, Verdict.WORSE} for one in pairs)
-    assert wrong / 100 <= 0.1
-    assert np.isfinite(wrong)
+    assert wrong / 50 <= 0.1

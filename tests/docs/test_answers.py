@@ -10,8 +10,12 @@ from tests.cli.command import cloudcmp
 from tests.docs.pages import DOCS, Block, blocks
 
 DATA = os.environ.get("CLOUDCMP_DATA")
-SHOWN = [block for block in blocks(DOCS / "answers.md") if block.info == "console"]
-TABLES = [block for block in blocks(DOCS / "answers.md") if block.info.startswith("csv ")]
+PAGES = (DOCS / "answers.md", DOCS / "how-to" / "regions.md", DOCS / "how-to" / "move.md")
+SHOWN = [block for page in PAGES for block in blocks(page) if block.info == "console"]
+FILES = [block for page in PAGES for block in blocks(page) if block.info.startswith(("csv ", "text "))]
+_PAGES = (DOCS / "answers.md", DOCS / "how-to" / "wan.md")
+SHOWN = [block for page in _PAGES for block in blocks(page) if block.info == "console"]
+TABLES = [block for page in _PAGES for block in blocks(page) if block.info.startswith(("csv ", "json "))]
 _AGE = re.compile(r"\d+ days ago")
 
 
@@ -30,14 +34,17 @@ def shown(text: str) -> str:
 
 
 def test_there_are_answers() -> None:
-    assert len(SHOWN) >= 5
+    assert {block.page for block in SHOWN} == set(PAGES)
 
 
 @pytest.mark.skipif(DATA is None, reason="$CLOUDCMP_DATA is not set: no data of real clouds")
 @pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.place)
 def test_an_answer_is_what_the_command_prints(block: Block, tmp_path: Path) -> None:
+    for file in FILES:
+        if file.page == block.page:
+            (tmp_path / file.info.partition(" ")[2]).write_text(file.text, encoding="utf-8")
     for table in TABLES:
-        (tmp_path / table.info.removeprefix("csv ")).write_text(table.text, encoding="utf-8")
+        (tmp_path / table.info.partition(" ")[2]).write_text(table.text, encoding="utf-8")
     words, printed = split(block)
     words = [str(tmp_path / word) if (tmp_path / word).is_file() else word for word in words]
     assert words[0] == "cloudcmp"

@@ -58,6 +58,8 @@ def test_a_shown_command_is_understood(block: Block, words: list[str]) -> None:
     rest = words[1:]
     if rest in (["--help"], ["--version"], ["--install-completion"]):
         return
+    if " ".join(rest[:2]) in verbs:
+        rest = [" ".join(rest[:2]), *rest[2:]]
     assert rest[0] in verbs, f"{block.place}: no verb {rest[0]!r}"
     try:
         verbs[rest[0]].make_context(rest[0], list(rest[1:]))
@@ -74,8 +76,9 @@ def test_a_shown_study_file_is_there(block: Block, words: list[str]) -> None:
 
 
 def _files_made(block: Block) -> set[str]:
-    """What earlier commands of the page write, and tables that the page shows in a block of that name."""
-    made = {part.info.removeprefix("csv ") for part in blocks(block.page) if part.info.startswith("csv ")}
+    """What earlier commands of the page write, and tables that the page shows, or makes, in a block of that name."""
+    shown = [part.info.partition(" ") for part in blocks(block.page)]
+    made = {name for kind, _, name in shown if kind in {"csv", "python", "utility"} and name}
     for other in blocks(block.page):
         if other.info == "sh":
             for words in _commands(other):

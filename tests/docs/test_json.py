@@ -11,11 +11,14 @@ from typing import Any
 
 import pytest
 from tests.cost.bills import Usage, focus_rows, write
-from tests.docs.pages import DOCS
+from tests.docs.pages import DOCS, ROOT
+from tests.emulated.scripted_http import scripted
 from tests.needs import CLOUD_SETTINGS
 
 from cloudcmp.cli.entry import main
+from cloudcmp.model.passive import FeltTimes, Figure
 from cloudcmp.model.safety import Spend
+from cloudcmp.model.watch_summary import Outage
 from cloudcmp.store import StudyStore
 
 PAGE = DOCS / "reference" / "json.md"
@@ -201,6 +204,88 @@ def test_every_key_of_a_replay_is_named(typist: Typist) -> None:
     assert _unnamed(found) == set()
 
 
+def test_every_key_of_regions_and_moves_is_named(typist: Typist) -> None:
+    at = [(0, 0), (10, 10), (30, 20), (50, 0), (40, -70), (-30, 140)]
+    rows = [f"v{v},{lat},{lon},{p},r{s},{3 * s},{5 * s},DE,{10 + abs(lat - 3 * s) + abs(lon - 5 * s)}"
+            for v, (lat, lon) in enumerate(at) for p in "ab" for s in range(3)]  # fmt: skip
+    head = "vantage,vantage_lat,vantage_lon,provider,region,site_lat,site_lon,site_country,ms"
+    Path("times.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
+    Path("people.csv").write_text("name,lat,lon,people\nx,5,5,10\ny,45,-60,20\n", encoding="utf-8")
+    Path("egress.csv").write_text("provider,region,usd_per_gb\n,r0,0.1\n,r1,0.2\n,r2,0.3\n", encoding="utf-8")
+    Path("cdn.yaml").write_text("name: c\nhit_ratio: 0.5\nedge: 9 ms\nprices: [{per_gb: 0.1}]\n", encoding="utf-8")
+    found = typist.types("regions", "times.csv", "--people", "people.csv", "--sites", "2", "--egress", "egress.csv",
+                         "--gb", "2", "--cdn", "cdn.yaml")  # fmt: skip
+    assert found["data"]["certainty"] is not None
+    assert found["data"]["delivered"]
+    assert _unnamed(found) == set()
+    found = typist.types("predict", "move", "--size", "9 TB", "--to", "aws/us-east-1", "--rate", "1 Gbit/s")
+    assert found["data"]["shipments"]
+
+
+def test_every_key_of_a_watch_is_named(typist: Typist) -> None:
+    with scripted() as service:
+        found = typist.types("watch", service.url("/503"), "--every", "50ms", "--for", "300ms", "--out", "watched")
+        assert found["data"]["watched"][0]["summary"]["outages"]
+        found = typist.types("watch", service.url(), "--every", "50ms", "--for", "300ms", "--out", "well")
+    assert found["data"]["watched"][0]["summary"]["percentiles"]
+    assert _unnamed(found) == set()
+    assert {field.name for kind in (Outage, FeltTimes, Figure) for field in fields(kind)} <= NAMED
+
+
+UTILITY = """\
+utility:
+  speed: {of: speed, weight: 0.5, midpoint: 70, slope: 4, better: higher}
+  memory: {of: memory_gib, weight: 0.5, curve: menasce-ngo throughput, scale: 4}
+menasce_ngo:
+  budget: 60
+  response: {weight: 0.3, alpha: 60, beta: 0.5, from: 0.1, to: 10}
+  throughput: {weight: 0.3, alpha: 5, to: 100}
+  availability: {weight: 0.4, beta: 4, to: 0.9999}
+"""
+
+
+def test_every_key_of_service_levels_is_named(typist: Typist) -> None:
+    Path("utility.yaml").write_text(UTILITY, encoding="utf-8")
+    offers = "provider,offering,region,usd_per_hour,memory_gib,speed\na,b,r,0.4,4,100\na,c,r,0.2,4,60\na,d,r,0.1,,54\n"
+    Path("offers.csv").write_text(offers, encoding="utf-8")
+    rows = [f"{1777593600 + 600 * at},{int(at % 999 > 9)},0.1" for at in range(7 * 144)]
+    Path("watch.csv").write_text("\n".join(["time,ok,seconds", *rows]), encoding="utf-8")
+    found = typist.types(
+        "sla", "watch.csv", "offers.csv", "--claim", "availability >= 50 % a day", "--credits", "aws-ec2-instance",
+        "--bill", "9 USD", "--utility", "utility.yaml", "--loss", "9 USD/h", "--one-zone", "1 USD/month", "--two-zones",
+        "3 USD/month",
+    )  # fmt: skip
+    for key in ("claims", "credits", "utility", "levels", "nines"):
+        assert found["data"][key], key
+    assert found["data"]["claims"][0]["budget"]["burns"]
+    assert found["data"]["utility"]["left_out"]
+    assert _unnamed(found) == set()
+    planned = typist.types("sla", "--claim", "availability >= 99 % a day")
+    assert planned["data"]["planned"][0]["requirement"]["days"]
+    assert _unnamed(planned) == set()
+
+
+def test_every_key_of_a_simulated_world_is_named(typist: Typist) -> None:
+    for name in ("delgado-twitter", "photo-site"):
+        text = (ROOT / "studies" / "scenarios" / f"{name}.yaml").read_text(encoding="utf-8")
+        (typist.folder / "world.yaml").write_text(text.replace("duration: 24 h", "duration: 1 h"), encoding="utf-8")
+        variants = ("--variant", "thesis") if "thesis" in text else ()
+        found = typist.types("simulate", "world.yaml", "--runs", "2", *variants)
+        assert _unnamed(found) == set()
+
+
+def test_every_key_of_the_wide_area_is_named(typist: Typist) -> None:
+    rows = [f"v{at},{provider},{provider}{at % 2},,,rtt,{20 + at}" for at in range(8) for provider in "pq"]
+    rows += ["v0,p,,web.example,192.0.2.1,dns,", "v0,p,,web.example,192.0.2.1,rtt,900", "v0,p,p0,,,page,70"]
+    (typist.folder / "times.csv").write_text(
+        "\n".join(["vantage,provider,region,name,address,phase,ms", *rows]) + "\n", encoding="utf-8"
+    )
+    (typist.folder / "places.csv").write_text("vantage,lat,lon,country,network\nv0,-12,-77,PE,AS1\n", encoding="utf-8")
+    found = typist.types("wan", "times.csv", "--vantages", "places.csv", "--over", "21 ms")
+    assert all(found["data"][key] for key in ("pairs", "reached", "missing", "names", "pages", "curves", "page_curves"))
+    assert _unnamed(found) == set()
+
+
 def test_every_key_of_published_tables_is_named(typist: Typist) -> None:
     assert _unnamed(typist.types("published", "deval-2017")) == set()
     assert _unnamed(typist.types("published", "deval-2017", "--sessions")) == set()
@@ -216,7 +301,7 @@ def test_every_key_of_what_guards_money_is_named(typist: Typist, monkeypatch: py
         assert _unnamed(typist.types(*words)) == set()
 
 
-KINDS = ("providers", "offerings", "prices", "probes", "suites", "metrics", "tools", "studies")
+KINDS = ("providers", "offerings", "prices", "probes", "suites", "metrics", "tools", "credits", "studies")
 
 
 @pytest.mark.parametrize("kind", KINDS)

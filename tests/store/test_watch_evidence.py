@@ -3,12 +3,14 @@
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.evidence import START, TERMS, by_program, faults, judge, opened, signer, written
 
 from cloudcmp.errors import CorruptStore, StorageFault, StudyBusy, UserMistake
 from cloudcmp.model.watch import WatchTerms
@@ -16,8 +18,6 @@ from cloudcmp.store.watch import lines
 from cloudcmp.store.watch.lines import LineFault
 from cloudcmp.store.watch.log import EvidenceLog, terms_of
 from cloudcmp.store.watch.read import FILE, read_evidence, read_watched
-
-from .evidence import START, TERMS, by_program, faults, judge, opened, signer, written
 
 VALUES = st.one_of(st.booleans(), st.integers(-(2**40), 2**40), st.floats(-1e9, 1e9), st.text(max_size=50), st.none())
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8).filter(
@@ -62,14 +62,23 @@ def test_whole_evidence_is_read_by_both(good: Path) -> None:
     assert (done.returncode, done.stdout.split(";")[0]) == (0, "15 good lines, 2 heads, the last of line 15")
 
 
+def test_the_documented_commands_verify_a_head(good: Path) -> None:
+    head = good / "heads/000000015"
+    verify = ["ssh-keygen", "-Y", "verify", "-f", "allowed_signers", "-I", "watcher", "-n", "cloudcmp-watch", "-s"]
+    subprocess.run([*verify, f"{head}.sig"], input=head.read_bytes(), cwd=good, check=True, capture_output=True)
+    shown = subprocess.run("head -n 15 evidence.jsonl | sha256sum", shell=True, cwd=good, check=True,
+                           capture_output=True, text=True)  # fmt: skip
+    assert f"sha256 {shown.stdout.split()[0]}\n" in head.read_text(encoding="ascii")
+
+
 def test_every_flipped_bit_is_found_by_our_reader_and_named(copy: Path) -> None:
-    """Every bit of one line, and one of every seventh byte of all."""
+    """Every bit of one line, and one of every 23rd byte of all."""
     path = copy / FILE
     whole = path.read_bytes()
     ends = [at for at, byte in enumerate(whole) if byte == ord("\n")]
     for at in range(len(whole)):
         number = sum(end < at for end in ends) + 1
-        for bit in range(8) if number == 3 else range(at % 8, at % 8 + (at % 7 == 0)):
+        for bit in range(8) if number == 3 else range(at % 8, at % 8 + (at % 23 == 0)):
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << bit]) + whole[at + 1 :])
             assert (said := faults(copy)), (at, bit)
             assert f"{FILE}:{number}:" in said[0], (at, bit, said)
@@ -158,6 +167,12 @@ def test_an_unsigned_tail_that_is_cut_cannot_be_told(copy: Path) -> None:
     edited(lambda raw: raw[:8])(copy)
     assert not faults(copy)
     assert by_program(copy).returncode == 0
+
+
+def test_evidence_that_nobody_signed_is_none(copy: Path) -> None:
+    shutil.rmtree(copy / "heads")
+    assert "holds no signed head" in faults(copy)[0]
+    assert "there is no signed head" in by_program(copy).stdout
 
 
 def cut(folder: Path, keep: int) -> None:
@@ -259,6 +274,7 @@ def test_a_full_disk_leaves_whole_lines_and_the_next_one_is_stored(tmp_path: Pat
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert (log.lines, (tmp_path / "watch" / FILE).stat().st_size) == (before, size)
     assert log.append("sample", START + 60, mono=61.0, ok=True, response_s=0.1) == before + 1
+    log.sign(START + 60)
     log.close()
     assert len(read_evidence(tmp_path / "watch", judge).watched.samples) == 1
 
@@ -277,6 +293,7 @@ def test_after_a_failed_fsync_the_file_is_written_anew(tmp_path: Path, monkeypat
     monkeypatch.setattr(os, "fsync", fsync)
     log.append("start", START, mono=1.0, boot="b")
     log.append("sample", START, mono=1.0, ok=True, response_s=0.1)
+    log.sign(START)
     log.close()
     assert failed
     assert path.stat().st_ino != before
@@ -289,6 +306,7 @@ def test_a_clock_that_was_set_by_more_than_an_interval_makes_no_claims(
 ) -> None:
     log = opened(tmp_path / "watch")
     log.append("clock", START + 5, step_s=step)
+    log.sign(START + 5)
     log.close()
     assert read_evidence(tmp_path / "watch", judge).steps[0].step_s == step
     if fits:
@@ -304,7 +322,7 @@ def test_a_clock_that_was_set_by_more_than_an_interval_makes_no_claims(
         ("sample", {"ok": True}, "is no sample"),
         ("sample", {"ok": True, "response_s": -1.0}, "is no sample"),
         ("sample", {"ok": 1, "response_s": 1.0}, "is no sample"),
-        ("sample", {"ok": False, "reason": 7}, "its reason is no text"),
+        ("sample", {"ok": False, "mono": 1.0, "reason": 7}, "its reason is no text"),
         ("sample", {"ok": True, "response_s": "1"}, "its response_s is no number"),
         ("gap", {}, "is a gap without a beginning"),
         ("begin", {}, "is no first line"),

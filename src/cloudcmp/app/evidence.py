@@ -27,7 +27,10 @@ def watched_in(folder: Path) -> Watched:
 
 
 def signer_of(evidence: Evidence) -> str:
-    """The fingerprint of the key that signed the evidence, as `ssh-keygen -l` shows it."""
+    """The fingerprint of the key that signed the evidence, as `ssh-keygen -l` shows it.
+
+    Evidence that was read has a head that verifies with this key.
+    """
     return fingerprint(evidence.key)
 
 

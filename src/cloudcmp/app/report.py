@@ -8,7 +8,10 @@ from cloudcmp.app.over_time import over_time
 from cloudcmp.app.study_view import view
 from cloudcmp.model.fleet import FleetAnswer
 from cloudcmp.model.price import Purchase
+from cloudcmp.model.reach import WideAreaAnswer
 from cloudcmp.model.recommendation import Recommendation
+from cloudcmp.model.simulation import Simulation
+from cloudcmp.model.sla import SlaAnswer
 from cloudcmp.model.view import View
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
 from cloudcmp.store.output_files import check_replaceable
@@ -36,9 +39,29 @@ def report(
     """
     shown = view(folder, reprice=reprice, include_ids=include_ids, purchase=purchase, terms=terms,
                  steadiness=True, anonymise=anonymise)  # fmt: skip
-    shown = replace(shown, history=over_time(shown, folder, anonymise=anonymise))
+    shown = replace(
+        shown, history=over_time(shown, folder, anonymise=anonymise), reach=_reach(shown, folder, anonymise=anonymise)
+    )
     path = write_report(shown, out or folder / ("report-anonymous.html" if anonymise else "report.html"))
     return ReportFiles(shown, path, write_figures(shown, figures) if figures is not None else ())
+
+
+def _reach(shown: View, folder: Path, *, anonymise: bool) -> WideAreaAnswer | None:
+    """How the candidates are reached from the study's vantage points; None without round trips from any.
+
+    New names are given last: places are known by the real ones.
+    """
+    if not any(one.cell.startswith("wan_rtt_s") and one.n_ok for one in shown.analysis.estimates):
+        return None
+    from cloudcmp.analysis.wide_area.places import located
+    from cloudcmp.answer.reach.answer import reach
+    from cloudcmp.app.wide_area_study import area_of_estimates, area_of_study
+    from cloudcmp.report.wide_area_names import anonymous_area
+
+    if anonymise:
+        return reach(anonymous_area(located(area_of_study(str(folder)))))
+    area = area_of_estimates(shown.plan, shown.analysis.estimates, shown.plan.name)
+    return None if area is None else reach(located(area))
 
 
 def write_report(shown: View, path: Path) -> Path:
@@ -63,6 +86,20 @@ def write_fleet(found: FleetAnswer, path: Path) -> Path:
     from cloudcmp.report import fleet_page
 
     return write_page(path, lambda: fleet_page.render(found))
+
+
+def write_sla(found: SlaAnswer, path: Path) -> Path:
+    """Write the answer about service levels as one HTML file, as `write_report` writes a report."""
+    from cloudcmp.report import sla_page
+
+    return write_page(path, lambda: sla_page.render(found))
+
+
+def write_simulation(found: Simulation, path: Path) -> Path:
+    """Write a simulated service as one HTML file, as `write_report` writes a report."""
+    from cloudcmp.report import simulation_page
+
+    return write_page(path, lambda: simulation_page.render(found))
 
 
 def write_page(path: Path, page: Callable[[], str]) -> Path:

@@ -1,5 +1,6 @@
 """The times between vantage points and regions that a study or a tidy table holds."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from cloudcmp.app.several import folders_of
@@ -8,8 +9,10 @@ from cloudcmp.app.tool_files import ImportOptions
 from cloudcmp.app.wide_area_names import names_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
-from cloudcmp.model.plan import Candidate
+from cloudcmp.model.plan import Candidate, Plan
+from cloudcmp.model.result import Estimate
 from cloudcmp.model.wide_area import PathTime, Phase, Site, VantagePoint, WideArea
+from cloudcmp.report.anonymity import SIMULATED
 from cloudcmp.store import StudyStore
 
 METRICS = {
@@ -35,7 +38,7 @@ def area_of_study(source: str) -> WideArea:
     with folders_of([source], ImportOptions()) as folders, StudyStore.open(folders[0], write=False) as store:
         measured = Measured.of(store, noted(store), drawn=False)
         plan = measured.plan
-        area = area_of_estimates(measured, folders[0].resolve().name)
+        area = area_of_estimates(plan, measured.estimates, folders[0].resolve().name)
     if area is None:
         raise UserMistake.at(
             source, "no times between vantage points and regions (wan_rtt_s)", "measure or import them"
@@ -43,13 +46,13 @@ def area_of_study(source: str) -> WideArea:
     return replace(area, kind="imported") if plan.imported else area
 
 
-def area_of_estimates(measured: Measured, source: str) -> WideArea | None:
+def area_of_estimates(plan: Plan, estimates: Sequence[Estimate], source: str) -> WideArea | None:
     """The times of the wide area among the estimates of a study; None if there are none."""
-    candidates = measured.plan.candidates
+    candidates = plan.candidates
     vantage_at: dict[str, int] = {}
     site_at: dict[tuple[str, str], int] = {}
     paths = []
-    for one in measured.estimates:
+    for one in estimates:
         cell = Cell.parse(one.cell)
         phase = METRICS.get(cell.metric)
         if phase is None or not one.n_started or cell.get("percentile") not in {None, _MEDIAN}:
@@ -65,7 +68,7 @@ def area_of_estimates(measured: Measured, source: str) -> WideArea | None:
     if not paths:
         return None
     simulated = all(one.simulated for one in candidates)
-    known = {one.point.name: one.point for one in measured.plan.vantages}
+    known = {one.point.name: one.point for one in plan.vantages}
     vantages = (known.get(name, VantagePoint(name)) for name in vantage_at)
     sites = (Site(*key) for key in site_at)
     kind = "simulated" if simulated else "measured"
@@ -74,8 +77,10 @@ def area_of_estimates(measured: Measured, source: str) -> WideArea | None:
 
 
 def _site(candidate: Candidate) -> tuple[str, str]:
+    """The provider and region; each region of `simulated` is a provider of its own, as it is in other answers."""
     place = candidate.service or candidate.offering
-    return place.provider, place.region
+    provider = f"{SIMULATED}/{place.region}" if place.provider == SIMULATED else place.provider
+    return provider, place.region
 
 
 def _size(cell: Cell) -> int | None:

@@ -3,12 +3,13 @@
 Source: `zone.tab` of the IANA time-zone database (public domain), in the package `tzdata`.
 """
 
+import math
 import re
 import unicodedata
 from functools import cache
 from importlib import resources
 
-from cloudcmp.catalog.places import PLACES, distance_km
+from cloudcmp.catalog.places import PLACES
 
 _ISO_6709 = re.compile(r"([+-])(\d{2})(\d{2})(\d{2})?([+-])(\d{3})(\d{2})(\d{2})?")
 _POSITION = re.compile(r"\s*([+-]?\d{1,2}(?:\.\d+)?)\s*,\s*([+-]?\d{1,3}(?:\.\d+)?)\s*")
@@ -31,9 +32,9 @@ def country_of(place: str) -> str:
 
 
 def nearest_country(at: tuple[float, float]) -> str:
-    """The country of the nearest of the known cities: good for the continent of a position, not for its country."""
-    positions, countries = _positions(), _countries()
-    return countries[min(countries, key=lambda name: distance_km(positions[name], at))]
+    """The country of the nearest known city: good for the continent of a position, not for its country."""
+    x, y, z = _on_sphere(at)
+    return max(_spots(), key=lambda spot: x * spot[0] + y * spot[1] + z * spot[2])[3]
 
 
 def known_cities() -> tuple[str, ...]:
@@ -55,6 +56,18 @@ def _countries() -> dict[str, str]:
     for country, name, _ in _cities():
         known.setdefault(name, country)
     return known
+
+
+@cache
+def _spots() -> list[tuple[float, float, float, str]]:
+    """Each known city on a sphere of radius 1, with its country."""
+    positions = _positions()
+    return [(*_on_sphere(positions[name]), country) for name, country in _countries().items() if country != "AQ"]
+
+
+def _on_sphere(at: tuple[float, float]) -> tuple[float, float, float]:
+    lat, lon = math.radians(at[0]), math.radians(at[1])
+    return math.cos(lat) * math.cos(lon), math.cos(lat) * math.sin(lon), math.sin(lat)
 
 
 def _cities() -> list[tuple[str, str, str]]:

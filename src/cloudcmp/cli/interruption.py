@@ -20,18 +20,21 @@ _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _AGAIN_S = 0.01
 
 T = TypeVar("T")
+TWO_WORDS = (["predict", "move"],)
+"""The verbs of two words."""
 
 
 def fault_of(verb: str) -> Fault:
     """The fault of an interrupted verb."""
-    measures = verb in {"run", "demo"}
-    next_ = "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'" if measures else ""
-    return Fault("", "interrupted", next_)
+    resumed = "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'"
+    next_ = {"run": resumed, "demo": resumed, "watch": "nothing stored is lost: 'cloudcmp watch --resume DIR'"}
+    return Fault("", "interrupted", next_.get(verb, ""))
 
 
 def verb_of(arguments: Sequence[str]) -> str:
-    """The first word that is not an option."""
-    return next((word for word in arguments if not word.startswith("-")), "cloudcmp")
+    """The first word that is not an option, or both of a verb of two words: `predict-move`."""
+    words = [word for word in arguments if not word.startswith("-")][:2]
+    return "-".join(words) if words in TWO_WORDS else next(iter(words), "cloudcmp")
 
 
 def leave_now(code: int = EXIT_INTERRUPTED) -> NoReturn:

@@ -25,6 +25,7 @@ from cloudcmp.cli.history import history
 from cloudcmp.cli.import_ import import_
 from cloudcmp.cli.interruption import EXIT_INTERRUPTED, Interruption, leave_now, verb_of
 from cloudcmp.cli.list_ import list_
+from cloudcmp.cli.move import move
 from cloudcmp.cli.output import guarded, say
 from cloudcmp.cli.paas import paas
 from cloudcmp.cli.plan import plan
@@ -34,16 +35,23 @@ from cloudcmp.cli.profile import profile
 from cloudcmp.cli.published import published
 from cloudcmp.cli.recommend import recommend
 from cloudcmp.cli.reconcile import reconcile
+from cloudcmp.cli.regions import regions
 from cloudcmp.cli.report import report
 from cloudcmp.cli.run import demo, run
 from cloudcmp.cli.scale import scale
 from cloudcmp.cli.schema import schema
+from cloudcmp.cli.simulate import simulate
+from cloudcmp.cli.sla import sla
 from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
 from cloudcmp.cli.wan import wan
+from cloudcmp.cli.watch import watch
 
 EPILOG = "Exit codes: 0 done, 1 a yes/no question answered no, 2 a mistake in the command or study, 3 a fault outside or a corrupt file, 130 interrupted."  # noqa: E501
+
+_NAMES = {"move": "predict move"}
+"""Verbs of two words, by the names of their functions."""
 
 
 class _Interrupted(BaseException):
@@ -51,6 +59,12 @@ class _Interrupted(BaseException):
 
 
 class _Verbs(TyperGroup):
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The verb of a command line: two words if they name one, such as `predict move`."""
+        if (pair := " ".join(args[:2])) in self.commands:
+            return pair, self.commands[pair], args[2:]
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Context) -> Any:
         """Run the verb."""
         try:
@@ -101,16 +115,21 @@ def build() -> typer.Typer:
         history,
         profile,
         predict,
+        move,
         scale,
+        sla,
+        simulate,
         wan,
+        regions,
         paas,
+        watch,
         report,
         export,
         import_,
         published,
     )
     for verb in (*measuring, schema, reconcile, fetch, check, cleanup, sweep, config):
-        app.command(verb.__name__.rstrip("_"), epilog=EPILOG)(verb)
+        app.command(_NAMES.get(verb.__name__, verb.__name__.rstrip("_")), epilog=EPILOG)(verb)
     return app
 
 

@@ -10,8 +10,8 @@ from typing import Any, TextIO
 
 import typer
 
-MAKING = frozenset({"check", "cleanup", "demo", "run", "sweep"})
-"""Verbs that create or destroy: a lost reader must not stop them, and is no success either."""
+MAKING = frozenset({"check", "cleanup", "demo", "run", "sweep", "watch"})
+"""Verbs that create, destroy or record: a lost reader must not stop them, and is no success either."""
 
 
 class _Answer:

@@ -53,23 +53,35 @@ def _pair(
     if known.any():
         ratio = cluster_mean(np.log(first) - np.log(second), weight[known], code[known])
         difference = cluster_mean(first - second, weight[known], code[known])
+    detectable, needed = _power(ratio, len(times.providers))
     return ReachPair(
-        times.providers[a], times.providers[b], int(known.sum()), len(set(code[known].tolist())),
-        int((either & ~known).sum()), int((first < second).sum()), None if ratio is None else math.exp(ratio.mean),
-        None if ratio is None else _exp(ratio), None if difference is None else difference.mean,
-        None if difference is None else _bounds(difference), None if ratio is None else ratio.p_value(), None,
-        None if ratio is None else ratio.p_within(math.log(SAME_RATIO)), *_power(ratio, len(times.providers) * (len(times.providers) - 1) // 2), Verdict.CANNOT_TELL,
-    )  # fmt: skip
+        a=times.providers[a],
+        b=times.providers[b],
+        n=int(known.sum()),
+        clusters=len(set(code[known].tolist())),
+        unreached=int((either & ~known).sum()),
+        a_lower=int((first < second).sum()),
+        ratio=None if ratio is None else math.exp(ratio.mean),
+        ratio_bounds=None if ratio is None else _exp(ratio),
+        difference_s=None if difference is None else difference.mean,
+        difference_bounds=None if difference is None else _bounds(difference),
+        p_value=None if ratio is None else ratio.p_value(),
+        p_adjusted=None,
+        p_same=None if ratio is None else ratio.p_within(math.log(SAME_RATIO)),
+        detectable=detectable,
+        needed=needed,
+        verdict=Verdict.CANNOT_TELL,
+    )
 
 
-def _power(one: ClusterMean | None, family: int) -> tuple[float | None, int | None]:
-    """The smallest ratio that as many clusters find in a family of tests, and the clusters that find the measured one."""
+def _power(one: ClusterMean | None, providers: int) -> tuple[float | None, int | None]:
+    """The smallest ratio that as many clusters find, and the clusters that find the measured one, among all pairs."""
     if one is None or one.error == 0.0:
         return None, None
-    spread = one.error * math.sqrt(one.n)
-    least = detectable_log_difference(spread, one.n, ALPHA / family)
+    spread, alpha = one.error * math.sqrt(one.n), ALPHA / (providers * (providers - 1) // 2)
+    least = detectable_log_difference(spread, one.n, alpha)
     tiny = abs(one.mean) < spread / _TINY
-    return None if least is None else math.exp(least), None if tiny else needed_n(spread, one.mean, ALPHA / family)
+    return None if least is None else math.exp(least), None if tiny else needed_n(spread, one.mean, alpha)
 
 
 def _exp(one: ClusterMean) -> Bounds:

@@ -149,7 +149,7 @@ class PageFigure:
 
     `modelled` is what slow start takes at the measured round-trip times; `measured` are whole pages, None without any;
     `off` is the median of measured / modelled where both are known. `has_dns` is true if the model has the measured
-    lookups of the name; else it has none.
+    lookups of the name, else it has none; `has_tls` if it has a handshake of TLS.
     """
 
     provider: str
@@ -160,6 +160,7 @@ class PageFigure:
     n_measured: int
     off: float | None
     has_dns: bool = False
+    has_tls: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

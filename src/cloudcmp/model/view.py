@@ -10,6 +10,7 @@ from cloudcmp.model.metric import Metric
 from cloudcmp.model.pairs import Analysis
 from cloudcmp.model.plan import Plan
 from cloudcmp.model.promise import Delivered
+from cloudcmp.model.reach import WideAreaAnswer
 from cloudcmp.model.result import Scaling
 from cloudcmp.model.safety import Spend
 from cloudcmp.model.services import NO_SERVICES, Services
@@ -62,4 +63,5 @@ class View:
     co_location: tuple[CoLocation, ...] = ()
     steadiness: SteadinessView | None = None
     history: History | None = None
+    reach: WideAreaAnswer | None = None
     not_run: int = 0

@@ -1,6 +1,7 @@
 """What a service did over time, sample by sample: the input of claims about a service level."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,9 @@ class ClockStep:
 class Evidence:
     """A folder of evidence as it was read, with its chain checked from the first line to the last.
 
-    `signed_lines` of `lines` are covered by the last of `heads` signed heads; `key` is the signer's public key.
-    `starts` counts how often a watcher began, `mends` the damaged last lines that were cut off and kept. `ended` is why
-    the watcher stopped; empty while it runs, and if it was killed.
+    `signed_lines` of `lines` are covered by the last of `heads` signed heads, with the digest `head_sha256`; `key` is
+    the signer's public key. `starts` counts how often a watcher began, `mends` the damaged last lines that were cut off
+    and kept. `ended` is why the watcher stopped; empty while it runs, and if it was killed.
     """
 
     terms: WatchTerms
@@ -82,7 +83,88 @@ class Evidence:
     lines: int
     signed_lines: int
     heads: int
+    head_sha256: str
     key: str
     starts: int
     mends: int
     ended: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchAnswer:
+    """What one request gave: as a `WatchSample`, with the status, the size of the body and the parts of the time.
+
+    `phases` are dns, connect, tls and first_byte in seconds, as far as they were reached; `address` is the one that was
+    connected to.
+    """
+
+    ok: bool
+    response_s: float | None = None
+    reason: str = ""
+    status: int | None = None
+    size_bytes: int | None = None
+    phases: tuple[tuple[str, float], ...] = ()
+    address: str = ""
+
+
+class WatchProber(Protocol):
+    """Sends requests to a watched service, one at a time."""
+
+    def probe(self) -> WatchAnswer | None:
+        """What one request gave; None if it was interrupted, which says nothing of the service."""
+        ...
+
+    def interrupt(self) -> None:
+        """Ends the request of another thread, and every later one, at once."""
+        ...
+
+
+class WatchClock(Protocol):
+    """The clocks of a watcher."""
+
+    boot: str
+    """Names this run of the computer; the steady clocks of two of them cannot be compared."""
+
+    def now(self) -> tuple[float, float]:
+        """Seconds since 1970 by the wall clock, and by a steady clock that nobody sets and that counts sleep."""
+        ...
+
+    def sleep_until(self, steady_s: float) -> None:
+        """Wait for a time of the steady clock; may return early."""
+        ...
+
+
+class WatchObserver(Protocol):
+    """Is told what a watcher has done, once it is on the disk."""
+
+    def sampled(self, sample: WatchSample, lines: int) -> None:
+        """A sample is acknowledged, in the last of `lines` lines."""
+        ...
+
+    def signed(self, lines: int, sha256: str) -> None:
+        """A head of the first `lines` lines is signed; `sha256` is their digest."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something that the user may want to know."""
+        ...
+
+
+class WatchListener(Protocol):
+    """Is told what the watchers of a process do, by the thread of each."""
+
+    def sampled(self, target: str, sample: WatchSample, lines: int) -> None:
+        """A sample of a target is acknowledged, in the last of `lines` lines."""
+        ...
+
+    def signed(self, target: str, lines: int, sha256: str) -> None:
+        """A head of the first `lines` lines of a target's evidence is signed."""
+        ...
+
+    def note(self, target: str, text: str) -> None:
+        """Something that the user may want to know."""
+        ...
+
+    def listening(self, url: str) -> None:
+        """Metrics are served at a URL."""
+        ...

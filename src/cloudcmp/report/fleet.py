@@ -1,7 +1,7 @@
 """Prints the answer about a fleet: what it saves first, then the moves, what is unknown, and what to measure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +11,7 @@ from cloudcmp.answer.effects import chance_words
 from cloudcmp.answer.fleet.sentences import UNTOLD_WORDS, amount_words, money_words, need_words
 from cloudcmp.model.fleet import FEW, FleetAnswer, Move
 from cloudcmp.model.market import OfferKey
+from cloudcmp.report.grids import Grid
 from cloudcmp.report.recommendation import percent_words
 from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import Money
@@ -107,16 +108,6 @@ def _measure(found: FleetAnswer) -> str:
         f"measuring {pairs} settles {few[-1].settled * 100:.0f} % of the {money_words(found.undecided)} a month that "
         f"is undecided, for about {money_words(price)}"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table of the answer, for a terminal or a page; None is unknown."""
-
-    title: str
-    heads: tuple[str | Head, ...]
-    rows: tuple[tuple[str | None, ...], ...]
-    note: str = ""
 
 
 def grids(found: FleetAnswer, most: int | None = None) -> Iterator[Grid]:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from cloudcmp import __version__
 from cloudcmp.model.fleet import FleetAnswer
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.fleet import Grid, grids, headline, lines
+from cloudcmp.report.fleet import grids, headline, lines
+from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import styled, template
-from cloudcmp.report.numbers import UNKNOWN
-from cloudcmp.report.sheets.sheet import Sheet, columns, row
+from cloudcmp.report.sheets.sheet import Sheet
 
 _MOST = 200
 
@@ -33,11 +33,3 @@ def render(found: FleetAnswer) -> str:
 def _sheets(found: FleetAnswer) -> Iterator[Sheet]:
     for grid in grids(found, _MOST):
         yield sheet_of(grid)
-
-
-def sheet_of(grid: Grid) -> Sheet:
-    """A table of an answer as a table of a page."""
-    titles = [head if isinstance(head, str) else head.title for head in grid.heads]
-    numeric = [head.title for head in grid.heads if not isinstance(head, str)]
-    rows = tuple(row(*(UNKNOWN if text is None else text for text in one)) for one in grid.rows)
-    return Sheet(grid.title, columns(*titles, numeric=numeric), rows, grid.note)

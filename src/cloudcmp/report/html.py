@@ -13,11 +13,13 @@ from markupsafe import Markup
 from cloudcmp import __version__
 from cloudcmp.model.untrusted_text import one_line, visible
 from cloudcmp.model.view import View
+from cloudcmp.report import wide_area_sheets
 from cloudcmp.report.charts import history as history_charts
 from cloudcmp.report.charts import isolation as isolation_charts
 from cloudcmp.report.charts import network as network_charts
 from cloudcmp.report.charts import scaling as scaling_chart
 from cloudcmp.report.charts import services as service_charts
+from cloudcmp.report.charts import wide_area as wide_area_charts
 from cloudcmp.report.figures import Figure, figures
 from cloudcmp.report.inline_svg import inlined
 from cloudcmp.report.report_model import StudyView
@@ -137,6 +139,10 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         network=network.sheets(study),
         network_title=network.TITLE,
         network_pictures=[one for one in pictures if one.name in network_charts.NAMES],
+        reach=list(wide_area_sheets.sheets(view.reach)) if view.reach else [],
+        reach_title=wide_area_sheets.TITLE,
+        reach_lines=wide_area_sheets.sentences(view.reach) if view.reach else [],
+        reach_pictures=[_Picture.of(one) for one in wide_area_charts.figures(view.reach)] if view.reach else [],
         scaling=scaling.sheets(study),
         scaling_title=scaling.TITLE,
         scaling_pictures=[one for one in pictures if one.name == scaling_chart.NAME],

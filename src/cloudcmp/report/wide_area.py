@@ -10,7 +10,7 @@ from cloudcmp.answer.reach.sentences import change, headline, limit_words, lines
 from cloudcmp.model.reach import PageFigure, Quantile, Reached, Share, WideAreaAnswer
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.wide_area import Phase
-from cloudcmp.report.fleet import Grid
+from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import format_quantity
 
@@ -75,14 +75,15 @@ def _pairs(found: WideAreaAnswer) -> Grid:
 
 def _reached(found: WideAreaAnswer) -> Grid:
     rows = tuple(
-        (one.provider, _of(one), *(text for some in one.quantiles for text in (_time(some), _times(some.bounds))),
+        (one.provider, _of(one), *(text for some in one.quantiles for text in (_ms(some.value_s), _times(some.bounds))),
          _share(one.within))
         for one in found.reached if one.continent is None and one.quantiles
     )  # fmt: skip
     return Grid(
         "Lowest round trip from each vantage point to any region of a provider",
-        ("provider", Head("n"), Head("half"), Head("95 % interval"), Head("90 %"), Head("95 % interval"),
-         Head(f"<= {limit_words(found)}")), rows, "half, 90 %: of the vantage points have at most this",
+        ("provider", Head("n"), Head("half"), Head("interval"), Head("90 %"), Head("interval"),
+         Head(f"<= {limit_words(found)}")), rows, "in ms: half, or 90 %, of the vantage points have at most this; "
+        "95 % intervals",
     )  # fmt: skip
 
 
@@ -91,12 +92,12 @@ def _parts(found: WideAreaAnswer) -> Grid:
         (part_words(one.continent), one.provider, _of(one), *_halves(one), _share(one.within))
         for one in found.reached if one.continent is not None
     )  # fmt: skip
-    heads = ("continent", "provider", Head("n"), Head("half"), Head("95 % interval"), Head(f"<= {limit_words(found)}"))
-    return Grid("The same by continent of the vantage point", heads, rows)
+    heads = ("continent", "provider", Head("n"), Head("half"), Head("interval"), Head(f"<= {limit_words(found)}"))
+    return Grid("The same by continent of the vantage point, in ms", heads, rows)
 
 
 def _halves(one: Reached) -> tuple[str | None, str | None]:
-    return (_time(one.quantiles[0]), _times(one.quantiles[0].bounds)) if one.quantiles else (None, None)
+    return (_ms(one.quantiles[0].value_s), _times(one.quantiles[0].bounds)) if one.quantiles else (None, None)
 
 
 def _missing(found: WideAreaAnswer, most: int | None) -> Grid:
@@ -108,7 +109,7 @@ def _missing(found: WideAreaAnswer, most: int | None) -> Grid:
     return Grid(
         f"Vantage points above {limit_words(found)}, and the region that a provider lacks there",
         ("provider", "where", Head("above"), "countries", "a region as", Head("helps")), rows,
-        "helps: vantage points that reach that region of another provider within the limit",
+        "above: or without a reply; helps: points that reach that region of another provider in time",
     )  # fmt: skip
 
 
@@ -128,24 +129,31 @@ def _names(found: WideAreaAnswer) -> Grid:
 
 def _pages(found: WideAreaAnswer) -> Grid:
     measured = any(one.measured is not None for one in found.pages)
-    heads: tuple[str | Head, ...] = ("page", "provider", Head("n"), Head("modelled"), Head("95 % interval"))
+    heads: tuple[str | Head, ...] = ("page", "provider", Head("n"), Head("modelled"), Head("interval"))
     if measured:
-        heads = (*heads, Head("measured"), Head("n"), Head("95 % interval"), Head("off"))
+        heads = (*heads, Head("measured"), Head("n"), Head("interval"), Head("off"))
     rows = tuple(_page(one, measured=measured) for one in found.pages)
     dns = "with the measured lookup of the name" if all(one.has_dns for one in found.pages) else "without the lookup"
     return Grid(
-        f"Time of a page from the nearest region, median over the vantage points [{_MODELLED}]", heads, rows,
-        f"modelled: connect, TLS and first byte take a round trip each, then slow start without loss; {dns}",
+        f"Time of a page from the nearest region, median in ms{'' if measured else f' [{_MODELLED}]'}", heads, rows,
+        f"modelled: {'connect, TLS' if found.pages[0].has_tls else 'connect'} and first byte take a round trip each, "
+        f"then slow start without loss; {dns}",
     )  # fmt: skip
 
 
 def _page(one: PageFigure, *, measured: bool) -> tuple[str | None, ...]:
-    cells = (_size(one.size_bytes), one.provider, str(one.n), _time(one.modelled), _times(one.modelled.bounds))
+    cells = (
+        size_words(one.size_bytes),
+        one.provider,
+        str(one.n),
+        _ms(one.modelled.value_s),
+        _times(one.modelled.bounds),
+    )
     if not measured:
         return cells
     if one.measured is None:
         return (*cells, None, None, None, None)
-    return (*cells, _time(one.measured), str(one.n_measured), _times(one.measured.bounds), _change(one.off))
+    return (*cells, _ms(one.measured.value_s), str(one.n_measured), _times(one.measured.bounds), _change(one.off))
 
 
 def _impossible(found: WideAreaAnswer, most: int | None) -> Grid:
@@ -158,8 +166,12 @@ def _impossible(found: WideAreaAnswer, most: int | None) -> Grid:
     )  # fmt: skip
 
 
-def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:g} MB" if size_bytes >= 1e6 else f"{size_bytes / 1e3:g} KB"
+def size_words(size_bytes: int) -> str:
+    """The size of a page."""
+    for factor, unit in ((1e6, "MB"), (1e3, "KB")):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:g} {unit}"
+    return f"{size_bytes} B"
 
 
 def _of(one: Reached) -> str:
@@ -174,7 +186,12 @@ def _time(one: Quantile) -> str:
 def _times(bounds: Bounds | None) -> str | None:
     if bounds is None:
         return None
-    return f"{bounds.low * 1e3:.3g} to {bounds.high * 1e3:.3g} ms"
+    return f"{_ms(bounds.low)}-{_ms(bounds.high)}"
+
+
+def _ms(seconds: float) -> str:
+    """A time in milliseconds, without the unit, with three digits."""
+    return f"{seconds * 1e3:,.0f}" if seconds >= 1 else f"{seconds * 1e3:.3g}"
 
 
 def _share(one: Share) -> str:

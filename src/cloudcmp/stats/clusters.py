@@ -1,6 +1,7 @@
 """Weighted means and quantiles of values in clusters: values of one cluster may depend on each other."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -117,8 +118,14 @@ def _drawn_weights(weights: npt.ArrayLike, clusters: npt.ArrayLike, seed: int) -
     count = int(code.max()) + 1
     if count < FEWEST:
         return None
-    times = np.random.default_rng(seed).multinomial(count, np.full(count, 1.0 / count), size=_DRAWS)
-    return np.asarray(times[:, code] * weight[None, :], dtype=np.float64)
+    return np.asarray(_times_drawn(count, seed)[:, code] * weight[None, :], dtype=np.float64)
+
+
+@lru_cache(maxsize=4)
+def _times_drawn(count: int, seed: int) -> npt.NDArray[np.float32]:
+    """How often each of `count` clusters is drawn in each of 2000 draws of as many, with replacement."""
+    drawn = np.random.default_rng(seed).integers(0, count, (_DRAWS, count)) + count * np.arange(_DRAWS)[:, None]
+    return np.bincount(drawn.ravel(), minlength=_DRAWS * count).reshape(_DRAWS, count).astype(np.float32)
 
 
 def _quantiles(values: Floats, weights: Floats, p: float) -> Floats:

@@ -55,8 +55,8 @@ def asked(area: WideArea, times: BestTimes) -> "NDArray[np.bool_]":
 
 
 def cluster_codes(area: WideArea) -> "NDArray[np.int64]":
-    """The number of each vantage point's cluster: those of one network in one country, each for itself if unknown."""
-    keys = [(one.network, one.country) if one.network and one.country else (one.name, "") for one in area.vantages]
+    """The number of each vantage point's cluster: those of a network in a country, or it alone if that is unknown."""
+    keys = [(one.network, one.country) if one.network else (one.name, None) for one in area.vantages]
     number = {key: at for at, key in enumerate(dict.fromkeys(keys))}
     return np.array([number[key] for key in keys], dtype=np.int64)
 

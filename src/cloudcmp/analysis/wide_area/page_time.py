@@ -81,8 +81,11 @@ def page_figures(
 ) -> tuple[tuple[PageFigure, ...], tuple[ReachCurve, ...]]:
     """Return the times of pages from the nearest site of each provider, and their distributions, as figure 15.
 
-    A lookup counts in the model where it was measured for all vantage points, as it is part of every measured page.
+    A lookup counts in the model where it was measured for all vantage points, as it is part of every measured page. TLS
+    does not, if connections were measured and none had it.
     """
+    seen = {one.phase for one in area.paths if one.median_s is not None}
+    model = replace(model, tls=model.tls and (Phase.TLS in seen or Phase.CONNECT not in seen))
     figures: list[PageFigure] = []
     drawn: list[ReachCurve] = []
     sizes = {*PAGE_BYTES, *(one.size_bytes for one in area.paths if one.phase is Phase.PAGE and one.size_bytes)}
@@ -101,7 +104,7 @@ def page_figures(
                 for rtt, lookup in zip(times.time_s[at][who], dns, strict=True)
             ])  # fmt: skip
             figure, some = _figure(area, provider, size, who, modelled, whole[who, site])
-            figures.append(replace(figure, has_dns=has_dns))
+            figures.append(replace(figure, has_dns=has_dns, has_tls=model.tls))
             drawn += some
     return tuple(figures), tuple(drawn)
 

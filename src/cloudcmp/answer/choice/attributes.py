@@ -7,14 +7,13 @@ from functools import cache
 import numpy as np
 
 from cloudcmp.catalog.burst import is_burstable
+from cloudcmp.catalog.countries import EUROPEAN_UNION
 from cloudcmp.catalog.places import Place, distance_km, place_of
 from cloudcmp.model.market import Market, Numbers, OfferKey, Texts
 
 BURSTABLE, DISTANCE = "burstable", "distance_km"
 NAMED = ("provider", "region", "offering")
 """The columns that repeat the key of an offering."""
-_EU = frozenset("AT BE BG HR CY CZ DK EE FI FR DE GR HU IE IT LV LT LU MT NL PL PT RO SK SI ES SE".split())  # noqa: SIM905
-"""The members of the European Union (as of 2026), whose law applies to data centres there."""
 _YES_NO = {True: "yes", False: "no", None: ""}
 
 
@@ -54,4 +53,4 @@ def _place(key: OfferKey) -> Place | None:
 def _jurisdiction(place: Place | None) -> str:
     if place is None:
         return ""
-    return "EU" if place.country in _EU else place.country
+    return "EU" if place.country in EUROPEAN_UNION else place.country

@@ -1,5 +1,6 @@
 """The answer about the wide area in words."""
 
+import math
 from collections.abc import Iterator
 
 from cloudcmp.catalog.countries import CONTINENT_NAMES
@@ -16,8 +17,10 @@ def headline(found: WideAreaAnswer) -> str:
     n = len(found.area.vantages)
     points = f"{n:,} vantage {'point' if n == 1 else 'points'}"
     providers = found.best_times.providers
+    if not providers:
+        return f"How {found.area.names[0].provider} maps {points} to its addresses"
     if len(providers) < 2:
-        return f"How {' and '.join(providers) or 'no provider'} reaches {points}: there is nothing to compare"
+        return f"How {providers[0]} reaches {points}: there is nothing to compare"
     if found.decided:
         return f"{found.best[0]} reaches these {points} best"
     if len(found.best) < len(providers):
@@ -34,7 +37,7 @@ def pair_words(one: ReachPair, *, turned: bool = False) -> str:
     """
     first, second = (one.b, one.a) if turned else (one.a, one.b)
     if one.ratio is None:
-        return f"{first} against {second}: unknown ({one.reason})"
+        return f"{first} against {second}: unknown"
     ratio = 1 / one.ratio if turned else one.ratio
     bounds = one.ratio_bounds
     if turned and bounds is not None:
@@ -47,8 +50,10 @@ def pair_words(one: ReachPair, *, turned: bool = False) -> str:
 
 
 def change(ratio: float) -> str:
-    """A ratio of times as a change in percent with its sign; beyond double as a factor."""
-    return f"{ratio:.1f}x" if ratio >= 2 else f"{(ratio - 1) * 100:+.0f} %"
+    """A ratio of times as a change in percent with its sign; beyond double as a factor, of at most 100."""
+    if ratio >= 2:
+        return f"{ratio:.1f}x" if ratio < 100 else "over 100x"
+    return f"{(ratio - 1) * 100:+.0f} %"
 
 
 def ms(seconds: float) -> str:
@@ -71,27 +76,34 @@ def lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
     yield from _pair_lines(found)
     whole = [one for one in found.reached if one.continent is None]
     if whole:
-        yield "LOWEST", "; ".join(
-            f"{one.provider} {format_quantity(one.quantiles[0].value_s, 's')} for half of them" for one in whole
-            if one.quantiles
-        )  # fmt: skip
+        told = [f"{one.provider} {format_quantity(one.quantiles[0].value_s, 's')} (n {one.n})" for one in whole
+                if one.quantiles]  # fmt: skip
+        yield "LOWEST", f"round trip of half of the vantage points, at most: {', '.join(told)}"
     if found.missing:
-        by_provider: dict[str, list[MissingRegion]] = {}
-        for one in found.missing:
-            by_provider.setdefault(one.provider, []).append(one)
-        for provider, some in by_provider.items():
-            yield "LACKS", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
+        yield from _missing_lines(found)
     elif whole:
         yield "LACKS", f"nobody is above {limit_words(found)} for any vantage point that answered"
     for name in found.names:
         yield "MAPPING", _mapping_words(found, name.name)
 
 
+def _missing_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
+    """What the leader lacks, and the first of the others."""
+    leader = _leader(found)
+    by_provider: dict[str, list[MissingRegion]] = {}
+    for one in sorted(found.missing, key=lambda one: one.provider != leader):
+        by_provider.setdefault(one.provider, []).append(one)
+    for at, (provider, some) in enumerate(list(by_provider.items())[:_SHOWN]):
+        yield "" if at else "LACKS", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
+    if len(by_provider) > _SHOWN:
+        yield "", f"{len(by_provider) - _SHOWN} other providers lack some too: see the table"
+
+
 def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
     leader = _leader(found)
-    own = [one for one in found.pairs if leader in {one.a, one.b}]
+    own = sorted((one for one in found.pairs if leader in {one.a, one.b}), key=_closeness)
     label = "BY HOW MUCH" if found.decided else "SO FAR"
-    for one in own:
+    for one in own[:_SHOWN]:
         turned = one.b == leader
         if one.verdict is Verdict.SAME:
             sure = "practically the same"
@@ -103,6 +115,13 @@ def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
             sure = f"sure (p {one.p_adjusted:.2g})"
         yield label, f"{pair_words(one, turned=turned)}; {sure}"
         label = ""
+    if len(own) > _SHOWN:
+        yield "", f"{len(own) - _SHOWN} others are further behind: see the pairs"
+
+
+def _closeness(one: ReachPair) -> float:
+    """How far the ratio of a pair is from 1; an unknown one is the farthest."""
+    return math.inf if one.ratio is None else abs(math.log(one.ratio))
 
 
 def _leader(found: WideAreaAnswer) -> str:
@@ -120,7 +139,8 @@ def missing_words(one: MissingRegion) -> str:
     """What a provider lacks in a part of the world, and the site that would help."""
     text = f"{part_words(one.continent)}, {one.over} of {one.n} above the limit"
     if one.instead:
-        text += f" (one in {one.place or one.instead}, as {one.instead}, would help {one.helps})"
+        place = f"in {one.place}, " if one.place else ""
+        text += f" (one {place}as {one.instead}, would help {one.helps})"
     return text
 
 
@@ -130,9 +150,10 @@ def _mapping_words(found: WideAreaAnswer, name: str) -> str:
     if one.best is not None:
         text += f"; {one.best.value * 100:.0f} % of {one.n} vantage points are given a best one"
     if one.excess:
-        text += f", half are at most {format_quantity(one.excess[0].value_s, 's')} above it"
+        half, most = (f"{each.value_s * 1e3:.3g} ms" for each in one.excess)
+        text += f", half of them are at most {half} above it, 90 % at most {most}"
     if one.anycast:
-        text += f"; {len(one.anycast)} addresses answer from {one.places} places or more: anycast"
+        text += f"; {', '.join(one.anycast[:_SHOWN])} is in {one.places} places or more: anycast"
     return text
 
 
@@ -158,7 +179,7 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
         )
     lost = sum(one.median_s is None for one in area.paths if one.phase is Phase.RTT)
     if lost:
-        yield f"{lost:,} paths gave no reply"
+        yield f"{lost:,} {'path' if lost == 1 else 'paths'} gave no reply"
     unknown = sum(one.continent is None for one in area.vantages)
     if unknown:
         yield f"where {unknown:,} vantage points are is unknown: --vantages FILE tells it"

@@ -11,6 +11,7 @@ from cloudcmp.report.charts.base import COLOURS, DASHES, INK, SHAPES, Figure, Sp
 from cloudcmp.report.charts.world_map import SHAPES as MAP_SHAPES
 from cloudcmp.report.charts.world_map import MapLayer, MapMark, world_map
 from cloudcmp.report.numbers import Scale
+from cloudcmp.report.wide_area import size_words
 from cloudcmp.units import format_quantity
 
 _CURVE_COLUMNS = ("provider", "kind", "size_bytes", "time_s", "share", "low", "high", "n")
@@ -90,10 +91,11 @@ def _round_trips(found: WideAreaAnswer) -> Figure | None:
     if not curves:
         return None
     title = _titled(found, "Lowest round trip to each provider")
+    own = "Each provider rests on points outside of its network. " if found.best_times.own.any() else ""
     caption = (
         "As figure 12 of CloudCmp: the share of vantage points, by weight, whose lowest round trip to any region of a "
         "provider is at most this; marks at 25, 50, 75 and 95 %, and a 95 % band (bootstrap of networks in a country). "
-        f"Providers that are vantage points themselves rest on different points. n: {_counts(curves)}."
+        f"{own}n: {_counts(curves)}."
     )
     return Figure("wan-round-trips", title, caption, draw(title, [_panel(curves, "", "vantage points")], 1),
                   _CURVE_COLUMNS, _rows(curves))  # fmt: skip
@@ -116,22 +118,24 @@ def _mapping(found: WideAreaAnswer) -> Figure | None:
 
 
 def _pages(found: WideAreaAnswer) -> Figure | None:
-    if not found.page_curves:
+    """The modelled times of pages, or where some were measured, those beside the model on one axis."""
+    measured = {one.size_bytes for one in found.page_curves if one.kind == "measured"}
+    drawn = [one for one in found.page_curves if not measured or one.size_bytes in measured]
+    if not drawn:
         return None
-    measured = any(one.kind == "measured" for one in found.page_curves)
-    sizes = list(dict.fromkeys(one.size_bytes for one in found.page_curves))
     panels = []
-    for size in sizes:
-        some = [one for one in found.page_curves if one.size_bytes == size]
+    for size in dict.fromkeys(one.size_bytes for one in drawn):
+        both = [one for one in drawn if one.size_bytes == size]
         for kind in ("measured", "modelled"):
-            own = [one for one in some if one.kind == kind]
+            own = [one for one in both if one.kind == kind]
             if own:
-                panels.append(_panel(own, f"{(size or 0) / 1e3:,g} KB, {kind}", "vantage points"))
+                panels.append(_panel(own, f"{size_words(size or 0)}, {kind}", "vantage points", beside=both))
     title = _titled(found, "Time of a page from the nearest region", "" if measured else "MODELLED")
+    first = [one for one in drawn if one.size_bytes == drawn[0].size_bytes and one.kind == "modelled"]
     caption = (
-        "As figure 15 of CloudCmp: the share of vantage points for which a page takes at most this. Modelled: connect, "
-        "TLS and first byte take a round trip each, then TCP slow start without loss. "
-        f"n: {_counts([one for one in found.page_curves if one.size_bytes == sizes[0]])}."
+        "As figure 15 of CloudCmp: the share of vantage points for which a page takes at most this. Modelled: "
+        f"{'connect, TLS' if found.pages[0].has_tls else 'connect'} and first byte take a round trip each, then TCP "
+        f"slow start without loss. n: {_counts(first)}."
     )
     return Figure("wan-pages", title, caption, draw(title, panels), _CURVE_COLUMNS, _rows(found.page_curves))
 
@@ -148,29 +152,31 @@ def _rows(curves: Sequence[ReachCurve]) -> tuple[tuple[object, ...], ...]:
     )  # fmt: skip
 
 
-def _panel(curves: Sequence[ReachCurve], title: str, of: str, *, by_kind: bool = False) -> Spec:
-    """The curves of one panel, by provider, or by kind."""
+def _panel(
+    curves: Sequence[ReachCurve], title: str, of: str, *, by_kind: bool = False, beside: Sequence[ReachCurve] = ()
+) -> Spec:
+    """The curves of one panel, by provider, or by kind; its axis holds those `beside` them too."""
     names = list(dict.fromkeys(one_line(one.kind if by_kind else one.provider, 30) for one in curves))
-    values = [x for one in curves for x in one.x_s]
+    values = [x for one in beside or curves for x in one.x_s]
     scale = Scale.of(values, "s")
     log = max(values) / min(values) > _SPREAD_FOR_LOG
     lines, bands, marks = [], [], []
     for one in curves:
-        who = one_line(one.kind if by_kind else one.provider, 30)
+        name = one_line(one.kind if by_kind else one.provider, 30)
         for at, (time, share) in enumerate(zip(one.x_s, one.share, strict=True)):
-            lines.append({"who": who, "x": time / scale.factor, "share": share})
+            lines.append({"who": name, "x": time / scale.factor, "share": share})
             if one.low and one.high:
-                bands.append({"who": who, "x": time / scale.factor, "low": one.low[at], "high": one.high[at]})
-        marks += [{"who": who, "x": time / scale.factor, "share": share} for time, share in _marks(one)]
+                bands.append({"who": name, "x": time / scale.factor, "low": one.low[at], "high": one.high[at]})
+        marks += [{"who": name, "x": time / scale.factor, "share": share} for time, share in _marks(one)]
     x = number("x", f"{scale.unit}{', logarithmic' if log else ''}, less is better",
-               scale={"type": "log" if log else "linear", "zero": False, "nice": not log, "padding": 8},
+               scale={"type": "log" if log else "linear", "zero": False, "nice": not log, "padding": 8,
+                      "domain": [min(values) / scale.factor, max(values) / scale.factor]},
                axis={"tickCount": 6, "format": ",.4~r"})  # fmt: skip
     y = number("share", f"share of {of}", scale={"domain": [0, 1]}, axis={"tickCount": 5, "format": ".0%"})
     low = number("low", f"share of {of}", scale={"domain": [0, 1]})
-    colour: Spec = {"field": "who", "type": "nominal", "scale": _scale(names, COLOURS), "title": None}
-    dash: Spec = {"field": "who", "type": "nominal", "scale": _scale(names, DASHES), "title": None}
-    shape: Spec = {"field": "who", "type": "nominal", "scale": _scale(names, SHAPES), "title": None}
-    band = layer("area", {"x": x, "y": low, "y2": {"field": "high"}, "color": {**colour, "legend": None}},
+    who: Spec = {"field": "who", "type": "nominal", "title": None, "legend": {"symbolOpacity": 1}}
+    colour, dash, shape = ({**who, "scale": _scale(names, some)} for some in (COLOURS, DASHES, SHAPES))
+    band = layer("area", {"x": x, "y": low, "y2": {"field": "high"}, "color": colour},
                  interpolate="step-after", opacity=0.13)  # fmt: skip
     line = layer("line", {"x": x, "y": y, "color": colour, "strokeDash": dash}, interpolate="step-after", strokeWidth=2)
     point = layer("point", {"x": x, "y": y, "color": colour, "shape": shape}, filled=True, size=70, opacity=1)

@@ -133,6 +133,7 @@ def _marks(layers: Sequence[MapLayer]) -> Iterator[str]:
                 count = taken.get(cell, 0)
                 taken[cell] = count + 1
                 x, y = _moved(x, y, count)
+            x, y = max(_NEAR, min(WIDTH - _NEAR, x)), max(0.0, min(HEIGHT, y))
             yield _mark(layer.shape, layer.colour, x, y, 5.0 * mark.size, filled=mark.filled, label=mark.label)
 
 

@@ -77,9 +77,17 @@ def read_signers(folder: Path) -> str:
 def discard_unsigned(folder: Path) -> None:
     """Removes heads without a signature, which a watcher leaves that dies while it signs."""
     with storage(folder / FOLDER):
-        for path in list((folder / FOLDER).iterdir()):
-            if path.suffix == ".part" or (_NAME.fullmatch(path.name) and not path.with_suffix(".sig").exists()):
-                path.unlink()
+        names = {path.name for path in (folder / FOLDER).iterdir()}
+        for name in names:
+            if name.endswith(".part") or (_NAME.fullmatch(name) and f"{name}.sig" not in names):
+                (folder / FOLDER / name).unlink()
+
+
+def signed_lines(folder: Path) -> int:
+    """How many lines the last signed head covers; heads that cannot be read do not count."""
+    heads = folder / FOLDER
+    paths = sorted((one for one in heads.iterdir() if _NAME.fullmatch(one.name)), reverse=True)
+    return next((head.lines for head in map(_read, paths) if head is not None), 0)
 
 
 def read_heads(folder: Path) -> Iterator[tuple[Path, Head | None]]:

@@ -16,7 +16,7 @@ from cloudcmp.store.files import sync_folder, write_durably
 from cloudcmp.store.watch import heads, lines
 from cloudcmp.store.watch.lines import Line, LineFault
 from cloudcmp.store.watch.program import PROGRAM, VERIFIER
-from cloudcmp.store.watch.read import FILE, is_evidence
+from cloudcmp.store.watch.read import FILE, Contents, add_line, is_evidence
 
 _LOCK = "watch.lock"
 _KEPT_BYTES = 4096
@@ -25,7 +25,8 @@ _KEPT_BYTES = 4096
 class EvidenceLog:
     """The evidence in a folder, opened by the one watcher that adds to it.
 
-    `lines` counts the acknowledged lines; `last` is the last of them, and `first` the first.
+    `lines` counts the acknowledged lines; `first` is the first of them, `latest` the last of each kind. `stepped_s` is
+    the sum of all recorded steps of the clock.
     """
 
     def __init__(self, folder: Path, signer: heads.Signer, lock: int) -> None:
@@ -36,7 +37,8 @@ class EvidenceLog:
         self._prev, self._size = lines.NO_LINE, 0
         self.lines = self.signed = 0
         self.first: Line | None = None
-        self.last: Line | None = None
+        self.latest: dict[str, Line] = {}
+        self.stepped_s = 0.0
 
     @classmethod
     def open(cls, folder: Path, terms: WatchTerms, signer: heads.Signer, at: float) -> Self:
@@ -92,15 +94,18 @@ class EvidenceLog:
         return digest
 
     def close(self) -> None:
-        """Lets others watch into the folder."""
-        self._file.close()
-        os.close(self._lock)
+        """Lets others watch into the folder; may be called again."""
+        if not self._file.closed:
+            self._file.close()
+            os.close(self._lock)
 
     def _accept(self, raw: bytes, line: Line) -> None:
         self._whole.update(raw)
         self._prev, self._size = lines.digest(raw), self._size + len(raw)
         self.first = self.first or line
-        self.last, self.lines = line, line.number
+        self.latest[line.kind], self.lines = line, line.number
+        if line.kind == "clock":
+            self.stepped_s += line.number_of("step_s") or 0.0
 
     @contextmanager
     def _whole_again(self) -> Iterator[None]:
@@ -139,18 +144,9 @@ class EvidenceLog:
     def _recover(self, at: float) -> None:
         """Reads all lines, cuts off a damaged last one, and makes the rest durable."""
         heads.discard_unsigned(self._folder)
-        self.signed = max((head.lines for _, head in heads.read_heads(self._folder) if head), default=0)
-        bad = b""
         with storage(self._path):
-            for raw in lines.raw_lines(self._file):
-                try:
-                    line = lines.decode(raw, self.lines + 1, self._prev)
-                except LineFault as fault:
-                    bad = raw
-                    if self.lines < self.signed or self._file.read(1):
-                        raise corrupt(self._path, f"line {self.lines + 1} {fault}") from fault
-                    break
-                self._accept(raw, line)
+            self.signed = heads.signed_lines(self._folder)
+            bad = self._read_lines()
             if self.lines < self.signed:
                 raise corrupt(self._path, f"has {self.lines} lines, and {self.signed} were signed")
             self._file.truncate(self._size)
@@ -159,6 +155,21 @@ class EvidenceLog:
         if bad:
             kept = bad[:_KEPT_BYTES].decode("latin-1")
             self.append("mend", at, bytes=len(bad), sha256=hashlib.sha256(bad).hexdigest(), cut=kept)
+
+    def _read_lines(self) -> bytes:
+        """Reads all good lines; returns a damaged last one that no head covers, and raises CorruptStore for others."""
+        contents = Contents()
+        with self._path.open("rb") as file:
+            for raw in lines.raw_lines(file):
+                try:
+                    line = lines.decode(raw, self.lines + 1, self._prev)
+                    add_line(contents, line)
+                except LineFault as fault:
+                    if self.lines < self.signed or file.read(1):
+                        raise corrupt(self._path, f"line {self.lines + 1} {fault}") from fault
+                    return raw
+                self._accept(raw, line)
+        return b""
 
     def _check(self, terms: WatchTerms) -> None:
         """Raises UserMistake unless the evidence is of these terms and this signer."""

@@ -23,8 +23,8 @@ class Forged(UserMistake):
 
 
 @dataclass(slots=True)
-class _Found:
-    """What the lines so far hold, and the digest of the first lines at each signed head."""
+class Contents:
+    """What the lines so far hold."""
 
     terms: WatchTerms | None = None
     key: str = ""
@@ -54,17 +54,20 @@ def read_evidence(folder: Path, is_signed: IsSigned) -> Evidence:
     found, digests, faults = _read_lines(folder, {head.lines for _, head in heads if head is not None})
     faults += _signer_faults(folder, found)
     faults += [fault for path, head in heads if (fault := _head_fault(path, head, found, digests, is_signed))]
-    signed = max((head.lines for _, head in heads if head), default=0)
+    last = max((head for _, head in heads if head), key=lambda head: head.lines, default=None)
+    signed = 0 if last is None else last.lines
     if not faults and signed > found.lines:
         what = f"has {found.lines} good lines, and line {signed} was signed: lines were cut off"
         faults = [Fault(f"{folder / FILE}:{found.lines + 1}", what, NEXT)]
     if found.terms is None and not faults:
         faults = [Fault(str(folder / FILE), "has no first line", NEXT)]
+    if not heads and not faults:
+        faults = [Fault(str(folder / FOLDER), "holds no signed head: nothing says who wrote the evidence", NEXT)]
     if faults or found.terms is None:
         raise Forged(*faults)
     return Evidence(
         found.terms, Watched(found.terms.target, found.terms.every_s, tuple(found.samples)), tuple(found.gaps),
-        tuple(found.steps), found.lines, signed, len(heads), found.key,
+        tuple(found.steps), found.lines, signed, len(heads), "" if last is None else last.sha256, found.key,
         found.starts, found.mends, found.ended,
     )  # fmt: skip
 
@@ -84,9 +87,9 @@ def read_watched(folder: Path, is_signed: IsSigned) -> Watched:
     return found.watched
 
 
-def _read_lines(folder: Path, wanted: set[int]) -> tuple[_Found, dict[int, str], list[Fault]]:
+def _read_lines(folder: Path, wanted: set[int]) -> tuple[Contents, dict[int, str], list[Fault]]:
     """What the lines hold, the digests of the first `wanted` lines, and the fault of the first bad line."""
-    path, found, whole, digests = folder / FILE, _Found(), hashlib.sha256(), {}
+    path, found, whole, digests = folder / FILE, Contents(), hashlib.sha256(), {}
     incomplete = False
 
     def seen(number: int, raw: bytes) -> None:
@@ -108,7 +111,7 @@ def _read_lines(folder: Path, wanted: set[int]) -> tuple[_Found, dict[int, str],
     return found, digests, []
 
 
-def add_line(found: _Found, line: Line) -> None:
+def add_line(found: Contents, line: Line) -> None:
     """Adds what a line says; raises LineFault for one that no watcher writes."""
     if (line.number == 1) != (line.kind == "begin"):
         raise LineFault("is no first line, or the first line of another watch")
@@ -122,7 +125,7 @@ def add_line(found: _Found, line: Line) -> None:
     found.lines = line.number
 
 
-def _begin(found: _Found, line: Line) -> None:
+def _begin(found: Contents, line: Line) -> None:
     every, timeout, status = (line.number_of(key) for key in ("every_s", "timeout_s", "status"))
     if not every or not timeout or every <= 0 or timeout <= 0 or line.number_of("v") != 1:
         raise LineFault("is no first line that this version of cloudcmp reads")
@@ -131,37 +134,47 @@ def _begin(found: _Found, line: Line) -> None:
     found.terms = WatchTerms(line.text_of("target"), every, timeout, code, line.text_of("text"))
 
 
-def _start(found: _Found, _line: Line) -> None:
+def _start(found: Contents, line: Line) -> None:
+    _steady(line)
+    line.text_of("boot")
     found.starts += 1
 
 
-def _sample(found: _Found, line: Line) -> None:
+def _steady(line: Line) -> None:
+    """Raises LineFault for a line without a time of the steady clock."""
+    if line.number_of("mono") is None:
+        raise LineFault("lacks the time of the steady clock")
+
+
+def _sample(found: Contents, line: Line) -> None:
     ok, response = line.fields.get("ok"), line.number_of("response_s")
     if not isinstance(ok, bool) or (response is not None and response < 0) or (ok and response is None):
         raise LineFault("is no sample: ok is true or false, with the seconds of a whole answer")
+    _steady(line)
     found.samples.append(WatchSample(line.at, ok, response, line.text_of("reason")))
 
 
-def _gap(found: _Found, line: Line) -> None:
+def _gap(found: Contents, line: Line) -> None:
     start = line.number_of("from")
     if start is None:
         raise LineFault("is a gap without a beginning")
     found.gaps.append(Gap(start, line.at, line.text_of("why"), line.number_of("elapsed_s")))
 
 
-def _clock(found: _Found, line: Line) -> None:
+def _clock(found: Contents, line: Line) -> None:
     found.steps.append(ClockStep(line.number, line.at, line.number_of("step_s")))
 
 
-def _mend(found: _Found, _line: Line) -> None:
+def _mend(found: Contents, _line: Line) -> None:
     found.mends += 1
 
 
-def _stop(found: _Found, line: Line) -> None:
+def _stop(found: Contents, line: Line) -> None:
+    _steady(line)
     found.ended = line.text_of("why")
 
 
-def _signer_faults(folder: Path, found: _Found) -> list[Fault]:
+def _signer_faults(folder: Path, found: Contents) -> list[Fault]:
     """A fault if the file of signers names another key than the first line."""
     if not found.key or read_signers(folder) == found.key:
         return []
@@ -169,7 +182,7 @@ def _signer_faults(folder: Path, found: _Found) -> list[Fault]:
 
 
 def _head_fault(
-    path: Path, head: Head | None, found: _Found, digests: dict[int, str], is_signed: IsSigned
+    path: Path, head: Head | None, found: Contents, digests: dict[int, str], is_signed: IsSigned
 ) -> Fault | None:
     """The fault of a signed head; None if it is what was signed, and the lines, if they are there, those it names."""
     where = str(path)

@@ -45,6 +45,8 @@ class Row:
 
 def columns_of(path: Path) -> tuple[str, ...]:
     """The lower-case names of a table's columns; raises UserMistake if it is no table."""
+    if path.is_file() and not path.stat().st_size:
+        raise UserMistake.at(str(path), "is empty", "write a line with the names of columns, and one for each row")
     return tuple(name.lower() for name in read_table(path).columns)
 
 

@@ -1,5 +1,6 @@
 """Plain tables of times, one row for each measurement or path."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from cloudcmp.errors import UserMistake
@@ -14,6 +15,7 @@ COLUMNS = (
     "vantage", "vantage_lat", "vantage_lon", "country", "continent", "population", "network", "provider", "region",
     "site_lat", "site_lon", "site_country", "phase", "n", "started", "size_bytes", "least", "name", "address",
 )  # fmt: skip
+_OF_VANTAGE = ("vantage", "vantage_lat", "vantage_lon", "country", "continent", "population", "network")
 _NEEDED = ("vantage", "provider")
 _PHASES = {phase.value: phase for phase in Phase} | {"": Phase.RTT, "ping": Phase.RTT, "ttfb": Phase.FIRST_BYTE}
 _SIZED = frozenset({Phase.FIRST_BYTE, Phase.TRANSFER, Phase.PAGE})
@@ -56,7 +58,7 @@ def read_latency_table(path: Path) -> WideArea:
 
 
 def _add(gathered: Gatherer, row: Row, unit: str) -> None:
-    vantage = _vantage(row)
+    vantage = _vantage(*(row[one] for one in _OF_VANTAGE))
     provider, region = cells.name(row["provider"]).lower(), cells.name(row["region"])
     if not provider:
         raise BadCell("the provider is empty", "name the provider of the region")
@@ -95,18 +97,17 @@ def _add_name(
     gathered.add_address(vantage.name, provider, name, address, [] if value is None else [value], started)
 
 
-def _vantage(row: Row) -> VantagePoint:
-    name = cells.name(row["vantage"])
+@lru_cache(maxsize=4096)
+def _vantage(
+    name: str, lat: str, lon: str, country: str, continent: str, population: str, network: str
+) -> VantagePoint:
+    """The vantage point in the cells of a row."""
     if not name:
         raise BadCell("the vantage is empty", "name the place that measured")
     return VantagePoint(
-        name,
-        cells.position(row["vantage_lat"], row["vantage_lon"]),
-        cells.country(row["country"]),
-        cells.continent(row["continent"]),
-        cells.weight("population", row["population"]),
-        cells.name(row["network"]),
-    )
+        cells.name(name), cells.position(lat, lon), cells.country(country), cells.continent(continent),
+        cells.weight("population", population), cells.name(network),
+    )  # fmt: skip
 
 
 def _phase(text: str) -> Phase:

@@ -40,7 +40,7 @@ def written(folder: Path, samples: int = 12, heads_at: tuple[int, ...] = (6,)) -
         log.append("sample", at, mono=at - START + 100.0, ok=True, response_s=0.01 + number / 1000, reason="")
         if number + 1 in heads_at:
             log.sign(at)
-    log.append("stop", START + 60.0 * samples, why="finished")
+    log.append("stop", START + 60.0 * samples, mono=60.0 * samples + 100.0, why="finished")
     log.sign(START + 60.0 * samples)
     log.close()
     return folder

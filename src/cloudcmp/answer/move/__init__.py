@@ -1,0 +1,1 @@
+"""What it takes to move data into a region and out again."""

@@ -1,0 +1,1 @@
+"""Watching a server from itself: what its kernel accounts for each connection, and its counters."""

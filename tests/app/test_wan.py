@@ -1,0 +1,246 @@
+"""`cloudcmp wan` from files to the answer, its document, its page and its figures."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from cloudcmp.answer.reach.answer import reach
+from cloudcmp.app.wide_area import wide_area
+from cloudcmp.model.wide_area import Phase
+from cloudcmp.report.charts.wide_area import figures
+from cloudcmp.report.charts.world_map import HEIGHT, WIDTH, MapLayer, MapMark, projected, world_map
+from tests.cli.command import cloudcmp
+
+CITIES = ["Paris", "London", "Madrid", "Rome", "Oslo", "Warsaw", "Tokyo", "Singapore", "Sydney", "Johannesburg"]
+
+
+def table(folder: Path, *, seed: int = 1, gain: float = 1.6) -> Path:
+    """Ten cities from which `near` is faster than `wide` by a factor, but for Johannesburg."""
+    random = np.random.default_rng(seed)
+    lines = ["vantage,provider,region,site_lat,site_lon,ms"]
+    for city in CITIES:
+        base = random.uniform(20, 40)
+        for provider, region, place, factor in (("near", "alps", "47,8", 1.0), ("wide", "coast", "38,-9", gain)):
+            far = 12 if city == "Johannesburg" and provider == "near" else 6 if city in {"Tokyo", "Sydney", "Singapore",
+                  "Johannesburg"} else 1  # fmt: skip
+            lines.append(f"{city},{provider},{region},{place},{base * factor * far * random.uniform(0.97, 1.03):.3f}")
+    path = folder / "times.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def document(*words: str) -> dict[str, Any]:
+    done = cloudcmp("wan", *words, "--json")
+    assert done.code == 0, done.err
+    data: dict[str, Any] = json.loads(done.out)["data"]
+    return data
+
+
+def test_the_planted_winner_is_named_first(tmp_path: Path) -> None:
+    done = cloudcmp("wan", str(table(tmp_path, gain=3.0)))
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[0] == "near reaches these 10 vantage points best"
+    assert "above 100 ms" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_the_document_has_each_vantage_point_and_the_lacks(tmp_path: Path) -> None:
+    data = document(str(table(tmp_path, gain=1.1)), "--over", "150 ms")
+    assert data["answer"] == "Cannot tell yet which provider reaches these 10 vantage points best"
+    assert data["limit_s"] == 0.15
+    paris = next(one for one in data["vantages"] if one["name"] == "Paris")
+    assert paris["country"] == "FR"
+    assert {one["provider"] for one in paris["best"]} == {"near", "wide"}
+    lack = next(one for one in data["missing"] if (one["provider"], one["continent"]) == ("near", "AF"))
+    assert (lack["over"], lack["n"], lack["countries"]) == (1, 1, ["ZA"])
+    assert len(data["pages"]) == 8
+    assert all(one["measured"] is None for one in data["pages"])
+
+
+def test_weights_and_places_come_from_a_file(tmp_path: Path) -> None:
+    weights = tmp_path / "people.csv"
+    weights.write_text("vantage,population,lat,lon\nJohannesburg,1000000,-26,28\n", encoding="utf-8")
+    data = document(str(table(tmp_path)), "--vantages", str(weights))
+    (pair,) = data["pairs"]
+    assert pair["ratio"] > 1
+    assert next(one for one in data["vantages"] if one["name"] == "Johannesburg")["weight"] == 1e6
+
+
+def test_atlas_results_with_probes_and_targets_are_an_answer(tmp_path: Path) -> None:
+    results = [
+        {"fw": 5080, "type": "ping", "prb_id": probe, "dst_name": f"{place}.example", "dst_addr": address, "sent": 3,
+         "rcvd": 3, "result": [{"rtt": rtt + extra} for extra in (0.0, 0.5, 9.0)]}
+        for probe, (rtt_a, rtt_b) in {1: (12.0, 40.0), 2: (15.0, 33.0)}.items()
+        for place, address, rtt in (("a", "192.0.2.1", rtt_a), ("b", "192.0.2.2", rtt_b))
+    ]  # fmt: skip
+    spot = {"type": "Point", "coordinates": [8.0, 50.0]}
+    probes = {"results": [{"id": at, "country_code": "DE", "asn_v4": at, "geometry": spot} for at in (1, 2)]}
+    for name, what in (("atlas.json", results), ("probes.json", probes)):
+        (tmp_path / name).write_text(json.dumps(what), encoding="utf-8")
+    (tmp_path / "targets.csv").write_text(
+        "target,provider,region\na.example,one,x\nb.example,two,y\n", encoding="utf-8"
+    )
+    given = "--vantages", str(tmp_path / "probes.json"), "--targets", str(tmp_path / "targets.csv")
+    data = document(str(tmp_path / "atlas.json"), *given)
+    assert [(one["name"], one["network"]) for one in data["vantages"]] == [("1", "AS1"), ("2", "AS2")]
+    assert data["vantages"][0]["best"] == [{"provider": "one", "time_s": 0.0125, "region": "x"},
+                                           {"provider": "two", "time_s": 0.0405, "region": "y"}]  # fmt: skip
+    assert data["pairs"][0]["reason"] == "2 of at least 6 networks and countries"
+
+
+def test_a_tidy_table_with_vantages_is_a_source(tmp_path: Path) -> None:
+    rows = [f"ep,p{at % 2},r,wan_rtt_s,vantage={city};percentile=50,s,0.0{at + 1},lower"
+            for city in CITIES for at in range(2)]  # fmt: skip
+    rows += [f"ep,p0,r,wan_page_s,vantage={city};size_bytes=102400;resource=bytes,s,0.2,lower" for city in CITIES]
+    path = tmp_path / "tidy.csv"
+    path.write_text(
+        "\n".join(["offering,provider,region,metric,params,unit,value,better", *rows]) + "\n", encoding="utf-8"
+    )
+    area = wide_area([str(path)])
+    assert (len(area.vantages), len(area.sites), len(area.paths), area.kind) == (10, 2, 30, "imported")
+    found = reach(area)
+    assert found.best == ("p0",)
+    measured = [one for one in found.pages if one.measured is not None]
+    assert [(one.provider, one.size_bytes, one.measured.value_s) for one in measured if one.measured] == [
+        ("p0", 102400, 0.2)
+    ]
+
+
+def test_two_sources_are_one_area(tmp_path: Path) -> None:
+    first = table(tmp_path)
+    second = tmp_path / "more.csv"
+    second.write_text(
+        "vantage,provider,region,ms,n,started\nParis,near,alps,1,5,5\nLima,near,alps,90,,\n", encoding="utf-8"
+    )
+    area = wide_area([str(first), str(second)])
+    assert len(area.vantages) == 11
+    paris = next(one for one in area.paths if one.vantage == 0 and area.sites[one.site].region == "alps")
+    assert paris.median_s == 0.001
+    assert area.notes == ("1 times are in two sources: those with more attempts count",)
+
+
+def test_new_names_hide_providers_and_regions_and_keep_the_numbers(tmp_path: Path) -> None:
+    path = table(tmp_path)
+    page = tmp_path / "page.html"
+    done = cloudcmp("wan", str(path), "--anonymise", "--page", str(page))
+    assert done.code == 0, done.err
+    shown = done.out.replace(str(page), "") + page.read_text(encoding="utf-8")
+    for name in ("near ", "wide ", "alps", "coast", "Paris", "times.csv"):
+        assert name not in shown, name
+    assert "C1.DC1" in shown
+    named, hidden = document(str(path)), document(str(path), "--anonymise")
+    assert [one["ratio"] for one in named["pairs"]] == [one["ratio"] for one in hidden["pairs"]]
+
+
+def test_the_page_has_a_map_and_figures_runs_nothing_and_replaces_only_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "reach.html"
+    path = table(tmp_path)
+    assert cloudcmp("wan", str(path), "--page", str(page)).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert all(f'id="figure-{name}"' in text for name in ("world-map", "wan-round-trips", "wan-pages"))
+    assert not re.search(r"<script|https?://(?!www\.w3\.org)", text)
+    assert "Johannesburg: " in text
+    assert cloudcmp("wan", str(path), "--page", str(page)).code == 0
+    other = tmp_path / "mine.html"
+    other.write_text("mine", encoding="utf-8")
+    refused = cloudcmp("wan", str(path), "--page", str(other))
+    assert refused.code == 2
+    assert other.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (["nowhere.csv"], "no such file"),
+        (["times.csv", "--over", "fast"], "--over"),
+        (["times.csv", "--over", "0 ms"], "'0 ms' is not above 0"),
+        (["times.csv", "--initial-window", "0 B"], "--initial-window"),
+        (["times.csv", "--vantages", "times.csv"], "vantage Paris is there twice"),
+        (["times.csv", "--targets", "times.csv"], "no column target"),
+        (["silent.csv"], "no round trip came back from any region"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: Path, words: list[str], fault: str) -> None:
+    table(tmp_path)
+    (tmp_path / "silent.csv").write_text("vantage,provider,region,ms\nParis,p,r,\n", encoding="utf-8")
+    done = cloudcmp("wan", *words, cwd=tmp_path)
+    assert done.code == 2
+    assert fault in done.err
+    assert "Traceback" not in done.err
+
+
+STUDY = """
+schema: 1
+question: Which is nearer?
+candidates:
+  - {provider: aws, region: us-east-1, service: http, endpoint: "http://a.example"}
+  - {provider: gcp, region: europe-west1, service: http, endpoint: "http://b.example"}
+wan: {vantages: [{name: west, at: New York, country: US}, {name: east, at: Vienna, country: AT}], sizes: [1], pages: 2}
+launches: 2
+runs: 1
+"""
+
+
+def test_the_report_of_a_study_shows_its_vantage_points_without_names_if_asked(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text(STUDY, encoding="utf-8")
+    assert cloudcmp("run", "two.yaml", "--on", "simulated", "--out", "two", cwd=tmp_path).code == 0
+    assert cloudcmp("report", "two", "--anonymise", cwd=tmp_path).code == 0
+    page = (tmp_path / "two" / "report-anonymous.html").read_text(encoding="utf-8")
+    assert 'id="figure-world-map"' in page
+    assert "Cannot tell yet which provider reaches these 2 vantage points best" in page
+    assert not re.search(r"aws|gcp|us-east-1|europe-west1", page)
+    area = wide_area([str(tmp_path / "two")])
+    assert area.kind == "simulated"
+    nearest = {
+        area.vantages[one.vantage].name: str(area.sites[one.site])
+        for one in sorted(area.paths, key=lambda one: -(one.median_s or 0)) if one.phase is Phase.RTT
+    }  # fmt: skip
+    assert nearest == {"west": "aws/us-east-1", "east": "gcp/europe-west1"}
+
+
+def test_figures_are_drawings_with_their_data(tmp_path: Path) -> None:
+    found = reach(wide_area([str(table(tmp_path))]))
+    drawn = figures(found)
+    assert [one.name for one in drawn] == ["world-map", "wan-round-trips", "wan-pages"]
+    for one in drawn:
+        ElementTree.fromstring(one.svg)
+        assert all(len(row) == len(one.columns) for row in one.rows)
+    assert len(drawn[0].rows) == len(CITIES)
+
+
+def test_the_projection_is_equal_earth() -> None:
+    # Positions of the equator's and the pole's ends in the paper's own units, and Tissot's areas by differences.
+    assert projected(0, 180)[0] == pytest.approx(2.7066, abs=1e-3)
+    assert projected(90, 0)[1] == pytest.approx(1.3173, abs=1e-3)
+    step = 1e-4
+
+    def area(lat: float, lon: float) -> float:
+        (x, y), (xe, ye), (xn, yn) = projected(lat, lon), projected(lat, lon + step), projected(lat + step, lon)
+        return abs((xe - x) * (yn - y) - (xn - x) * (ye - y)) / np.cos(np.radians(lat))
+
+    areas = [area(lat, lon) for lat in (-60, -20, 5, 40, 70) for lon in (-150, 0, 90)]
+    assert areas == pytest.approx([areas[0]] * len(areas), rel=1e-3)
+
+
+def test_marks_lie_on_the_map_and_differ_by_shape(tmp_path: Path) -> None:
+    spots = [(lat, lon) for lat in (-90.0, -57, 0, 84, 90) for lon in (-180.0, 0, 180)]
+    layers = [MapLayer("one", "circle", "#000000", tuple(MapMark(at, f"<&\"{at}") for at in spots)),
+              MapLayer("two", "star", "#0072B2", (MapMark((48.9, 2.4), "Paris", filled=False),) * 9),
+              MapLayer("three", "plus", "#222222", tuple(MapMark((48.9, 2.4), name) for name in "ab"),
+                       spread=False)]  # fmt: skip
+    figure = world_map("m", "A <map>", "caption", layers, ("a",), ((1,),))
+    root = ElementTree.fromstring(figure.svg)
+    circles = [
+        (float(one.get("cx", 0)), float(one.get("cy", 0))) for one in root.iter("{http://www.w3.org/2000/svg}circle")
+    ]
+    assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT + 60 for x, y in circles)
+    labels = [one.get("aria-label") for one in root.iter() if one.get("role") == "graphics-symbol"]
+    assert labels.count("Paris") == 9
+    assert "a, b" in labels
+    paths = {one.get("d") for one in root.iter() if one.get("aria-label") == "Paris"}
+    assert len(paths) == 9

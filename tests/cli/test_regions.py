@@ -1,0 +1,168 @@
+"""`regions` and `predict move` as commands."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.answer.placement.worlds import SITES, VANTAGES, crowd, world
+
+from .command import cloudcmp
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Times between planted places, people, prices, and throughput of two directions."""
+    area = world(0.2)
+    rows = ["vantage,vantage_lat,vantage_lon,provider,region,site_lat,site_lon,site_country,seconds"]
+    for one in area.paths:
+        site, at = SITES[one.site], VANTAGES[one.vantage]
+        assert site.at
+        rows.append(f"v{one.vantage},{at[0]},{at[1]},{site.provider},{site.region},{site.at[0]},{site.at[1]},"
+                    f"{site.country},{one.median_s}")  # fmt: skip
+    (tmp_path / "times.csv").write_text("\n".join(rows), encoding="utf-8")
+    people = [f"{one.name},{one.country},{one.at[0]},{one.at[1]},{one.count}" for one in crowd() if one.at]
+    (tmp_path / "people.csv").write_text("\n".join(["name,country,lat,lon,people", *people]), encoding="utf-8")
+    prices = [f"{site.provider},{site.region},{0.05 + at / 100}" for at, site in enumerate(SITES)]
+    (tmp_path / "prices.csv").write_text("\n".join(["provider,region,usd_per_gb", *prices]), encoding="utf-8")
+    runs = ["from,to,bytes_per_s", "b/far,a/west,9e7", "b/far,a/west,11e7", "a/west,b/far,8e7"]
+    (tmp_path / "runs.csv").write_text("\n".join(runs), encoding="utf-8")
+    (tmp_path / "cdn.yaml").write_text(
+        "name: c\nhit_ratio: 80 %\nedge: 9 ms\nprices: [{per_gb: 0.02}]\n", encoding="utf-8"
+    )
+    return tmp_path
+
+
+ASKED = ("regions", "times.csv", "--people", "people.csv", "--sites", "2")
+MONEY = ("--egress", "prices.csv", "--gb", "2", "--users", "100000", "--site-cost", "200 USD/month")
+
+
+def test_the_set_comes_first_and_fits_the_terminal(folder: Path) -> None:
+    said = cloudcmp(*ASKED, *MONEY, "--cdn", "cdn.yaml", cwd=folder)
+    assert said.code == 0, said.err
+    lines = said.out.splitlines()
+    assert lines[0] == "2 regions with the least mean round trip of people"
+    assert lines[3] == "BEST         b/east, b/middle"
+    assert any(line.startswith("PROOF        proven") for line in lines)
+    titles = ("Whom each region serves", "The best set of each provider", "Fewer and more regions", "Behind c",
+              "None is both cheaper and better: time against money")  # fmt: skip
+    assert all(title in lines for title in titles)
+    assert any("modelled round trips" in line for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_document_has_the_sets_and_how_sure_the_answer_is(folder: Path) -> None:
+    found = cloudcmp(*ASKED, *MONEY, "--mix", "--keep", "DE=DE", "--json", cwd=folder).json
+    assert found["schema"] == "cloudcmp.regions/1"
+    data = found["data"]
+    assert {one["site"]["country"] for one in data["best"]["regions"]} >= {"DE"}
+    assert (data["best"]["proven"], data["currency"], data["whole"]) == (True, "USD", True)
+    assert data["certainty"]["draws"] == 200
+    assert 0 <= data["certainty"]["unbeaten"] <= data["certainty"]["near"] <= 1
+    assert len(data["front"]) >= 1
+    assert data["by_provider"] == []
+
+
+def test_the_page_has_a_map_and_runs_nothing(folder: Path) -> None:
+    said = cloudcmp(*ASKED, *MONEY, "--page", "page.html", cwd=folder)
+    assert (said.code, said.out.splitlines()[-1]) == (0, "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "Whom each region serves" in page
+    assert page.count("<svg") >= 2
+    assert "<script" not in page
+    (folder / "notes.html").write_text("mine", encoding="utf-8")
+    assert cloudcmp(*ASKED, "--page", "notes.html", cwd=folder).code == 2
+    assert (folder / "notes.html").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--sites", "0"), "--sites: 0 regions; ask for one or more"),
+        (("--sites", "9"), "--sites: 9 regions are asked for, and 3 of one provider can be chosen; ask for at most 3"),
+        (("--goal", "p0"), "--goal: 'p0' is no goal; write mean, p95, worst or 'within 100 ms'"),
+        (("--goal", "within 5"), "--goal: '5' needs a unit of time"),
+        (("--within", "atlantis"), "--within: 'atlantis' is no area; write a country as of ISO 3166"),
+        (("--keep", "DE"), "--keep: 'DE' does not say from where; write e.g. DE=EU"),
+        (("--keep", "FR=EU"), "--keep: nobody is in the area of 'FR=EU'"),
+        (("--keep", "DE=FR"), "--keep: no set of 2 regions serves everyone with DE=FR"),
+        (("--provider", "c"), "--provider: no region of 'c' was measured"),
+        (("--egress", "prices.csv"), "--egress: how much is sent is unknown; add --gb"),
+        (("--budget", "5 USD/month"), "--budget: prices are unknown; add --egress"),
+        ((*MONEY, "--budget", "5 EUR/month"), "--budget: it is in EUR and the prices are in USD"),
+        ((*MONEY, "--budget", "5 USD/month"), "--budget: no set of regions costs so little"),
+        ((*MONEY[:-1], "0 USD/month"), "--site-cost: '0 USD' is not more than zero"),
+        (("--egress", "prices.csv", "--gb", "-2"), "--gb: -2 is not more than zero"),
+        (("--last-mile", "-5 ms"), "--last-mile: '-5 ms' is not more than nothing"),
+        (("--largest", "0"), "--largest: 0 places; ask for one or more"),
+    ],
+)
+def test_a_mistake_about_regions_is_one_line(folder: Path, words: tuple[str, ...], told: str) -> None:
+    said = cloudcmp(*ASKED, *words, cwd=folder)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.splitlines()[-1].startswith(told)
+
+
+MOVE = ("predict", "move", "runs.csv", "--size", "10 TB", "--from", "b/far", "--to", "a/west")
+
+
+def test_a_move_has_its_days_and_money(folder: Path) -> None:
+    said = cloudcmp(*MOVE, "--egress", "prices.csv", "--ingress", "none", "--refresh", "50 GB/day", cwd=folder)
+    assert said.code == 0, said.err
+    lines = said.out.splitlines()
+    assert lines[0] == "10.0 TB from b/far to a/west"
+    assert lines[2].startswith("BRING IN     1 d 3 h (")
+    assert lines[2].endswith(", 1,000 USD")
+    assert any(line.startswith("LEAVE        1 d 10 h, 700 USD") for line in lines)
+    assert any(line.startswith("TOTAL        3,525 USD over 12 months") for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_move_to_a_large_cloud_is_set_beside_its_devices(folder: Path) -> None:
+    words = ("predict", "move", "--size", "200 TB", "--to", "aws/us-east-1", "--rate", "500 Mbit/s", "--json")
+    found = cloudcmp(*words, cwd=folder).json
+    assert found["schema"] == "cloudcmp.predict-move/1"
+    data = found["data"]
+    assert data["total"] is None
+    assert {one["step"] for one in data["shipments"]} == {"bring", "leave"}
+    assert any("from memory (R" in text for text in found["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--size", "10"), "--size: '10' needs a unit of size"),
+        (("--to", "west"), "--to: 'west' names no region"),
+        (("--from", "home"), "--rate: no throughput from home to a/west is known; measured to a/west are b/far"),
+        (("--rate", "0 MB/s"), "--rate: '0 MB/s' is not more than zero"),
+        (("--refresh", "5 GB"), "--refresh: '5 GB' is no amount for a day"),
+        (("--months", "0"), "--months: 0 is not more than zero"),
+        (("--ingress", "0 USD/GB"), "--ingress: '0 USD' is not more than zero"),
+        (("--ingress", "1 EUR/GB"), "--ingress: it is in EUR and the prices are in USD"),
+        (("--put", "1 USD/1000"), "--put: how many requests there are is unknown; add --object"),
+        (("--egress", "none.csv"), "none.csv: no such file or directory; name a CSV file"),
+        (("--disks", "runs.csv"), "runs.csv:1: no column 'name'"),
+    ],
+)
+def test_a_mistake_about_a_move_is_one_line(folder: Path, words: tuple[str, ...], told: str) -> None:
+    said = cloudcmp(*MOVE, *words, cwd=folder)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.splitlines()[-1].startswith(told)
+
+
+def test_the_rates_of_a_study_are_those_of_its_launches(folder: Path) -> None:
+    rows = [f"a,west,m,{at},wan_bytes_per_s,vantage=office;direction={way},B/s,higher,{value}"
+            for way, value in (("up", 5e7), ("down", 8e7)) for at in range(3)]  # fmt: skip
+    head = "provider,region,offering,round,metric,params,unit,better,value"
+    (folder / "rates.csv").write_text("\n".join([head, *rows]), encoding="utf-8")
+    assert cloudcmp("import", "rates.csv", "--out", "rates", cwd=folder).code == 0
+    words = ("predict", "move", "rates", "--size", "5 TB", "--from", "office", "--to", "a/west", "--json")
+    said = cloudcmp(*words, cwd=folder)
+    assert said.code == 0, said.err
+    bring, leave = said.json["data"]["parts"]
+    assert (bring["seconds"], bring["rate"]["n"]) == (pytest.approx(1e5), 3)
+    assert leave["seconds"] == pytest.approx(62_500)
+
+
+def test_an_application_is_still_predicted_by_its_file(folder: Path) -> None:
+    said = cloudcmp("predict", "moved.yaml", "runs.csv", cwd=folder)
+    assert said.err.startswith("moved.yaml: there is no such file")

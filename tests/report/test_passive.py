@@ -1,0 +1,66 @@
+"""What a passive watch and a watch print: the answer first, in 80 columns."""
+
+import io
+
+from rich.console import Console
+
+from cloudcmp.analysis.felt import felt_times
+from cloudcmp.analysis.watch import summarise
+from cloudcmp.model.passive import ConnectionInfo, Counters, ServerWatch
+from cloudcmp.model.watch import Watched, WatchSample
+from cloudcmp.model.watch_summary import WatchedFolder
+from cloudcmp.report.passive import show_felt
+from cloudcmp.report.watch import percent, show_watched
+
+ONE = ConnectionInfo(
+    port=443, rtt_s=0.03, min_rtt_s=0.03, rto_s=0.23, last_received_s=0.1, last_sent_s=0.04, last_acked_s=0.01,
+    busy_s=0.03, bytes_received=100, bytes_sent=2000, bytes_again=100, data_received=1, data_sent=2, retransmits=0,
+    needless_retransmits=0, ended=True,
+)  # fmt: skip
+
+
+def drawn() -> tuple[Console, io.StringIO]:
+    stream = io.StringIO()
+    return Console(file=stream, width=80, highlight=False), stream
+
+
+def test_the_estimate_comes_first_and_what_it_cannot_see_last() -> None:
+    console, stream = drawn()
+    seen = ServerWatch(443, 60.0, (ONE,) * 200, Counters(230, 20, 20, 3), ((3, 128),), False, True)
+    show_felt(console, felt_times(seen))
+    lines = stream.getvalue().splitlines()
+    assert lines[0].startswith("ANSWER       port 443: clients felt ")
+    assert max(map(len, lines)) <= 80
+    text = " ".join(stream.getvalue().split())
+    assert "estimated from 200 connections in 1 min 00 s" in text
+    assert "30 were accepted, here or at other ports, and not seen" in text
+    assert text.rpartition("CANNOT SEE")[2].count("handshakes") == 2
+
+
+def test_a_port_without_requests_is_said_so() -> None:
+    console, stream = drawn()
+    show_felt(console, felt_times(ServerWatch(443, 60.0, (), Counters(None, None, None, None), (), True, False)))
+    assert stream.getvalue().startswith("ANSWER       port 443: no answered request in 1 min 00 s")
+    assert "estimate " not in stream.getvalue()
+
+
+def test_a_watch_shows_outages_between_samples_and_what_is_not_signed() -> None:
+    console, stream = drawn()
+    goods = [True] * 10 + [False] * 3 + [True] * 400
+    samples = tuple(WatchSample(1.76e9 + 60 * at, ok, 0.1 if ok else None, "" if ok else "refused")
+                    for at, ok in enumerate(goods))  # fmt: skip
+    summary = summarise(Watched("https://example.com/", 60.0, samples))
+    show_watched(console, [WatchedFolder("w", summary, 420, 400, 7, "SHA256:" + "x" * 43, "a" * 64, 2, 1, 1, "")])
+    text = stream.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    flat = " ".join(text.split())
+    assert "good in 410 of 413 samples, 99.27 %" in flat
+    assert "2 min 00 s to 4 min 00 s" in flat
+    for part in ("20 later ones are not signed yet", "1 restarts", "its watcher still runs, or was killed"):
+        assert part in flat
+
+
+def test_a_share_keeps_the_digits_of_what_is_missing() -> None:
+    assert [percent(one) for one in (1.0, 0.5, 0.94, 0.99943, 0.9999999)] == [
+        "100.0 %", "50.0 %", "94.0 %", "99.943 %", "99.999990 %",
+    ]  # fmt: skip
