@@ -1,13 +1,13 @@
 """What a study found of the names of endpoints: the addresses given to each vantage point, and the times to them."""
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from cloudcmp.analysis.facts import reported
-from cloudcmp.app.study_view import Measured
-from cloudcmp.model.trial import Outcome
+from cloudcmp.model.plan import Plan
+from cloudcmp.model.trial import Attempt, Outcome
 from cloudcmp.model.wide_area import AddressTime, NameAnswers
 from cloudcmp.plan import vantage_of
 from cloudcmp.provider.common.hosts import is_address
@@ -37,13 +37,13 @@ class _Name:
             self.medians.setdefault((vantage, address), []).append(value)
 
 
-def names_of(measured: Measured, vantage_at: Mapping[str, int]) -> tuple[NameAnswers, ...]:
+def names_of(plan: Plan, attempts: Iterable[Attempt], vantage_at: Mapping[str, int]) -> tuple[NameAnswers, ...]:
     """The names of a study's endpoints that are names, and not addresses; `vantage_at` numbers the vantage points.
 
     A time is the median of the medians of trials; trials without `every_address` tell what was given alone.
     """
-    plan, found = measured.plan, dict[str, _Name]()
-    for attempt in measured.attempts:
+    found: dict[str, _Name] = {}
+    for attempt in attempts:
         trial = plan.trials[attempt.trial] if attempt.trial < len(plan.trials) else None
         service = plan.candidates[plan.launches[trial.launch].candidate].service if trial else None
         vantage = vantage_at.get(vantage_of(trial)) if trial else None

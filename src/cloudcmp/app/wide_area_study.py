@@ -43,7 +43,10 @@ def area_of_study(source: str) -> WideArea:
         raise UserMistake.at(
             source, "no times between vantage points and regions (wan_rtt_s)", "measure or import them"
         )
-    return replace(area, kind="imported") if plan.imported else area
+    if plan.imported:
+        return replace(area, kind="imported")
+    at = {one.name: number for number, one in enumerate(area.vantages)}
+    return replace(area, names=names_of(plan, measured.attempts, at))
 
 
 def area_of_estimates(plan: Plan, estimates: Sequence[Estimate], source: str) -> WideArea | None:
@@ -71,9 +74,7 @@ def area_of_estimates(plan: Plan, estimates: Sequence[Estimate], source: str) ->
     known = {one.point.name: one.point for one in plan.vantages}
     vantages = (known.get(name, VantagePoint(name)) for name in vantage_at)
     sites = (Site(*key) for key in site_at)
-    kind = "simulated" if simulated else "measured"
-    names = names_of(measured, vantage_at)
-    return WideArea(tuple(vantages), tuple(sites), tuple(paths), source, kind, names)
+    return WideArea(tuple(vantages), tuple(sites), tuple(paths), source, "simulated" if simulated else "measured")
 
 
 def _site(candidate: Candidate) -> tuple[str, str]:
