@@ -2,6 +2,7 @@
 
 import json
 from types import SimpleNamespace
+from typing import Any
 
 from cloudcmp.app.wide_area_names import names_of
 from cloudcmp.model.cast import CastMember, Role, Service, ServiceKind, Vantage
@@ -9,7 +10,7 @@ from cloudcmp.model.trial import Outcome
 from cloudcmp.model.wide_area import AddressTime, NameAnswers
 
 
-def measured(*told: tuple[str, dict[str, object]], url: str = "https://a.example.org/x") -> SimpleNamespace:
+def measured(*told: tuple[str, dict[str, object]], url: str = "https://a.example.org/x") -> tuple[Any, Any]:
     service = Service(ServiceKind.HTTP, "aws", "eu-north-1", url)
     trials = [
         SimpleNamespace(launch=0, cast=(CastMember(Role.VANTAGE, Vantage(name)), CastMember(Role.ENDPOINT, service)))
@@ -22,18 +23,14 @@ def measured(*told: tuple[str, dict[str, object]], url: str = "https://a.example
         SimpleNamespace(trial=number, outcome=Outcome.OK, facts=json.dumps({"notes": notes}))
         for number, (_, notes) in enumerate(told)
     ]
-    return SimpleNamespace(plan=plan, attempts=attempts)
-
-
-def names(told: SimpleNamespace, vantage_at: dict[str, int]) -> tuple[NameAnswers, ...]:
-    return names_of(told.plan, told.attempts, vantage_at)
+    return plan, attempts
 
 
 def test_each_vantage_point_has_its_answers_and_the_times_to_all_addresses() -> None:
     north = {"addresses": "192.0.2.1 192.0.2.2", "address_1": "192.0.2.1 5 5 0.010", "address_2": "192.0.2.2 0 5"}
     again = {"addresses": "192.0.2.1", "address_1": "192.0.2.1 5 5 0.030"}
     south = {"addresses": "192.0.2.3", "address_1": "192.0.2.3 4 5 0.2", "address_2": "192.0.2.1 5 5 0.3"}
-    found = names(measured(("north", north), ("north", again), ("south", south)), {"north": 0, "south": 1})
+    found = names_of(*measured(("north", north), ("north", again), ("south", south)), {"north": 0, "south": 1})
     assert found == (
         NameAnswers(
             "aws", "a.example.org", ("192.0.2.1", "192.0.2.2", "192.0.2.3"), ((0, 0), (0, 1), (1, 2)),
@@ -46,8 +43,8 @@ def test_each_vantage_point_has_its_answers_and_the_times_to_all_addresses() -> 
 def test_what_an_agent_may_not_say_is_left_out() -> None:
     odd = {"addresses": "192.0.2.1 evil", "address_1": "evil 5 5 0.1", "address_2": "192.0.2.1 x 5 0.1",
            "address_3": "192.0.2.1 5 5 -0.1", "address_4": "192.0.2.1 5 5 nan"}  # fmt: skip
-    (found,) = names(measured(("a", odd)), {"a": 0})
+    (found,) = names_of(*measured(("a", odd)), {"a": 0})
     assert found.addresses == ("192.0.2.1",)
     assert [one.median_s for one in found.times] == [None]
-    assert names(measured(("a", odd), url="http://192.0.2.1"), {"a": 0}) == ()
-    assert names(measured(("a", odd)), {}) == ()
+    assert names_of(*measured(("a", odd), url="http://192.0.2.1"), {"a": 0}) == ()
+    assert names_of(*measured(("a", odd)), {}) == ()
