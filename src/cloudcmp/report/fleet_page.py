@@ -33,11 +33,3 @@ def render(found: FleetAnswer) -> str:
 def _sheets(found: FleetAnswer) -> Iterator[Sheet]:
     for grid in grids(found, _MOST):
         yield sheet_of(grid)
-
-
-def sheet_of(grid: Grid) -> Sheet:
-    """A table of an answer as a table of a page."""
-    titles = [head if isinstance(head, str) else head.title for head in grid.heads]
-    numeric = [head.title for head in grid.heads if not isinstance(head, str) and head.numeric]
-    rows = tuple(row(*(UNKNOWN if text is None else text for text in one)) for one in grid.rows)
-    return Sheet(grid.title, columns(*titles, numeric=numeric), rows, grid.note)

@@ -12,7 +12,7 @@ from cloudcmp.answer.placement.sentences import (
     value_words,
 )
 from cloudcmp.model.placement import GoalKind, RegionsAnswer, RegionSet
-from cloudcmp.report.fleet import Grid
+from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import format_quantity
 

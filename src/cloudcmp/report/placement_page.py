@@ -4,7 +4,7 @@ from cloudcmp import __version__
 from cloudcmp.model.placement import RegionsAnswer
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts import placement as charts
-from cloudcmp.report.fleet_page import sheet_of
+from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import picture_of, styled, template
 from cloudcmp.report.placement import answer, counted, grids, headline
 
