@@ -78,9 +78,9 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments: list[str], says: str) 
     ("arguments", "line"),
     [
         (["list", "metric"], "cloudcmp list: kind: 'metric' is none of providers, offerings, prices, probes, suites, "
-                             "metrics, tools, studies; did you mean metrics? see 'cloudcmp list --help'"),
+                             "metrics, tools, credits, studies; did you mean metrics? see 'cloudcmp list --help'"),
         (["list"], "cloudcmp list: missing argument 'kind'; choose one of providers, offerings, prices, probes, "
-                   "suites, metrics, tools, studies; see 'cloudcmp list --help'"),
+                   "suites, metrics, tools, credits, studies; see 'cloudcmp list --help'"),
         (["comapre", "x"], "cloudcmp: no such command 'comapre'; did you mean compare? see 'cloudcmp --help'"),
         (["qqqq"], "cloudcmp: no such command 'qqqq'; see 'cloudcmp --help'"),
         (["run", "--budgt"], "cloudcmp run: no such option: --budgt; did you mean --budget? see 'cloudcmp run --help'"),

@@ -220,6 +220,8 @@ def test_every_key_of_regions_and_moves_is_named(typist: Typist) -> None:
     assert _unnamed(found) == set()
     found = typist.types("predict", "move", "--size", "9 TB", "--to", "aws/us-east-1", "--rate", "1 Gbit/s")
     assert found["data"]["shipments"]
+
+
 def test_every_key_of_a_watch_is_named(typist: Typist) -> None:
     with scripted() as service:
         found = typist.types("watch", service.url("/503"), "--every", "50ms", "--for", "300ms", "--out", "watched")
@@ -228,6 +230,39 @@ def test_every_key_of_a_watch_is_named(typist: Typist) -> None:
     assert found["data"]["watched"][0]["summary"]["percentiles"]
     assert _unnamed(found) == set()
     assert {field.name for kind in (Outage, FeltTimes, Figure) for field in fields(kind)} <= NAMED
+
+
+UTILITY = """\
+utility:
+  speed: {of: speed, weight: 0.5, midpoint: 70, slope: 4, better: higher}
+  memory: {of: memory_gib, weight: 0.5, curve: menasce-ngo throughput, scale: 4}
+menasce_ngo:
+  budget: 60
+  response: {weight: 0.3, alpha: 60, beta: 0.5, from: 0.1, to: 10}
+  throughput: {weight: 0.3, alpha: 5, to: 100}
+  availability: {weight: 0.4, beta: 4, to: 0.9999}
+"""
+
+
+def test_every_key_of_service_levels_is_named(typist: Typist) -> None:
+    Path("utility.yaml").write_text(UTILITY, encoding="utf-8")
+    offers = "provider,offering,region,usd_per_hour,memory_gib,speed\na,b,r,0.4,4,100\na,c,r,0.2,4,60\na,d,r,0.1,,54\n"
+    Path("offers.csv").write_text(offers, encoding="utf-8")
+    rows = [f"{1777593600 + 600 * at},{int(at % 999 > 9)},0.1" for at in range(7 * 144)]
+    Path("watch.csv").write_text("\n".join(["time,ok,seconds", *rows]), encoding="utf-8")
+    found = typist.types(
+        "sla", "watch.csv", "offers.csv", "--claim", "availability >= 50 % a day", "--credits", "aws-ec2-instance",
+        "--bill", "9 USD", "--utility", "utility.yaml", "--loss", "9 USD/h", "--one-zone", "1 USD/month", "--two-zones",
+        "3 USD/month",
+    )  # fmt: skip
+    for key in ("claims", "credits", "utility", "levels", "nines"):
+        assert found["data"][key], key
+    assert found["data"]["claims"][0]["budget"]["burns"]
+    assert found["data"]["utility"]["left_out"]
+    assert _unnamed(found) == set()
+    planned = typist.types("sla", "--claim", "availability >= 99 % a day")
+    assert planned["data"]["planned"][0]["requirement"]["days"]
+    assert _unnamed(planned) == set()
 
 
 def test_every_key_of_a_simulated_world_is_named(typist: Typist) -> None:
@@ -266,7 +301,7 @@ def test_every_key_of_what_guards_money_is_named(typist: Typist, monkeypatch: py
         assert _unnamed(typist.types(*words)) == set()
 
 
-KINDS = ("providers", "offerings", "prices", "probes", "suites", "metrics", "tools", "studies")
+KINDS = ("providers", "offerings", "prices", "probes", "suites", "metrics", "tools", "credits", "studies")
 
 
 @pytest.mark.parametrize("kind", KINDS)

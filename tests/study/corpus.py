@@ -264,6 +264,7 @@ candidates:
      prices: {requests: 0.005 USD/1000, moved: 0.09 USD/GB, stored: 0.023 USD/GB-month, nodes: 0.65 USD/h}}
   - {provider: s3, name: mine, service: blob, endpoint: http://127.0.0.1:9000, from: local, serve: ./server --port 9000}
   - {provider: gcp, region: us-central1, service: table, api: bigtable, from: local}
+  - {provider: azure, region: westeurope, service: http, endpoint: "https://example.org/pages"}
   - {provider: s3, region: eu-1, service: blob, endpoint: "https://s3.example.org",
      from: {provider: aws, region: eu-north-1, offering: m7i.large}}
   - provider: simulated
@@ -292,6 +293,12 @@ probes:
       metrics:
         - {name: score_per_s, unit: score/s, better: higher, regex: "(.+)", scale: 2, signed: true}
         - {name: rest_per_s, unit: rest/s, better: lower, json: a.0.b}
+wan:
+  vantages:
+    - here
+    - {name: lab, provider: ssh, offering: lab-host, at: [59.3, 18.1], country: se, weight: 3}
+  sizes: [1, 100 KB]
+  pages: 5
 isolation: {victims: [memory, {probe: chase, runs: 3}], neighbours: [cpu, net_in], threads: [4], rates: [5 MB/s]}
 decide:
   - fma_flop_per_s threads=all

@@ -56,6 +56,7 @@ pub const PROBE: Probe = Probe {
         RESOLVER,
         FAMILY,
         VERIFY,
+        Param { name: "every_address", default: "no", kind: Kind::ImpliedChoice(&["no", "yes"]) },
     ],
     metrics: &[
         Metric { name: "wan_dns_s", unit: "s", params: &["vantage"] },
@@ -83,6 +84,8 @@ const HEADERS: u64 = 1024;
 const ECHO_PATIENCE: Duration = Duration::from_secs(1);
 /// Echoes before the first page that decide whether the endpoint answers any.
 const FIRST_ECHOES: usize = 3;
+/// Echoes to each address, where all are asked for.
+const EACH_ECHOES: u64 = 5;
 
 fn run(context: &Context) -> Result<(), Fault> {
     match context.job.role {
@@ -106,7 +109,7 @@ fn limiter(context: &Context, depth_s: f64) -> Result<Arc<Limiter>, Fault> {
 }
 
 /// Serves bodies to the vantage point until the controller ends it.
-fn serve(context: &Context) -> Result<(), Fault> {
+pub fn serve(context: &Context) -> Result<(), Fault> {
     let limiter = limiter(context, RECEIVER_DEPTH_S)?;
     let Link::Listens { at, admits } = context.job.link.agents() else {
         return Err(Fault::bad_job("bad job: listen is null", "say where to listen, and name who may come"));
@@ -194,7 +197,12 @@ fn measure(context: &Context) -> Result<(), Fault> {
     disturbance::counts(&context.job.cpus[..1]).note_since(&before, context.out)?;
     limiter.note(context.out)?;
     visited?;
-    times.report(context)
+    times.report(context)?;
+    if context.text("every_address") == "yes" {
+        report::note_addresses(context, &times.addresses(&endpoint))
+    } else {
+        Ok(())
+    }
 }
 
 /// Fetches the page as often as the job says, and pings its address before each.

@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
-use super::page::{ENDS, FAMILY, PATIENCE, RESOLVER, VANTAGE, VERIFY, endpoint, visitor};
+use super::page::{ENDS, FAMILY, PATIENCE, RESOLVER, VANTAGE, VERIFY, endpoint, serve, visitor};
 use super::{Context, Kind, Metric, Param, Probe};
 use crate::caps::{Caps, Item};
 use crate::clock::{now_ns, seconds, wait_until};
 use crate::fault::Fault;
+use crate::targets::Role;
 use crate::traffic_limiter::{Limiter, SENDER_DEPTH_S, Tolerance};
 
 pub const PROBE: Probe = Probe {
@@ -34,6 +35,14 @@ pub const PROBE: Probe = Probe {
 };
 
 fn run(context: &Context) -> Result<(), Fault> {
+    match context.job.role {
+        Role::Endpoint => serve(context),
+        _ => watch(context),
+    }
+}
+
+/// Requests the URL at its pace.
+fn watch(context: &Context) -> Result<(), Fault> {
     let endpoint = endpoint(context)?;
     let mut visitor = visitor(context, &endpoint, "")?;
     let caps = Caps { burst_s: None, bytes_per_s: None, ..context.job.caps };

@@ -293,7 +293,7 @@ mod tests {
         let (found, ns) = Resolver::of(vec![at], Family::V4, 1).ask("a.example.org").unwrap();
         assert_eq!(found, ips);
         assert!(ns >= 20_000_000 && ns < 2_000_000_000, "{ns}");
-        assert_eq!(Resolver::of(vec![at], Family::V6, 1).ask("a.example.org").unwrap().0, []);
+        assert_eq!(Resolver::of(vec![at], Family::V6, 1).ask("a.example.org").unwrap().0.len(), 0);
     }
 
     #[test]
@@ -334,7 +334,7 @@ mod tests {
         let of = |name, family| listed(hosts, name, family);
         assert_eq!(of("a.example.org", Family::V4), ["10.0.0.7".parse::<IpAddr>().unwrap()]);
         assert_eq!(of("localhost", Family::V6), ["::1".parse::<IpAddr>().unwrap()]);
-        assert_eq!(of("here", Family::V4), []);
+        assert_eq!(of("here", Family::V4).len(), 0);
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! The endpoint of one trial: bodies of any size over HTTP/1.1, to the vantage point that its job names.
 //!
-//! A request needs the trial's secret in its path, and comes from the vantage point's address; any other connection is
+//! The folder itself is a page of one byte. A request needs the trial's secret in its path, and comes from the vantage point's address; any other connection is
 //! closed without a byte. Serves one connection after the other, as one vantage point asks, and one request on each.
 
 use std::io::{Read, Write};
@@ -56,8 +56,11 @@ fn request(mut stream: &TcpStream, folder: &str) -> Option<u64> {
 }
 
 fn asked(request: &str, folder: &str) -> Option<u64> {
-    let path = request.strip_prefix("GET /")?.split(' ').next()?;
-    let number = path.strip_prefix(folder)?.strip_prefix("/bytes/")?;
+    let path = request.strip_prefix("GET /")?.split(' ').next()?.strip_prefix(folder)?;
+    if path.is_empty() {
+        return Some(1);
+    }
+    let number = path.strip_prefix("/bytes/")?;
     number.parse().ok().filter(|&bytes| bytes <= MOST_BYTES && number.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
@@ -90,7 +93,7 @@ mod tests {
         let folder = folder(&[0xab; 32]);
         let get = |path: &str| asked(&format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"), &folder);
         assert_eq!(get(&format!("/{folder}/bytes/2097152")), Some(2_097_152));
-        assert_eq!(get(&format!("/{folder}/bytes/0")), Some(0));
+        assert_eq!((get(&format!("/{folder}/bytes/0")), get(&format!("/{folder}"))), (Some(0), Some(1)));
         for wrong in ["/bytes/5", &format!("/{folder}/bytes/+5"), &format!("/{folder}/bytes/67108865"), "/"] {
             assert_eq!(get(wrong), None, "{wrong}");
         }

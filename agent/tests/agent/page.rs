@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::common::{Agent, SECRET, job, listening, measure};
 
 /// A web server in a thread: each connection gets the answer to its path, after a delay.
-fn web(delay: Duration, answer: fn(&str) -> Vec<u8>) -> String {
+pub fn web(delay: Duration, answer: fn(&str) -> Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -33,7 +33,7 @@ fn bytes(path: &str) -> Vec<u8> {
     [head.as_bytes(), &vec![b'.'; length]].concat()
 }
 
-fn looking(probe: &str, params: &[(&str, &str)], url: &str) -> Value {
+pub fn looking(probe: &str, params: &[(&str, &str)], url: &str) -> Value {
     let mut job = job(probe, params);
     job["role"] = "vantage".into();
     job["targets"] = json!([{"role": "endpoint", "endpoint": url}]);
@@ -78,22 +78,6 @@ fn pages_that_fail_are_counted_with_their_reasons() {
     fails(&looking("page", &[("count", "1"), ("patience_s", "0.2")], &slow), "first_byte: timed out");
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     fails(&looking("page", &[("count", "1")], &format!("http://{gone}")), "connect: refused");
-}
-
-#[test]
-fn a_watched_url_gives_one_sample_a_request() {
-    let url = web(Duration::ZERO, |_| b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n".to_vec());
-    let stream = measure(&looking("visit", &[("count", "4"), ("interval_s", "0.02")], &url));
-    let times: Vec<f64> = stream
-        .of("sample")
-        .filter(|frame| frame["metric"] == "visit_response_s")
-        .map(|frame| frame["t_s"].as_f64().unwrap())
-        .collect();
-    assert_eq!(times.len() as u64 + stream.note("skipped").unwrap().as_u64().unwrap(), 4);
-    assert!(times.windows(2).all(|two| two[1] - two[0] > 0.01), "{times:?}");
-    let stream = measure(&looking("visit", &[("count", "2"), ("interval_s", "0")], "http://127.0.0.1:9"));
-    assert_eq!(stream.values("visit_failed_ratio", &json!({"vantage": "here"})), [1.0]);
-    assert!(stream.note("failed").unwrap().as_str().unwrap().ends_with("connect: refused"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""Lists providers, offerings, prices, probes, suites, metrics, tools and studies."""
+"""Lists providers, offerings, prices, probes, suites, metrics, tools, credit tables and studies."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,6 +7,7 @@ from cloudcmp import published
 from cloudcmp.app import concurrent
 from cloudcmp.app.study_folder import known_studies
 from cloudcmp.catalog import METRICS, PROBES, SUITES, TOOLS, hint
+from cloudcmp.cost.credits.tables import credit_tables
 from cloudcmp.errors import CloudcmpError, UserMistake
 from cloudcmp.model.inventory import PUBLISHED_PRICES, Inventory, ProviderOfferings, ProviderSummary
 from cloudcmp.model.offering import Offering
@@ -35,8 +36,8 @@ def inventory(
     if kind == "studies":
         studies = {one.path: one for one in known_studies()}
         return Inventory(kind, tuple(studies[one] for one in _select(name, tuple(studies), kind)))
-    if kind in _CATALOG:
-        known = _CATALOG[kind]
+    if kind in _CATALOG or kind == "credits":
+        known = _CATALOG.get(kind) or {one.name: one for one in credit_tables()}
         return Inventory(kind, tuple(known[one] for one in _select(name, tuple(known), kind)), whole=name is not None)
     if kind != "providers" and name is not None:
         return Inventory(kind, _ordered(kind, _in_places(_offerings_of(name), places or {})))

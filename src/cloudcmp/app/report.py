@@ -11,6 +11,7 @@ from cloudcmp.model.price import Purchase
 from cloudcmp.model.reach import WideAreaAnswer
 from cloudcmp.model.recommendation import Recommendation
 from cloudcmp.model.simulation import Simulation
+from cloudcmp.model.sla import SlaAnswer
 from cloudcmp.model.view import View
 from cloudcmp.owned_folder import FOR_ALL, OwnedPath, write_whole
 from cloudcmp.store.output_files import check_replaceable
@@ -85,6 +86,13 @@ def write_fleet(found: FleetAnswer, path: Path) -> Path:
     from cloudcmp.report import fleet_page
 
     return write_page(path, lambda: fleet_page.render(found))
+
+
+def write_sla(found: SlaAnswer, path: Path) -> Path:
+    """Write the answer about service levels as one HTML file, as `write_report` writes a report."""
+    from cloudcmp.report import sla_page
+
+    return write_page(path, lambda: sla_page.render(found))
 
 
 def write_simulation(found: Simulation, path: Path) -> Path:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from cloudcmp.app.several import folders_of
 from cloudcmp.app.study_view import Measured, noted
 from cloudcmp.app.tool_files import ImportOptions
+from cloudcmp.app.wide_area_names import names_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.plan import Candidate, Plan
@@ -70,7 +71,9 @@ def area_of_estimates(plan: Plan, estimates: Sequence[Estimate], source: str) ->
     known = {one.point.name: one.point for one in plan.vantages}
     vantages = (known.get(name, VantagePoint(name)) for name in vantage_at)
     sites = (Site(*key) for key in site_at)
-    return WideArea(tuple(vantages), tuple(sites), tuple(paths), source, "simulated" if simulated else "measured")
+    kind = "simulated" if simulated else "measured"
+    names = names_of(measured, vantage_at)
+    return WideArea(tuple(vantages), tuple(sites), tuple(paths), source, kind, names)
 
 
 def _site(candidate: Candidate) -> tuple[str, str]:

@@ -25,6 +25,7 @@ class Kind(StrEnum):
     SUITES = "suites"
     METRICS = "metrics"
     TOOLS = "tools"
+    CREDITS = "credits"
     STUDIES = "studies"
 
 
@@ -55,7 +56,7 @@ def list_(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """List providers, offerings, prices, probes, suites, metrics, tools or studies.
+    """List providers, offerings, prices, probes, suites, metrics, tools, credits or studies.
 
     With a name, shows one of them in full. Offerings and prices can be filtered; they come from the providers and from
     the price book (cloudcmp fetch). Studies are those below the working directory, and those that run, demo or import

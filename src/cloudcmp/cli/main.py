@@ -41,6 +41,7 @@ from cloudcmp.cli.run import demo, run
 from cloudcmp.cli.scale import scale
 from cloudcmp.cli.schema import schema
 from cloudcmp.cli.simulate import simulate
+from cloudcmp.cli.sla import sla
 from cloudcmp.cli.start import start
 from cloudcmp.cli.streams import MAKING, outlast_readers, settle
 from cloudcmp.cli.sweep import sweep
@@ -116,6 +117,7 @@ def build() -> typer.Typer:
         predict,
         move,
         scale,
+        sla,
         simulate,
         wan,
         regions,

@@ -74,6 +74,8 @@ async def _run(context: TrialContext, task: TrialTask) -> TrialResult:
         return await if_connected(
             task.targets, TrialResult(Outcome.FAILED, (), one_line(f"the agent could not be started: {fault}"))
         )
+    if vantage:
+        task.targets.vantages.learn(result)
     return await if_connected(task.targets, result) if result.outcome is Outcome.TIMEOUT else result
 
 
@@ -265,7 +267,7 @@ def _job(
     by_other = _of_other_client(task.trial, agent.instance) is not None
     data_set = task.data_sets[agent.number - 1] if task.data_sets else None
     service, credentials = target_of(data_set, by_other_client=by_other) if data_set else (None, {})
-    endpoint = None if others or agent.role is not Role.VANTAGE else endpoint_of(task.trial)
+    endpoint = None if others or agent.role is not Role.VANTAGE else endpoint_of(task.trial, task.targets.vantages)
     targets = (*others, *filter(None, (service, endpoint)))
     shared = service is not None and others and task.caps is not None
     caps = shared_caps(task.caps or {}, writes=listens) if shared else task.caps

@@ -1,6 +1,7 @@
 """The machines that are the vantage points of a launch: leased with it, each on its own, and lost on its own."""
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,15 +15,32 @@ from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.plan import vantage_of
 from cloudcmp.provider.common.authorities import trusted
+from cloudcmp.provider.common.hosts import is_address
 from cloudcmp.provision import Machine, set_up_apart
+
+_ADDRESSES = 32
+"""The most addresses of one name that are pinged."""
 
 
 @dataclass(slots=True)
 class Vantages:
-    """The vantage points of a launch by name: those that can be used, and why the others cannot."""
+    """The vantage points of a launch by name: those that can be used, and why the others cannot.
+
+    `addresses` are all those to which the endpoint's name has led from any of them.
+    """
 
     machines: dict[str, Machine] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
+    addresses: set[str] = field(default_factory=set)
+
+    def learn(self, result: TrialResult) -> None:
+        """Keeps the addresses that an endpoint's name led to, so that other vantage points ping them too."""
+        try:
+            notes = json.loads(result.facts or "{}").get("notes", {})
+        except ValueError:
+            return
+        found = str(notes.get("addresses", "")).split()[:_ADDRESSES]
+        self.addresses.update(one for one in found if is_address(one) and len(self.addresses) < _ADDRESSES)
 
     def instance(self, name: str) -> Instance | None:
         """The machine of a vantage point; None if it cannot be used."""
@@ -80,9 +98,10 @@ async def set_up_vantages(context: LaunchContext, trials: Sequence[PlannedTrial]
     return found
 
 
-def endpoint_of(trial: PlannedTrial) -> JobTarget | None:
-    """The endpoint of a trial, if it is at a URL."""
+def endpoint_of(trial: PlannedTrial, vantages: Vantages) -> JobTarget | None:
+    """The endpoint of a trial, if it is at a URL, with the addresses that others have found for it."""
     for one in trial.cast:
         if one.role is Role.ENDPOINT and isinstance(one.target, Service) and one.target.endpoint:
-            return JobTarget(Role.ENDPOINT.value, endpoint=one.target.endpoint, ca=trusted() or None)
+            known = tuple(sorted(vantages.addresses))
+            return JobTarget(Role.ENDPOINT.value, endpoint=one.target.endpoint, addresses=known, ca=trusted() or None)
     return None

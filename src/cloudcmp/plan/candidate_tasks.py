@@ -15,8 +15,6 @@ from cloudcmp.plan.resize_target import NEXT, target_of
 from cloudcmp.plan.tasks import Task
 from cloudcmp.plan.traffic import ALONE, between_machines
 
-VISIT = "visit"
-
 # Machines that exist before a study and stay after it do not arrive, end or grow, and must not be crashed.
 _LACKS = dict.fromkeys((LOCAL, "netns", "ssh"), frozenset({"scaling", "scale_in", "resize", "recovery"}))
 
@@ -82,12 +80,10 @@ def _offered(
 def _measures(candidate: Candidate, task: Task, services: AbstractSet[ServiceKind]) -> bool:
     """True if a task measures the candidate: a service is measured by the probes of its kind only.
 
-    An endpoint is measured from afar; a machine serves pages for a trial, and has no URL that could be visited.
+    An endpoint is measured from afar, and so is a machine, which serves pages for a trial.
     """
     if candidate.service is not None and candidate.service.kind is ServiceKind.HTTP:
         return Role.ENDPOINT in PROBES[task.probe].roles and PROBES[task.probe].built
-    if task.probe == VISIT:
-        return candidate.simulated and candidate.service is None
     kinds = kinds_of(task.probe, dict(task.params))
     return services.isdisjoint(kinds) if candidate.service is None else candidate.service.kind in kinds
 

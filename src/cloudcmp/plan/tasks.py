@@ -51,6 +51,7 @@ class Task:
     def deadline_s(self) -> float:
         """The deadline of a run: twice the expected time, and 20 s for a machine that is slow to start it.
 
+        One of pages has the patience that each of them has.
         One that needs an empty queue has more, because half of what its measurement leaves is for emptying it.
         A probe of the controller has the study's own deadline, and a command its own limits.
         """
@@ -59,6 +60,8 @@ class Task:
         params = dict(self.params)
         if self.probe == TOOL:
             return 3 * self.expected_s + _TOOL_STARTS_S + (_INSTALL_S if params["install"] == "yes" else 0.0)
+        if patience_s := float(params.get("patience_s", 0)):
+            return int(params["count"]) * max(float(params["interval_s"]), patience_s) + 20
         given = params.get("give_up_s")
         asks_queue = self.probe in {"queue", "propagation"} or params.get("service") == "queue"
         if asks_queue and given is None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cloudcmp.catalog.places import distance_km, place_of
+from cloudcmp.catalog.tables.wan import rounds
 from cloudcmp.model.cell import Cell
 from cloudcmp.model.offering import CellTruth
 from cloudcmp.model.plan import Candidate
@@ -17,7 +18,6 @@ FIBRE_KM_PER_S = 204_190.0
 DETOUR = 1.6
 """How much longer than the great circle a path is; measured ones are between about 1.2 and 2.5."""
 _LAST_MILE_S, _NAME_S, _SERVER_S = 3e-3, 8e-3, 2e-3
-_WINDOW_SEGMENTS, _SEGMENT_BYTES = 10, 1448
 _TYPICAL_S = 0.09
 _RTT, _SIZE = "wan_rtt_s", "size_bytes"
 
@@ -78,11 +78,6 @@ class Ways:
         sold = self._candidate.service or self._candidate.offering
         found = place_of(sold.provider, sold.region)
         return found.at if found else None
-
-
-def rounds(size_bytes: float) -> int:
-    """Round trips of slow start until the last of these bytes: windows of 10, 20, 40, ... segments (RFC 5681, 6928)."""
-    return max(1, math.ceil(math.log2(size_bytes / (_WINDOW_SEGMENTS * _SEGMENT_BYTES) + 1)))
 
 
 def _way(cell: Cell) -> Cell:

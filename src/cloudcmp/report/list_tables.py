@@ -6,6 +6,7 @@ from typing import Any
 
 from cloudcmp.catalog import expected_s, fill
 from cloudcmp.catalog.lookup import tool_settings
+from cloudcmp.model.credits import CreditTable
 from cloudcmp.model.inventory import PUBLISHED_PRICES, Inventory, ProviderSummary, StudyEntry
 from cloudcmp.model.metric import Metric, Param, Probe, Suite
 from cloudcmp.model.offering import Offering, Price
@@ -154,6 +155,38 @@ def _tool(tool: Tool) -> Table:
     return ("what", "of " + tool.name), rows
 
 
+def _credits(found: Sequence[CreditTable]) -> Table:
+    rows = [(one.name, f"{one.commitment:f} %", _tiers(one), one.text_of, one.verified.name.lower()) for one in found]
+    return ("table", "uptime", "pays", "text of", "known from"), rows
+
+
+def _tiers(one: CreditTable) -> str:
+    """What a table pays: `10 % < 99.99, 30 % < 99`."""
+    if one.step_s is not None:
+        return f"{one.step_percent:f} % for {one.step_s // 60} min"
+    return ", ".join(f"{tier.percent:f} % < {tier.upper.normalize():f}" for tier in one.tiers)
+
+
+def _credit(one: CreditTable) -> Table:
+    free = (
+        [] if one.free_hour_s is None else [("not charged", f"clock hours down for over {one.free_hour_s // 60} min")]
+    )
+    rows = [
+        ("is for", one.title),
+        ("promises", f"{one.commitment:f} % of a {one.period.value}"),
+        ("pays", f"{_tiers(one)} of the bill"),
+        *free,
+        ("down is", one.down),
+        ("counts", f"downtime as {one.counting.value}, of {one.unit_s} s"),
+        ("pays nothing up to", "nothing" if one.minimum is None else format_money(one.minimum)),
+        ("claim within", f"{one.claim_n} {one.claim_by.value}"),
+        *(("" if at else "bring", text) for at, text in enumerate(one.bring)),
+        *(("" if at else "assumed here", text) for at, text in enumerate(one.assumed)),
+        ("text", f"{one.source}; {one.text_of}; known from {one.verified.value}"),
+    ]
+    return ("what", "of " + one.name), rows
+
+
 _TABLES: Mapping[str, Callable[[Any], Table]] = {
     "providers": _providers,
     "offerings": lambda found: (FACTS, list(map(facts, found))),
@@ -163,6 +196,7 @@ _TABLES: Mapping[str, Callable[[Any], Table]] = {
     "suites": _suites,
     "metrics": _metrics,
     "tools": _tools,
+    "credits": _credits,
     "studies": _studies,
 }
 _DETAILS: Mapping[str, Callable[[Any], Table]] = {
@@ -170,4 +204,5 @@ _DETAILS: Mapping[str, Callable[[Any], Table]] = {
     "suites": _suite,
     "metrics": _metric,
     "tools": _tool,
+    "credits": _credit,
 }

@@ -14,7 +14,7 @@ from cloudcmp.model.platform import (
     ScaleOut,
     Stage,
 )
-from cloudcmp.report.fleet import Grid
+from cloudcmp.report.grids import Grid
 from cloudcmp.report.numbers import Scale
 from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import format_money, format_quantity

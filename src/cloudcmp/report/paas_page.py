@@ -4,7 +4,7 @@ from cloudcmp import __version__
 from cloudcmp.model.platform import PlatformFigures
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts import platforms
-from cloudcmp.report.fleet_page import sheet_of
+from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import picture_of, styled, template
 from cloudcmp.report.paas import cautions, grids, headline, lines
 

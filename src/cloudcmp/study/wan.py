@@ -75,12 +75,19 @@ def wan_specs(
     if not right or len(known) < len(vantages) or None in sizes:
         return None
     where = faults.where(tree.place(("wan",)))
+    kept = tuple(dict.fromkeys(filter(None, sizes)))
+    # All addresses of a name are pinged once in a run, beside the first size.
     probes = [
-        ProbeSpec(where, _PAGE, (("count", str(shape.pages)), ("size_bytes", str(size)), ("vantage", one.point.name)))
+        ProbeSpec(where, _PAGE, tuple(sorted(_params(one, size, shape.pages, first=size == kept[0]).items())))
         for one in known
-        for size in dict.fromkeys(sizes)
+        for size in kept
     ]
     return tuple(known), tuple(probes)
+
+
+def _params(one: VantageSpec, size: str, pages: int, *, first: bool) -> dict[str, str]:
+    more = {"every_address": "yes"} if first else {}
+    return {"count": str(pages), "size_bytes": size, "vantage": one.point.name} | more
 
 
 def _size(item: Any, number: int, tree: Tree, faults: Faults) -> str | None:

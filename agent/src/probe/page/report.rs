@@ -107,6 +107,18 @@ impl Times {
         context.sample("wan_failed_ratio", self.ended_s, failed as f64 / (failed + self.whole.len()) as f64)
     }
 
+    /// Returns the addresses that the name led to, and those that the job knows, each once.
+    pub fn addresses(&self, endpoint: &Endpoint) -> Vec<IpAddr> {
+        let found = self.last.as_ref().map_or(&[][..], |last| &last.addresses);
+        let mut all: Vec<IpAddr> = Vec::new();
+        for ip in found.iter().chain(&endpoint.addresses) {
+            if !all.contains(ip) {
+                all.push(*ip);
+            }
+        }
+        all
+    }
+
     /// Notes the addresses, how the round trip was measured, and the two kernels' own words.
     fn note_path(&self, context: &Context, last: &Page) -> Result<(), Fault> {
         let out = context.out;
@@ -127,6 +139,23 @@ impl Times {
         }
         last.head.kernel.as_deref().map_or(Ok(()), |kernel| out.note("endpoint_kernel", kernel))
     }
+}
+
+/// Pings every address, and notes how many echoes came back from each, of how many, and their median.
+pub fn note_addresses(context: &Context, addresses: &[IpAddr]) -> Result<(), Fault> {
+    for (number, &ip) in addresses.iter().take(MOST_ADDRESSES).enumerate() {
+        let mut times = Recorder::new();
+        if let Ok(mut pinger) = Pinger::open(ip, ECHO_PATIENCE) {
+            for _ in 0..EACH_ECHOES {
+                if let Ok(Some(ns)) = pinger.ping() {
+                    times.record_ns(ns);
+                }
+            }
+        }
+        let median = if times.len() > 0 { format!(" {:.9}", seconds(times.quantile_ns(0.5))) } else { String::new() };
+        context.out.note(&format!("address_{}", number + 1), format!("{ip} {} {EACH_ECHOES}{median}", times.len()))?;
+    }
+    Ok(())
 }
 
 /// Notes this kernel's settings of TCP.

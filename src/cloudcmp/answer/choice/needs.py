@@ -61,15 +61,15 @@ class Met:
     unknown: NDArray[np.bool_]
 
 
-def parse_need(text: str) -> Need:
-    """Parse a need; raises UserMistake for any text that is none."""
+def parse_need(text: str, where: str = WHERE, example: str = EXAMPLE) -> Need:
+    """Parse a need; raises UserMistake, at `where` and with an `example`, for any text that is none."""
     found = _FORM.fullmatch(text) or _PLAIN.fullmatch(text)
     if found is None:
-        raise UserMistake.at(WHERE, f"{text!r} is no requirement", f"write e.g. '{EXAMPLE}'")
+        raise UserMistake.at(where, f"{text!r} is no requirement", f"write e.g. '{example}'")
     op = Op(found["op"].strip().replace("==", "="))
     values = tuple(one.strip() for one in found["value"].split(",")) if op is Op.IN else (found["value"],)
     if not all(values):
-        raise UserMistake.at(WHERE, f"{text!r} has an empty value", "write e.g. 'provider in aws, gcp'")
+        raise UserMistake.at(where, f"{text!r} has an empty value", "write e.g. 'provider in aws, gcp'")
     return Need(text.strip(), found["name"].strip(), op, values)
 
 
@@ -86,10 +86,11 @@ def bound_need(need: Need, market: Market) -> Need:
         return need
     if need.op is Op.IN:
         raise UserMistake.at(WHERE, f"{need.text!r}: {column.name!r} is a number", "write two requirements, >= and <=")
-    return replace(need, name=column.name, number=_number(need, column))
+    return replace(need, name=column.name, number=number_of(need, column))
 
 
-def _number(need: Need, column: Numbers) -> float:
+def number_of(need: Need, column: Numbers, where: str = WHERE) -> float:
+    """The number of a need in the unit of a column; raises UserMistake, at `where`, for a unit that does not fit."""
     text, unit = need.values[0], column.unit
     try:
         number = float(text)
@@ -97,7 +98,7 @@ def _number(need: Need, column: Numbers) -> float:
         pass
     else:
         if column.freedom is not None and unit == "ratio" and number > 1.0:
-            raise UserMistake.at(WHERE, f"{need.text!r}: a variation of {text} is {number * 100:g} %",
+            raise UserMistake.at(where, f"{need.text!r}: a variation of {text} is {number * 100:g} %",
                                  f"write '{text} %', or a share such as 0.05")  # fmt: skip
         return number
     try:
@@ -111,7 +112,7 @@ def _number(need: Need, column: Numbers) -> float:
     except (ValueError, KeyError):
         shown = {"": "a plain number", "1": "a plain number", "ratio": "a share"}.get(unit, f"a number in {unit}")
         example = "5 %" if unit == "ratio" else "12.5"
-        raise UserMistake.at(WHERE, f"{need.text!r}: {text!r} is not {shown}", f"write e.g. {example}") from None
+        raise UserMistake.at(where, f"{need.text!r}: {text!r} is not {shown}", f"write e.g. {example}") from None
 
 
 _PARSERS: dict[str, Callable[[str], float]] = {

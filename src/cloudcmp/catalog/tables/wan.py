@@ -1,5 +1,6 @@
 """The wide-area network between vantage points and endpoints, or data centres."""
 
+import math
 from collections.abc import Mapping
 
 from cloudcmp.catalog.tables.base import choice, duration, size, suite
@@ -18,15 +19,27 @@ _RESOLVER = Param(
 _FAMILY = Param("family", ParamKind.CHOICE, "4", "version of IP", ("4", "6"), implied=True)
 _VERIFY = Param("verify", ParamKind.CHOICE, "yes", "whether the certificate must be right; no: its time alone counts", ("yes", "no"),
                 implied=True)  # fmt: skip
+_EVERY = Param("every_address", ParamKind.CHOICE, "no", "whether all addresses of the name are pinged too, and noted", ("no", "yes"),
+               implied=True)  # fmt: skip
 _RESOURCE = Param("resource", ParamKind.CHOICE, "bytes", "the page: bytes (size_bytes of them), the URL itself, or a page of its name",
                   ("bytes", "url", "cpu", "disk", "2mb", "pixel"), implied=True)  # fmt: skip
-_PAGE_S = 0.5
-"""The assumed length of a page with its echo."""
+_WAY_S = 0.05
+"""The assumed length of a round trip."""
+_FIRST_WINDOW_BYTES = 14_480
+
+
+def rounds(size_bytes: float) -> int:
+    """Round trips of TCP's slow start until the last byte has come: windows of 10, 20, 40, ... segments of 1448 bytes.
+
+    Source: RFC 5681 and RFC 6928.
+    """
+    return max(1, math.ceil(math.log2(size_bytes / _FIRST_WINDOW_BYTES + 1)))
 
 
 def _pages_s(filled: Mapping[str, str]) -> float:
-    """The expected length of a number of pages at a pace."""
-    return int(filled["count"]) * max(float(filled["interval_s"]), _PAGE_S)
+    """The expected length of a number of pages at a pace, each with an echo and a connection."""
+    page_s = (2 + rounds(float(filled.get("size_bytes", "1")))) * _WAY_S
+    return int(filled["count"]) * max(float(filled["interval_s"]), page_s)
 
 
 def _phase(
@@ -69,7 +82,7 @@ PROBES = (
           ("wan_dns_s", "wan_rtt_s", "wan_connect_s", "wan_tls_s", "wan_first_byte_s", "wan_transfer_s", "wan_page_s", "wan_failed_ratio"),
           (_VANTAGE, _RESOURCE, size("102400", "body of the page"), Param("count", ParamKind.COUNT, "20", "pages", short="2"),
            Param("interval_s", ParamKind.SECONDS, "0", "time between two pages that begin; 0: one right after the other"), _PATIENCE,
-           _RESOLVER, _FAMILY, _VERIFY),
+           _RESOLVER, _FAMILY, _VERIFY, _EVERY),
           "Pages of an endpoint, each with a look-up and a connection of its own, timed in phases.", "Browsers, and several files at once.",
           10.0, roles=_FROM_AFAR, expected_s=_pages_s, no_peer=_NO_PEER),
     Probe("visit", ("visit_response_s", "visit_failed_ratio"),

@@ -1,0 +1,103 @@
+"""Shares, windows and money in words, for answers about service levels."""
+
+import math
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from cloudcmp.model.result import Bounds
+from cloudcmp.model.service_level import Calendar, Claim, Quantity, Statistic, WindowFinding
+from cloudcmp.units import Money, format_money, format_quantity, format_seconds
+
+_MOST_DECIMALS = 6
+
+
+def share_words(share: float) -> str:
+    """A share in percent with three digits of what it lacks of all, or of itself: `99.888 %`, `42.0 %`."""
+    lacking = min(share, 1.0 - share) * 100
+    if lacking <= 0:
+        return "100 %" if share >= 1 else "0 %"
+    decimals = min(_MOST_DECIMALS, max(0, 2 - math.floor(math.log10(lacking))))
+    return f"{share * 100:.{decimals}f} %"
+
+
+def target_words(share: float) -> str:
+    """A target share in percent as it was written: `99.9 %`."""
+    return f"{share * 100:.10g} %"
+
+
+def value_words(claim: Claim, unit: str, value: float | None) -> str:
+    """The share or the mean of a claim's samples; `unknown` without a value."""
+    if value is None:
+        return "unknown"
+    return share_words(value) if claim.share is not None else format_quantity(value, unit)
+
+
+def bounds_words(claim: Claim, unit: str, bounds: Bounds | None) -> str:
+    """Both bounds of a claim's value; `unknown` without them."""
+    if bounds is None:
+        return "unknown"
+    low, high = value_words(claim, unit, bounds.low), value_words(claim, unit, bounds.high)
+    same = claim.share is not None or low.rpartition(" ")[2] == high.rpartition(" ")[2]
+    return f"{low.rpartition(' ')[0] if same else low} to {high}"
+
+
+def good_words(claim: Claim, unit: str) -> str:
+    """What good samples do: `of the time up`, `of requests took at most 300 ms`."""
+    if claim.quantity is Quantity.AVAILABILITY:
+        return "of the time up"
+    assert claim.limit is not None  # as `bound_claim` sees to
+    limit = format_quantity(claim.limit, unit)
+    verb = "of requests took" if claim.quantity is Quantity.RESPONSE else "of samples were"
+    order = {
+        (True, False): "at most",
+        (True, True): "less than",
+        (False, False): "at least",
+        (False, True): "more than",
+    }
+    return f"{verb} {order[claim.at_most, claim.strict]} {limit}"
+
+
+def figure_name(claim: Claim) -> str:
+    """The figure that a claim bounds: `p99`, `mean`, `maximum`."""
+    if claim.statistic is Statistic.PERCENTILE:
+        return f"p{claim.percent:g}"
+    return claim.statistic.value
+
+
+def window_words(claim: Claim, one: WindowFinding) -> str:
+    """A window as people name it: `2026-05`, `2026-05-17`, `the week of 2026-05-18`."""
+    assert claim.window is not None  # only claims with windows have findings of them
+    day = datetime.fromtimestamp(one.start, UTC)
+    if claim.window.unit is Calendar.YEAR:
+        return f"{day.year}"
+    last = datetime.fromtimestamp(one.end - 1, UTC)
+    forms = {Calendar.MONTH: "%Y-%m", Calendar.HOUR: "%Y-%m-%d %H:00"}
+    form = forms.get(claim.window.unit, "%Y-%m-%d")
+    if claim.window.unit is Calendar.WEEK and claim.window.count == 1:
+        return f"the week of {day:%Y-%m-%d}"
+    first = day.strftime(form)
+    return first if claim.window.count == 1 else f"{first} to {last.strftime(form)}"
+
+
+def time_words(seconds: float) -> str:
+    """A time as `43 min 12 s`, and in days from one hundred hours upwards."""
+    return f"{seconds / 86400:,.0f} days" if seconds >= 360000 else format_seconds(seconds)
+
+
+def span_words(seconds: float) -> str:
+    """A round time in its largest whole unit: `30 min`, `6 h`, `3 days`."""
+    for length, unit in ((86400, "day"), (3600, "h"), (60, "min")):
+        if seconds % length == 0:
+            count = round(seconds / length)
+            return f"{count} {unit}{'s' * (unit == 'day' and count != 1)}"
+    return format_seconds(seconds)
+
+
+def money_words(money: Money) -> str:
+    """Money rounded for people."""
+    return format_money(Money(Decimal(money.amount), money.currency))
+
+
+def counted(n: int, what: str) -> str:
+    """`1 month`, `3 months`."""
+    return f"{n:,} {what}{'s' * (n != 1)}"

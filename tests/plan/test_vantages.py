@@ -1,0 +1,90 @@
+"""Vantage points in plans: their machines, what is planted for them, and what keeps them from measuring."""
+
+import pytest
+from tests.plan.clouds import MONDAY, host_of, offerings_of
+
+from cloudcmp import plan
+from cloudcmp import study as studies
+from cloudcmp.catalog.places import distance_km, place_of
+from cloudcmp.catalog.tables.wan import rounds
+from cloudcmp.errors import UserMistake
+from cloudcmp.model.cast import CastMember, Machine, Role, Service, ServiceKind, Vantage
+from cloudcmp.model.plan import Plan
+from cloudcmp.plan import check_runnable
+
+URL = "{provider: aws, region: eu-north-1, service: http, endpoint: 'http://example.org'}"
+FAR = "{provider: aws, region: us-east-1, service: http, endpoint: 'https://example.org'}"
+KNOWN = ("local", "netns", "simulated", "ssh")
+
+
+def planned(candidates: str, wan: str, probes: str = "", on: str | None = None) -> Plan:
+    text = f"schema: 1\nquestion: x\ncandidates: [{candidates}]\nwan: {wan}\n{probes}launches: 2\nbudget: 9 USD\n"
+    read = studies.read_text(text, "far.yaml", providers=(*KNOWN, "aws"), billed=("aws",))
+    return plan.make(read, offerings_of=offerings_of, host_of=host_of, on=on, start_at=MONDAY)
+
+
+def truths(made: Plan, index: int = 0) -> dict[str, float]:
+    truth = made.candidates[index].truth
+    assert truth is not None
+    return {cell: one.mean for cell, one in truth.cells}
+
+
+def test_an_endpoint_is_seen_from_each_vantage_point_by_a_machine_of_its_own() -> None:
+    made = planned(URL, "{vantages: [here, {name: second, provider: local}], sizes: [1]}")
+    assert [(one.point.name, one.machine.runner) for one in made.vantages if one.machine] == [
+        ("here", "local"),
+        ("second", "local"),
+    ]
+    assert {trial.cast for trial in made.trials} == {
+        (
+            CastMember(Role.VANTAGE, Vantage(name)),
+            CastMember(Role.ENDPOINT, Service(ServiceKind.HTTP, "aws", "eu-north-1", "http://example.org")),
+        )
+        for name in ("here", "second")
+    }
+    assert made.candidates[0].id == "aws/eu-north-1/http example.org"
+    check_runnable(made, KNOWN)
+
+
+def test_a_machine_serves_the_pages_of_a_trial_itself() -> None:
+    made = planned("{provider: local, offering: 1cpu}", "{vantages: [here], sizes: [1]}")
+    assert made.trials[0].cast[1] == CastMember(Role.ENDPOINT, Machine(1))
+    check_runnable(made, KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "wan", "probes", "says"),
+    [
+        (URL, "{vantages: [here], sizes: [1]}", "probes: [{probe: page, params: {vantage: lab}}]\n",
+         "vantage lab: the study has no machine there; name it under wan: vantages:"),
+        ("{provider: aws, region: eu-north-1, offering: m7i.large, price: 0.1 USD/h}", "{vantages: [here]}", "",
+         "no vantage point is let in by its firewall; write service: http and the URL"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_seen_is_refused_in_one_line(candidate: str, wan: str, probes: str, says: str) -> None:
+    with pytest.raises(UserMistake, match=says):
+        check_runnable(planned(candidate, wan, probes), (*KNOWN, "aws"))
+
+
+def test_planted_round_trips_follow_the_distance_and_pages_their_phases() -> None:
+    wan = "{vantages: [{name: north, at: [59.3, 18.1]}, {name: nowhere}], sizes: [1, 2 MiB]}"
+    made = planned(f"{URL}, {FAR}", wan, on="simulated")
+    near, far = truths(made), truths(made, 1)
+    place = place_of("aws", "us-east-1")
+    assert place is not None
+    light_s = 2 * distance_km((59.3, 18.1), place.at) / 204_190
+    rtt = "wan_rtt_s percentile=50;vantage=north"
+    assert light_s < far[rtt] < 2.5 * light_s
+    assert near[rtt] < 0.01 < far[rtt]
+    for size, trips in ((1, 2), (2097152, 1 + rounds(2097152))):
+        page = far[f"wan_page_s percentile=50;size_bytes={size};vantage=north"]
+        handshake = far["wan_tls_s percentile=50;vantage=north"]
+        assert page - handshake == pytest.approx(trips * far[rtt] + 0.01, rel=1e-3)
+    assert rounds(14_480) == 1
+    assert rounds(14_481) == 2
+
+
+def test_a_planted_time_is_the_studys_own() -> None:
+    own = "{provider: simulated, region: nimbus, offering: small, truth: {cells: {wan_rtt_s vantage=north: 50 ms}}}"
+    found = truths(planned(own, "{vantages: [{name: north, at: [0, 0]}], sizes: [1]}", on="simulated"))
+    assert found["wan_rtt_s percentile=50;vantage=north"] == 0.05
