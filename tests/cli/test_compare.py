@@ -75,4 +75,4 @@ def test_every_pair_is_asked_for_on_demand(table: Path) -> None:
 
 def test_the_shell_completes_verbs() -> None:
     done = installed(_CLOUDCMP_COMPLETE="complete_bash", COMP_WORDS="cloudcmp re", COMP_CWORD="1")
-    assert done.out.split() == ["recommend", "report", "reconcile"]
+    assert done.out.split() == ["recommend", "regions", "report", "reconcile"]

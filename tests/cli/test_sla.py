@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.made_once import THREE_SIZES, run_once
-from tests.store.evidence import written
+from tests.evidence import written
 
 from .command import cloudcmp
 
