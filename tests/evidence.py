@@ -7,9 +7,10 @@ from pathlib import Path
 
 from cloudcmp.agent.signatures import SigningKey, is_signed
 from cloudcmp.model.watch import WatchTerms
+from cloudcmp.store.watch import lines
 from cloudcmp.store.watch.heads import NAMESPACE
 from cloudcmp.store.watch.log import EvidenceLog
-from cloudcmp.store.watch.read import Forged, read_evidence
+from cloudcmp.store.watch.read import FILE, Forged, read_evidence
 
 TERMS = WatchTerms("http://service.test/", every_s=60.0, timeout_s=10.0)
 START = 1_760_000_000.0
@@ -34,7 +35,7 @@ def opened(folder: Path, at: float = START, terms: WatchTerms = TERMS) -> Eviden
 def written(folder: Path, samples: int = 12, heads_at: tuple[int, ...] = (6,)) -> Path:
     """A folder with good samples and signed heads after some of them and the last."""
     log = opened(folder)
-    log.append("start", START, mono=100.0, boot="b", for_s=3600.0)
+    log.append("start", START, mono=100.0, boot="b", for_s=3600.0, found=log.found, signed=log.signed)
     for number in range(samples):
         at = START + 60.0 * number
         log.append("sample", at, mono=at - START + 100.0, ok=True, response_s=0.01 + number / 1000, reason="")
@@ -44,6 +45,16 @@ def written(folder: Path, samples: int = 12, heads_at: tuple[int, ...] = (6,)) -
     log.sign(START + 60.0 * samples)
     log.close()
     return folder
+
+
+def appended(folder: Path, samples: int = 3) -> None:
+    """Lines of failed samples that fit the chain, by somebody who has the folder and no key."""
+    raw = (folder / FILE).read_bytes().splitlines(keepends=True)
+    for _ in range(samples):
+        at = START + 60.0 * len(raw)
+        fields = {"mono": at - START, "ok": False, "reason": "refused"}
+        raw.append(lines.encode(len(raw) + 1, lines.digest(raw[-1]), "sample", at, fields))
+    (folder / FILE).write_bytes(b"".join(raw))
 
 
 def faults(folder: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """The exceptions that cloudcmp raises on purpose.
 
 CloudcmpError                 carries one or more faults: where, what, what next
+├── CheckFailed               exit 1: what was to be checked is not so
 ├── UserMistake               exit 2: the study, an argument or a table must be changed
 │   └── RefusedAnswer         no study can be made of one of the answers of `start`
 └── OutsideFault              exit 3: the machine, a provider or a file failed
@@ -61,6 +62,12 @@ class CloudcmpError(Exception):
     def at(cls, where: str, what: str, next: str = "") -> Self:
         """The error with a single fault."""
         return cls(Fault(where, what, next))
+
+
+class CheckFailed(CloudcmpError):
+    """What was to be checked is not so: the answer to a yes/no question is no."""
+
+    exit_code = 1
 
 
 class UserMistake(CloudcmpError):

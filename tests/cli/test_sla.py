@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evidence import written
+from tests.evidence import appended, written
 from tests.made_once import THREE_SIZES, run_once
 
 from .command import cloudcmp
@@ -163,3 +163,29 @@ def test_evidence_of_a_watch_is_a_source(tmp_path: Path) -> None:
     folder = written(tmp_path / "evidence")
     said = cloudcmp("sla", folder, "--claim", "availability >= 50 %", "--claim", "p50 <= 900 ms", "--json")
     assert [(one["n"], one["misses"]) for one in said.json["data"]["claims"]] == [(12, 0), (12, 0)]
+
+
+def test_samples_of_evidence_that_nobody_signed_are_left_out_unless_asked_for(tmp_path: Path) -> None:
+    appended(written(tmp_path / "evidence"), 8)
+    words = ["sla", "evidence", "--claim", "availability >= 50 %", "--credits", "aws-ec2-region"]
+    said = cloudcmp(*words, cwd=tmp_path)
+    assert (
+        "evidence: 8 of 20 samples are left out; --unsigned counts them: no watcher signed them that wrote them"
+        in " ".join(said.out.split())
+    )
+    data = cloudcmp(*words, "--json", cwd=tmp_path).json["data"]
+    assert [(one["n"], one["misses"]) for one in data["claims"]] == [(12, 0)]
+    assert data["credits"][0]["periods"][0]["likely"]["down_s"] == 0
+    assert data["evidence"] == [{"source": "evidence", "samples": 20, "unsigned": 8, "counted": False}]
+    data = cloudcmp(*words, "--json", "--unsigned", cwd=tmp_path).json["data"]
+    assert [(one["n"], one["misses"]) for one in data["claims"]] == [(20, 8)]
+    assert data["credits"][0]["periods"][0]["likely"]["down_s"] == 480
+    assert data["evidence"][0]["counted"] is True
+
+
+def test_changed_evidence_is_no_source(tmp_path: Path) -> None:
+    folder = written(tmp_path / "evidence")
+    path = folder / "evidence.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"ok":true', b'"ok":null', 1))
+    said = cloudcmp("sla", folder, *CLAIM)
+    assert (said.code, "evidence.jsonl:3: was changed" in said.err) == (2, True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.emulated.scripted_http import Scripted, scripted
-from tests.evidence import by_program
+from tests.evidence import appended, by_program
 
 from .command import cloudcmp
 from .watcher_process import WatcherProcess, killed
@@ -48,7 +48,7 @@ def test_the_evidence_is_verified_by_the_command_and_by_the_program_beside_it(wa
     assert (data["signed_lines"], data["ended"]) == (lines, "finished")
     assert f"all {lines} lines are as they were written and signed" in " ".join(said.out.split())
     done = by_program(watched)
-    expected = f"{lines} good lines, 2 heads, the last of line {lines}; signed by {data['signer']}"
+    expected = f"{lines} chained lines, 2 heads; signed up to line {lines} by {data['signer']}"
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, expected)
 
 
@@ -60,8 +60,9 @@ def test_a_flipped_bit_breaks_both(watched: Path, tmp_path: Path) -> None:
     number = raw[: len(raw) // 2].count(b"\n") + 1
     path.write_bytes(raw)
     said = cloudcmp("watch", "--verify", tmp_path / "w")
-    assert (said.code, said.out) == (2, "")
+    assert (said.code, said.out) == (1, "")
     assert f"evidence.jsonl:{number}: was changed" in said.err.splitlines()[0]
+    assert said.err.rstrip().endswith("take a copy of the folder from before it was changed; this one proves nothing")
     done = by_program(tmp_path / "w")
     assert (done.returncode, f"BAD: evidence.jsonl: line {number} was changed" in done.stdout) == (1, True)
 
@@ -74,14 +75,44 @@ def test_a_kill_loses_nothing_stored_and_a_signal_ends_with_a_signed_head(servic
     two = cloudcmp("watch", service.url(), "--every", "20ms", "--out", tmp_path / "w")
     assert (two.code, "another process watches into this folder" in two.err) == (3, True)
     code, out, err = watcher.end(signal.SIGTERM)
-    assert (code, "interrupted; nothing stored is lost: 'cloudcmp watch --resume DIR'" in err) == (130, True)
+    resume = f"interrupted; nothing stored is lost: 'cloudcmp watch --resume {tmp_path / 'w'}'"
+    assert (code, resume in err.splitlines()) == (130, True)
+    assert "goes on for the 59 min " in err
     data = cloudcmp("watch", "--verify", tmp_path / "w", "--json").json["data"]["watched"][0]
     assert (data["ended"], data["lines"], data["starts"]) == ("stopped", data["signed_lines"], 2)
-    assert data["summary"]["n"] >= toll.told + 3
+    assert data["summary"]["n"] + data["unsigned_samples"] >= toll.told + 3
+    assert data["summary"]["n"] >= 3
     assert f"{data['summary']['n']} samples" in " ".join(out.split())
-    assert by_program(tmp_path / "w").returncode == 0
+    assert "BAD" not in by_program(tmp_path / "w").stdout
     resumed = cloudcmp("watch", "--resume", tmp_path / "w", "--for", "1ms")
     assert resumed.code == 0, resumed.err
+
+
+def test_a_tail_that_nobody_signed_is_named_and_no_part_of_the_answer(watched: Path, tmp_path: Path) -> None:
+    shutil.copytree(watched, tmp_path / "w")
+    before = cloudcmp("watch", "--verify", watched, "--json").json["data"]["watched"][0]
+    appended(tmp_path / "w", 40)
+    said = cloudcmp("watch", "--verify", "w", cwd=tmp_path)
+    signed = before["lines"]
+    told = " ".join(said.out.split())
+    assert said.code == 1
+    assert told.startswith(
+        f"w: signed up to line {signed}; lines {signed + 1} to {signed + 40} are chained only: anyone with the folder "
+        "could have written them"
+    )
+    assert "40 samples are left out here and in claims" in told
+    data = cloudcmp("watch", "--verify", tmp_path / "w", "--json").json["data"]["watched"][0]
+    assert data["unsigned"] == [{"first": signed + 1, "last": signed + 40}]
+    assert data["unsigned_samples"] == 40
+    assert data["summary"] == before["summary"]
+
+
+def test_a_watch_goes_on_for_what_is_left_of_its_time(watched: Path, tmp_path: Path) -> None:
+    """Its second is over; without that it would watch for a week."""
+    shutil.copytree(watched, tmp_path / "w")
+    said = cloudcmp("watch", "--resume", tmp_path / "w")
+    assert said.code == 0, said.err
+    assert "its 1.0 s are over; --for makes it longer" in said.err
 
 
 def test_a_service_that_is_down_from_the_start_is_a_result(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.execute.watched_week import Acknowledged, Service, VirtualClock, die_
 from cloudcmp.app.evidence import evidence_in
 from cloudcmp.errors import CorruptStore
 from cloudcmp.execute.watch.watcher import HEAD_S, Watcher
-from cloudcmp.model.watch import WatchAnswer, WatchSample
+from cloudcmp.model.watch import LineSpan, WatchAnswer, WatchSample
 from cloudcmp.store.watch.log import EvidenceLog
 
 HOUR = 3600.0
@@ -139,6 +139,28 @@ def test_what_could_not_be_stored_is_a_gap_and_no_sample(tmp_path: Path, monkeyp
     ]
 
 
+def test_a_watch_that_goes_on_says_how_long_and_what_nobody_signed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, told = VirtualClock(), Acknowledged()
+    die_at(monkeypatch, lambda name: name == "evidence.before_write" and len(told.samples) == 20)
+    assert watch_once(tmp_path / "w", clock, Service(clock), told, HOUR, TERMS) == "died"
+    die_at(monkeypatch, lambda _: False)
+    clock.pass_s(600.0)
+    later = Acknowledged()
+    assert watch_once(tmp_path / "w", clock, Service(clock), later, HOUR, TERMS) == "finished"
+    assert later.notes == [
+        "goes on for the 30 min 00 s that are left of 1 h 00 min",
+        "lines 4 to 22 were not signed when this watch went on; anyone with the folder could have written them, and "
+        "claims leave them out",
+    ]
+    found = evidence_in(tmp_path / "w")
+    assert (found.unsigned, found.signed_lines) == ((LineSpan(4, 22),), found.lines)
+    assert len(found.watched.samples) - len(found.signed.samples) == 19
+    start = [line for line in (tmp_path / "w/evidence.jsonl").read_text().splitlines() if '"start"' in line][1]
+    assert '"found":22,"signed":3' in start
+
+
 def test_a_watch_that_is_stopped_ends_with_a_signed_head(tmp_path: Path) -> None:
     clock, told = VirtualClock(), Acknowledged()
     log = opened(tmp_path / "w")
@@ -178,7 +200,10 @@ def test_a_week_with_deaths_and_power_failures_loses_nothing(tmp_path: Path, mon
     found = evidence_in(tmp_path / "w")
     assert found.starts > 15
     assert found.mends > 0
-    assert by_program(tmp_path / "w").returncode == 0
+    done = by_program(tmp_path / "w")
+    spans = [f"UNSIGNED: lines {one.first} to {one.last}" for one in found.unsigned]
+    assert [line.partition(" are chained")[0] for line in done.stdout.splitlines()[:-1]] == spans
+    assert spans
 
 
 def test_without_fsync_the_same_week_loses_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,19 +7,21 @@ from itertools import groupby
 from cloudcmp.model.result import Bounds
 from cloudcmp.model.watch import Gap, Watched, WatchSample
 from cloudcmp.model.watch_summary import HourNeed, Outage, Percentile, WatchSummary
-from cloudcmp.stats.describe import quantile_interval, quantiles, share_interval
+from cloudcmp.stats.describe import quantile_interval, quantiles
+from cloudcmp.stats.service_level import miss_bounds, samples_needed
 
 PERCENTILES = (0.5, 0.9, 0.95, 0.99)
 TARGETS = (0.99, 0.999, 0.9999)
 _HOUR_S = 3600.0
-_TAIL = 0.025
+_CONFIDENCE = 0.95
+"""Each bound is wrong with probability at most 1 - this, as those of claims about a service level are."""
 
 
 def summarise(watched: Watched, gaps: Sequence[Gap] = ()) -> WatchSummary:
     """The summary of the samples of a service.
 
-    Availability is the share of good samples, with the interval of Clopper and Pearson: it takes samples as independent
-    of one another, and outages that last for several make it too narrow. Gaps are neither up nor down.
+    Availability is the share of good samples, with the bounds of Clopper and Pearson: they take samples as independent
+    of one another, and outages that last for several make them too narrow. Gaps are neither up nor down.
     """
     samples = watched.samples
     good = sum(one.ok for one in samples)
@@ -55,20 +57,19 @@ def outages(samples: Sequence[WatchSample]) -> list[Outage]:
 def hour_needs(every_s: float) -> tuple[HourNeed, ...]:
     """What an hour without a failure proves at this interval, and how often one must ask to prove more.
 
-    n good samples of n prove an availability of at least 0.025^(1/n), the lower end of Clopper and Pearson's 95 %
-    interval.
+    n good samples of n prove an availability of at least 0.05^(1/n), the lower bound of Clopper and Pearson.
     """
     n = max(1, math.floor(_HOUR_S / every_s))
-    here = HourNeed(_TAIL ** (1 / n), n, every_s)
-    needs = [(target, math.ceil(math.log(_TAIL) / math.log(target))) for target in TARGETS]
-    return (here, *(HourNeed(target, count, _HOUR_S / count) for target, count in needs))
+    here = HourNeed(1.0 - miss_bounds(0, n, _CONFIDENCE).high, n, every_s)
+    needs = [(target, samples_needed(target, 0, _CONFIDENCE)) for target in TARGETS]
+    return (here, *(HourNeed(target, count, _HOUR_S / count) for target, count in needs if count is not None))
 
 
 def _share(good: int, n: int) -> Bounds | None:
     if not n:
         return None
-    found = share_interval(good, n)
-    return Bounds(found.low, found.high)
+    missing = miss_bounds(n - good, n, _CONFIDENCE)
+    return Bounds(1.0 - missing.high, 1.0 - missing.low, _CONFIDENCE)
 
 
 def _percentiles(times: Sequence[float]) -> tuple[Percentile, ...]:
@@ -76,6 +77,7 @@ def _percentiles(times: Sequence[float]) -> tuple[Percentile, ...]:
         return ()
     found = []
     for p, value in zip(PERCENTILES, quantiles(times, PERCENTILES), strict=True):
-        bounds = quantile_interval(times, p)
-        found.append(Percentile(p, value, None if bounds is None else Bounds(bounds.low, bounds.high), len(times)))
+        ends = quantile_interval(times, p, 1.0 - 2.0 * (1.0 - _CONFIDENCE))
+        bounds = None if ends is None else Bounds(ends.low, ends.high, _CONFIDENCE)
+        found.append(Percentile(p, value, bounds, len(times)))
     return tuple(found)

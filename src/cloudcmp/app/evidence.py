@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from cloudcmp.agent.signatures import fingerprint, is_signed
-from cloudcmp.model.watch import Evidence, Watched
+from cloudcmp.model.watch import Evidence
 from cloudcmp.store.watch.heads import NAMESPACE
-from cloudcmp.store.watch.read import is_evidence, read_evidence, read_watched
+from cloudcmp.store.watch.read import Forged, is_evidence, read_evidence, read_for_claims
 
-__all__ = ["evidence_in", "is_evidence", "signer_of", "watched_in"]
+__all__ = ["Forged", "evidence_for_claims", "evidence_in", "is_evidence", "signer_of"]
 
 
 def evidence_in(folder: Path) -> Evidence:
@@ -18,12 +18,12 @@ def evidence_in(folder: Path) -> Evidence:
     return read_evidence(folder, _is_signed)
 
 
-def watched_in(folder: Path) -> Watched:
-    """The samples of a service in a folder of evidence, in order of time, for claims about them.
+def evidence_for_claims(folder: Path) -> Evidence:
+    """The evidence in a folder, for claims about its samples.
 
     Raises as `evidence_in` does, and UserMistake if the watcher's clock was set by more than one interval.
     """
-    return read_watched(folder, _is_signed)
+    return read_for_claims(folder, _is_signed)
 
 
 def signer_of(evidence: Evidence) -> str:

@@ -13,14 +13,14 @@ from cloudcmp.answer.sla.requirements import requirement_of
 from cloudcmp.answer.sla.sentences import with_sentences
 from cloudcmp.answer.sla.timeline import Timeline, timeline
 from cloudcmp.answer.sla.utility import most_useful
-from cloudcmp.app.evidence import is_evidence, watched_in
+from cloudcmp.app.evidence import evidence_for_claims, is_evidence
 from cloudcmp.app.recommend import sold
 from cloudcmp.cost.credits.engine import credit_of
 from cloudcmp.cost.credits.tables import credit_table
 from cloudcmp.errors import OutsideFault, UserMistake
 from cloudcmp.model.nines import Arrangement, NinesFinding
 from cloudcmp.model.service_level import Claim, ClaimFinding, Clusters, Quantity
-from cloudcmp.model.sla import PlannedClaim, SlaAnswer
+from cloudcmp.model.sla import EvidenceUse, PlannedClaim, SlaAnswer
 from cloudcmp.model.utility import UtilityQuestion
 from cloudcmp.store.watch_table import is_watch_table, read_watch
 from cloudcmp.study.utility_file import read_utility
@@ -36,7 +36,8 @@ class SlaQuestion:
 
     `claims` are service levels; `every` is the interval of samples of a table. `credits` are names of credit tables,
     `bill` one month's. `utility` is a file. `loss` is that of an hour of downtime, with the cost a month of `one_zone`,
-    `two_zones` and `two_regions`; `availability` of one zone is stated in place of samples.
+    `two_zones` and `two_regions`; `availability` of one zone is stated in place of samples. `unsigned` also counts
+    samples of evidence that nobody signed.
     """
 
     claims: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class SlaQuestion:
     two_regions: str | None = None
     confidence: float = 0.95
     seed: int = 1
+    unsigned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,8 @@ def sla(
     """
     asked = _read(question)
     tables = [credit_table(name) for name in question.credits]
-    lines = [line for source in sources if (line := _watch(source, asked.every_s, progress)) is not None]
+    watches = [_watch(source, asked.every_s, question.unsigned, progress) for source in sources if _is_watch(source)]
+    lines = [line for line, _ in watches]
     _check(question, asked, sources, lines)
     studies = [source for source in sources if not _is_watch(source)]
     measured = [one for one in asked.claims if one.quantity is Quantity.MEASURED]
@@ -103,6 +106,7 @@ def sla(
         question.confidence, tuple(claims), planned,
         tuple(credit_of(table, down, asked.bill, question.seed) for down in downtimes for table in tables),
         chosen, levels, tuple(_nines(asked, lines, question.confidence)),
+        evidence=tuple(use for _, use in watches if use is not None),
         simulated=any(one.simulated for one in claims) or (chosen is not None and chosen.simulated),
         notes=() if chosen is None else chosen.notes,
     )  # fmt: skip
@@ -114,13 +118,21 @@ def _is_watch(source: str) -> bool:
     return is_evidence(path) if path.is_dir() else is_watch_table(path)
 
 
-def _watch(source: str, every_s: float | None, progress: Callable[[str], None]) -> Timeline | None:
-    """The samples of a source that is a watch; None for another one."""
-    if not _is_watch(source):
-        return None
+def _watch(
+    source: str, every_s: float | None, unsigned: bool, progress: Callable[[str], None]
+) -> tuple[Timeline, EvidenceUse | None]:  # fmt: skip
+    """The samples of a source that is a watch, and how those of evidence are used."""
     progress(f"reading {source}")
     path = Path(source)
-    return timeline(watched_in(path) if path.is_dir() else read_watch(path, every_s))
+    if not path.is_dir():
+        return timeline(read_watch(path, every_s)), None
+    found = evidence_for_claims(path)
+    every, signed = len(found.watched.samples), len(found.signed.samples)
+    if every and not signed and not unsigned:
+        what = f"none of its {every} samples was signed by the watcher that wrote it"
+        raise UserMistake.at(source, what, "count them all the same with --unsigned, or let the watch go on")
+    use = EvidenceUse(source, every, every - signed, unsigned)
+    return timeline(found.watched if unsigned else found.signed), use
 
 
 def _of_study(source: str, claims: Sequence[Claim], confidence: float) -> Iterator[ClaimFinding]:

@@ -5,13 +5,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from cloudcmp.analysis.watch import summarise
-from cloudcmp.app.evidence import evidence_in, is_evidence, signer_of
-from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.app.evidence import Forged, evidence_in, is_evidence, signer_of
+from cloudcmp.errors import CheckFailed, CloudcmpError, Fault, UserMistake
 from cloudcmp.model.untrusted_text import steering_character
 from cloudcmp.model.watch import WatchListener, WatchSample, WatchTerms
 from cloudcmp.model.watch_summary import WatchedFolder
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 LEAST_S = 1.0
 """The shortest interval between requests to a service of others; this computer's own may be asked more often."""
 MOST_TIMEOUT_S = 10.0
+DEFAULT_S = 7 * 86400.0
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 _LONGEST_URL = 2000
 _JOIN_S = 0.5
@@ -35,12 +37,13 @@ _JOIN_S = 0.5
 class WatchRequest:
     """What is asked of a watch, as text; `where` is a URL, a study's file or its folder.
 
-    `resume` is a folder whose watch goes on. `out` is the folder to write; `listen` an address for metrics.
+    `resume` is a folder whose watch goes on. `out` is the folder to write; `listen` an address for metrics. `for_` is
+    None for as long as the watch in the folder was to last, and for 7 days if it is new.
     """
 
     where: str = ""
     every: str = "60 s"
-    for_: str = "7 days"
+    for_: str | None = None
     timeout: str | None = None
     expect: Sequence[str] = ()
     out: Path | None = None
@@ -74,7 +77,7 @@ def watch(asked: WatchRequest, listener: WatchListener, show: Callable[[list[Wat
     A signal ends the watch after a signed head; `show` is told so, and the signal is delivered once it returns. Raises
     UserMistake for what is asked, StudyBusy if another process watches into a folder, and StorageFault.
     """
-    for_s = _seconds("--for", asked.for_)
+    for_s = None if asked.for_ is None else _seconds("--for", asked.for_)
     folders = _folders(asked)
     address = None if asked.listen is None else _address(asked.listen)
     stop = threading.Event()
@@ -88,7 +91,8 @@ def watch(asked: WatchRequest, listener: WatchListener, show: Callable[[list[Wat
                 prober.interrupt()
 
         with held_signals(stop_all) as received:
-            _run(list(zip(folders.values(), logs, probers, strict=True)), for_s, address, stop, listener)
+            watches = list(zip(folders.values(), logs, probers, map(partial(_length_s, for_s), logs), strict=True))
+            _run(watches, address, stop, listener)
             for log in logs:
                 log.close()
             show([shown(folder) for folder in folders], bool(received))
@@ -100,15 +104,30 @@ def watch(asked: WatchRequest, listener: WatchListener, show: Callable[[list[Wat
 def shown(folder: Path) -> WatchedFolder:
     """What a folder of evidence holds, checked from its first line to its last; raises as `evidence_in` does."""
     found = evidence_in(folder)
+    unsigned = len(found.watched.samples) - len(found.signed.samples)
     return WatchedFolder(
-        str(folder), summarise(found.watched, found.gaps), found.lines, found.signed_lines, found.heads,
-        signer_of(found), found.head_sha256, found.starts, found.mends, len(found.steps), found.ended,
+        str(folder), summarise(found.signed, found.signed_gaps), found.lines, found.signed_lines, found.unsigned,
+        unsigned, found.heads, signer_of(found), found.head_sha256, found.starts, found.mends, len(found.steps),
+        found.ended,
     )  # fmt: skip
 
 
 def verify(folder: Path) -> list[WatchedFolder]:
-    """What a folder of evidence, or each one in it, holds; raises as `evidence_in` does."""
-    return [shown(one) for one in _inner(folder)]
+    """What a folder of evidence, or each one in it, holds.
+
+    Raises CheckFailed with a fault for each line and head that is not as it was written, UserMistake if there is no
+    evidence, and StorageFault.
+    """
+    found: list[WatchedFolder] = []
+    faults: list[Fault] = []
+    for one in _inner(folder):
+        try:
+            found.append(shown(one))
+        except Forged as forged:
+            faults += forged.faults
+    if faults:
+        raise CheckFailed(*faults)
+    return found
 
 
 def _inner(folder: Path) -> list[Path]:
@@ -120,19 +139,19 @@ def _inner(folder: Path) -> list[Path]:
 
 
 def _run(
-    watches: "Sequence[tuple[WatchTerms, EvidenceLog, HttpProber]]", for_s: float,
+    watches: "Sequence[tuple[WatchTerms, EvidenceLog, HttpProber, float]]",
     address: tuple[str, int] | None, stop: threading.Event, listener: WatchListener,
 ) -> None:  # fmt: skip
-    """Watch each target in a thread of its own; raises the first fault once all have ended."""
+    """Watch each target in a thread of its own, for its seconds; raises the first fault once all have ended."""
     from cloudcmp.execute.watch.clock import SystemClock
     from cloudcmp.execute.watch.metrics import WatchMetrics
     from cloudcmp.execute.watch.watcher import Watcher
 
-    metrics = WatchMetrics([terms.target for terms, _, _ in watches], time.time())
+    metrics = WatchMetrics([terms.target for terms, *_ in watches], time.time())
     server = None if address is None else _serve(address, metrics, listener)
     faults: list[BaseException] = []
 
-    def run(terms: WatchTerms, log: "EvidenceLog", prober: "HttpProber") -> None:
+    def run(terms: WatchTerms, log: "EvidenceLog", prober: "HttpProber", for_s: float) -> None:
         observer = _Observer(terms.target, listener, metrics)
         try:
             Watcher(log, terms.every_s, for_s, prober, SystemClock(stop), observer, stop.is_set).run()
@@ -151,6 +170,12 @@ def _run(
         server.close()
     if faults:
         raise faults[0]
+
+
+def _length_s(asked: float | None, log: "EvidenceLog") -> float:
+    """For how long a watch lasts in all: as asked, else as it was asked when it started last, else a week."""
+    start = log.latest.get("start")
+    return asked or (None if start is None else start.number_of("for_s")) or DEFAULT_S
 
 
 def _serve(address: tuple[str, int], metrics: "WatchMetrics", listener: WatchListener) -> "MetricsServer":

@@ -27,7 +27,7 @@ TWO_WORDS = (["predict", "move"],)
 def fault_of(verb: str) -> Fault:
     """The fault of an interrupted verb."""
     resumed = "nothing measured is lost: 'cloudcmp run --resume DIR' or 'cloudcmp report DIR'"
-    next_ = {"run": resumed, "demo": resumed, "watch": "nothing stored is lost: 'cloudcmp watch --resume DIR'"}
+    next_ = {"run": resumed, "demo": resumed, "watch": "nothing stored is lost: the same command goes on"}
     return Fault("", "interrupted", next_.get(verb, ""))
 
 

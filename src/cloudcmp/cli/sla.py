@@ -41,6 +41,9 @@ def sla(
     every: Annotated[
         str | None, option("--every", "The interval of a table's samples; default: the median step.", "'60 s'")
     ] = None,
+    unsigned: Annotated[
+        bool, typer.Option("--unsigned", help="Also count samples of evidence that no watcher signed.")
+    ] = False,
     confidence: Annotated[float, typer.Option("--confidence", metavar="P", help="How sure each bound is.")] = 0.95,
     page: Annotated[Path | None, option("--page", "Also write the answer as one HTML file.", "FILE")] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of resampled days.")] = 1,
@@ -48,8 +51,9 @@ def sla(
 ) -> int:
     """Say what samples prove of a service level: met, broken, or cannot tell; and what it is worth in money.
 
-    A table of watched samples has the columns time, ok and seconds. A claim bounds availability, response time
-    (p99, mean, max), or any measurement of a study. The exit code is 1 if a claim is broken or undecided.
+    A table of watched samples has the columns time, ok and seconds; of evidence of a watch, signed lines count. A claim
+    bounds availability, response time (p99, mean, max), or any measurement of a study. The exit code is 1 if a claim is
+    broken or undecided.
 
     Example: cloudcmp sla watch.csv --claim 'availability >= 99.9 % a month' --claim 'p99 <= 300 ms a month'
 
@@ -64,7 +68,7 @@ def sla(
 
     question = use_case.SlaQuestion(
         tuple(claim or ()), every, tuple(credits or ()), bill, utility, loss, availability, one_zone, two_zones,
-        two_regions, confidence, seed,
+        two_regions, confidence, seed, unsigned,
     )  # fmt: skip
     found = use_case.sla(sources or (), question, progress=ignore if json else warn)
     if page is not None:

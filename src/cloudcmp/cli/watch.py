@@ -2,13 +2,14 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloudcmp.cli.interruption import fault_of, leave_now
+from cloudcmp.cli.interruption import leave_now
 from cloudcmp.cli.options import Ca, Json, Quiet, option, trust_also
-from cloudcmp.cli.output import console, emit, say, warn
+from cloudcmp.cli.output import EXIT_DONE, EXIT_NO, console, emit, say, warn
 from cloudcmp.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def watch(
         option("--every", "Ask at this interval; default: 60 s, and with --passive look each 0.1 s.", "TIME"),
     ] = None,
     for_: Annotated[
-        str | None, option("--for", "Watch for so long in all; default: 7 days, and 60 s with --passive.", "TIME")
+        str | None,
+        option("--for", "Watch for so long in all; default: 7 days or as it was begun; with --passive 60 s.", "TIME"),
     ] = None,
     timeout: Annotated[
         str | None, option("--timeout", "An answer must be whole by then; default: 10 s, or --every.", "TIME")
@@ -50,12 +52,13 @@ def watch(
     ca: Ca = None,
     quiet: Quiet = False,
     json: Json = False,
-) -> None:
+) -> int:
     """Watch a service for days, and keep evidence of every answer and failure that others can verify.
 
     One request at a time; what is stored survives a crash, and the same command goes on after one. Times in which
     nobody looked are gaps. Every line is chained to the one before, and signed each hour with your key. --verify checks
-    it, and so does the program verify.py in the folder, without cloudcmp.
+    it, and so does the program verify.py in the folder, without cloudcmp: exit code 0 if each line is as it was written
+    and signed, else 1.
 
     Example: cloudcmp watch https://example.com/health --every 60s --for 7d --out watch-shop
 
@@ -69,7 +72,7 @@ def watch(
         if strange := [name for name, value in used.items() if value]:
             raise UserMistake.at("--passive", f"does not go with {strange[0]}", "it takes --port, --every and --for")
         _watch_passive(port, every or "0.1 s", for_ or "60 s", quiet=quiet or json, json=json)
-        return
+        return EXIT_DONE
     if port is not None:
         raise UserMistake.at("--port", "is the server's, with --passive", "write the port into the URL")
     from cloudcmp.app import watch as use_case
@@ -77,8 +80,9 @@ def watch(
     if verify is not None:
         if target or out is not None or resume is not None:
             raise UserMistake.at("--verify", "only reads a folder", "leave out the target, --out and --resume")
-        _show(use_case.verify(verify), json=json, verified=True)
-        return
+        checked = use_case.verify(verify)
+        _show(checked, json=json, verified=True)
+        return EXIT_NO if any(one.unsigned for one in checked) else EXIT_DONE
     if witness and json:
         raise UserMistake.at("--witness", "prints lines beside the document", "leave out --json")
     trust_also(ca)
@@ -89,7 +93,7 @@ def watch(
     asked = use_case.WatchRequest(
         target,
         every=every or "60 s",
-        for_=for_ or "7 days",
+        for_=for_,
         timeout=timeout,
         expect=expect or (),
         out=out,
@@ -104,11 +108,12 @@ def watch(
         progress.__exit__()
         _show(found, json=json)
         if interrupted:
-            warn(fault_of("watch").line())
+            warn(f"interrupted; nothing stored is lost: 'cloudcmp watch --resume {quote(str(resume or out))}'")
             leave_now()
 
     with progress:
         use_case.watch(asked, progress, show)
+    return EXIT_DONE
 
 
 def _watch_passive(port: int | None, every: str, for_: str, *, quiet: bool, json: bool) -> None:

@@ -18,10 +18,23 @@ class PlannedClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceUse:
+    """A folder of evidence as a source, and how many of its samples are `unsigned`.
+
+    Those are in lines that no watcher signed which wrote them, and are `counted` only if that was asked for.
+    """
+
+    source: str
+    samples: int
+    unsigned: int
+    counted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SlaAnswer:
     """Everything that was asked of some sources about service levels; what was not asked is empty or None.
 
-    `confidence` is that of each bound.
+    `confidence` is that of each bound. `evidence` are the sources that are folders of evidence.
     """
 
     confidence: float
@@ -31,6 +44,7 @@ class SlaAnswer:
     utility: UtilityAnswer | None = None
     levels: LevelAnswer | None = None
     nines: tuple[NinesFinding, ...] = ()
+    evidence: tuple[EvidenceUse, ...] = ()
     simulated: bool = False
     notes: tuple[str, ...] = ()
     sentence: str = ""

@@ -68,17 +68,31 @@ class ClockStep:
 
 
 @dataclass(frozen=True, slots=True)
+class LineSpan:
+    """The lines `first` to `last` of a file of evidence, counted from 1."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """A folder of evidence as it was read, with its chain checked from the first line to the last.
 
     `signed_lines` of `lines` are covered by the last of `heads` signed heads, with the digest `head_sha256`; `key` is
-    the signer's public key. `starts` counts how often a watcher began, `mends` the damaged last lines that were cut off
-    and kept. `ended` is why the watcher stopped; empty while it runs, and if it was killed.
+    the signer's public key. `unsigned` are the lines that no head covers, or only one of a later watcher, which found
+    them: they are chained, and anyone with the folder could have written them. `signed` and `signed_gaps` are what the
+    other lines hold, `watched` and `gaps` what all do. `starts` counts how often a watcher began, `mends` the damaged
+    last lines that were cut off and kept. `ended` is why the watcher stopped; empty while it runs, and if it was
+    killed.
     """
 
     terms: WatchTerms
     watched: Watched
+    signed: Watched
     gaps: tuple[Gap, ...]
+    signed_gaps: tuple[Gap, ...]
+    unsigned: tuple[LineSpan, ...]
     steps: tuple[ClockStep, ...]
     lines: int
     signed_lines: int

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from cloudcmp.model.result import Bounds
+from cloudcmp.model.watch import LineSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,10 @@ class Percentile:
 
 @dataclass(frozen=True, slots=True)
 class HourNeed:
-    """`samples` good ones of as many, one every `every_s` seconds for an hour, prove an availability of `proves`."""
+    """`samples` good ones of as many, one every `every_s` seconds for an hour, prove an availability of `proves`.
+
+    It is a lower bound that is wrong with probability at most 5 %.
+    """
 
     proves: float
     samples: int
@@ -44,6 +48,7 @@ class HourNeed:
 class WatchSummary:
     """What is known of a watched service: `n_ok` of `n` samples were good; nobody looked in `gaps` of `gap_s` seconds.
 
+    Each of the bounds is wrong with probability at most 5 %, so a pair is a 90 % interval, as those of claims are.
     The first of `hour` is what the watch's own interval proves in an hour.
     """
 
@@ -62,15 +67,19 @@ class WatchSummary:
 
 @dataclass(frozen=True, slots=True)
 class WatchedFolder:
-    """A folder of evidence that was read whole: what it shows, and how far it is signed.
+    """A folder of evidence that was read whole: what its signed lines show, and which those are.
 
-    `signer` is the fingerprint of its key. `ended` is why the watcher stopped, empty while it runs or if it was killed.
+    `unsigned` are lines that no watcher signed which wrote them, as in `Evidence`; the summary leaves out their
+    `unsigned_samples`. `signer` is the fingerprint of its key. `ended` is why the watcher stopped, empty while it runs
+    or if it was killed.
     """
 
     folder: str
     summary: WatchSummary
     lines: int
     signed_lines: int
+    unsigned: tuple[LineSpan, ...]
+    unsigned_samples: int
     heads: int
     signer: str
     head_sha256: str

@@ -58,6 +58,11 @@ def _is_claimed(credit: CreditFinding) -> bool:
 def _cautions(found: SlaAnswer) -> Iterator[str]:
     if found.simulated:
         yield "SIMULATED: these numbers are planted, not measured"
+    for used in found.evidence:
+        if used.unsigned:
+            how = "count, as asked" if used.counted else "are left out; --unsigned counts them"
+            yield (f"{used.source}: {used.unsigned:,} of {used.samples:,} samples {how}: no watcher signed them that "
+                   "wrote them, and anyone with the folder could have")  # fmt: skip
     for one in found.claims:
         if one.failed and one.claim.share is None:
             yield f"'{one.claim.text}': {one.failed:,} of {one.n:,} samples failed and are in no mean"

@@ -1,11 +1,12 @@
 """Prints what a watch has seen: availability first, then outages, response times, what an hour would need, evidence."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from rich.console import Console
 
+from cloudcmp.model.watch import LineSpan
 from cloudcmp.model.watch_summary import Outage, WatchedFolder, WatchSummary
 from cloudcmp.report.table import Head, labelled, say, table
 from cloudcmp.units import format_quantity, format_seconds
@@ -14,12 +15,12 @@ _MOST_OUTAGES = 20
 
 
 def show_watched(console: Console, folders: Sequence[WatchedFolder], *, verified: bool = False) -> None:
-    """Print what each folder of evidence holds; `verified` says first that it is as it was written."""
+    """Print what each folder of evidence holds; `verified` says first how far it is as it was written and signed."""
     for at, one in enumerate(folders):
         if at:
             say(console, "")
         if verified:
-            say(console, f"{one.folder}: all {one.lines} lines are as they were written and signed", "bold")
+            say(console, verified_words(one), "bold yellow" if one.unsigned else "bold")
         else:
             say(console, one.folder, "bold")
         _summary(console, one.summary)
@@ -34,8 +35,9 @@ def _summary(console: Console, found: WatchSummary) -> None:
     if found.n:
         here, *more = found.hour
         needs = ", ".join(f"{one.proves * 100:g} % needs one every {format_quantity(one.every_s, 's')}" for one in more)
-        text = f"{here.samples} samples without a failure prove {percent(here.proves)}; {needs}"
+        text = f"{here.samples} samples without a failure prove at least {percent(here.proves, math.floor)}; {needs}"
         labelled(console, "AN HOUR", text)
+        labelled(console, "BOUNDS", "each is right in 95 % of cases, if failures are independent")
     if found.outages:
         say(console, "")
         _outages(console, found.outages)
@@ -47,17 +49,17 @@ def _summary(console: Console, found: WatchSummary) -> None:
              f"{format_quantity(one.bounds.low, 's')} to {format_quantity(one.bounds.high, 's')}"]
             for one in found.percentiles
         ]  # fmt: skip
-        table(console, ["percentile", Head("response"), Head("95 % interval")], rows, title="Response times",
-              note=f"of {found.percentiles[0].n} good answers; until the last byte")  # fmt: skip
+        note = f"of {found.percentiles[0].n} good answers, until the last byte; each bound is right in 95 % of cases"
+        table(console, ["percentile", Head("response"), Head("bounds")], rows, title="Response times", note=note)
 
 
 def availability_words(found: WatchSummary) -> str:
-    """The availability so far with its interval, as a sentence."""
+    """The availability so far with its bounds, the lower one rounded down and the upper one up, as a sentence."""
     if found.availability is None or found.availability_bounds is None:
         return "no sample yet"
     low, high = found.availability_bounds.low, found.availability_bounds.high
     return (f"good in {found.n_ok} of {found.n} samples, {percent(found.availability)} "
-            f"({percent(low)} to {percent(high)})")  # fmt: skip
+            f"(at least {percent(low, math.floor)}, at most {percent(high, math.ceil)})")  # fmt: skip
 
 
 def _outages(console: Console, found: Sequence[Outage]) -> None:
@@ -98,9 +100,10 @@ def _length(one: Outage) -> str:
 
 def _evidence(console: Console, one: WatchedFolder) -> None:
     say(console, "")
-    later = one.lines - one.signed_lines
     text = f"{one.lines} lines, signed up to line {one.signed_lines} ({one.heads} heads) by {one.signer}"
-    labelled(console, "EVIDENCE", text + (f"; {later} later ones are not signed yet" if later else ""))
+    labelled(console, "EVIDENCE", text)
+    if one.unsigned:
+        labelled(console, "UNSIGNED", unsigned_words(one), "yellow")
     if one.head_sha256:
         labelled(console, "", f"head {one.signed_lines} {one.head_sha256}")
     for number, what in (
@@ -114,11 +117,40 @@ def _evidence(console: Console, one: WatchedFolder) -> None:
         labelled(console, "", "its watcher still runs, or was killed", "yellow")
 
 
-def percent(share: float) -> str:
-    """A share near 1 in percent, with two digits of what is missing, rounded to the nearest: 0.99943 is 99.943 %."""
+def verified_words(one: WatchedFolder) -> str:
+    """How far a folder of evidence is as it was written and signed."""
+    if not one.unsigned:
+        return f"{one.folder}: all {one.lines} lines are as they were written and signed"
+    return (f"{one.folder}: signed up to line {one.signed_lines}; {_spans(one.unsigned)} chained only: anyone with the "
+            "folder could have written them")  # fmt: skip
+
+
+def unsigned_words(one: WatchedFolder) -> str:
+    """Which lines nobody signed who wrote them, why, and how many samples the answer leaves out for that."""
+    found = [span for span in one.unsigned if span.last <= one.signed_lines]
+    after = [span for span in one.unsigned if span.last > one.signed_lines]
+    parts = [f"{_spans(found)} not signed when the watch went on, and were only found there"] if found else []
+    parts += [f"{_spans(after)} after the last head"] if after else []
+    parts.append(f"{one.unsigned_samples} samples are left out here and in claims")
+    return "; ".join(parts)
+
+
+def _spans(spans: Sequence[LineSpan]) -> str:
+    """Lines as a subject with its verb: `lines 4 to 60 are`, `line 7 is`."""
+    words = [f"{span.first}" if span.first == span.last else f"{span.first} to {span.last}" for span in spans]
+    one = len(spans) == 1 and spans[0].first == spans[0].last
+    return f"line {words[0]} is" if one else f"lines {', '.join(words)} are"
+
+
+def percent(share: float, to_whole: Callable[[float], int] = round) -> str:
+    """A share near 1 in percent, with two digits of what is missing: 0.99943 is 99.943 %.
+
+    The last digit is rounded by `to_whole`, such as math.floor for a lower bound.
+    """
     missing = 1 - share
     digits = 1 if missing <= 0 or missing >= 0.1 else min(6, max(0, -math.floor(math.log10(missing * 100)) + 1))
-    return f"{100 * share:.{digits}f} %"
+    # Rounded first to nine more digits, so that 0.9 is not taken for a little less than 90 %.
+    return f"{to_whole(round(100 * share * 10**digits, 9)) / 10**digits:.{digits}f} %"
 
 
 def moment(at: float | None) -> str:

@@ -9,6 +9,7 @@ from cloudcmp.errors import StorageFault
 from cloudcmp.model.watch import WatchAnswer, WatchClock, WatchObserver, WatchProber, WatchSample
 from cloudcmp.store.watch.lines import Line
 from cloudcmp.store.watch.log import EvidenceLog
+from cloudcmp.units import format_seconds
 
 HEAD_S = 3600.0
 """The time after which the lines so far are signed again."""
@@ -80,11 +81,24 @@ class Watcher:
             since = last.number_of("mono") or 0.0
             elapsed = round(steady - since, 6) if same_boot else None
             self._log.append("gap", wall, **{"from": last.at}, why="not watched", elapsed_s=elapsed)
+        found, signed = self._log.found, self._log.signed
         self._log.append("start", wall, mono=round(steady, 6), boot=self._clock.boot, for_s=self._for_s,
-                         cloudcmp=__version__)  # fmt: skip
+                         found=found, signed=signed, cloudcmp=__version__)  # fmt: skip
         self._mark = self._looked = _Mark(wall, steady)
         begun = wall if self._log.first is None else self._log.first.at
-        return steady + self._for_s - max(0.0, wall - begun - self._log.stepped_s)
+        left = self._for_s - max(0.0, wall - begun - self._log.stepped_s)
+        if before is not None:
+            self._note_resumed(left, found, signed)
+        return steady + left
+
+    def _note_resumed(self, left: float, found: int, signed: int) -> None:
+        """Tells that the watch goes on for the seconds that are left, and what it found that nobody signed."""
+        whole = format_seconds(self._for_s)
+        self._observer.note(f"goes on for the {format_seconds(left)} that are left of {whole}" if left > 0 else
+                            f"its {whole} are over; --for makes it longer")  # fmt: skip
+        if signed < found:
+            self._observer.note(f"{_lines(signed + 1, found)} not signed when this watch went on; anyone with the "
+                                "folder could have written them, and claims leave them out")  # fmt: skip
 
     def _samples(self, end: float) -> str:
         due = self._clock.now()[1]
@@ -139,6 +153,10 @@ class Watcher:
     def _sign(self, wall: float) -> None:
         digest = self._log.sign(wall)
         self._observer.signed(self._log.lines, digest)
+
+
+def _lines(first: int, last: int) -> str:
+    return f"line {first} was" if first == last else f"lines {first} to {last} were"
 
 
 def _mark_of(lines: Iterable[Line]) -> _Mark | None:

@@ -83,11 +83,16 @@ def discard_unsigned(folder: Path) -> None:
                 (folder / FOLDER / name).unlink()
 
 
-def signed_lines(folder: Path) -> int:
-    """How many lines the last signed head covers; heads that cannot be read do not count."""
+def last_head(folder: Path) -> Head | None:
+    """The last head that can be read; None if there is none. Does not check its signature."""
     heads = folder / FOLDER
     paths = sorted((one for one in heads.iterdir() if _NAME.fullmatch(one.name)), reverse=True)
-    return next((head.lines for head in map(_read, paths) if head is not None), 0)
+    return next((head for head in map(_read, paths) if head is not None), None)
+
+
+def is_own(head: Head, signer: Signer) -> bool:
+    """True if a signer made the signature of a head: a signature of Ed25519 has no other form (RFC 8032)."""
+    return head.key == signer.public and head.signature == signer.sign(head.text, NAMESPACE)
 
 
 def read_heads(folder: Path) -> Iterator[tuple[Path, Head | None]]:

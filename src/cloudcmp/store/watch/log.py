@@ -25,8 +25,9 @@ _KEPT_BYTES = 4096
 class EvidenceLog:
     """The evidence in a folder, opened by the one watcher that adds to it.
 
-    `lines` counts the acknowledged lines; `first` is the first of them, `latest` the last of each kind. `stepped_s` is
-    the sum of all recorded steps of the clock.
+    `lines` counts the acknowledged lines, of which `signed` are covered by a head, and `found` were there when it was
+    opened; `first` is the first of them, `latest` the last of each kind. `stepped_s` is the sum of all recorded steps
+    of the clock.
     """
 
     def __init__(self, folder: Path, signer: heads.Signer, lock: int) -> None:
@@ -35,7 +36,8 @@ class EvidenceLog:
         self._file: BinaryIO = self._path.open("r+b", buffering=0)
         self._whole = hashlib.sha256()
         self._prev, self._size = lines.NO_LINE, 0
-        self.lines = self.signed = 0
+        self.lines = self.signed = self.found = 0
+        self._head: heads.Head | None = None
         self.first: Line | None = None
         self.latest: dict[str, Line] = {}
         self.stepped_s = 0.0
@@ -46,13 +48,15 @@ class EvidenceLog:
 
         A damaged last line that no head covers was never acknowledged, or was damaged since: it is cut off, and kept in
         a line of its own. Raises UserMistake for a folder of other terms, of another signer or with other content,
-        StudyBusy if another process watches into it, CorruptStore for any other damage, and StorageFault.
+        StudyBusy if another process watches into it, CorruptStore for any other damage and for lines that are not those
+        of the last head, and StorageFault.
         """
         with storage(folder):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = _take_lock(folder)
         try:
-            if not is_evidence(folder):
+            is_new = not is_evidence(folder)
+            if is_new:
                 _begin(folder, terms, signer, at)
             with storage(folder):
                 log = cls(folder, signer, lock)
@@ -60,8 +64,10 @@ class EvidenceLog:
             os.close(lock)
             raise
         try:
-            log._recover(at)
+            bad = log._read()
             log._check(terms)
+            log.found = 0 if is_new else log.lines
+            log._mend(bad, at)
         except BaseException:
             log.close()
             raise
@@ -141,14 +147,20 @@ class EvidenceLog:
         self._file = self._path.open("r+b", buffering=0)
         self._file.seek(0, os.SEEK_END)
 
-    def _recover(self, at: float) -> None:
-        """Reads all lines, cuts off a damaged last one, and makes the rest durable."""
+    def _read(self) -> bytes:
+        """Reads all good lines; returns a damaged last one that no head covers, and raises CorruptStore for others."""
         heads.discard_unsigned(self._folder)
         with storage(self._path):
-            self.signed = heads.signed_lines(self._folder)
+            self._head = heads.last_head(self._folder)
+            self.signed = 0 if self._head is None else self._head.lines
             bad = self._read_lines()
             if self.lines < self.signed:
                 raise corrupt(self._path, f"has {self.lines} lines, and {self.signed} were signed")
+        return bad
+
+    def _mend(self, bad: bytes, at: float) -> None:
+        """Cuts off a damaged last line, makes the rest durable, and keeps what was cut off in a line of its own."""
+        with storage(self._path):
             self._file.truncate(self._size)
             self._file.seek(self._size)
             os.fsync(self._file.fileno())
@@ -157,7 +169,7 @@ class EvidenceLog:
             self.append("mend", at, bytes=len(bad), sha256=hashlib.sha256(bad).hexdigest(), cut=kept)
 
     def _read_lines(self) -> bytes:
-        """Reads all good lines; returns a damaged last one that no head covers, and raises CorruptStore for others."""
+        """Reads good lines up to the end or a damaged last one, which it returns."""
         contents = Contents()
         with self._path.open("rb") as file:
             for raw in lines.raw_lines(file):
@@ -169,7 +181,14 @@ class EvidenceLog:
                         raise corrupt(self._path, f"line {self.lines + 1} {fault}") from fault
                     return raw
                 self._accept(raw, line)
+                if self._head is not None and self.lines == self._head.lines:
+                    self._check_head(self._head)
         return b""
+
+    def _check_head(self, head: heads.Head) -> None:
+        """Raises CorruptStore if the lines so far are not those of a head: this watcher would sign them anew."""
+        if head.sha256 != self._whole.copy().hexdigest():
+            raise corrupt(self._path, f"the first {head.lines} lines are not those that were signed")
 
     def _check(self, terms: WatchTerms) -> None:
         """Raises UserMistake unless the evidence is of these terms and this signer."""
@@ -183,6 +202,8 @@ class EvidenceLog:
                 raise UserMistake.at(
                     str(self._folder), f"holds a watch with another {option} ({had})", "give the same, or another --out"
                 )
+        if self._head is not None and not heads.is_own(self._head, self._signer):
+            raise corrupt(self._folder / heads.FOLDER / f"{self._head.lines:09d}", "was not signed with your key")
 
 
 _OPTIONS = {"target": "target", "every_s": "--every", "timeout_s": "--timeout", "status": "--expect",

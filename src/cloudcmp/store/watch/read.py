@@ -1,18 +1,18 @@
 """Reads a folder of evidence: checks every line and every signed head, and returns samples, gaps and clock steps."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from cloudcmp.errors import Fault, UserMistake
-from cloudcmp.model.watch import ClockStep, Evidence, Gap, Watched, WatchSample, WatchTerms
+from cloudcmp.model.watch import ClockStep, Evidence, Gap, LineSpan, Watched, WatchSample, WatchTerms
 from cloudcmp.store.faults import storage
 from cloudcmp.store.watch.heads import FOLDER, SIGNERS, Head, read_heads, read_signers
 from cloudcmp.store.watch.lines import Line, LineFault, chain
 
 FILE = "evidence.jsonl"
-NEXT = "ask for the folder as it was, with 'cloudcmp watch --verify' on it"
+NEXT = "take a copy of the folder from before it was changed; this one proves nothing"
 
 IsSigned = Callable[[bytes, bytes, str], bool]
 """True if a message has a signature of a public key."""
@@ -24,15 +24,18 @@ class Forged(UserMistake):
 
 @dataclass(slots=True)
 class Contents:
-    """What the lines so far hold."""
+    """What the lines so far hold; samples and gaps with the number of their line.
+
+    `starts` are the lines at which a watcher started, each with the number of lines that it found.
+    """
 
     terms: WatchTerms | None = None
     key: str = ""
-    samples: list[WatchSample] = field(default_factory=list)
-    gaps: list[Gap] = field(default_factory=list)
+    samples: list[tuple[int, WatchSample]] = field(default_factory=list)
+    gaps: list[tuple[int, Gap]] = field(default_factory=list)
     steps: list[ClockStep] = field(default_factory=list)
     lines: int = 0
-    starts: int = 0
+    starts: list[tuple[int, int]] = field(default_factory=list)
     mends: int = 0
     ended: str = ""
 
@@ -65,15 +68,35 @@ def read_evidence(folder: Path, is_signed: IsSigned) -> Evidence:
         faults = [Fault(str(folder / FOLDER), "holds no signed head: nothing says who wrote the evidence", NEXT)]
     if faults or found.terms is None:
         raise Forged(*faults)
+    unsigned = unsigned_spans(found.starts, [head.lines for _, head in heads if head], found.lines)
+    apart = {number for span in unsigned for number in range(span.first, span.last + 1)}
     return Evidence(
-        found.terms, Watched(found.terms.target, found.terms.every_s, tuple(found.samples)), tuple(found.gaps),
+        found.terms, _watched(found.terms, found.samples), _watched(found.terms, found.samples, apart),
+        tuple(gap for _, gap in found.gaps), tuple(gap for number, gap in found.gaps if number not in apart), unsigned,
         tuple(found.steps), found.lines, signed, len(heads), "" if last is None else last.sha256, found.key,
-        found.starts, found.mends, found.ended,
+        len(found.starts), found.mends, found.ended,
     )  # fmt: skip
 
 
-def read_watched(folder: Path, is_signed: IsSigned) -> Watched:
-    """The samples of a service in a folder of evidence, in order of time, for claims about them.
+def unsigned_spans(starts: Iterable[tuple[int, int]], heads: Sequence[int], lines: int) -> tuple[LineSpan, ...]:
+    """The lines that no watcher signed which wrote them: those after the last head, and those that a watcher found.
+
+    `starts` are the lines at which a watcher started, each with the number of lines that it found; `heads` the numbers
+    of lines that are signed, of `lines` in all. A head after a start says of lines between the head before and the
+    start only that they were found, since anyone with the folder could have added them while no watcher ran.
+    """
+    ends = {max((head for head in heads if head < start), default=0): min(found, start - 1) for start, found in starts}
+    ends[max(heads, default=0)] = lines
+    return tuple(LineSpan(head + 1, last) for head, last in sorted(ends.items()) if head < last)
+
+
+def _watched(terms: WatchTerms, samples: Iterable[tuple[int, WatchSample]], apart: Container[int] = ()) -> Watched:
+    """The samples whose lines are not among those `apart`."""
+    return Watched(terms.target, terms.every_s, tuple(sample for number, sample in samples if number not in apart))
+
+
+def read_for_claims(folder: Path, is_signed: IsSigned) -> Evidence:
+    """The evidence in a folder, for claims about its samples.
 
     Raises as `read_evidence` does, and UserMistake if the watcher's clock was set by more than one interval: it is not
     known which of its times are right.
@@ -84,7 +107,7 @@ def read_watched(folder: Path, is_signed: IsSigned) -> Watched:
             size = "backwards" if step.step_s is None else f"by {step.step_s:+.6g} s"
             what = f"the watcher's clock was set {size} there, so no window of time is known across it"
             raise UserMistake.at(f"{folder / FILE}:{step.line}", what, "watch anew, with a clock that keeps time")
-    return found.watched
+    return found
 
 
 def _read_lines(folder: Path, wanted: set[int]) -> tuple[Contents, dict[int, str], list[Fault]]:
@@ -137,7 +160,9 @@ def _begin(found: Contents, line: Line) -> None:
 def _start(found: Contents, line: Line) -> None:
     _steady(line)
     line.text_of("boot")
-    found.starts += 1
+    before = line.number_of("found")
+    # Line 1 is written by the watcher that starts in line 2. Without the field all lines count as found.
+    found.starts.append((line.number, line.number - 1 if before is None and line.number > 2 else int(before or 0)))
 
 
 def _steady(line: Line) -> None:
@@ -151,14 +176,14 @@ def _sample(found: Contents, line: Line) -> None:
     if not isinstance(ok, bool) or (response is not None and response < 0) or (ok and response is None):
         raise LineFault("is no sample: ok is true or false, with the seconds of a whole answer")
     _steady(line)
-    found.samples.append(WatchSample(line.at, ok, response, line.text_of("reason")))
+    found.samples.append((line.number, WatchSample(line.at, ok, response, line.text_of("reason"))))
 
 
 def _gap(found: Contents, line: Line) -> None:
     start = line.number_of("from")
     if start is None:
         raise LineFault("is a gap without a beginning")
-    found.gaps.append(Gap(start, line.at, line.text_of("why"), line.number_of("elapsed_s")))
+    found.gaps.append((line.number, Gap(start, line.at, line.text_of("why"), line.number_of("elapsed_s"))))
 
 
 def _clock(found: Contents, line: Line) -> None:

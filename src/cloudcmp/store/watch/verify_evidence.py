@@ -6,7 +6,8 @@
 FOLDER is that of this file if none is named. FINGERPRINT (SHA256:...) is the signer's, from somewhere else than this
 folder. Do not run a copy that came with evidence that you doubt: take the program from cloudcmp's own source.
 
-Exit code 0: every line is as it was written, in its place, and as it was signed. 1: it says which is not.
+Exit code 0: every line is as it was written, in its place, and was signed by the watcher that wrote it. 1: it says
+which is not. A line that is only chained fits the one before it; anyone with the folder could have written it.
 """
 
 import base64
@@ -24,10 +25,11 @@ def say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
-def line_faults(path: Path, digests: dict[int, str], keys: list[str]) -> Iterator[str]:
+def line_faults(path: Path, digests: dict[int, str], keys: list[str], starts: dict[int, int]) -> Iterator[str]:
     """Yield what is wrong with the first bad line.
 
-    Fills `digests` with the digest of the first n lines, by n, and `keys` with the signer's key of the first line.
+    Fills `digests` with the digest of the first n lines, by n; `keys` with the signer's key of the first line; and
+    `starts` with the number of lines that each watcher found, by the line in which it started.
     """
     prev, whole = "0" * 64, hashlib.sha256()
     for number, raw in enumerate(path.open("rb"), 1):
@@ -38,17 +40,32 @@ def line_faults(path: Path, digests: dict[int, str], keys: list[str]) -> Iterato
             else:
                 say(f"note: line {number} is incomplete; it was not acknowledged")
             return
-        content = json.loads(raw)
-        if content["n"] != number:
-            yield f"line {number} was written as line {content['n']}: lines were removed, added or reordered"
+        try:
+            content = json.loads(raw)
+            place, before, kind, key = content["n"], content["prev"], content["kind"], content.get("key")
+        except (ValueError, KeyError, TypeError, AttributeError):
+            yield f"line {number} is none that a watcher writes"
             return
-        if content["prev"] != prev:
+        if place != number:
+            yield f"line {number} was written as line {place}: lines were removed, added or reordered"
+            return
+        if before != prev:
             yield f"line {number} does not follow line {number - 1}: one of them was replaced"
             return
         prev = hashlib.sha256(raw).hexdigest()
         whole.update(raw)
         digests[number] = whole.hexdigest()
-        keys += [content["key"]] if number == 1 else []
+        keys += [key] if number == 1 else []
+        if kind == "start":
+            found_lines = content.get("found", 0 if number == 2 else number - 1)
+            starts[number] = found_lines if isinstance(found_lines, int) else number - 1
+
+
+def unsigned_spans(starts: dict[int, int], heads: list[int], lines: int) -> dict[int, int]:
+    """The last by the first line of each span that no head covers, or only one of a later watcher, which found it."""
+    ends = {max((head for head in heads if head < start), default=0): min(starts[start], start - 1) for start in starts}
+    ends[max(heads, default=0)] = lines
+    return {head + 1: ends[head] for head in sorted(ends) if head < ends[head]}
 
 
 def is_plain(signature: bytes) -> bool:
@@ -88,9 +105,11 @@ def main(folder: Path, expected: str) -> int:
     """Print what is wrong, and return the exit code."""
     digests: dict[int, str] = {}
     keys: list[str] = []
-    bad = [f"evidence.jsonl: {fault}" for fault in line_faults(folder / "evidence.jsonl", digests, keys)]
+    starts: dict[int, int] = {}
+    bad = [f"evidence.jsonl: {fault}" for fault in line_faults(folder / "evidence.jsonl", digests, keys, starts)]
     heads = sorted(one.with_suffix("") for one in (folder / "heads").glob("*.sig"))
-    bad += [f"heads/{head.name}: {fault}" for head in heads if (fault := head_fault(folder, head, digests))]
+    faults = {head: head_fault(folder, head, digests) for head in heads}
+    bad += [f"heads/{head.name}: {fault}" for head, fault in faults.items() if fault]
     key = " ".join((folder / "allowed_signers").read_text(encoding="ascii", errors="replace").split()[2:])
     signer = fingerprint(key)
     if keys and keys[0] != key:
@@ -101,9 +120,12 @@ def main(folder: Path, expected: str) -> int:
         bad.append("heads: there is no signed head")
     for line in bad:
         say(f"BAD: {line}")
-    signed = max((int(head.name) for head in heads), default=0)
-    say(f"{len(digests)} good lines, {len(heads)} heads, the last of line {signed}; signed by {signer}")
-    return 1 if bad else 0
+    signed = [int(head.name) for head, fault in faults.items() if not fault]
+    spans = unsigned_spans(starts, signed, len(digests))
+    for first, last in spans.items():
+        say(f"UNSIGNED: lines {first} to {last} are chained only: anyone with the folder could have written them")
+    say(f"{len(digests)} chained lines, {len(heads)} heads; signed up to line {max(signed, default=0)} by {signer}")
+    return 1 if bad or spans else 0
 
 
 if __name__ == "__main__":
