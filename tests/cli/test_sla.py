@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from cloudcmp.answer.sla.sentences import uptime_words
+from cloudcmp.cost.credits.tables import credit_table
 from tests.evidence import appended, written
 from tests.made_once import THREE_SIZES, run_once
 
@@ -189,3 +191,19 @@ def test_changed_evidence_is_no_source(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"ok":true', b'"ok":null', 1))
     said = cloudcmp("sla", folder, *CLAIM)
     assert (said.code, "evidence.jsonl:3: was changed" in said.err) == (2, True)
+
+
+def test_a_credit_that_rests_on_the_reading_says_so(tmp_path: Path) -> None:
+    """Five samples that fail apart: nothing if each outage was a moment, and 10 % if each lasted until the next."""
+    rows = "\n".join(f"{MAY + 300 * at},{int(at % 900 != 5)},{'' if at % 900 == 5 else '0.1'}" for at in range(8928))
+    (tmp_path / "apart.csv").write_text(f"time,ok,seconds\n{rows}\n", encoding="utf-8")
+    said = cloudcmp("sla", "apart.csv", "--credits", "aws-ec2-region", "--bill", "1000 USD", cwd=tmp_path)
+    told = " ".join(said.out.split())
+    assert "pays 10 % of the bill, 100.00 USD" in told
+    assert "That is the likely reading: if outages were as short as the samples allow, it pays nothing." in told
+
+
+def test_an_uptime_just_below_a_tier_is_not_shown_as_the_tier() -> None:
+    table = credit_table("aws-ec2-region")
+    assert uptime_words(99.98997, table, 5) == "99.98997 %"
+    assert uptime_words(99.888, table, 5) == "99.888 %"

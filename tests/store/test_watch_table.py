@@ -28,6 +28,14 @@ def test_samples_are_read_with_their_usual_step(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert read_watch(path, 30.0).every_s == 30.0
     assert is_watch_table(path)
+    with pytest.raises(UserMistake, match=r"samples are 60\.0 s apart, and --every is 3600 s"):
+        read_watch(path, 3600.0)
+
+
+def test_times_in_milliseconds_are_named(tmp_path: Path) -> None:
+    path = written(tmp_path, "time,ok,seconds\n1777593600000,1,0.1\n1777593660000,1,0.1\n")
+    with pytest.raises(UserMistake, match=r":2: '1777593600000' is after the year 2100; write seconds, not ms"):
+        read_watch(path)
 
 
 def test_dates_are_in_utc_without_a_zone(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from cloudcmp.model.platform import Page, PlatformRun, Request, RequestCost, Sta
 from cloudcmp.units import Money
 
 _MILLION = 10**6
+_BRIEF_S = 1e-9
+"""A request of this time is billed as the shortest one."""
 
 
 def costs_of(run: PlatformRun, bills: Mapping[int, PlatformBill]) -> tuple[RequestCost, ...]:
@@ -37,7 +39,10 @@ def _costs(run: PlatformRun, platform: int, bill: PlatformBill) -> Iterator[Requ
 
 
 def _page_cost(platform: int, page: Page, bill: PlatformBill, some: list[Request]) -> RequestCost:
-    """The mean of the requests' costs; its interval is of the means of processes, where there are enough of them."""
+    """The mean of the requests' costs; its interval is of the means of processes, where there are enough of them.
+
+    Fewer than `ENOUGH_INSTANCES` values have no interval.
+    """
     from cloudcmp.stats import describe
 
     by_instance: dict[str, list[float]] = {}
@@ -51,8 +56,8 @@ def _page_cost(platform: int, page: Page, bill: PlatformBill, some: list[Request
         return RequestCost(platform, Stage.ROUNDS, page, bill.rule.name, None, None, None, 0, lack_of(bill))
     if len(by_instance) >= analysis.ENOUGH_INSTANCES:
         values = [describe.mean(costs) for costs in by_instance.values()]
-    bounds = describe.t_interval(values)
-    least = float(cost_of(bill, 0.0) or 0) * _MILLION  # no mean lies below what every request costs
+    bounds = describe.t_interval(values) if len(values) >= analysis.ENOUGH_INSTANCES else None
+    least = float(cost_of(bill, _BRIEF_S) or 0) * _MILLION  # no mean lies below what every request costs
     low, high = (max(bounds.low, least), bounds.high) if bounds else (None, None)
     money = Money(Decimal(repr(describe.mean(values))), bill.rule.currency)
     return RequestCost(platform, Stage.ROUNDS, page, bill.rule.name, money, low, high, count)

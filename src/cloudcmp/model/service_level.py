@@ -104,7 +104,6 @@ class Clusters(StrEnum):
     LAUNCH = "launch"
     DAY = "day"
     HOUR = "hour"
-    MINUTE = "minute"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

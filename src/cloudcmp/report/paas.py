@@ -1,6 +1,7 @@
 """Prints the figures of platforms: which answers first, then times, cold starts, scaling, limits and cost."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from rich.console import Console
 
@@ -17,7 +18,7 @@ from cloudcmp.model.platform import (
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.numbers import Scale
 from cloudcmp.report.table import Head, labelled, say, table
-from cloudcmp.units import format_money, format_quantity
+from cloudcmp.units import Money, format_money, format_quantity
 
 _KINDS = {
     LimitKind.TIME: "time of a request",
@@ -214,7 +215,10 @@ def _limits(found: PlatformFigures) -> Grid:
 def _costs(found: PlatformFigures) -> Grid:
     rows = []
     for one in found.costs:
-        ends = f"{one.low:.4g} to {one.high:.4g}" if one.low is not None and one.high is not None else None
+        ends = None
+        if one.money is not None and one.low is not None and one.high is not None:
+            low, high = (format_money(Money(Decimal(repr(end)), one.money.currency)) for end in (one.low, one.high))
+            ends = f"{low.partition(' ')[0]} to {high.partition(' ')[0]}"
         money = format_money(one.money) if one.money else (f"{one.lack} unknown" if one.lack else None)
         page = one.page.value if one.stage is Stage.ROUNDS else f"{one.page.value}, load"
         rows.append((_name(found, one.platform), page, one.rule, money, ends, str(one.n)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from decimal import Decimal
 
-from cloudcmp.answer.sla.sentences import case_words, period_words
+from cloudcmp.answer.sla.sentences import case_words, period_words, uptime_words
 from cloudcmp.answer.sla.words import money_words, share_words, time_words
 from cloudcmp.model.credits import CreditFinding, CreditPeriod
 from cloudcmp.model.nines import ArrangementFinding, NinesFinding
@@ -22,7 +22,8 @@ def credit_grid(found: CreditFinding) -> Grid:
     bill = found.bill
     rows = tuple(
         (period_words(found, one).removeprefix("the "), time_words(one.likely.down_s),
-         f"{one.likely.uptime_percent:.5g} %", case_words(one.least), case_words(one.likely), case_words(one.most),
+         uptime_words(one.likely.uptime_percent, found.table, 5),
+         case_words(one.least), case_words(one.likely), case_words(one.most),
          None if one.likely.money is None else money_words(one.likely.money),
          None if one.claim_until is None else str(one.claim_until))
         for one in found.periods

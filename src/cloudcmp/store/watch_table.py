@@ -10,11 +10,15 @@ from pathlib import Path
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.model.watch import Watched, WatchSample
+from cloudcmp.units import format_quantity
 
 HEAD = ("time", "ok", "seconds")
 EXAMPLE = "time,ok,seconds"
 _YES, _NO = {"1", "true", "yes", "ok", "up"}, {"0", "false", "no", "failed", "down"}
 _LONGEST = 40
+_MOST_STEPS = 1.5
+_LAST_S = 4102444800.0
+"""The year 2100: a later time is in milliseconds."""
 
 
 def is_watch_table(path: Path) -> bool:
@@ -45,12 +49,14 @@ def read_watch(path: Path, every_s: float | None = None) -> Watched:
         raise UserMistake.at(where, (error.strerror or str(error)).lower(), "name a CSV file") from None
     except (UnicodeDecodeError, csv.Error):
         raise UserMistake.at(where, "is no CSV text in UTF-8", f"begin with {EXAMPLE!r}") from None
-    if every_s is None:
-        steps = sorted(after.at - before.at for before, after in pairwise(samples) if after.at > before.at)
-        if not steps and samples:
-            raise UserMistake.at(where, f"{len(samples)} sample: its interval is unknown", "give --every '60 s'")
-        every_s = steps[len(steps) // 2] if steps else 0.0
-    return Watched(where, every_s, samples)
+    steps = sorted(after.at - before.at for before, after in pairwise(samples) if after.at > before.at)
+    usual = steps[len(steps) // 2] if steps else None
+    if every_s is None and usual is None and samples:
+        raise UserMistake.at(where, f"{len(samples)} sample: its interval is unknown", "give --every '60 s'")
+    if every_s is not None and usual is not None and every_s > _MOST_STEPS * usual:
+        what = f"samples are {format_quantity(usual, 's')} apart, and --every is {format_quantity(every_s, 's')}"
+        raise UserMistake.at(where, what, "leave --every out, or give the interval at which they were taken")
+    return Watched(where, every_s or usual or 0.0, samples)
 
 
 def _samples(where: str, head: Sequence[str], rows: Iterator[list[str]]) -> Iterator[WatchSample]:
@@ -73,9 +79,15 @@ def _samples(where: str, head: Sequence[str], rows: Iterator[list[str]]) -> Iter
 
 def _time(place: str, text: str) -> float:
     try:
-        return _finite(float(text))
+        seconds = _finite(float(text))
     except ValueError:
-        pass
+        return _date(place, text)
+    if seconds >= _LAST_S:
+        raise UserMistake.at(place, f"{one_line(text, _LONGEST)!r} is after the year 2100", "write seconds, not ms")
+    return seconds
+
+
+def _date(place: str, text: str) -> float:
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:

@@ -7,6 +7,7 @@ from tests.answer.sla.watches import MAY, watch
 from cloudcmp.answer.sla.claims import bound_claim, parse_claim
 from cloudcmp.answer.sla.prove import prove, prove_watch
 from cloudcmp.answer.sla.requirements import requirement_of
+from cloudcmp.answer.sla.sentences import claim_sentence
 from cloudcmp.catalog import METRICS
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.service_level import Clusters, Doubt, SampleGroup, Standing
@@ -96,6 +97,19 @@ def test_in_general_an_outage_counts_once_and_not_by_its_samples() -> None:
     assert found.effective is not None
     assert found.effective < 2000
     assert found.standing is Standing.CANNOT_TELL
+
+
+@pytest.mark.parametrize(("hours", "down"), [(3, range(60, 80)), (1, range(20, 22)), (2, range(60))])
+def test_one_outage_in_a_few_hours_says_little_in_general(hours: int, down: range) -> None:
+    found = prove_watch(parse_claim("availability >= 90 %"), watch(hours * 60, down=down))
+    assert (found.by, found.clusters, found.standing) == (Clusters.HOUR, hours, Standing.CANNOT_TELL)
+
+
+def test_a_window_that_is_over_is_not_settled_by_more_samples_than_fit_into_it() -> None:
+    found = prove_watch(parse_claim("availability >= 99.9 % a month"), watch(MONTH, down=range(0, MONTH, 1050)))
+    assert found.standing is Standing.CANNOT_TELL
+    assert "in a month like it one sample at least every " in claim_sentence(found)
+    assert "settle it" not in claim_sentence(found).partition("in a month")[0]
 
 
 def _launches(claim: str, *launches: np.ndarray) -> object:

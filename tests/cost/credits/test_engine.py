@@ -22,6 +22,11 @@ TABLES = credit_tables()
 steady = settings(deadline=None, derandomize=True, max_examples=60)
 
 
+def test_an_outage_that_lasts_to_the_end_of_a_month_is_claimed_with_that_month() -> None:
+    found = credit_of(credit_table("aws-ec2-region"), _down((30 * DAY, 31 * DAY)), None)
+    assert str(found.periods[0].claim_until) == "2026-07-31"
+
+
 def _down(*spans: tuple[float, float], start: float = MAY, days: float = 31.0) -> Downtime:
     """A watch of some days that saw these outages, in seconds from its start."""
     some: Spans = tuple((start + a, start + b) for a, b in spans)

@@ -19,7 +19,7 @@ from cloudcmp.answer.sla.words import (
     value_words,
     window_words,
 )
-from cloudcmp.model.credits import CreditCase, CreditFinding, CreditPeriod, PeriodCredit
+from cloudcmp.model.credits import CreditCase, CreditFinding, CreditPeriod, CreditTable, PeriodCredit
 from cloudcmp.model.nines import ArrangementFinding, NinesFinding
 from cloudcmp.model.service_level import ClaimFinding, Clusters, Doubt, Quantity, Standing, Window, WindowFinding
 from cloudcmp.model.sla import PlannedClaim, SlaAnswer
@@ -140,6 +140,10 @@ def _one(window: Window | None) -> str:
 def _more(found: ClaimFinding) -> str:
     """What would settle it."""
     requirement = found.requirement
+    last = found.windows[-1] if found.windows else None
+    if requirement.samples is not None and last is not None and requirement.samples > last.n:
+        every = time_words((last.end - last.start) / requirement.samples)
+        return f"in {_one(found.claim.window)} like it one sample at least every {every} would settle it"
     if requirement.samples is not None and requirement.samples > found.n:
         return f"about {requirement.samples:,} samples like these settle it"
     if not requirement.needed:
@@ -180,16 +184,30 @@ def credit_sentence(found: CreditFinding) -> str:
     if not case.percent and not case.free_hours:
         return (
             f"{title} pays nothing: {time_words(case.down_s)} of downtime in {period_words(found, worst)} leave "
-            f"{case.uptime_percent:.6g} %, and {found.table.commitment:f} % are promised."
+            f"{uptime_words(case.uptime_percent, found.table, 6)}, and {found.table.commitment:f} % are promised."
         )
     free = f", and does not charge {counted(case.free_hours, 'hour')}" if case.free_hours else ""
     pays = f"pays {case.percent:g} % of the bill{free}" if case.percent else free.removeprefix(", and ")
     money = "" if case.money is None else f", {money_words(case.money)}"
     until = "" if worst.claim_until is None else f"; claim it until {worst.claim_until}"
-    return (
+    words = (
         f"{title} {pays}{money} for {period_words(found, worst)}: {time_words(case.down_s)} of downtime leave "
-        f"{case.uptime_percent:.6g} %{until}."
+        f"{uptime_words(case.uptime_percent, found.table, 6)}{until}"
     )
+    if case_words(worst.least) == case_words(case):
+        return f"{words}."
+    return f"{words}. That is the likely reading: if outages were as short as the samples allow, {_least(worst.least)}."
+
+
+def _least(case: CreditCase) -> str:
+    return f"it pays {case_words(case)}" if case.percent or case.free_hours else "it pays nothing"
+
+
+def uptime_words(percent: float, table: CreditTable, digits: int) -> str:
+    """An uptime in percent, with so many digits, or more if it would be taken for one of another tier."""
+    edges = [float(table.commitment), *(float(one.lower) for one in table.tiers)]
+    texts = (f"{percent:.{more}g}" for more in range(digits, 17))
+    return next(text for text in texts if all((float(text) >= one) is (percent >= one) for one in edges)) + " %"
 
 
 def period_words(found: CreditFinding, one: PeriodCredit) -> str:

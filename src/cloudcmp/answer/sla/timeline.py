@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 _TOLERANCE = 1.5
 """Samples this many intervals apart leave no gap: each stands for the time until the next."""
 _LEAST_BLOCKS = 6
-_BLOCKS = ((Clusters.DAY, 86400.0), (Clusters.HOUR, 3600.0), (Clusters.MINUTE, 60.0))
+_DAY_S, _HOUR_S = 86400.0, 3600.0
 _MONDAY = 4 * 86400.0
 """The first Monday after the beginning of Unix time."""
 
@@ -55,12 +55,14 @@ class Timeline:
         return slice(int(first), int(last))
 
     def blocks(self) -> tuple[Clusters, NDArray[np.int64]]:
-        """The longest of a day, an hour and a minute that the samples span 6 times, and the block of each sample."""
-        for kind, length in _BLOCKS:
-            block = np.floor_divide(self.at, length).astype(np.int64)
-            if len(np.unique(block)) >= _LEAST_BLOCKS or kind is Clusters.MINUTE:
-                return kind, block
-        raise AssertionError("a minute is the last kind of block")
+        """Days if the samples span 6 of them, else hours, and the block of each sample.
+
+        No shorter block is taken: outages last for minutes, so minutes are not independent of each other.
+        """
+        days = np.floor_divide(self.at, _DAY_S).astype(np.int64)
+        if len(np.unique(days)) >= _LEAST_BLOCKS:
+            return Clusters.DAY, days
+        return Clusters.HOUR, np.floor_divide(self.at, _HOUR_S).astype(np.int64)
 
 
 def timeline(watched: Watched) -> Timeline:

@@ -31,6 +31,7 @@ _MONTH_DAYS = 30
 _YEAR_DAYS = 365
 DRAWS = 4000
 _MICRO = 10**6
+_MOMENT_S = 1e-3
 
 
 def credit_of(table: CreditTable, down: Downtime, bill: Money | None, seed: int = 1) -> CreditFinding:
@@ -134,7 +135,7 @@ def _money(table: CreditTable, bill: Money, percent: Decimal, free: Fraction) ->
 
 def _claim_until(table: CreditTable, last: float) -> date:
     """The last day on which a claim is in time, if the last incident ended at `last`."""
-    day = datetime.fromtimestamp(last, UTC).date()
+    day = datetime.fromtimestamp(last - _MOMENT_S, UTC).date()  # midnight ends the day before
     if table.claim_by is ClaimWindow.DAYS_AFTER:
         return day + timedelta(days=table.claim_n)
     if table.claim_by is ClaimWindow.WORKDAYS_AFTER:
