@@ -246,6 +246,9 @@ def test_evidence_that_nobody_signed_is_none(copy: Path) -> None:
     shutil.rmtree(copy / "heads")
     assert "holds no signed head" in faults(copy)[0]
     assert "there is no signed head" in by_program(copy).stdout
+    (copy / FILE).unlink()
+    done = by_program(copy, copy / "verify.py")
+    assert (done.returncode, done.stdout.partition(" holds")[0], done.stderr) == (1, f"BAD: {copy}", "")
 
 
 def cut(folder: Path, keep: int) -> None:

@@ -135,7 +135,7 @@ def _money(table: CreditTable, bill: Money, percent: Decimal, free: Fraction) ->
 
 def _claim_until(table: CreditTable, last: float) -> date:
     """The last day on which a claim is in time, if the last incident ended at `last`."""
-    day = datetime.fromtimestamp(last - _MOMENT_S, UTC).date()  # midnight ends the day before
+    day = datetime.fromtimestamp(last, UTC).date()
     if table.claim_by is ClaimWindow.DAYS_AFTER:
         return day + timedelta(days=table.claim_n)
     if table.claim_by is ClaimWindow.WORKDAYS_AFTER:
@@ -144,6 +144,7 @@ def _claim_until(table: CreditTable, last: float) -> date:
             day += timedelta(days=1)
             left -= day.weekday() < 5
         return day
+    day = datetime.fromtimestamp(last - _MOMENT_S, UTC).date()  # midnight at its end is still of a month
     months = table.claim_n if table.claim_by is ClaimWindow.MONTHS_AFTER else 0
     month = day.month + months + 1
     first = date(day.year + (month - 1) // 12, (month - 1) % 12 + 1, 1)

@@ -103,6 +103,9 @@ def fingerprint(key: str) -> str:
 
 def main(folder: Path, expected: str) -> int:
     """Print what is wrong, and return the exit code."""
+    if not all((folder / name).is_file() for name in ("evidence.jsonl", "allowed_signers")):
+        say(f"BAD: {folder} holds no evidence: evidence.jsonl or allowed_signers is missing")
+        return 1
     digests: dict[int, str] = {}
     keys: list[str] = []
     starts: dict[int, int] = {}
