@@ -55,6 +55,14 @@ def test_without_losses_the_mean_is_connect_and_answer() -> None:
     assert found.handshake_wait.bounds.high > 0.05  # of 40 segments, none lost: up to 9 % may be
 
 
+def test_no_interval_of_a_time_begins_below_zero() -> None:
+    found = felt_times(seen(*[ONE] * 15, replace(ONE, last_received_s=9.0, last_sent_s=0.04, last_acked_s=0.01)))
+    for one in (found.mean, found.answer, found.connect):
+        assert one is not None
+        assert one.bounds is not None
+        assert 0 <= one.bounds.low <= one.value
+
+
 def test_needless_repeats_are_no_losses() -> None:
     lossy = [replace(ONE, bytes_again=1000)] * 10 + [ONE] * 90
     found = felt_times(seen(*lossy))

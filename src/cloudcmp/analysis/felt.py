@@ -146,7 +146,8 @@ def _mean(values: Sequence[float]) -> Figure | None:
     if not values:
         return None
     found = t_interval(values)
-    return Figure(mean(values), None if found is None else Bounds(found.low, found.high), len(values))
+    # No mean of times is below zero, which a symmetric interval of few does not know.
+    return Figure(mean(values), None if found is None else Bounds(max(0.0, found.low), found.high), len(values))
 
 
 def _quantile(values: Sequence[float], p: float) -> Figure | None:
