@@ -6,7 +6,7 @@ import re
 from tests.docs.pages import DOCS, blocks
 
 from cloudcmp import errors
-from cloudcmp.errors import CloudcmpError, UserMistake
+from cloudcmp.errors import CheckFailed, CloudcmpError, UserMistake
 
 _LINE = re.compile(r"^(?P<branches>[│├└─ ]*)(?P<name>[A-Z][A-Za-z]+)  ?\s*\S")
 
@@ -38,7 +38,8 @@ def test_the_tree_of_exceptions_is_drawn_as_it_is_and_shown_on_the_page() -> Non
     assert drawn(shown) == there()
 
 
-def test_what_a_user_must_change_exits_with_2_and_all_the_rest_with_3() -> None:
+def test_a_failed_check_exits_with_1_what_a_user_must_change_with_2_and_all_the_rest_with_3() -> None:
     for name in there():
         one = getattr(errors, name)
-        assert one.exit_code == (2 if issubclass(one, UserMistake) else 3), name
+        expected = 1 if issubclass(one, CheckFailed) else 2 if issubclass(one, UserMistake) else 3
+        assert one.exit_code == expected, name
