@@ -1,11 +1,11 @@
-"""The addresses that a launch's firewall admits: those in the study, or the controller's own."""
+"""The addresses that a launch's firewall admits: the controller's, in the study or its own, and vantage points."""
 
 import ipaddress
 import socket
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import Refused, Unreached
-from cloudcmp.model.lease import CreateRequest
+from cloudcmp.model.lease import VANTAGES, CreateRequest
 
 Net = ipaddress.IPv4Network | ipaddress.IPv6Network
 SSH = 22
@@ -39,6 +39,27 @@ def allowed_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
         if net.version != 4:
             what = f"allow: {net}: machines have IPv4 addresses only here"
             raise Refused.at(request.name, what, "write the controller's IPv4 address, e.g. allow: 203.0.113.7/32")
+    return nets
+
+
+def vantage_nets(request: CreateRequest) -> tuple[Net, ...]:
+    """The vantage points in option `vantages`, each once; raises Refused for more than one address in one of them."""
+    parts = [part.strip() for part in dict(request.options).get(VANTAGES, "").split(",") if part.strip()]
+    nets = tuple(dict.fromkeys(_parse_net(part, request.name) for part in parts))
+    for net in nets:
+        if net.num_addresses > 1:
+            what = f"{net} is more than the one address of a vantage point"
+            raise Refused.at(request.name, what, "write its own address: in the study")
+    return nets
+
+
+def vantage_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
+    """`vantage_nets` for machines with IPv4 addresses only: also raises Refused for an IPv6 address."""
+    nets = vantage_nets(request)
+    for net in nets:
+        if net.version != 4:
+            what = f"vantage point {net.network_address}: machines have IPv4 addresses only here"
+            raise Refused.at(request.name, what, "write its IPv4 address: in the study")
     return nets
 
 
