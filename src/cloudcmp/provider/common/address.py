@@ -2,9 +2,11 @@
 
 import ipaddress
 import socket
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import Refused, Unreached
+from cloudcmp.model.firewall import AdmitsVantages
 from cloudcmp.model.lease import VANTAGES, CreateRequest
 
 Net = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -63,6 +65,14 @@ def vantage_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
     return nets
 
 
+def is_single(text: str) -> bool:
+    """True if a text in CIDR form is one address."""
+    try:
+        return ipaddress.ip_network(text.strip()).num_addresses == 1
+    except ValueError:
+        return False
+
+
 def _parse_net(text: str, where: str) -> Net:
     try:
         net = ipaddress.ip_network(text)
@@ -84,6 +94,15 @@ def controller_address(endpoint: str | None) -> str:
     all.
     """
     return local_address(endpoint) if endpoint else _public_address()
+
+
+async def lone_controller(cloud: AdmitsVantages, options: Mapping[str, str]) -> str:
+    """This machine's only address: the one in option `allow`, else as the cloud sees it; empty if there are several.
+
+    Raises the kinds of ProviderFault.
+    """
+    text = options.get("allow") or await cloud.controller()
+    return str(ipaddress.ip_network(text.strip()).network_address) if is_single(text) else ""
 
 
 def _public_address() -> str:
