@@ -51,4 +51,6 @@ def reach(
         cautions=(),
         looks=tuple(looks),
     )
+    if looks:  # one place: there is no distribution over places, and its pages are measured
+        found = replace(found, pages=(), curves=(), page_curves=())
     return replace(found, cautions=tuple(cautions(found)))
