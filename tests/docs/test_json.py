@@ -4,8 +4,10 @@ import json
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import fields
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +285,26 @@ def test_every_key_of_the_wide_area_is_named(typist: Typist) -> None:
     (typist.folder / "places.csv").write_text("vantage,lat,lon,country,network\nv0,-12,-77,PE,AS1\n", encoding="utf-8")
     found = typist.types("wan", "times.csv", "--vantages", "places.csv", "--over", "21 ms")
     assert all(found["data"][key] for key in ("pairs", "reached", "missing", "names", "pages", "curves", "page_curves"))
+    assert _unnamed(found) == set()
+
+
+def test_every_key_of_a_look_is_named(typist: Typist) -> None:
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1")
+            self.end_headers()
+            self.wfile.write(b".")
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            found = typist.types("wan", "--to", f"http://127.0.0.1:{server.server_port}", "--to", "http://127.0.0.1:9")
+        finally:
+            server.shutdown()
+    assert [bool(one["times"]) for one in found["data"]["looks"]] == [True, False]
     assert _unnamed(found) == set()
 
 

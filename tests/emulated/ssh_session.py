@@ -98,6 +98,11 @@ class _Command(asyncssh.SSHServerSession[bytes]):
         self._writable.set()
         self._input.put_nowait(None)
 
+    def _ends(self) -> str:
+        """Both ends of the connection, as an SSH server tells them to each command."""
+        peer, own = (self._channel.get_extra_info(name) for name in ("peername", "sockname"))
+        return " ".join(str(part) for part in (*peer[:2], *own[:2]))
+
     async def _run(self) -> None:
         machine = self._machine
         process = subprocess.Popen(
@@ -107,7 +112,7 @@ class _Command(asyncssh.SSHServerSession[bytes]):
             stderr=subprocess.PIPE,
             bufsize=0,
             cwd=machine.home,
-            env=machine.environ(),
+            env={**machine.environ(), "SSH_CONNECTION": self._ends()},
             start_new_session=True,
         )
         assert process.stdin is not None

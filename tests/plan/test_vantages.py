@@ -10,7 +10,7 @@ from cloudcmp.catalog.tables.wan import rounds
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.cast import CastMember, Machine, Role, Service, ServiceKind, Vantage
 from cloudcmp.model.plan import Plan
-from cloudcmp.plan import check_runnable
+from cloudcmp.plan import check_runnable, served_to
 
 URL = "{provider: aws, region: eu-north-1, service: http, endpoint: 'http://example.org'}"
 FAR = "{provider: aws, region: us-east-1, service: http, endpoint: 'https://example.org'}"
@@ -19,7 +19,7 @@ KNOWN = ("local", "netns", "simulated", "ssh")
 
 def planned(candidates: str, wan: str, probes: str = "", on: str | None = None) -> Plan:
     text = f"schema: 1\nquestion: x\ncandidates: [{candidates}]\nwan: {wan}\n{probes}launches: 2\nbudget: 9 USD\n"
-    read = studies.read_text(text, "far.yaml", providers=(*KNOWN, "aws"), billed=("aws",))
+    read = studies.read_text(text, "far.yaml", providers=(*KNOWN, "aws", "qemu"), billed=("aws",))
     return plan.make(read, offerings_of=offerings_of, host_of=host_of, on=on, start_at=MONDAY)
 
 
@@ -52,18 +52,45 @@ def test_a_machine_serves_the_pages_of_a_trial_itself() -> None:
     check_runnable(made, KNOWN)
 
 
+RENTED = "{provider: aws, region: us-east-1, offering: c7.large, price: 0.1 USD/h%s}"
+
+
 @pytest.mark.parametrize(
     ("candidate", "wan", "probes", "says"),
     [
         (URL, "{vantages: [here], sizes: [1]}", "probes: [{probe: page, params: {vantage: lab}}]\n",
          "vantage lab: the study has no machine there; name it under wan: vantages:"),
-        ("{provider: aws, region: eu-north-1, offering: m7i.large, price: 0.1 USD/h}", "{vantages: [here]}", "",
-         "no vantage point is let in by its firewall; write service: http and the URL"),
+        ("{provider: qemu, region: local, offering: 1cpu-1gib}", "{vantages: [here]}", "",
+         "no vantage point can reach a machine of qemu; write service: http and the URL"),
+        (RENTED % "", "{vantages: [{name: inside, provider: netns}]}", "",
+         "vantage inside: its public address is unknown, which the firewall of aws/us-east-1/c7.large would let in"),
+        (RENTED % ", allow: 203.0.113.0/24", "{vantages: [here]}", "",
+         "vantage here: its public address is unknown.*write address: 203.0.113.7"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_seen_is_refused_in_one_line(candidate: str, wan: str, probes: str, says: str) -> None:
-    with pytest.raises(UserMistake, match=says):
-        check_runnable(planned(candidate, wan, probes), (*KNOWN, "aws"))
+    with pytest.raises(UserMistake, match=says) as mistake:
+        check_runnable(planned(candidate, wan, probes), (*KNOWN, "aws", "qemu"))
+    assert all("\n" not in fault.line() for fault in mistake.value.faults)
+
+
+@pytest.mark.parametrize(
+    ("allow", "vantage"),
+    [
+        ("", "here"),
+        (", allow: 203.0.113.7/32", "here"),
+        (", allow: 203.0.113.0/24", "{name: here, address: 203.0.113.7}"),
+        ("", "{name: lab, provider: ssh, offering: host-1}"),
+        ("", "{name: inside, provider: netns, address: '2001:db8::7'}"),
+    ],
+)
+def test_a_rented_machine_is_an_endpoint_of_vantage_points_with_an_address(allow: str, vantage: str) -> None:
+    made = planned(RENTED % allow, f"{{vantages: [{vantage}], sizes: [1, 100 KiB], pages: 5}}")
+    check_runnable(made, (*KNOWN, "aws"))
+    ((endpoint, names),) = served_to(made)
+    assert (endpoint.id, names) == ("aws/us-east-1/c7.large", (made.vantages[0].point.name,))
+    (note,) = [one for one in made.quote.notes if "its firewall lets in" in one]
+    assert "at port 28080 and by ICMP, each by its one address; pages of 1.02 MB a launch leave the cloud" in note
 
 
 def test_planted_round_trips_follow_the_distance_and_pages_their_phases() -> None:

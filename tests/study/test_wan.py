@@ -36,6 +36,28 @@ def test_a_vantage_point_has_a_place_a_country_and_a_weight() -> None:
     assert named.point.at == pytest.approx((59.3, 18.1), abs=0.1)
 
 
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [("203.0.113.7", "203.0.113.7"), ("'2001:DB8:0::7'", "2001:db8::7"), ("10.0.0.4", "10.0.0.4")],
+)
+def test_a_vantage_point_may_state_its_address(written: str, address: str) -> None:
+    (found,) = study(f"{{vantages: [{{name: a, address: {written}}}]}}").vantages
+    assert found.address == address
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["203.0.113.0/24", "203.0.113.7/32", "example.org", "'203.0.113.7:80'", "127.0.0.1", "0.0.0.0", "224.0.0.1",
+     "'fe80::1%eth0'", "'::ffff:203.0.113.7'", "7"],
+)  # fmt: skip
+def test_what_is_no_single_address_is_one_line(written: str) -> None:
+    with pytest.raises(UserMistake) as mistake:
+        study(f"{{vantages: [{{name: a, address: {written}}}]}}")
+    (fault,) = mistake.value.faults
+    assert "address" in fault.line()
+    assert "\n" not in fault.line()
+
+
 def test_other_probes_may_be_measured_too() -> None:
     rest = "probes: [{probe: page, params: {vantage: here, resource: pixel}}]"
     found = study("{vantages: [here], sizes: [2 MiB]}", rest=rest)

@@ -85,6 +85,14 @@ class SshHost:
         host = f"[{end.address}]" if ":" in end.address else end.address
         return end.alias or f"{end.user}@{host}:{end.port}"
 
+    @property
+    def direct(self) -> bool:
+        """True if connections go to the machine itself, through no other host and no command."""
+        if self.endpoint.alias is None:
+            return True
+        options = asyncssh.SSHClientConnectionOptions(host=self.endpoint.alias, **self._config())
+        return not options.tunnel and not options.proxy_command
+
     def pinned_to(self, host_key: str) -> "SshHost":
         """The host with another host key."""
         return replace(self, endpoint=replace(self.endpoint, host_key=host_key))

@@ -59,6 +59,11 @@ class SshShell:
         """Runs one command to its end; its exit code is 128 + n for a signal. A missed deadline is a ProviderFault."""
         return await self._run(command, [input] if input else [], deadline_s, most_bytes)
 
+    def peer(self) -> str:
+        """The address at which the machine was reached, empty if another host is between."""
+        name = self._connection.get_extra_info("peername") if self._host.direct else None
+        return str(name[0]) if name else ""
+
     async def _run(
         self, command: Sequence[str], input: Iterable[bytes], deadline_s: float, most_bytes: int
     ) -> CommandOutput:

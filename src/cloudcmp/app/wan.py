@@ -1,6 +1,6 @@
 """Says which provider reaches vantage points best: from measurements of others, tables, or a study."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,17 @@ def wan(asked: WanRequest, *, progress: Callable[[str], None] = lambda _: None) 
     if asked.anonymise:
         area = anonymous_area(area)
     return reach(area, limit, PageModel(initial_window=int(window)))
+
+
+def check_kind(sources: Sequence[str], urls: Sequence[str], out: Path | None) -> None:
+    """Raise UserMistake unless either sources are read or URLs are looked at; only a look is written as a table."""
+    if urls and sources:
+        what = f"--to looks from this machine, and {sources[0]} is read"
+        raise UserMistake.at("cloudcmp wan", what, "leave one out; --out FILE.csv writes a look that can be read later")
+    if not urls and not sources:
+        raise UserMistake.at("cloudcmp wan", "no source is given", "name a table or a study, or write --to URL")
+    if out is not None and not urls:
+        raise UserMistake.at("--out", "only a look with --to is written as a table", "use --json or --page FILE")
 
 
 def write_wan(found: WideAreaAnswer, path: Path) -> Path:

@@ -11,13 +11,20 @@ from cloudcmp.cli.output import console, emit, ignore, say, warn
 
 def wan(
     sources: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             help="RIPE Atlas results, tables of times, studies with wan_rtt_s, or Skyplane's round-trip times.",
             show_default=False,
-            metavar="SOURCE...",
+            metavar="[SOURCE...]",
         ),
-    ],
+    ] = None,
+    to: Annotated[
+        list[str] | None,
+        option("--to", "Look at it from this machine, now: URL, or PROVIDER/REGION=URL.", "URL"),
+    ] = None,
+    place: Annotated[str, typer.Option("--from", metavar="NAME", help="The name of this machine, with --to.")] = "here",
+    count: Annotated[int, typer.Option("--count", metavar="N", help="Pages of each URL, with --to.")] = 10,
+    out: Annotated[Path | None, option("--out", "Also write the times as a table, with --to.", "FILE.csv")] = None,
     vantages: Annotated[
         Path | None, option("--vantages", "Places and weights of vantage points, or RIPE Atlas's probes.", "FILE")
     ] = None,
@@ -43,18 +50,31 @@ def wan(
 
     Example: cloudcmp wan times.csv --over '80 ms' --page reach.html
 
+    With --to, this machine itself looks at URLs: a round trip and a page each, --count times.
+
     Example: cloudcmp wan atlas.json --vantages probes.json --targets targets.csv
+
+    Example: cloudcmp wan --to https://one.example.org --to https://two.example.org --from stockholm --out look.csv
     """
     from cloudcmp.app import wan as use_case
+    from cloudcmp.app import wan_look
     from cloudcmp.report.wide_area import show_wide_area, wide_area_document
 
-    asked = use_case.WanRequest(tuple(sources), vantages, targets, over, initial_window, anonymise)
-    found = use_case.wan(asked, progress=ignore if json else warn)
+    use_case.check_kind(sources or (), to or (), out)
+    progress = ignore if json else warn
+    if to:
+        found = wan_look.look(wan_look.LookRequest(tuple(to), place, count, vantages), progress=progress)
+    else:
+        asked = use_case.WanRequest(tuple(sources or ()), vantages, targets, over, initial_window, anonymise)
+        found = use_case.wan(asked, progress=progress)
+    if out is not None:
+        wan_look.save(found, out)
     if page is not None:
         use_case.write_wan(found, page)
     if json:
         emit("wan", wide_area_document(found), found.cautions)
         return
     show_wide_area(console(), found, every=every)
-    if page is not None:
-        say(str(page))
+    for path in (out, page):
+        if path is not None:
+            say(str(path))

@@ -66,6 +66,15 @@ async def no_data_set(_: PlannedTrial) -> Sequence[DataSet]:
 
 
 @dataclass(frozen=True, slots=True)
+class ServedAt:
+    """Where a machine behind a firewall serves pages: the address that others reach, its own end, and the port."""
+
+    host: str
+    own: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchTargets:
     """The machines of a launch in their order, and the functions that trials on them need.
 
@@ -73,7 +82,8 @@ class LaunchTargets:
     `caps` gives a trial between agents its traffic caps, possibly after a wait; `left_s` is the least remaining life of
     the machines; `zones` are theirs, empty if the provider has none, and `regions` those in which they were requested.
     `addresses` are those at which they reach each other between regions, empty if those are their own. `vantages` are
-    the machines from which they, or a URL, are seen.
+    the machines from which they, or a URL, are seen; `served` is where the first machine serves pages to them, None if
+    no firewall is between.
     """
 
     machines: Sequence[Instance]
@@ -86,6 +96,7 @@ class LaunchTargets:
     addresses: Sequence[str] = ()
     data_set: DataSetOf = no_data_set
     vantages: Vantages = field(default_factory=Vantages)
+    served: ServedAt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +104,8 @@ class Agent:
     """One agent of a trial: its role, its machine and the number of that, and the address at which others reach it.
 
     `own` is the address at which it may listen, which differs behind a translation of addresses. `isolated` is true in
-    a trial that tells a victim from a neighbour; `loads` if the agent belongs to the neighbour.
+    a trial that tells a victim from a neighbour; `loads` if the agent belongs to the neighbour. `port` is 0 if it may
+    listen at any free one.
     """
 
     role: Role
@@ -103,11 +115,12 @@ class Agent:
     number: int = 1
     isolated: bool = False
     loads: bool = False
+    port: int = 0
 
     @property
     def listen(self) -> str:
-        """Its own address with any free port."""
-        return f"{bracketed(self.own)}:0"
+        """Its own address with its port."""
+        return f"{bracketed(self.own)}:{self.port}"
 
 
 def bracketed(address: str) -> str:
@@ -134,8 +147,12 @@ def agents_of(trial: PlannedTrial, targets: LaunchTargets) -> tuple[Agent, ...]:
     for one in cast:
         afar = one.role in {Role.VANTAGE, Role.ENDPOINT}
         seen = targets.vantages.instance(one.target.name) if isinstance(one.target, Vantage) else None
-        if seen is not None:
-            agents.append(Agent(one.role, seen, seen.address, seen.address))
+        if seen is not None and isinstance(one.target, Vantage):
+            host = targets.vantages.public.get(one.target.name, seen.address)
+            agents.append(Agent(one.role, seen, host, seen.address))
+        elif afar and targets.served and isinstance(one.target, Machine):
+            at = targets.served
+            agents.append(Agent(one.role, targets.machines[one.target.number - 1], at.host, at.own, port=at.port))
         elif one.role not in PASSIVE or (afar and isinstance(one.target, Machine)):
             number = one.target.number if isinstance(one.target, Machine) else 1
             instance = targets.machines[number - 1]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from cloudcmp.execute.vantages import Vantages
 from cloudcmp.model.cast import REGIONS, SAME_ZONE, ZONES, traffic_path
 from cloudcmp.model.command import Command
 from cloudcmp.model.metric import Metric, Probe, When
@@ -177,7 +178,7 @@ class TrialsByTurn:
 
 @dataclass(slots=True)
 class LaunchContext:
-    """A running launch: its machines as they are now, and the stopwatches of the requested ones.
+    """A running launch: its machines as they are now, its vantage points, and the stopwatches of requested machines.
 
     `before` holds the outcomes of trials that ended in an earlier run. `began_s` and `slept_s` are the monotonic clock
     and the count of sleep at the moment when its time to live was granted; sleep is counted anew during teardown.
@@ -195,6 +196,7 @@ class LaunchContext:
     began_s: float
     slept_s: float
     machines: tuple[Machine, ...] = ()
+    vantages: Vantages = field(default_factory=Vantages)
 
     def asleep_s(self) -> float:
         """The time that this machine has slept since the launch, or its teardown, began."""

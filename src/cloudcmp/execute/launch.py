@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing, nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 
+from cloudcmp.agent.addresses import local_end
 from cloudcmp.catalog import PROBES
 from cloudcmp.errors import (
     ACCOUNT_FAULTS,
@@ -17,7 +18,7 @@ from cloudcmp.errors import (
     TooLate,
 )
 from cloudcmp.execute.attempts import Begun, begin, finish_in_thread, interrupt, interrupt_all, next_of, record_all
-from cloudcmp.execute.cast import LaunchTargets, has_several_agents
+from cloudcmp.execute.cast import LaunchTargets, ServedAt, has_several_agents
 from cloudcmp.execute.commands import command_job
 from cloudcmp.execute.connections import gone_of, reconnect_of
 from cloudcmp.execute.context import SLEPT_S, LaunchContext, LaunchResult, RunContext, TrialContext, TrialsByTurn
@@ -29,12 +30,22 @@ from cloudcmp.execute.spending import dearest_candidate, request_for, restarts_s
 from cloudcmp.execute.traffic import allowance
 from cloudcmp.execute.trial import TrialTask, lease_s, run_trial
 from cloudcmp.execute.vantages import set_up_vantages
-from cloudcmp.model.firewall import AdmitsPeers
+from cloudcmp.model.firewall import SERVED_PORT, AdmitsPeers
 from cloudcmp.model.lease import INSTANCE
 from cloudcmp.model.plan import Candidate, Launch, PlannedTrial
 from cloudcmp.model.trial import LaunchReason, Outcome, TrialResult
 from cloudcmp.plan import machines
-from cloudcmp.provision import Part, Release, patience_with, public_addresses, set_up, slot_of, tear_down, zones_of
+from cloudcmp.provision import (
+    Part,
+    Release,
+    end_earlier,
+    patience_with,
+    public_addresses,
+    set_up,
+    slot_of,
+    tear_down,
+    zones_of,
+)
 
 
 async def run_launch(
@@ -74,6 +85,7 @@ async def run_launch(
         for machine in context.machines:
             if machine.shell is not None:
                 await machine.shell.close()
+        await context.vantages.aclose()
         context.slept_s = run.trials.slept_s()
         releases = await tear_down(run.provisioning, run.providers, launch)
         run.guard.withdraw(slots)
@@ -85,16 +97,22 @@ async def run_launch(
 
 
 async def _set_up_and_run(context: LaunchContext) -> LaunchResult:
-    """Leases the machines, timed, then runs the trials; if the machines never arrive, all trials fail."""
+    """Leases the machines, timed, then runs the trials; if the machines never arrive, all trials fail.
+
+    Vantage points come first: a firewall must know their addresses, and nothing that they need is timed or billed.
+    """
     run, turns = context.run, context.turns
     connector = run.provisioning.connector
     connector = replace(connector, give_up_s=give_up_s(turns.arrival, connector.give_up_s))
     provisioning, missing = replace(run.provisioning, connector=connector), None
     try:
+        await end_earlier(provisioning, run.providers, context.launch)
+        context.vantages = await set_up_vantages(context, context.left(turns.during))
         context.machines = await set_up(
             provisioning, context.provider, context.candidate, context.launch, context.ttl_s, context.watches,
             context.count, placement=context.placement(),
             paid_s=restarts_s(context.provider, context.candidate, context.left(turns.last)),
+            vantages=context.vantages.admitted(),
         )  # fmt: skip
     except (*CONTROLLER_FAULTS, AgentMissing) as fault:
         return run.stop_all(str(fault), LaunchReason.CONTROLLER_FAULT)
@@ -199,10 +217,11 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
         zones=await zones_of(run.provisioning.connector, context.provider, leases, needed=bool(context.placement())),
         regions=[lease.region for lease in leases],
         addresses=public_addresses(context.machines) if apart else (),
+        vantages=context.vantages,
+        served=await _served_at(context),
     )
-    vantages = await set_up_vantages(context, context.left(context.turns.during))
-    async with aclosing(vantages), data_set_of(context) as data_set:
-        targets = replace(targets, data_set=data_set, vantages=vantages)
+    async with data_set_of(context) as data_set:
+        targets = replace(targets, data_set=data_set)
         while True:
             result = await run_trials(
                 run.trials, context.candidate, context.launch, context.turns.during, targets, context.before
@@ -211,6 +230,18 @@ async def _run_agents(context: LaunchContext) -> LaunchResult:
                 return result
             # The trial during the sleep is run again; those before it are done.
             context.before = {one.trial: one.outcome for one in run.store.attempts() if not one.interrupted}
+
+
+async def _served_at(context: LaunchContext) -> ServedAt | None:
+    """Where the first machine serves its pages, if a firewall lets vantage points in; else None."""
+    first, vantages = context.machines[0], context.vantages
+    if not vantages.public or first.shell is None or first.endpoint is None or first.instance is None:
+        return None
+    vantages.require(first.endpoint.address)
+    own = ""
+    with suppress(ProviderFault):  # a lost connection is the next trial's fault
+        own = await local_end(first.shell)
+    return ServedAt(first.endpoint.address, own or first.instance.address, SERVED_PORT)
 
 
 def _record_release(context: LaunchContext, releases: Sequence[Release], result: LaunchResult) -> None:

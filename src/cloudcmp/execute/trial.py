@@ -97,7 +97,7 @@ async def _run_agent(
     series = expected_series(cells, context.metrics) if reports else {}
     decoder = Decoder(series, trial.deadline_s, context.read_histogram, prints=command is not None)
     async with _started(agent.instance, job, task) as channel:
-        late = await _read(channel.stdout(), decoder, trial.deadline_s + context.grace_s)
+        late = await read_output(channel.stdout(), decoder, trial.deadline_s + context.grace_s)
         cut = (Outcome.TIMEOUT, f"no end within {trial.deadline_s:g} s") if late else None
         result = await _result(decoder, cut, channel, task.targets.gone)
     return await parse_result(command, trial, result, decoder.texts) if command else result
@@ -146,7 +146,7 @@ async def _loading(
     job = _job(context, task, server, [JobTarget(client.role.value, address=client.host)], secret, listens=True)
     listening = Decoder({}, task.trial.deadline_s, context.read_histogram, listens=True)
     async with server.instance.start(job, task.trial, task.earlier) as serving:
-        late = await _read(serving.stdout(), listening, READY_S, until_ready=True)
+        late = await read_output(serving.stdout(), listening, READY_S, until_ready=True)
         if listening.address is None or listening.fault is not None:
             cut = (Outcome.TIMEOUT, "it did not say where it listens") if late else None
             raise _NoLoad(await _result(listening, cut, serving, task.targets.gone))
@@ -167,12 +167,12 @@ async def _beside(
     """The victims' result beside a load, whose samples go to its decoder."""
     async with started as channel:
         stream = channel.stdout()
-        late = await _read(stream, decoder, LOAD_READY_S, until_sampled=True)
+        late = await read_output(stream, decoder, LOAD_READY_S, until_sampled=True)
         if not decoder.samples:
             cut = (Outcome.TIMEOUT, f"no load within {LOAD_READY_S:g} s") if late else None
             raise _NoLoad(await _result(decoder, cut, channel, task.targets.gone))
         clock = asyncio.get_running_loop().time
-        draining, began_s = asyncio.create_task(_read(stream, decoder, load.deadline_s)), clock()
+        draining, began_s = asyncio.create_task(read_output(stream, decoder, load.deadline_s)), clock()
         try:
             result = await _measure(context, task, victims)
             took_s = clock() - began_s
@@ -200,7 +200,7 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
     listening = Decoder(series, trial.deadline_s, context.read_histogram, listens=True)
     async with first.instance.start(job, trial, task.earlier) as channel:
         stream = channel.stdout()
-        late = await _read(stream, listening, min(READY_S, trial.deadline_s), until_ready=True)
+        late = await read_output(stream, listening, min(READY_S, trial.deadline_s), until_ready=True)
         if listening.address is None or listening.fault is not None:
             cut = (Outcome.TIMEOUT, "it did not say where it listens") if late else None
             return _never_served(first, await _result(listening, cut, channel, task.targets.gone))
@@ -210,7 +210,7 @@ async def _run_cast(context: TrialContext, task: TrialTask, agents: Sequence[Age
             return _never_served(first, TrialResult(Outcome.INVALID, (), what))
         at = JobTarget(first.role.value, address=f"{bracketed(first.host)}:{port}")
         limit_s = trial.deadline_s + (1 if peers else 2) * context.grace_s
-        draining = asyncio.create_task(_read(stream, listening, limit_s))
+        draining = asyncio.create_task(read_output(stream, listening, limit_s))
         connected = [
             asyncio.create_task(
                 _run_agent(context, task, one, (at, *_other_peers(one, others)), secret, reports=not peers)
@@ -331,7 +331,7 @@ def _merge_peers(first: TrialResult, others: Sequence[TrialResult | None]) -> Tr
     return first
 
 
-async def _read(
+async def read_output(
     stream: AsyncIterator[bytes], decoder: Decoder, limit_s: float, *, until_ready: bool = False,
     until_sampled: bool = False,
 ) -> bool:  # fmt: skip

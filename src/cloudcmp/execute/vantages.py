@@ -1,22 +1,29 @@
 """The machines that are the vantage points of a launch: leased with it, each on its own, and lost on its own."""
 
 import asyncio
+import ipaddress
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cloudcmp.agent import JobTarget
-from cloudcmp.errors import CONTROLLER_FAULTS, ProviderFault
-from cloudcmp.execute.context import LaunchContext
+from cloudcmp.agent.addresses import public_address
+from cloudcmp.errors import CONTROLLER_FAULTS, ConnectionLost, ProviderFault
 from cloudcmp.model.cast import Role, Service
+from cloudcmp.model.firewall import AdmitsVantages
 from cloudcmp.model.plan import PlannedTrial
 from cloudcmp.model.protocol import Instance
 from cloudcmp.model.trial import Outcome, TrialResult
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.plan import vantage_of
+from cloudcmp.plan import serves, vantage_of
+from cloudcmp.provider.common.address import lone_controller
 from cloudcmp.provider.common.authorities import trusted
 from cloudcmp.provider.common.hosts import is_address
 from cloudcmp.provision import Machine, set_up_apart
+
+if TYPE_CHECKING:
+    from cloudcmp.execute.context import LaunchContext
 
 _ADDRESSES = 32
 """The most addresses of one name that are pinged."""
@@ -26,10 +33,12 @@ _ADDRESSES = 32
 class Vantages:
     """The vantage points of a launch by name: those that can be used, and why the others cannot.
 
-    `addresses` are all those to which the endpoint's name has led from any of them.
+    `addresses` are all those to which the endpoint's name has led from any of them. `public` are their own, as a rented
+    endpoint sees them.
     """
 
     machines: dict[str, Machine] = field(default_factory=dict)
+    public: dict[str, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)
     addresses: set[str] = field(default_factory=set)
 
@@ -57,6 +66,18 @@ class Vantages:
         why = self.lost.get(name, "the study has no machine there")
         return TrialResult(Outcome.FAILED, (), f"vantage {name}: {why}")
 
+    def admitted(self) -> list[str]:
+        """The addresses that an endpoint's firewall lets in, each alone, in CIDR form."""
+        nets = (ipaddress.ip_network(self.public[name]) for name in self.public if name not in self.lost)
+        return list(dict.fromkeys(map(str, nets)))
+
+    def require(self, endpoint: str) -> None:
+        """Gives those up whose known address is of another version of IP than an endpoint's."""
+        version = ipaddress.ip_address(endpoint).version
+        for name, address in self.public.items():
+            if ipaddress.ip_address(address).version != version:
+                self.lost.setdefault(name, f"{address} cannot reach {endpoint}: write its IPv{version} address")
+
     async def aclose(self) -> None:
         """Closes the connections to the machines."""
         for machine in self.machines.values():
@@ -64,10 +85,11 @@ class Vantages:
                 await machine.shell.close()
 
 
-async def set_up_vantages(context: LaunchContext, trials: Sequence[PlannedTrial]) -> Vantages:
+async def set_up_vantages(context: "LaunchContext", trials: Sequence[PlannedTrial]) -> Vantages:
     """Leases the machines from which these trials look, all at once; one that cannot be had is lost.
 
-    Raises faults of the controller.
+    If a firewall must let them in, so is one whose public address is unknown. Raises faults of the controller, and
+    ProviderFault if a cloud does not tell the controller's own address.
     """
     names = dict.fromkeys(filter(None, map(vantage_of, trials)))
     found = Vantages()
@@ -92,10 +114,29 @@ async def set_up_vantages(context: LaunchContext, trials: Sequence[PlannedTrial]
 
     try:
         await asyncio.gather(*map(one, names))
+        if isinstance(context.provider, AdmitsVantages):
+            for name in dict.fromkeys(vantage_of(trial) for trial in trials if serves(trial)):
+                if name in found.machines:
+                    await _learn_address(context, context.provider, found, name)
     except BaseException:
         await found.aclose()
         raise
     return found
+
+
+async def _learn_address(context: "LaunchContext", cloud: AdmitsVantages, found: Vantages, name: str) -> None:
+    """Finds out a vantage point's public address: the stated one, else as its connection or the cloud shows it."""
+    stated = next((one.address for one in context.run.plan.vantages if one.point.name == name), "")
+    shell, options = found.machines[name].shell, dict(context.candidate.options)
+    try:
+        address = stated or await (public_address(shell) if shell else lone_controller(cloud, options))
+    except ConnectionLost as fault:
+        found.lose(name, fault.faults[0].what)
+        return
+    if address:
+        found.public[name] = address
+    else:
+        found.lose(name, "its public address is unknown: write address: in its vantage point")
 
 
 def endpoint_of(trial: PlannedTrial, vantages: Vantages) -> JobTarget | None:

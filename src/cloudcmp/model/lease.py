@@ -19,6 +19,8 @@ INCOMPLETE = "incomplete"
 """The state of an untagged resource whose creation never finished, at a provider that bills nothing."""
 ZONE = "zone"
 """The option of a request that names the zone of a machine."""
+VANTAGES = "vantages"
+"""The option of a firewall's request that names the vantage points that it lets in."""
 
 
 class LeaseEvent(StrEnum):
@@ -126,7 +128,8 @@ class CreateRequest:
 
     `options` are the candidate's own and the resource's dependencies, as sorted text pairs: `image`, `market` (spot),
     `tenancy`, `placement`, `credits`; `firewall` (the cloud id of the launch's own), `allow` (addresses in CIDR form
-    that a firewall admits, separated by commas). `access` is for machines that are reached by SSH. `price` is the
+    that a firewall admits, separated by commas), `vantages` (single addresses that it lets in to the pages that a
+    machine serves, separated by commas). `access` is for machines that are reached by SSH. `price` is the
     machine's own price in the budget, without volumes and other charges; a spot machine must not cost more.
     """
 

@@ -78,11 +78,13 @@ class Candidate:
 class PlannedVantage:
     """A vantage point of a plan, and the machine that it is, as a candidate that nothing compares.
 
-    `machine` is None if every candidate is simulated.
+    `machine` is None if every candidate is simulated. `address` is the public one from which it looks, empty where
+    nobody stated it.
     """
 
     point: VantagePoint
     machine: Candidate | None = None
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

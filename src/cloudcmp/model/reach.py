@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cloudcmp.model.result import Bounds, Verdict
-from cloudcmp.model.wide_area import Continent, WideArea
+from cloudcmp.model.wide_area import Continent, Phase, Site, WideArea
 
 if TYPE_CHECKING:
     import numpy as np
@@ -178,11 +178,46 @@ class BestTimes:
 
 
 @dataclass(frozen=True, slots=True)
+class LookTime:
+    """The median of a phase over `n` values of one look, in seconds; `bounds` is None if they are too few for any.
+
+    The values follow each other within seconds, so the interval says nothing of other hours.
+    """
+
+    phase: Phase
+    median_s: float
+    least_s: float
+    n: int
+    bounds: Bounds | None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a URL found: `pages` came, of so many `started`; `why` says why none did.
+
+    `rtt_by` says how round trips were measured, `icmp` or `tcp connect`; empty if none was.
+    """
+
+    url: str
+    site: Site
+    pages: int
+    started: int
+    times: tuple[LookTime, ...] = ()
+    rtt_by: str = ""
+    why: str = ""
+
+    def time(self, phase: Phase) -> LookTime | None:
+        """The time of a phase; None if there is none."""
+        return next((one for one in self.times if one.phase is phase), None)
+
+
+@dataclass(frozen=True, slots=True)
 class WideAreaAnswer:
     """Which provider reaches the vantage points best, and how surely.
 
     `best` are the providers that no other one is better than, as far as can be told: one if it is better than every
-    other one. `area` is what the answer rests on, without impossible times.
+    other one. `area` is what the answer rests on, without impossible times. `looks` are those of this machine at URLs,
+    if the answer rests on them.
     """
 
     area: WideArea
@@ -199,3 +234,4 @@ class WideAreaAnswer:
     curves: tuple[ReachCurve, ...]
     page_curves: tuple[ReachCurve, ...]
     cautions: tuple[str, ...]
+    looks: tuple[Look, ...] = ()

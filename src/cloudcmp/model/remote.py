@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +94,14 @@ class Shell(Protocol):
 
     async def close(self) -> None:
         """Closes the connection; never raises, never waits longer than a second."""
+
+
+@runtime_checkable
+class KnowsPeer(Protocol):
+    """A Shell that knows at which address it reached its machine."""
+
+    def peer(self) -> str:
+        """The machine's address, empty if another host is between."""
 
 
 Dial = Callable[[Endpoint, float], Awaitable[Shell]]

@@ -80,13 +80,15 @@ class ProbeSpec:
 class VantageSpec:
     """A vantage point as the user wrote it: what is known of it, and the machine that it is. `where` is file:line:col.
 
-    `offering` is the machine by its provider's name, None for all processors of this machine.
+    `offering` is the machine by its provider's name, None for all processors of this machine; `address` the stated
+    public one, empty without.
     """
 
     where: str
     point: VantagePoint
     provider: str
     offering: str | None = None
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,4 +10,4 @@ from cloudcmp.plan.run_checks import check_runnable
 from cloudcmp.plan.schedule import next_opening
 from cloudcmp.plan.service_use import is_billed, service_caps, shared_caps
 from cloudcmp.plan.traffic import ALONE, caps_of, longest_load_s, machine_limit, machines, most_bytes, split_caps
-from cloudcmp.plan.vantages import vantage_in, vantage_of
+from cloudcmp.plan.vantages import HERE, served_to, serves, vantage_in, vantage_of

@@ -23,7 +23,7 @@ from cloudcmp.plan.tasks import Task, built_tasks, loopback_tasks, short_tasks, 
 from cloudcmp.plan.traffic import caps_of, expected_bytes, machines, most_bytes
 from cloudcmp.plan.trials import RoundTasks, launches_of, trials_of
 from cloudcmp.plan.truth import with_truth
-from cloudcmp.plan.vantages import vantages_of
+from cloudcmp.plan.vantages import admission_notes, vantages_of
 from cloudcmp.units import format_seconds
 
 MAX_TRIALS = 1_000_000
@@ -79,6 +79,7 @@ def make(
     notes += traffic.traffic_notes(candidates, round_tasks.tasks, study.caps)
     notes += traffic.extra_machine_notes(candidates, round_tasks.tasks)
     notes += path_notes(candidates, round_tasks.tasks)
+    notes += admission_notes(candidates, round_tasks.tasks, vantages)
     notes += [
         f"{one.id}: its price an hour is that of the machine that asks, which no figure of the service counts"
         for one in candidates

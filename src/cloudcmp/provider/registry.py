@@ -104,6 +104,14 @@ _FACTORIES: dict[str, Callable[[ProviderOptions], Provider]] = {
 }
 
 
+_RENTED = frozenset({"aws", "azure", "ec2", "gcp", "openstack", "rackspace"})
+
+
+def is_rented(name: str) -> bool:
+    """True if machines of this provider are rented: each stands behind the firewall of its launch."""
+    return name in _RENTED or name in _long_tail()
+
+
 _STORE_OF: dict[tuple[str, ServiceKind, str], str] = {
     ("s3", ServiceKind.BLOB, ""): "s3",
     ("aws", ServiceKind.BLOB, ""): "aws-s3",

@@ -13,6 +13,7 @@ from cloudcmp.provision.site import (
     Keys,
     Placement,
     ProvisionContext,
+    end_earlier,
     make_data_set,
     public_addresses,
     set_up,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cloudcmp.errors import CONTROLLER_FAULTS, ProviderFault
 from cloudcmp.model.firewall import AdmitsPeers
-from cloudcmp.model.lease import DATA_SET, FIREWALL, INSTANCE, ZONE, Handle, Lease
+from cloudcmp.model.lease import DATA_SET, FIREWALL, INSTANCE, VANTAGES, ZONE, Handle, Lease
 from cloudcmp.model.plan import Candidate, Launch
 from cloudcmp.model.protocol import Provider, Remote, Zoned
 from cloudcmp.model.remote import Access, KeyPair
@@ -49,6 +49,12 @@ class Placement:
         return self.one_zone or bool(self.far_zone) or self.two_regions
 
 
+async def end_earlier(context: ProvisionContext, providers: Mapping[str, Provider], launch: Launch) -> None:
+    """Ends what an earlier attempt at a launch left; raises ProviderFault if it is not seen gone."""
+    for lease in context.ledger.open_of(launch):
+        await release_earlier(context.ledger, providers[lease.provider], (lease,))
+
+
 async def set_up(
     context: ProvisionContext,
     provider: Provider,
@@ -60,17 +66,19 @@ async def set_up(
     *,
     placement: Placement = Placement(),
     paid_s: float = 0.0,
+    vantages: Sequence[str] = (),
 ) -> tuple[Machine, ...]:
-    """Returns the launch's `count` machines, all ready; first ends what an earlier attempt left.
+    """Returns the launch's `count` machines, all ready; what an earlier attempt left has been ended.
 
     Adds a stopwatch for each requested machine to `watches`, which records its progress even on failure; all count from
     the first request. Raises what `acquire` and `arrive` raise; the ledger then has what must be torn down. Machines
     are requested where `placement` says, those beyond the first at the candidate's far end if that is in another
-    region; `paid_s` are additional billed seconds of each machine.
+    region; `paid_s` are additional billed seconds of each machine. The firewall of the first machine lets in
+    `vantages`, single addresses in CIDR form.
     """
-    await release_earlier(context.ledger, provider, context.ledger.open_of(launch))
     near, *others = candidate.ends[:count]
-    near_site = _Site(near, await _create_dependencies(context, provider, near, launch, ttl_s))
+    admits = ((VANTAGES, ",".join(vantages)),) if vantages else ()
+    near_site = _Site(near, await _create_dependencies(context, provider, near, launch, ttl_s, options=admits))
     far_site = near_site
     for far in others:
         apart = isinstance(provider, AdmitsPeers)
@@ -150,13 +158,14 @@ def public_addresses(machines: Sequence[Machine]) -> tuple[str, ...]:
 
 
 async def _create_dependencies(
-    context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float, number: int = 1
-) -> dict[str, str]:
+    context: ProvisionContext, provider: Provider, candidate: Candidate, launch: Launch, ttl_s: float, number: int = 1,
+    *, options: tuple[tuple[str, str], ...] = (),
+) -> dict[str, str]:  # fmt: skip
     """Creates what the machines of one region use; returns the cloud id of each kind."""
     made: dict[str, str] = {}
     for kind in provider.parts:
         if kind != INSTANCE:
-            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s, part=Part(kind, number))
+            lease = await acquire(context.ledger, provider, candidate, launch, ttl_s, part=Part(kind, number, options))
             made[kind] = lease.cloud_id or ""
     return made
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from cloudcmp.answer.reach.sentences import change, headline, limit_words, lines, ms, part_words
-from cloudcmp.model.reach import PageFigure, Quantile, Reached, Share, WideAreaAnswer
+from cloudcmp.model.reach import Look, PageFigure, Quantile, Reached, Share, WideAreaAnswer
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.wide_area import Phase
 from cloudcmp.report.grids import Grid
@@ -37,6 +37,8 @@ def show_wide_area(console: Console, found: WideAreaAnswer, *, every: bool = Fal
 def counts(found: WideAreaAnswer) -> str:
     """What the answer rests on: vantage points, regions, paths, and what they are."""
     area = found.area
+    if found.looks:
+        return f"{area.source} | {area.kind} | {found.looks[0].started} pages of each, one after another"
     regions = sum(1 for _ in area.sites)
     paths = sum(one.phase is Phase.RTT and one.median_s is not None for one in area.paths)
     return f"{area.source} | {area.kind} | {regions} regions | {paths:,} round trips"
@@ -44,6 +46,9 @@ def counts(found: WideAreaAnswer) -> str:
 
 def grids(found: WideAreaAnswer, most: int | None = None) -> Iterator[Grid]:
     """Yield the tables of an answer, each of at most `most` rows where rows are many."""
+    if found.looks:
+        yield _looks(found)
+        return
     if found.pairs:
         yield _pairs(found)
     if found.reached:
@@ -57,6 +62,23 @@ def grids(found: WideAreaAnswer, most: int | None = None) -> Iterator[Grid]:
         yield _pages(found)
     if found.impossible:
         yield _impossible(found, most)
+
+
+def _looks(found: WideAreaAnswer) -> Grid:
+    rows = tuple(
+        (str(one.site), *_looked(one, Phase.RTT), *_looked(one, Phase.PAGE)[:2], f"{one.pages}/{one.started}")
+        for one in found.looks
+    )
+    return Grid(
+        f"Round trips and whole pages from {found.area.vantages[0].name}, medians in ms",
+        ("URL", Head("round trip"), Head("interval"), Head("n"), Head("page"), Head("interval"), Head("came")),
+        rows, "95 % intervals of the medians, by order; came: whole pages, which the page's median counts",
+    )  # fmt: skip
+
+
+def _looked(one: Look, phase: Phase) -> tuple[str | None, str | None, str | None]:
+    time = one.time(phase)
+    return (None, None, None) if time is None else (_ms(time.median_s), _times(time.bounds), str(time.n))
 
 
 def _pairs(found: WideAreaAnswer) -> Grid:
@@ -224,6 +246,7 @@ def wide_area_document(found: WideAreaAnswer) -> dict[str, Any]:
         **_picked(area, "source", "kind", "sites"),
         "vantages": [{**_named(one), "best": own} for one, own in zip(area.vantages, best, strict=True)],
         **_picked(found, "pairs", "reached", "missing", "names", "pages", "impossible", "curves", "page_curves"),
+        "looks": found.looks,
     }
 
 

@@ -115,6 +115,8 @@ KEY_TEXTS: Mapping[str, Mapping[str, str]] = {
         "at": "Its place: [latitude, longitude] in degrees, or a city.",
         "country": "Its country, a code of ISO 3166.",
         "weight": "How many people or users it stands for; default: 1.",
+        "address": "The public address from which it looks, for the firewalls of rented endpoints; default: as its SSH "
+        "connection shows it, or as the cloud sees this machine.",
     },
     "IsolationShape": {
         "victims": "What is measured: cpu, memory, disk_read, disk_write, small_files, network_out, network_in, "

@@ -1,5 +1,6 @@
 """The `wan` of a study: the vantage points from which endpoints are seen, and the pages that are fetched from each."""
 
+import ipaddress
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -36,6 +37,23 @@ def _position(value: object) -> Position:
 Place = Annotated[Position, BeforeValidator(_position), WithJsonSchema(schemas.PLACE)]
 
 
+def _address(value: object) -> str:
+    """One address of a machine, as text."""
+    try:
+        found = ipaddress.ip_address(value) if isinstance(value, str) else None
+    except ValueError:
+        found = None
+    if found is None or "%" in str(value):
+        raise ValueError(f"{shown(value)} is no single address; write address: 203.0.113.7, without a range or a port")
+    mapped = found.version == 6 and found.ipv4_mapped is not None
+    if mapped or found.is_loopback or found.is_link_local or found.is_multicast or found.is_unspecified:
+        raise ValueError(f"{found} is no address from which another network is reached; write the public one")
+    return str(found)
+
+
+Address = Annotated[str, BeforeValidator(_address), WithJsonSchema({"type": "string", "minLength": 2})]
+
+
 class VantageShape(Shape):
     """One vantage point."""
 
@@ -45,6 +63,7 @@ class VantageShape(Shape):
     at: Place | None = None
     country: Word = ""
     weight: Positive = 1.0
+    address: Address = ""
 
 
 class WanShape(Shape):
@@ -125,7 +144,7 @@ def _vantage(item: Any, number: int, tree: Tree, faults: Faults, providers: Sequ
         faults.add(place, f"name: {shown(shape.name)} is no plain word", "use letters, digits, - and _")
         return None
     point = VantagePoint(shape.name, shape.at, shape.country.upper(), weight=shape.weight)
-    return VantageSpec(faults.where(place), point, shape.provider, shape.offering)
+    return VantageSpec(faults.where(place), point, shape.provider, shape.offering, shape.address)
 
 
 def _distinct(names: Sequence[str], tree: Tree, faults: Faults) -> bool:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from cloudcmp.answer.reach.look_sentences import look_cautions, look_headline, look_lines
 from cloudcmp.catalog.countries import CONTINENT_NAMES
 from cloudcmp.model.reach import MissingRegion, ReachPair, WideAreaAnswer
 from cloudcmp.model.result import Bounds, Verdict
@@ -14,6 +15,10 @@ _SHOWN = 3
 
 def headline(found: WideAreaAnswer) -> str:
     """Which provider reaches the vantage points best, or that this cannot be told."""
+    return look_headline(found.looks, found.area.vantages[0].name) if found.looks else _headline(found)
+
+
+def _headline(found: WideAreaAnswer) -> str:
     n = len(found.area.vantages)
     points = f"{n:,} vantage {'point' if n == 1 else 'points'}"
     providers = found.best_times.providers
@@ -73,6 +78,9 @@ def limit_words(found: WideAreaAnswer) -> str:
 
 def lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
     """Yield the lines below the headline: a label and a text."""
+    if found.looks:
+        yield from look_lines(found.looks)
+        return
     yield from _pair_lines(found)
     whole = [one for one in found.reached if one.continent is None]
     if whole:
@@ -160,17 +168,15 @@ def _mapping_words(found: WideAreaAnswer, name: str) -> str:
 def cautions(found: WideAreaAnswer) -> Iterator[str]:
     """Yield what a reader must know beside the figures."""
     area = found.area
+    if found.looks:
+        yield from look_cautions(found.looks)
+        yield from _impossible_words(found)
+        return
     if area.kind == "simulated":
         yield "numbers are SIMULATED: planted values, not measured"
     if area.kind == "modelled":
         yield "times are MODELLED from distances, not measured"
-    if found.impossible:
-        worst = found.impossible[0]
-        yield (
-            f"{len(found.impossible)} round trips are shorter than light in fibre needs between the stated places, and "
-            f"are left out: {worst.vantage} to {worst.site} in {format_quantity(worst.measured_s, 's')}, where light "
-            f"needs {format_quantity(worst.light_s, 's')}, is the worst"
-        )
+    yield from _impossible_words(found)
     own = int(found.best_times.own.any(axis=0).sum())
     if own:
         yield (
@@ -190,3 +196,13 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
                 "as far ones in a ratio, which decides"
             )
     yield from area.notes
+
+
+def _impossible_words(found: WideAreaAnswer) -> Iterator[str]:
+    if found.impossible:
+        worst = found.impossible[0]
+        yield (
+            f"{len(found.impossible)} round trips are shorter than light in fibre needs between the stated places, and "
+            f"are left out: {worst.vantage} to {worst.site} in {format_quantity(worst.measured_s, 's')}, where light "
+            f"needs {format_quantity(worst.light_s, 's')}, is the worst"
+        )

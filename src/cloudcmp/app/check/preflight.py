@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cloudcmp import agent
 from cloudcmp.agent.ssh import dial
+from cloudcmp.app.check.vantage_points import vantage_findings
 from cloudcmp.app.command_uses import notice
 from cloudcmp.app.concurrent import Say, run_concurrently
 from cloudcmp.app.provider_clients import UnavailableProvider, brief, open_clients, select
@@ -31,7 +32,7 @@ _LIST_S = 60.0
 _AGAIN = "check the network and try again: it must answer before a study starts"
 _DAY_S = 86400.0
 _INSTALLED = Path(__file__)
-_MISTAKES = frozenset({"price", "plan", "image", "capability", "account", "settings"})
+_MISTAKES = frozenset({"price", "plan", "image", "capability", "account", "settings", "vantage"})
 """Kinds of findings that the study's author can fix."""
 _TRIPLES = {
     "x86_64": "x86_64-unknown-linux",
@@ -145,7 +146,10 @@ async def check_plan(plan: Plan, say: Say | None = None) -> tuple[ProviderFindin
     """Check the providers of a plan for its candidates, and whether the plan itself can be run."""
     options = ProviderOptions(metrics=metrics_with(plan.commands), candidates=plan.leased, dial=dial)
     providers, unavailable = open_clients([one for one in plan.drivers if has_driver(one)], options)
-    return (*_runnable(plan), *await check(providers, plan.leased, unavailable, budget=plan.budget, say=say))
+    runnable, checked = _runnable(plan), await check(providers, plan.leased, unavailable, budget=plan.budget, say=say)
+    if any(one.finding.ok is False for one in (*runnable, *checked)):
+        return (*runnable, *checked)
+    return (*runnable, *checked, *await vantage_findings(plan, providers))
 
 
 def _runnable(plan: Plan) -> list[ProviderFinding]:

@@ -1,4 +1,7 @@
-"""The security and placement group of a launch; the group admits only the controller and the launch's machines."""
+"""The security and placement group of a launch.
+
+The group admits only the controller, the launch's machines, and its vantage points to the pages served to them.
+"""
 
 import asyncio
 import ipaddress
@@ -7,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, NotAllowed, ProviderFault, Refusal, RefusalKind, Refused
+from cloudcmp.model.firewall import SERVED_PORT
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.aws.faults import POLICY
 from cloudcmp.provider.aws.launch import STRATEGIES, placement_of, tags_of
 from cloudcmp.provider.aws.sdk import Sdk
-from cloudcmp.provider.common.address import allowed_nets, login_ports
+from cloudcmp.provider.common.address import Net, allowed_nets, login_ports, vantage_nets
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule
 from cloudcmp.provider.common.inventory import SCHEMA_TAG
 from cloudcmp.provider.common.responses import SEARCH_NOTICE, leftover_fault, none_if_missing, require_id
@@ -20,6 +24,8 @@ _ATTEMPTS = 10
 _DRY_RUNS = 3
 _DELETE = "ec2:DeleteSecurityGroup"
 _DELETED_STATES = ("deleting", "deleted")
+_ECHO = {4: ("icmp", 8), 6: ("icmpv6", 128)}
+"""The protocol and the type of an echo request, by the version of IP."""
 
 
 @dataclass(slots=True)
@@ -46,7 +52,7 @@ class Firewalls:
 
     async def create(self, request: CreateRequest) -> str:
         """Creates a group with its rules, or none: deletes it again if its rules fail. Idempotent."""
-        rules = _login_rules(request)
+        rules = [*_login_rules(request), *_vantage_rules(request)]
         if self.traits.deletable.get(request.region) is False:
             raise NotAllowed.at(request.name, "the last group that was made here may not be deleted", POLICY)
         group = await self._create_group(request)
@@ -269,11 +275,29 @@ def rejects(fault: Refused, parameter: str) -> bool:
 
 def _login_rules(request: CreateRequest) -> list[dict[str, Any]]:
     """A rule for each login port that admits the controller only; raises Refused without a narrow address."""
-    nets = allowed_nets(request)
+    ranges = _ranges(allowed_nets(request))
+    return [{"IpProtocol": "tcp", "FromPort": port, "ToPort": port, **ranges} for port in login_ports(request)]
+
+
+def _vantage_rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
+    """Rules that let vantage points in to the pages that a machine serves, and let their echoes in.
+
+    Types of ICMP: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_IpPermission.html
+    """
+    nets = vantage_nets(request)
+    if nets:
+        yield {"IpProtocol": "tcp", "FromPort": SERVED_PORT, "ToPort": SERVED_PORT, **_ranges(nets)}
+    for version, (protocol, echo) in _ECHO.items():
+        some = [net for net in nets if net.version == version]
+        if some:
+            yield {"IpProtocol": protocol, "FromPort": echo, "ToPort": -1, **_ranges(some)}
+
+
+def _ranges(nets: Sequence[Net]) -> dict[str, Any]:
+    """Networks as the sources of a rule."""
     v4 = [{"CidrIp": str(net)} for net in nets if net.version == 4]
     v6 = [{"CidrIpv6": str(net)} for net in nets if net.version == 6]
-    ranges = ({"IpRanges": v4} if v4 else {}) | ({"Ipv6Ranges": v6} if v6 else {})
-    return [{"IpProtocol": "tcp", "FromPort": port, "ToPort": port, **ranges} for port in login_ports(request)]
+    return ({"IpRanges": v4} if v4 else {}) | ({"Ipv6Ranges": v6} if v6 else {})
 
 
 async def detect_traits(sdk: Sdk, traits: Traits, region: str, group: str, token: str) -> None:

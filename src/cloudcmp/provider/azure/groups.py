@@ -6,17 +6,18 @@ docs/adr/0038-a-resource-group-for-each-launch.md.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import LostAnswer, ProviderFault, Refused
+from cloudcmp.model.firewall import SERVED_PORT
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.provider.azure import names
 from cloudcmp.provider.azure.faults import code_of
 from cloudcmp.provider.azure.launch import CLUSTER, SPREAD
 from cloudcmp.provider.azure.sdk import Reply, Sdk
-from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
+from cloudcmp.provider.common.address import Net, allowed_v4_nets, login_ports, vantage_v4_nets
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.inventory import TOKEN_TAG
 from cloudcmp.provider.common.responses import none_if_missing
@@ -43,7 +44,7 @@ class Groups:
         Requests its deletion if its contents fail. Raises Refused if a foreign group has that name, and the kinds of
         ProviderFault.
         """
-        name, rules = names.group_of(request), _controller_rules(request)
+        name, rules = names.group_of(request), [*_controller_rules(request), *_vantage_rules(request)]
         existing = await self._describe(name)
         if existing is not None and (existing.get("tags") or {}).get(TOKEN_TAG) != request.token:
             what = f"there is a resource group {name!r} without our tags"
@@ -191,16 +192,29 @@ def _state(reply: Reply) -> str:
     return str((reply.body.get("properties") or {}).get("provisioningState", "Succeeded"))
 
 
-def _controller_rules(request: CreateRequest) -> list[dict[str, Any]]:
+def _controller_rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """The rule that admits the controller; Azure's default rules connect the launch's machines."""
+    ports = [str(port) for port in login_ports(request)]
+    yield _rule("cloudcmp-controller", 100, "Tcp", allowed_v4_nets(request), ports)
+
+
+def _vantage_rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
+    """The rules that let vantage points in to the pages of a machine, and their ICMP, of which Azure names no types."""
+    nets = vantage_v4_nets(request)
+    if nets:
+        yield _rule("cloudcmp-pages", 101, "Tcp", nets, [str(SERVED_PORT)])
+        yield _rule("cloudcmp-echo", 102, "Icmp", nets, ["*"])
+
+
+def _rule(name: str, priority: int, protocol: str, nets: Sequence[Net], ports: list[str]) -> dict[str, Any]:
     rule = {
-        "priority": 100,
+        "priority": priority,
         "direction": "Inbound",
         "access": "Allow",
-        "protocol": "Tcp",
-        "sourceAddressPrefixes": [str(net) for net in allowed_v4_nets(request)],
+        "protocol": protocol,
+        "sourceAddressPrefixes": [str(net) for net in nets],
         "sourcePortRange": "*",
         "destinationAddressPrefix": "*",
-        "destinationPortRanges": [str(port) for port in login_ports(request)],
     }
-    return [{"name": "cloudcmp-controller", "properties": rule}]
+    where = {"destinationPortRange": "*"} if ports == ["*"] else {"destinationPortRanges": ports}
+    return {"name": name, "properties": {**rule, **where}}

@@ -1,11 +1,13 @@
-"""The addresses that a launch's firewall admits: those in the study, or the controller's own."""
+"""The addresses that a launch's firewall admits: the controller's, in the study or its own, and vantage points."""
 
 import ipaddress
 import socket
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from cloudcmp.errors import Refused, Unreached
-from cloudcmp.model.lease import CreateRequest
+from cloudcmp.model.firewall import AdmitsVantages
+from cloudcmp.model.lease import VANTAGES, CreateRequest
 
 Net = ipaddress.IPv4Network | ipaddress.IPv6Network
 SSH = 22
@@ -42,6 +44,35 @@ def allowed_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
     return nets
 
 
+def vantage_nets(request: CreateRequest) -> tuple[Net, ...]:
+    """The vantage points in option `vantages`, each once; raises Refused for more than one address in one of them."""
+    parts = [part.strip() for part in dict(request.options).get(VANTAGES, "").split(",") if part.strip()]
+    nets = tuple(dict.fromkeys(_parse_net(part, request.name) for part in parts))
+    for net in nets:
+        if net.num_addresses > 1:
+            what = f"{net} is more than the one address of a vantage point"
+            raise Refused.at(request.name, what, "write its own address: in the study")
+    return nets
+
+
+def vantage_v4_nets(request: CreateRequest) -> tuple[Net, ...]:
+    """`vantage_nets` for machines with IPv4 addresses only: also raises Refused for an IPv6 address."""
+    nets = vantage_nets(request)
+    for net in nets:
+        if net.version != 4:
+            what = f"vantage point {net.network_address}: machines have IPv4 addresses only here"
+            raise Refused.at(request.name, what, "write its IPv4 address: in the study")
+    return nets
+
+
+def is_single(text: str) -> bool:
+    """True if a text in CIDR form is one address."""
+    try:
+        return ipaddress.ip_network(text.strip()).num_addresses == 1
+    except ValueError:
+        return False
+
+
 def _parse_net(text: str, where: str) -> Net:
     try:
         net = ipaddress.ip_network(text)
@@ -63,6 +94,15 @@ def controller_address(endpoint: str | None) -> str:
     all.
     """
     return local_address(endpoint) if endpoint else _public_address()
+
+
+async def lone_controller(cloud: AdmitsVantages, options: Mapping[str, str]) -> str:
+    """This machine's only address: the one in option `allow`, else as the cloud sees it; empty if there are several.
+
+    Raises the kinds of ProviderFault.
+    """
+    text = options.get("allow") or await cloud.controller()
+    return str(ipaddress.ip_network(text.strip()).network_address) if is_single(text) else ""
 
 
 def _public_address() -> str:

@@ -71,9 +71,14 @@ class CloudDriver(ABC, Generic[Client, Catalog, Lifecycle]):
         await self._prefetch(request)
         options = dict(request.options)
         if "allow" not in options:
-            options["allow"] = await asyncio.to_thread(self._controller_address)
+            options["allow"] = await self.controller()
             request = replace(request, options=tuple(sorted(options.items())))
         return await self._create_firewall(request)
+
+    async def controller(self) -> str:
+        """This machine's address as this cloud sees it, in CIDR form; raises Refused or Unreached."""
+        self._ready()
+        return await asyncio.to_thread(self._controller_address)
 
     def _controller_address(self) -> str:
         return controller_address(self._sdk.endpoint())

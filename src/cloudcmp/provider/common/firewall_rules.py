@@ -1,9 +1,10 @@
 """Rules of a launch's firewall, in one form for all clouds."""
 
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cloudcmp.model.firewall import Admission
+from cloudcmp.model.firewall import SERVED_PORT, Admission
 from cloudcmp.provider.common.address import LOGIN_PORTS
 
 ANY = "any"
@@ -39,17 +40,31 @@ def _is_login(rule: Rule) -> bool:
     return rule.protocol == "tcp" and first == last and first in LOGIN_PORTS and "/" in rule.source
 
 
+def _is_page(rule: Rule) -> bool:
+    """True if a rule admits a single address to the port at which pages are served."""
+    if rule.protocol != "tcp" or rule.ports != (SERVED_PORT, SERVED_PORT):
+        return False
+    try:
+        return ipaddress.ip_network(rule.source).num_addresses == 1
+    except ValueError:
+        return False
+
+
 def admission(rules: Iterable[Rule]) -> Admission:
     """Whom the rules admit."""
     controllers: list[str] = []
     inside: set[str] = set()
     others: list[str] = []
+    rules = tuple(rules)
+    vantages = dict.fromkeys(rule.source for rule in rules if _is_page(rule))
     for rule in rules:
         if rule.source == MEMBERS:
             whole = rule.ports is None or (rule.ports[0] <= 1 and rule.ports[1] == 65535)
             inside |= (_NEEDED if rule.protocol == ANY else {rule.protocol}) if whole else set()
         elif _is_login(rule):
             controllers.append(rule.source)
-        else:
+        elif not (rule.source in vantages and (_is_page(rule) or "icmp" in rule.protocol)):
             others.append(rule.line)
-    return Admission(tuple(dict.fromkeys(controllers)), inside >= _NEEDED, tuple(dict.fromkeys(others)))
+    return Admission(
+        tuple(dict.fromkeys(controllers)), inside >= _NEEDED, tuple(dict.fromkeys(others)), tuple(vantages)
+    )

@@ -1,8 +1,8 @@
 """The firewall rules of a launch, which admit only the controller and the launch's machines. They are free.
 
 Rules of Compute Engine belong to a network, and the default network's own rules admit everybody at port 22. So a launch
-has three rules for machines with its tag: the controller's ports, the launch's machines, and, after them, a denial of
-everybody. https://cloud.google.com/firewall/docs/firewalls
+has rules for machines with its tag: the controller's ports, the launch's machines, its vantage points if it has any,
+and, after them, a denial of everybody. https://cloud.google.com/firewall/docs/firewalls
 """
 
 import asyncio
@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cloudcmp.errors import NOTHING_MADE, IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
+from cloudcmp.model.firewall import SERVED_PORT
 from cloudcmp.model.lease import FIREWALL, CreateRequest, TaggedResource
-from cloudcmp.provider.common.address import allowed_v4_nets, login_ports
+from cloudcmp.provider.common.address import allowed_v4_nets, login_ports, vantage_v4_nets
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule, ports_in
 from cloudcmp.provider.common.responses import leftover_fault, none_if_missing
 from cloudcmp.provider.gcp.launch import NETWORK, derived_name
@@ -152,17 +153,20 @@ def _to_rules(rule: Any, name: str) -> Iterator[Rule]:
 
 def _names(name: str) -> tuple[str, ...]:
     """The names of a launch's rules, in deletion order, which admits nobody in between."""
-    return (derived_name(name, "inside"), name, derived_name(name, "nobody"))
+    return (derived_name(name, "inside"), derived_name(name, "afar"), name, derived_name(name, "nobody"))
 
 
 def _rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     """The rules of a launch; raises Refused without a narrow address of the controller."""
-    inside, controller, nobody = _names(request.name)
-    nets = [str(net) for net in allowed_v4_nets(request)]
+    inside, afar, controller, nobody = _names(request.name)
+    nets, seen = [str(net) for net in allowed_v4_nets(request)], [str(net) for net in vantage_v4_nets(request)]
     ports = [str(port) for port in login_ports(request)]
     allowed = {"source_ranges": nets, "allowed": [{"I_p_protocol": "tcp", "ports": ports}]}
     yield _rule(request, nobody, _LAST, {"source_ranges": ["0.0.0.0/0"], "denied": [_ALL]})
     yield _rule(request, controller, _FIRST, allowed)
+    if seen:  # a rule names no types of ICMP
+        pages = {"I_p_protocol": "tcp", "ports": [str(SERVED_PORT)]}
+        yield _rule(request, afar, _FIRST, {"source_ranges": seen, "allowed": [pages, {"I_p_protocol": "icmp"}]})
     yield _rule(request, inside, _FIRST, {"source_tags": [request.name], "allowed": [_ALL]})
 
 

@@ -9,7 +9,7 @@ from cloudcmp.model.plan import Candidate
 from cloudcmp.model.protocol import UNKNOWN_ACCOUNT, do_nothing
 from cloudcmp.model.safety import Finding, Safeguard
 from cloudcmp.provider.common.absence import Absence
-from cloudcmp.provider.common.address import allowed_nets
+from cloudcmp.provider.common.address import allowed_nets, vantage_nets
 from cloudcmp.provider.common.driver import CloudDriver
 from cloudcmp.provider.common.findings import parse_http_date
 from cloudcmp.provider.common.firewall_rules import Rule
@@ -129,7 +129,8 @@ class LongTailProvider(CloudDriver[ApiClient, OfferingCatalog, LongTailLifecycle
         return id
 
     async def _create_firewall(self, request: CreateRequest) -> str:
-        id = await self._cloud.dialect.create_firewall(self._sdk, request, allowed_nets(request))
+        nets, vantages = allowed_nets(request), vantage_nets(request)
+        id = await self._cloud.dialect.create_firewall(self._sdk, request, nets, vantages)
         self._firewall_names[id] = await self._cloud.dialect.firewall_reference(self._sdk, id)
         return id
 

@@ -112,8 +112,13 @@ class Dialect(Protocol):
     def firewall(self, response: Json) -> ListedResource:
         """A firewall from a list."""
 
-    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
-        """Creates a firewall with its rules, or none; returns its id. The kind of fault tells if something stays."""
+    async def create_firewall(
+        self, api: Api, request: CreateRequest, nets: Sequence[Net], vantages: Sequence[Net]
+    ) -> str:
+        """Creates a firewall that admits the controller's `nets` and vantage points, or none; returns its id.
+
+        The kind of fault tells if something stays.
+        """
 
     async def firewall_reference(self, api: Api, id: str) -> str:
         """A firewall's name in the call that creates a machine."""

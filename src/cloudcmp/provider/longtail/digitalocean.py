@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from cloudcmp.errors import NotAllowed, ProviderFault, Refused
+from cloudcmp.model.firewall import SERVED_PORT
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
@@ -166,7 +167,9 @@ class Droplets:
         """A firewall; its record is in the tag that it applies to."""
         return ListedResource(str(response["id"]), str(response.get("name", "")), _tags_of(response))
 
-    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(
+        self, api: Api, request: CreateRequest, nets: Sequence[Net], vantages: Sequence[Net]
+    ) -> str:
         """Creates the tag, which must exist first, then the firewall with all its rules."""
         record = labels.Record(request.tags, request.token, region=request.region)
         tags = labels.write(record, _TAG_MAX, labels.FIREWALL)
@@ -175,7 +178,7 @@ class Droplets:
         body = {
             "name": request.name,
             "tags": list(tags),
-            "inbound_rules": _inbound([str(net) for net in nets], tags[0]),
+            "inbound_rules": _inbound(nets, vantages, tags[0]),
             "outbound_rules": [_rule(kind, "destinations", {"addresses": _EVERYWHERE}) for kind in _PROTOCOLS],
         }
         try:
@@ -219,10 +222,12 @@ _OTHERS = ("droplet_ids", "load_balancer_uids", "kubernetes_ids")
 _PROTOCOLS = ("tcp", "udp", "icmp")
 
 
-def _inbound(addresses: list[str], tag: str) -> list[Json]:
-    """SSH from the controller, anything from machines of the same launch."""
-    ssh = {"protocol": "tcp", "ports": str(SSH), "sources": {"addresses": addresses}}
-    return [ssh, *(_rule(kind, "sources", {"tags": [tag]}) for kind in _PROTOCOLS)]
+def _inbound(nets: Sequence[Net], vantages: Sequence[Net], tag: str) -> list[Json]:
+    """SSH from the controller, pages and ICMP for vantage points, anything from machines of the same launch."""
+    ssh = {"protocol": "tcp", "ports": str(SSH), "sources": {"addresses": [str(net) for net in nets]}}
+    afar = {"sources": {"addresses": [str(net) for net in vantages]}}
+    pages = [{"protocol": "tcp", "ports": str(SERVED_PORT), **afar}, {"protocol": "icmp", **afar}] if vantages else []
+    return [ssh, *pages, *(_rule(kind, "sources", {"tags": [tag]}) for kind in _PROTOCOLS)]
 
 
 def _to_rules(rule: Json, own: Sequence[str]) -> Iterator[Rule]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from cloudcmp.errors import Refused
+from cloudcmp.model.firewall import SERVED_PORT
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.model.promise import Promised, promise_of
@@ -120,13 +121,15 @@ class Linodes(SingleFirewall):
         tags = tuple(str(tag) for tag in response.get("tags") or ())
         return ListedResource(str(response["id"]), _name(response, tags, labels.FIREWALL), tags)
 
-    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(
+        self, api: Api, request: CreateRequest, nets: Sequence[Net], vantages: Sequence[Net]
+    ) -> str:
         """Creates a firewall with its rules in one call."""
-        v4 = [str(net) for net in nets if net.version == 4]
-        v6 = [str(net) for net in nets if net.version == 6]
-        addresses = ({"ipv4": v4} if v4 else {}) | ({"ipv6": v6} if v6 else {})
         inside = {"ipv4": [str(_INSIDE)]}
-        rules = [_accept("controller", "TCP", addresses, str(SSH))]
+        rules = [_accept("controller", "TCP", _addresses(nets), str(SSH))]
+        if vantages:
+            rules.append(_accept("pages", "TCP", _addresses(vantages), str(SERVED_PORT)))
+            rules.append(_accept("echo", "ICMP", _addresses(vantages)))
         rules += [_accept(f"inside-{kind.lower()}", kind, inside, "1-65535") for kind in ("TCP", "UDP")]
         rules.append(_accept("inside-icmp", "ICMP", inside))
         record = labels.Record(request.tags, request.token, request.name, request.region)
@@ -158,6 +161,13 @@ def _to_rules(rule: Json) -> Iterator[Rule]:
         if source == str(_INSIDE):  # includes the launch's machines
             yield Rule(MEMBERS, kind, ports)
         yield Rule(str(source), kind, ports)
+
+
+def _addresses(nets: Sequence[Net]) -> Json:
+    """Networks as the sources of a rule."""
+    v4 = [str(net) for net in nets if net.version == 4]
+    v6 = [str(net) for net in nets if net.version == 6]
+    return ({"ipv4": v4} if v4 else {}) | ({"ipv6": v6} if v6 else {})
 
 
 def _accept(label: str, kind: str, addresses: Json, ports: str | None = None) -> Json:

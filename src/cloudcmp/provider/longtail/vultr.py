@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
+from cloudcmp.model.firewall import SERVED_PORT
 from cloudcmp.model.lease import CreateRequest
 from cloudcmp.model.offering import Billing, Offering
 from cloudcmp.provider.common.address import SSH, Net
@@ -113,7 +114,9 @@ class Instances(SingleFirewall):
         record = labels.read([text], labels.FIREWALL)
         return ListedResource(str(response["id"]), (record.name if record else None) or text, (text,))
 
-    async def create_firewall(self, api: Api, request: CreateRequest, nets: Sequence[Net]) -> str:
+    async def create_firewall(
+        self, api: Api, request: CreateRequest, nets: Sequence[Net], vantages: Sequence[Net]
+    ) -> str:
         """Creates the group, then a rule for each address; deletes the group again if its rules fail."""
         (text,) = labels.write(
             labels.Record(request.tags, request.token, region=request.region), 10_000, labels.FIREWALL
@@ -123,9 +126,10 @@ class Instances(SingleFirewall):
         group = await self._create_group(api, request, text)
         try:
             for net in nets:
-                rule = {"ip_type": f"v{net.version}", "protocol": "tcp", "port": str(SSH)}
-                rule |= {"subnet": str(net.network_address)}
-                await self._add_rule(api, group, {**rule, "subnet_size": net.prefixlen, "notes": "cloudcmp"})
+                await self._add_rule(api, group, _rule(net, "tcp", SSH))
+            for net in vantages:
+                await self._add_rule(api, group, _rule(net, "tcp", SERVED_PORT))
+                await self._add_rule(api, group, _rule(net, "icmp"))
         except BaseException as error:
             await self._undo(api, request, group, error)
             raise
@@ -171,6 +175,11 @@ class Instances(SingleFirewall):
     def account_id(self, response: Json) -> str | None:
         """A digest of the account's mail address: Vultr reports no account id, and the address is personal data."""
         return labels.digest(str((response.get("account") or {}).get("email") or ""))
+
+
+def _rule(net: Net, protocol: str, port: int | None = None) -> Json:
+    source = {"ip_type": f"v{net.version}", "subnet": str(net.network_address), "subnet_size": net.prefixlen}
+    return {**source, "protocol": protocol, **({"port": str(port)} if port else {}), "notes": "cloudcmp"}
 
 
 def _to_rule(rule: Json) -> Rule:

@@ -1,4 +1,4 @@
-"""The security group of a launch, which admits only the controller and the launch's machines.
+"""The security group of a launch, which admits only the controller, the launch's machines, and vantage points to pages.
 
 Also its server group, if the study wants one. Both are free. Neither has a token: the mark is in the description of the
 former and in the name of the latter (see `tags`).
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloudcmp.errors import IncompleteListing, LostAnswer, ProviderFault, RefusalKind, Refused
+from cloudcmp.model.firewall import SERVED_PORT
 from cloudcmp.model.lease import CreateRequest
-from cloudcmp.provider.common.address import SSH, allowed_nets
+from cloudcmp.provider.common.address import SSH, allowed_nets, vantage_nets
 from cloudcmp.provider.common.firewall_rules import ANY, MEMBERS, Rule
 from cloudcmp.provider.common.responses import SEARCH_NOTICE, leftover_fault, require_id
 from cloudcmp.provider.openstack.launch import POLICIES
@@ -23,6 +24,8 @@ _ONE_POLICY = (2, 64)  # a server group has one policy from this microversion, b
 PLACEMENT = "placement/"
 """The prefix of a server group's id, to distinguish it from a security group's."""
 _ANY_ID = "0" * 36
+_ECHO = {4: ("icmp", 8), 6: ("ipv6-icmp", 128)}
+"""The protocol and the type of an echo request, by the version of IP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Firewalls:
 
     async def create(self, request: CreateRequest) -> str:
         """Creates a group with its rules, or none: deletes it again if its rules fail."""
-        rules = list(_ssh_rules(request))
+        rules = [*_ssh_rules(request), *_vantage_rules(request)]
         mark = Mark(request.token, request.tags)
         Mark(request.token, request.tags, _ANY_ID).text(request.name)  # a mark with an id must fit as well
         group = await self._create_group(request, mark)
@@ -160,3 +163,16 @@ def _ssh_rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
     for net in allowed_nets(request):
         ssh = {"protocol": "tcp", "port_range_min": SSH, "port_range_max": SSH, "remote_ip_prefix": str(net)}
         yield {"ethertype": f"IPv{net.version}", **ssh}
+
+
+def _vantage_rules(request: CreateRequest) -> Iterator[dict[str, Any]]:
+    """Two rules for each vantage point: the pages that a machine serves, and echo requests.
+
+    Neutron takes the type of ICMP for the first port, and its code for the last one:
+    https://docs.openstack.org/api-ref/network/v2/#create-security-group-rule
+    """
+    for net in vantage_nets(request):
+        protocol, echo = _ECHO[net.version]
+        common = {"ethertype": f"IPv{net.version}", "remote_ip_prefix": str(net)}
+        yield {**common, "protocol": "tcp", "port_range_min": SERVED_PORT, "port_range_max": SERVED_PORT}
+        yield {**common, "protocol": protocol, "port_range_min": echo, "port_range_max": 0}

@@ -3,3 +3,4 @@
 from cloudcmp.store.wide_area.read import is_wide_area, read_wide_area
 from cloudcmp.store.wide_area.targets import Targets, read_targets
 from cloudcmp.store.wide_area.vantages import read_vantages, with_vantages
+from cloudcmp.store.wide_area.write import write_latency_table

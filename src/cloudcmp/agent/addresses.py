@@ -1,0 +1,41 @@
+"""A machine's addresses, as its SSH connection shows them."""
+
+import ipaddress
+
+from cloudcmp.model.remote import KnowsPeer, Shell
+
+_SHOW = ["sh", "-c", 'printf %s "${SSH_CONNECTION-}"']
+
+
+async def local_end(shell: Shell) -> str:
+    """The machine's own end of its connection: where what is sent to its public address arrives; empty if untold.
+
+    The machine itself says it, so it is a single address and nothing else. Raises ProviderFault.
+    """
+    output = await shell.run(_SHOW, most_bytes=256)
+    words = output.out.decode("ascii", errors="replace").split()
+    return _parsed(words[2]) if len(words) == 4 else ""
+
+
+async def public_address(shell: Shell) -> str:
+    """The address from which a machine looks at the internet, empty if its connection does not tell it.
+
+    That is the public address at which it was reached, else its own end of the connection if that is public. Behind a
+    gateway that sends from another address than it is reached at, it is wrong: a study then states it. Raises
+    ProviderFault.
+    """
+    reached = _parsed(shell.peer()) if isinstance(shell, KnowsPeer) else ""
+    for text in (reached, await local_end(shell)):
+        if text and ipaddress.ip_address(text).is_global:
+            return text
+    return ""
+
+
+def _parsed(text: str) -> str:
+    """An address in the usual form, one of IPv4 as such; empty for any other text."""
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        return ""
+    mapped = found.ipv4_mapped if found.version == 6 else None
+    return str(mapped or found)
