@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests import cloud_rows, watch_rows
+from tests import cloud_rows, service_rows
 from tests.app.planted import false_finds, missed
 from tests.app.test_kills import killed
 from tests.app.test_seed_studies import SEEDS, short
@@ -355,26 +355,15 @@ def mutated_prices() -> Row:
     return Row("P13", "price lists changed at random tell no price that is not in them", n, len(wrong))
 
 
-def simulated_queues() -> Row:
-    """Simulations of queues whose mean theory knows: M/M/1, M/M/1 with processor sharing, M/M/4."""
-    from tests.answer.world.test_queues import SYSTEMS, covered
-
-    n = 1000 if LONG else 100
-    missed = [n - covered(kind, load, range(n), 12.0) for kind in SYSTEMS for load in (0.5, 0.8)]
-    show([f"missed of {n} at loads .5 and .8, by system: {missed}"])
-    return Row("-", "the interval of a simulated queue holds the mean of theory, but in a twelfth", n * len(missed),
-               sum(missed), n * len(missed) // 12)  # fmt: skip
-
-
 ROWS = (
-    slices, wholes, kills, winners, ties, looks, selection, seed_studies, simulated_queues, simulated_histories, quotes,
-    bills, answers_lost, cloud_rows.answers_lost_everywhere,
+    slices, wholes, kills, winners, ties, looks, selection, seed_studies, simulated_histories, quotes, bills,
+    answers_lost, cloud_rows.answers_lost_everywhere,
     *map(cloud_rows.crash_walk, KINDS), cloud_rows.cloud_kills, cloud_rows.all_clouds_kills, cloud_rows.group_kills,
     cloud_rows.namespace_kills, guest_kills, stopped,
     makers_killed, guests_die, debian_guests_die, swept, swept_on_ec2, cloud_rows.swept_everywhere, unreadable,
     wrong_hosts, cloud_rows.wrong_hosts_everywhere, silent_lines, silent_clouds, capped, strangers, hostile_bytes,
     leases_end, strangers_folders,
-    poisoned_prices, mutated_prices, storage_servers, storage_kills, *watch_rows.ROWS,
+    poisoned_prices, mutated_prices, storage_servers, storage_kills, *service_rows.ROWS,
 )  # fmt: skip
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import THREE_SIZES, run_once
 from tests.evidence import written
+from tests.made_once import THREE_SIZES, run_once
 
 from .command import cloudcmp
 

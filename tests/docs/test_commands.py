@@ -78,7 +78,7 @@ def test_a_shown_study_file_is_there(block: Block, words: list[str]) -> None:
 def _files_made(block: Block) -> set[str]:
     """What earlier commands of the page write, and tables that the page shows, or makes, in a block of that name."""
     shown = [part.info.partition(" ") for part in blocks(block.page)]
-    made = {name for kind, _, name in shown if kind in {"csv", "python", "utility"} and name}
+    made = {name for kind, _, name in shown if kind in {"csv", "python", "scenario", "utility"} and name}
     for other in blocks(block.page):
         if other.info == "sh":
             for words in _commands(other):

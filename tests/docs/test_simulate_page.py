@@ -16,7 +16,7 @@ SHAPES = (
 
 def test_the_page_shows_what_is_printed(tmp_path: Path) -> None:
     shown = list(blocks(PAGE))
-    text = next(block.text for block in shown if block.info == "yaml shop.yaml")
+    text = next(block.text for block in shown if block.info == "scenario shop.yaml")
     (tmp_path / "shop.yaml").write_text(text, encoding="utf-8")
     printed = next(block.text for block in shown if block.info == "console")
     command, _, rest = printed.partition("\n")

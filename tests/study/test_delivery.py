@@ -34,7 +34,7 @@ def test_hits_distance_and_tiers_are_read(tmp_path: Path) -> None:
 
 
 def test_the_shipped_example_says_that_it_is_one() -> None:
-    found = read_delivery(ROOT / "studies" / "delivery-example.yaml")
+    found = read_delivery(ROOT / "studies" / "delivery" / "example.yaml")
     assert found.example
     assert found.as_of
 
