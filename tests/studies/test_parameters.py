@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.catalog import fill
-from cloudcmp.model.study import Study
 from cloudcmp.model.cast import ServiceKind
+from cloudcmp.model.study import Study
 from cloudcmp.plan import published_providers
 from cloudcmp.plan.published_offerings import published_offerings
 from cloudcmp.study import read
