@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cloudcmp.catalog import fill
+from cloudcmp.model.cast import ServiceKind
 from cloudcmp.model.study import Study
 from cloudcmp.plan import published_providers
 from cloudcmp.plan.published_offerings import published_offerings
@@ -25,7 +26,7 @@ PRINTED = (Path(__file__).parent / "printed.csv").read_text(encoding="utf-8")
 ROWS = [tuple(row) for row in csv.reader(PRINTED.splitlines())][1:]
 # What no document prints and a study must still say, each explained by a comment in the study.
 OURS: dict[str, set[tuple[str, str]]] = {
-    "cloudcmp-2010": set(),
+    "cloudcmp-2010": {("page", "count"), ("page", "every_address"), ("page", "size_bytes"), ("page", "vantage")},
     "deval-2017": {("tcp", "path")},
     "rodamilans-2014": {("disk", "op"), ("disk", "pattern"), ("disk", "durability")},
     "delgado-2010": {
@@ -126,6 +127,8 @@ def test_every_parameter_that_a_study_sets_is_quoted(name: str) -> None:
 @pytest.mark.parametrize("name", SEEDS)
 def test_every_printed_price_is_in_the_study(name: str) -> None:
     for spec in study_of(name).candidates:
+        if spec.service is ServiceKind.HTTP:
+            continue  # an endpoint at an address of the reader's: no offering, and no printed price
         known = [one for one in published_offerings(spec.provider, spec.region) if one.name == spec.offering]
         assert len(known) == 1
         assert (known[0].price and known[0].price.amount_per_hour) == (spec.price and spec.price.amount_per_hour)

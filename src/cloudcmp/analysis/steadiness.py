@@ -38,23 +38,19 @@ def steadiness(
     runs = {} if values is None else runs_of(plan, values)
     known = LaunchFacts(plan) if facts is None else facts
     return tuple(
-        _steadiness(
-            plan, one, metrics[Cell.parse(one.cell).metric], runs.get((one.candidate, one.cell), ()), place, known
-        )
+        _steadiness(one, metrics[Cell.parse(one.cell).metric], runs.get((one.candidate, one.cell), ()), place, known)
         for one in estimates
         if one.n > 1
     )
 
 
-def _steadiness(
-    plan: Plan, one: Estimate, metric: Metric, runs: Sequence[Floats], place: _Place, facts: LaunchFacts
-) -> Steadiness:
+def _steadiness(one: Estimate, metric: Metric, runs: Sequence[Floats], place: _Place, facts: LaunchFacts) -> Steadiness:
     values = np.array(one.values)
     mean = abs(describe.mean(values))
     scale = 1.0 if metric.signed or mean == 0.0 else mean
     spread, interval = describe.sd(values), sd_interval(values)
     inside = within_interval([run / (1.0 if metric.signed else abs(run.mean()) or 1.0) for run in runs])
-    needed = () if metric.signed else tuple(_needed(plan, one, values, share) for share in SHARES)
+    needed = () if metric.signed else tuple(_needed(one, values, share) for share in SHARES)
     launches = [
         place.get((one.candidate, session, round_)) for session, round_ in zip(one.sessions, one.rounds, strict=True)
     ]
@@ -71,11 +67,11 @@ def _bounds(interval: describe.Interval | None, scale: float) -> Bounds | None:
     return None if interval is None else Bounds(interval.low / scale, interval.high / scale)
 
 
-def _needed(plan: Plan, one: Estimate, values: Floats, share: float) -> LaunchesNeeded | None:
+def _needed(one: Estimate, values: Floats, share: float) -> LaunchesNeeded | None:
     cov = describe.cov(values)
     if cov is None or one.n < FEWEST_LAUNCHES:
         return None
-    found = launches_for(values, share, seed=plan.seed)
+    found = launches_for(values, share)
     return LaunchesNeeded(share, found or max(about_launches_for(cov, share), one.n + 1), found is not None)
 
 

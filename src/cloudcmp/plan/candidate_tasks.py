@@ -80,10 +80,13 @@ def _offered(
 def _measures(candidate: Candidate, task: Task, services: AbstractSet[ServiceKind]) -> bool:
     """True if a task measures the candidate: a service is measured by the probes of its kind only.
 
-    An endpoint is measured from afar, and so is a machine, which serves pages for a trial.
+    An endpoint is measured from afar; a machine, which serves pages for a trial, only in a study without endpoints.
     """
+    from_afar = Role.ENDPOINT in PROBES[task.probe].roles and PROBES[task.probe].built
     if candidate.service is not None and candidate.service.kind is ServiceKind.HTTP:
-        return Role.ENDPOINT in PROBES[task.probe].roles and PROBES[task.probe].built
+        return from_afar
+    if from_afar and candidate.service is None:
+        return ServiceKind.HTTP not in services
     kinds = kinds_of(task.probe, dict(task.params))
     return services.isdisjoint(kinds) if candidate.service is None else candidate.service.kind in kinds
 

@@ -7,7 +7,7 @@ from itertools import filterfalse
 
 from cloudcmp.catalog import metrics_with
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.cast import LOOPBACK, path_key, traffic_path
+from cloudcmp.model.cast import LOOPBACK, ServiceKind, path_key, traffic_path
 from cloudcmp.model.metric import OVERALL, Metric
 from cloudcmp.model.plan import LEASE_MARGIN_S, Candidate, LaunchUsage, Plan, Quote, Traffic
 from cloudcmp.model.study import FEWEST_LAUNCHES, CandidateSpec, Caps, Decide, Study
@@ -152,7 +152,7 @@ def _tasks(
 ) -> tuple[Task, ...]:
     """The tasks of each launch that the runner can do; adds notes on those left out."""
     tasks = tasks_of(study.probes, study.runs)
-    local = any(candidate.runner == LOCAL for candidate in candidates)
+    local = any(one.runner == LOCAL and not _is_endpoint(one) for one in candidates)
     if on == LOCAL:
         had = {one.service.kind for one in candidates if one.service}
         if asked := dict.fromkeys(task.probe for task in tasks if {*kinds_of(task.probe, dict(task.params))} - had):
@@ -178,6 +178,10 @@ def _tasks(
         unknown = (f"{one.offering.provider} {one.offering.name}" for one in candidates if only_name_known(one))
         notes += [f"{name}: nothing is known of this offering but its name" for name in dict.fromkeys(unknown)]
     return short_tasks(tasks) if short else tasks
+
+
+def _is_endpoint(one: Candidate) -> bool:
+    return one.service is not None and one.service.kind is ServiceKind.HTTP
 
 
 def _refuse_paths(tasks: Sequence[Task]) -> None:

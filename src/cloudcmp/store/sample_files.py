@@ -159,11 +159,13 @@ def _write_all(small: Iterable[Source], file: BinaryIO) -> None:
 
     with pq.ParquetWriter(file, schema(), compression=COMPRESSION) as writer:
         waiting: list[pa.Table] = []
+        rows = 0
         for table in _tables(small):
             waiting.append(table)
-            if sum(part.num_rows for part in waiting) >= _ROWS_A_GROUP:
+            rows += table.num_rows
+            if rows >= _ROWS_A_GROUP:
                 writer.write_table(pa.concat_tables(waiting))
-                waiting = []
+                waiting, rows = [], 0
         if waiting:
             writer.write_table(pa.concat_tables(waiting))
 
