@@ -1,7 +1,7 @@
 """Where to put a service: the best set of regions for the people whom it has, from times between places."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,7 +68,7 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     )
     _check_providers(asked.providers, area)
     progress(f"reading {asked.people}")
-    people = _people(asked, frozenset(one.name for one in area.vantages))
+    people = _people(asked, {one.name: one.country for one in area.vantages})
     delivery = _delivery(asked)
     from dataclasses import replace
 
@@ -149,10 +149,14 @@ def _check_providers(providers: Sequence[str], area: WideArea) -> None:
     known = sorted({one.provider for one in area.sites})
     for one in providers:
         if one not in known:
-            raise UserMistake.at("--provider", f"no region of {one!r} was measured", hint(one, known, "see the source"))
+            raise UserMistake.at(
+                "--provider",
+                f"no region of {one!r} was measured",
+                hint(one, known) or f"write one of {', '.join(known)}",
+            )
 
 
-def _people(asked: RegionsRequest, vantages: frozenset[str]) -> Population:
+def _people(asked: RegionsRequest, vantages: Mapping[str, str]) -> Population:
     if asked.most is not None and asked.most < 1:
         raise UserMistake.at("--largest", f"{asked.most} places", "ask for one or more")
     cities = None if asked.cities is None else read_people(asked.cities)

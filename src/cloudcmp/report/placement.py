@@ -65,8 +65,7 @@ def answer(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
     if best.money is not None:
         yield "", f"{money_words(best.money)} {found.currency} a month for {_people(found.users)} users", ""
     yield "PROOF", proof_words(found.goal, best), ""
-    if found.certainty is not None:
-        yield "HOW SURE", certainty_words(found.certainty, found.goal), ""
+    yield "HOW SURE", certainty_words(found), ""
 
 
 def _figures(found: RegionsAnswer, one: RegionSet) -> str:

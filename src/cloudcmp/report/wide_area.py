@@ -69,7 +69,7 @@ def _pairs(found: WideAreaAnswer) -> Grid:
     return Grid(
         "Lowest round trips of two providers, paired by vantage point",
         ("pair", Head("n"), Head("clusters"), Head("ratio"), Head("95 % interval"), Head("mean"), "verdict"), rows,
-        "ratio: of the first to the second; clusters: networks in a country, which the interval counts",
+        "ratio: of the first to the second; clusters: networks in a country, or places",
     )  # fmt: skip
 
 
@@ -103,13 +103,16 @@ def _halves(one: Reached) -> tuple[str | None, str | None]:
 def _missing(found: WideAreaAnswer, most: int | None) -> Grid:
     rows = tuple(
         (one.provider, part_words(one.continent), f"{one.over} of {one.n}", ", ".join(one.countries) or None,
-         f"{one.instead} ({one.place})" if one.place else one.instead or None, str(one.helps) if one.instead else None)
+         f"{one.instead} ({one.place})" if one.place else one.instead or None, str(one.helps) if one.instead else None,
+         None if not one.instead else one.own + "*" * (not one.own_measured) if one.own else "none")
         for one in found.missing[:most]
     )  # fmt: skip
+    unmeasured = "; *: not measured" if any(one.own and not one.own_measured for one in found.missing[:most]) else ""
     return Grid(
-        f"Vantage points above {limit_words(found)}, and the region that a provider lacks there",
-        ("provider", "where", Head("above"), "countries", "a region as", Head("helps")), rows,
-        "above: or without a reply; helps: points that reach that region of another provider in time",
+        f"Vantage points above {limit_words(found)}, and a region of another provider that would help",
+        ("provider", "where", Head("above"), "countries", "a region as", Head("helps"), "its own there"), rows,
+        "above: or without a reply; helps: points that reach that region of another provider in time; its own there: "
+        f"the provider's region in the same place, which is too slow or gives no reply{unmeasured}",
     )  # fmt: skip
 
 
