@@ -21,6 +21,8 @@ from cloudcmp.stats.power import detectable_log_difference, needed_n
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_NO_SPREAD = 1e-9
+"""A standard error of log ratios below this is rounding."""
 _TINY = 1000
 """A difference of less than this part of its spread takes more than a million clusters to see."""
 
@@ -55,7 +57,8 @@ def _pair(
         ratio = cluster_mean(np.log(first) - np.log(second), weight[known], code[known])
         difference = cluster_mean(first - second, weight[known], code[known])
     effective = effective_clusters(weight[known], code[known]) if known.any() else 0.0
-    sure = ratio if effective >= FEWEST else None
+    why = _unsure(ratio, weight[known], code[known], [name for name, has in zip(names, known, strict=True) if has])
+    sure = None if why else ratio
     detectable, needed = _power(sure, len(times.providers))
     return ReachPair(
         a=times.providers[a],
@@ -75,21 +78,26 @@ def _pair(
         detectable=detectable,
         needed=needed,
         verdict=Verdict.CANNOT_TELL,
-        reason=_too_few(
-            weight[known], code[known], [name for name, is_known in zip(names, known, strict=True) if is_known]
-        ),
+        reason=why,
     )
 
 
-def _too_few(weight: "NDArray[np.float64]", code: "NDArray[np.int64]", names: Sequence[str]) -> str:
-    """Why fewer than six effective clusters tell nothing: they are few, or one of them has most of the weight."""
+def _unsure(
+    ratio: ClusterMean | None, weight: "NDArray[np.float64]", code: "NDArray[np.int64]", names: Sequence[str]
+) -> str:
+    """Why a ratio has no interval, in words; empty if it has one.
+
+    There are fewer than six clusters, or fewer effective ones because one has most of the weight, or all ratios are the
+    same: measurements differ, so these are copies or made of each other.
+    """
     if not names:
         return "no vantage point sees both from outside"
     count, effective = len(set(code.tolist())), effective_clusters(weight, code)
     if count < FEWEST:
         return f"{count} of at least {FEWEST} networks or places"
     if effective >= FEWEST:
-        return ""
+        has_spread = ratio is not None and ratio.error > _NO_SPREAD
+        return "" if has_spread else "the ratio is the same everywhere, which tells nothing of its spread"
     at = int(np.argmax(np.bincount(code, weights=weight)[code]))
     inside = code == code[at]
     heaviest = names[int(np.argmax(np.where(inside, weight, 0.0)))]

@@ -24,7 +24,7 @@ ORIGIN = "SIMULATED"
 _ACROSS = 4
 """More deployments than these stand below each other."""
 _SETS = 12
-_GROWS = "grows"
+_GROWS = "*"
 _WHOLE_PERCENT = 0.095
 """From here on a percentage is shown without decimals."""
 NEAR = 0.03
@@ -163,7 +163,7 @@ def _times(outcome: Outcome, runs: int) -> Grid:
     if runs > 1:
         note = f"±: 95 % interval of the simulation itself, {runs} runs; {note}"
     if any(one.overloaded for one in outcome.deployments):
-        note += f"; {_GROWS}: a queue grows, so that the mean is that of this span alone and holds for no other"
+        note += f"; {_GROWS}: a queue grows, so that the mean is that of this span alone"
     title = f"Mean response times in ms [{ORIGIN}]"
     if len(outcome.deployments) <= _ACROSS:
         return Grid(title, ("users", *(Head(one.name) for one in outcome.deployments)), tuple(rows), note)
@@ -175,7 +175,11 @@ def _times(outcome: Outcome, runs: int) -> Grid:
 
 def _mean_cell(deployment: DeploymentTimes, mean: RunMean) -> str:
     """A mean; one that grows with the simulated span is given without an interval, and marked."""
-    return f"{mean.value * 1e3:,.0f} {_GROWS}" if deployment.overloaded else mean_words(mean)
+    return _growing_mean(mean) if deployment.overloaded else mean_words(mean)
+
+
+def _growing_mean(mean: RunMean) -> str:
+    return f"{mean.value * 1e3:,.0f}{_GROWS}"
 
 
 def _printed(scenario: Scenario, outcome: Outcome) -> Grid:
@@ -234,7 +238,7 @@ def _centres(scenario: Scenario, outcome: Outcome) -> Grid:
 
 def _processing(one: CentreUse) -> str:
     mean = one.processing
-    return f"{mean.value * 1e3:,.0f} {_GROWS}" if mean is not None and one.busy >= 1 else mean_words(mean)
+    return _growing_mean(mean) if mean is not None and one.busy >= 1 else mean_words(mean)
 
 
 def _busy(share: float) -> str:
@@ -290,8 +294,10 @@ def _sets(scenario: Scenario, result: Found) -> Grid:
     assert scenario.search is not None
     share = scenario.search.share is not None
     rows = tuple(
-        (" and ".join(one.centres), one.worst, mean_words(one.figure, 100, 2) if share else mean_words(one.figure),
-         mean_words(one.overall), money_words(one.cost), "overloaded" if one.overloaded else _REACH[one.reach])
+        (" and ".join(one.centres), one.worst,
+         mean_words(one.figure, 100, 2) if share else _growing_mean(one.figure) if one.overloaded
+         else mean_words(one.figure),
+         _growing_mean(one.overall) if one.overloaded else mean_words(one.overall), money_words(one.cost), "overloaded" if one.overloaded else _REACH[one.reach])
         for one in result.options[:_SETS]
     )  # fmt: skip
     more = len(result.options) - len(rows)

@@ -19,8 +19,7 @@ def located(area: WideArea) -> WideArea:
     """
     vantages = tuple(_vantage(one) for one in area.vantages)
     elsewhere = [
-        f"the {one.name} that is known is in {known}, not in {one.country}: its place is unknown until its latitude and "
-        "longitude are given"
+        f"the {one.name} that is known is in {known}, not in {one.country}: its place is unknown until it is given"
         for one in vantages if one.at is None and one.country and (known := country_of(one.name))
     ]  # fmt: skip
     return replace(

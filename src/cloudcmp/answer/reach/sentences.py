@@ -112,7 +112,7 @@ def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
         elif one.verdict is Verdict.CANNOT_TELL:
             sure = f"cannot tell: {one.reason}"
             if one.needed is not None and one.needed <= 10 * one.effective:
-                sure += f"; about {one.needed} networks would tell, {_here(one)}"
+                sure += f"; about {one.needed} networks of equal weight would tell, {_here(one)}"
         else:
             sure = f"told apart: alike ones differ as much in {_chance(one.p_adjusted or 0.0)} of cases"
         yield label, f"{pair_words(one, turned=turned)}; {sure}"
