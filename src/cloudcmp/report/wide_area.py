@@ -39,7 +39,7 @@ def counts(found: WideAreaAnswer) -> str:
     area = found.area
     regions = sum(1 for _ in area.sites)
     paths = sum(one.phase is Phase.RTT and one.median_s is not None for one in area.paths)
-    return f"{area.source} | {area.kind} | {regions} regions | {paths:,} round trips"
+    return f"{area.source} | {area.kind} | {regions} region{'s' * (regions != 1)} | {paths:,} round trips"
 
 
 def grids(found: WideAreaAnswer, most: int | None = None) -> Iterator[Grid]:

@@ -72,6 +72,9 @@ def test_vantage_points_of_one_place_are_a_cluster_if_their_network_is_unknown()
     area = area_of({(name, "a", "x"): 0.1 for name in known}, known)
     assert cluster_codes(area).tolist() == [0, 0, 1, 2, 3, 4]
     assert without_network(area) == (3, 2, 2)
+    names = {name: VantagePoint(name, country=country) for name, country in {"v": "DE", "w": "DE", "x": "FR"}.items()}
+    area = area_of({(name, "a", "x"): 0.1 for name in names}, names)
+    assert cluster_codes(area).tolist() == [0, 0, 1]
 
 
 def test_a_provider_does_not_lack_a_region_that_it_has_in_that_city() -> None:

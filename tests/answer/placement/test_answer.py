@@ -89,9 +89,7 @@ def test_people_of_a_country_are_served_where_the_rule_says() -> None:
     with pytest.raises(UserMistake, match="no region that can be chosen is where 'DE=EU' asks for one; name another"):
         best_regions(PEOPLE, TIMES, replace(question, within=frozenset({"US", "JP", "AU"})))
     rules = (*question.rules, Rule(frozenset({"US"}), frozenset({"US"}), "US=US"))
-    with pytest.raises(
-        UserMistake, match="no set of 1 regions serves everyone with DE=EU, US=US; ask for more regions"
-    ):
+    with pytest.raises(UserMistake, match="no set of 1 region serves everyone with DE=EU, US=US; ask for more regions"):
         best_regions(PEOPLE, TIMES, replace(question, k=1, rules=rules))
 
 

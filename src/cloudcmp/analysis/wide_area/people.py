@@ -62,7 +62,7 @@ class _Reader:
         self._empty: list[str] = []
         self._counted, self._unused = "", list[str]()
         self._rows = Counter[tuple[str, ...]]()
-        self._where, self._vantages = where, vantages
+        self._where, self._vantages = where, {name.casefold(): country for name, country in vantages.items()}
         self._cities: dict[str, list[People]] = {}
         for one in cities.groups if cities else ():
             self._cities.setdefault(one.country, []).append(one)
@@ -106,7 +106,9 @@ class _Reader:
         continent = _continent(place, country, of)
         if of("lat") or of("lon"):
             return [People(called, many, _degrees(place, of("lat"), of("lon")), country, continent)]
-        if called in self._vantages and (not country or self._vantages[called] in {"", country}):
+        if self._vantages.get(called.casefold(), "none") in {"", country} or (
+            not country and called.casefold() in self._vantages
+        ):
             return [People(called, many, None, country, continent)]
         if (at := position_of(called, country)) is not None:
             return [People(called, many, at, country, continent)]

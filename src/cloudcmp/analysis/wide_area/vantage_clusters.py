@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cloudcmp.model.wide_area import Position, WideArea
+from cloudcmp.model.wide_area import Position, VantagePoint, WideArea
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,23 +19,27 @@ _EARTH_KM = 6371.0
 def cluster_codes(area: WideArea) -> "NDArray[np.int64]":
     """The number of each vantage point's cluster.
 
-    One cluster are those of a network in a country; of unknown network, those within 50 km of the first of them. A
-    vantage point of unknown network and place is one by itself, which is too sure if it shares its way with others.
+    One cluster are those of a network in a country; of unknown network, those within 50 km of the first of them; of
+    unknown position too, those of a country. A vantage point of which none of these is known is one by itself, which is
+    too sure if it shares its way with others.
     """
     firsts = _first_of_place([None if one.network else one.at for one in area.vantages])
-    keys = [
-        (one.network, one.country) if one.network else (area.vantages[first].name, None)
-        for one, first in zip(area.vantages, firsts, strict=True)
-    ]
+    keys = [_key(one, area.vantages[first].name) for one, first in zip(area.vantages, firsts, strict=True)]
     number = {key: at for at, key in enumerate(dict.fromkeys(keys))}
     return np.array([number[key] for key in keys], dtype=np.int64)
 
 
+def _key(one: VantagePoint, first: str) -> tuple[str, str, str]:
+    if one.network:
+        return "network", one.network, one.country
+    return ("country", one.country, "") if one.at is None and one.country else ("place", first, "")
+
+
 def without_network(area: WideArea) -> tuple[int, int, int]:
-    """How many vantage points of unknown network have a place, how many clusters these are, and how many have none."""
-    placed = [one.at for one in area.vantages if not one.network and one.at is not None]
-    placeless = sum(not one.network and one.at is None for one in area.vantages)
-    return len(placed), len(set(_first_of_place(placed))), placeless
+    """How many vantage points of unknown network have a place or country, how many clusters these are, and how many have none."""
+    unknown = np.array([not one.network for one in area.vantages], dtype=np.bool_)
+    placed = unknown & np.array([one.at is not None or bool(one.country) for one in area.vantages], dtype=np.bool_)
+    return int(placed.sum()), len(set(cluster_codes(area)[placed].tolist())), int((unknown & ~placed).sum())
 
 
 def _first_of_place(places: Sequence[Position | None]) -> list[int]:

@@ -162,7 +162,11 @@ class _Choice:
                 what = f"no region that can be chosen is where {rule.words!r} asks for one"
                 return "--keep", what, "name another area, or times to a region there"
         words = ", ".join(rule.words for rule in self.asked.rules)
-        return "--keep", f"no set of {self.asked.k} regions serves everyone with {words}", "ask for more regions"
+        return (
+            "--keep",
+            f"no set of {self.asked.k} region{'s' * (self.asked.k > 1)} serves everyone with {words}",
+            "ask for more regions",
+        )
 
     def _best(self, domain: Sites, k: int, service: Service, asked: RegionsQuestion | None = None) -> Chosen | None:
         asked = asked or self.asked

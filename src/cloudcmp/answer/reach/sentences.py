@@ -180,8 +180,8 @@ def _clusters(area: WideArea) -> Iterator[str]:
     placed, places, placeless = without_network(area)
     if placed > places:
         yield (
-            f"the network of {placed:,} vantage points is unknown: those within {SAME_PLACE_KM:.0f} km of another may "
-            f"share their way, and count as one: {places:,} in all"
+            f"the network of {placed:,} vantage points is unknown: those within {SAME_PLACE_KM:.0f} km, or of "
+            f"a country if nothing else is known, may share their way and count as one: {places:,} in all"
         )
     if placeless > 1:
         yield (
