@@ -127,6 +127,15 @@ def test_a_move_to_a_large_cloud_is_set_beside_its_devices(folder: Path) -> None
     assert any("from memory (R" in text for text in found["warnings"])
 
 
+def test_a_given_rate_says_that_it_replaces_measured_ones_and_only_its_own_way(folder: Path) -> None:
+    rows = "from,to,bytes_per_s\nhere,a/west,5e7\na/west,here,2e7\n"
+    (folder / "both.csv").write_text(rows, encoding="utf-8")
+    words = ("predict", "move", "both.csv", "--size", "5 TB", "--from", "here", "--to", "a/west", "--rate", "1 GB/s")
+    found = cloudcmp(*words, "--json", cwd=folder).json
+    assert [one["rate"]["value"] for one in found["data"]["parts"]] == pytest.approx([1e9, 2e7])
+    assert "the rate given from here to a/west stands in place of 1 measured" in found["warnings"]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -135,7 +144,9 @@ def test_a_move_to_a_large_cloud_is_set_beside_its_devices(folder: Path) -> None
         (("--from", "home"), "--rate: no throughput from home to a/west is known; measured to a/west are b/far"),
         (("--rate", "0 MB/s"), "--rate: '0 MB/s' is not more than zero"),
         (("--refresh", "5 GB"), "--refresh: '5 GB' is no amount for a day"),
-        (("--months", "0"), "--months: 0 is not more than zero"),
+        (("--months", "0"), "--months: 0 is no number above zero"),
+        (("--months", "nan"), "--months: nan is no number above zero"),
+        (("--months", "24"), "--months: nothing is refreshed; add --refresh"),
         (("--ingress", "0 USD/GB"), "--ingress: '0 USD' is not more than zero"),
         (("--ingress", "1 EUR/GB"), "--ingress: it is in EUR and the prices are in USD"),
         (("--put", "1 USD/1000"), "--put: how many requests there are is unknown; add --object"),

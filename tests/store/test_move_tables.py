@@ -29,6 +29,14 @@ def test_tiers_are_sorted_and_a_price_of_zero_is_unknown(tmp_path: Path) -> None
     assert found.notes == ("table.csv: 2 prices of zero are unknown",)
 
 
+def test_a_tier_without_a_price_makes_its_region_unknown_and_a_free_one_does_not(tmp_path: Path) -> None:
+    rows = "x,r,0,0\nx,r,0.08,100\nx,s,free,0\nx,s,0.08,100\n"
+    found = read_egress_prices(written(tmp_path, f"provider,region,usd_per_gb,from_gb\n{rows}"))
+    assert found.of("x", "r") == ()
+    assert found.of("x", "s") == (PriceTier(0.0, 0.0), PriceTier(100.0, 0.08))
+    assert "a tier of r has no price" in found.notes[1]
+
+
 @real
 def test_the_tables_of_skyplane_give_prices_to_the_internet() -> None:
     folder = Path(DATA or "") / "skyplane_wan"
@@ -70,6 +78,8 @@ def test_a_device_has_its_prices_and_days(tmp_path: Path) -> None:
         (read_egress_prices, "region,usd_per_gb\nr,x\n", "table.csv:2: 'x' is no price of a GB"),
         (read_egress_prices, "region,usd_per_gb\n,1\n", "table.csv:2: a price of no region"),
         (read_egress_prices, "region,usd_per_gb\nr,0\n", "table.csv: no price above zero to the internet"),
+        (read_egress_prices, "region,usd_per_gb,from_gb\nr,1,10\n", "table.csv: the tiers of r begin at 10 GB"),
+        (read_egress_prices, "region,usd_per_gb\nr,0.1\nr,0.2\n", "table.csv:3: r has two prices from 0 GB on"),
         (read_egress_prices, "region,x\nr,0\n", "table.csv:1: no column 'usd_per_gb'"),
         (read_egress_prices, "region,cost,currency\nr,1,USD\ns,1,EUR\n", "table.csv: prices in EUR and USD"),
         (read_throughputs, "from,to,bytes_per_s\na,b,0\n", "table.csv:2: '0' is no rate above zero"),

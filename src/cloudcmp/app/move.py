@@ -1,5 +1,6 @@
 """Predicts what it takes to move data into a region, to refresh it, and to leave again."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,23 +25,24 @@ if TYPE_CHECKING:
 HERE = "your own place"
 _FREE = "none"
 _SHOWN = 4
+_MONTHS = 12.0
 
 
 @dataclass(frozen=True, slots=True)
 class MoveRequest:
     """What is moved where, as text: `size` such as `50 TB`, `to` and `origin` such as `aws/us-east-1`.
 
-    `refresh` is bytes a day, `100 GB/day`. `rate` and `rate_out` replace measured throughput. `egress` is a table of
-    prices, or `prices`. `ingress` is `0.02 USD/GB`, `put` and `get` are `0.005 USD/1000`; `none` says that nothing is
-    taken, nothing at all that the price is unknown. `object_size` is the mean size of an object, `disks` a table of
-    shipped devices.
+    `refresh` is bytes a day, `100 GB/day`, for `months` (12). `rate` and `rate_out` replace measured throughput.
+    `egress` is a table of prices, or `prices`. `ingress` is `0.02 USD/GB`, `put` and `get` are `0.005 USD/1000`; `none`
+    says that nothing is taken, nothing at all that the price is unknown. `object_size` is the mean size of an object,
+    `disks` a table of shipped devices.
     """
 
     size: str
     to: str
     origin: str | None = None
     refresh: str | None = None
-    months: float = 12.0
+    months: float | None = None
     rate: str | None = None
     rate_out: str | None = None
     egress: str | None = None
@@ -66,20 +68,26 @@ def predict_move(
     to = place_name(asked.to)
     if "/" not in to:
         raise UserMistake.at("--to", f"{asked.to!r} names no region", "write e.g. aws/us-east-1")
-    if asked.months <= 0:
-        raise UserMistake.at("--months", f"{asked.months:g} is not more than zero", "write e.g. 12")
+    months = _MONTHS if asked.months is None else asked.months
+    if not 0 < months < math.inf:
+        raise UserMistake.at("--months", f"{months:g} is no number above zero", "write e.g. 12")
+    if asked.months is not None and asked.refresh is None:
+        raise UserMistake.at("--months", "nothing is refreshed", "add --refresh '100 GB/day', or leave --months out")
     values, notes = _measured(sources, progress)
     origin = place_name(asked.origin) if asked.origin else HERE
     inward = _rate("--rate", asked.rate, values, (origin, to))
-    if asked.rate_out is None and asked.rate is not None:
+    if asked.rate_out is None and asked.rate is not None and (to, origin) not in values:
         outward = inward
         notes += ("the rate out of the region is taken as that into it: give it with --rate-out",)
     else:
         outward = _rate("--rate-out", asked.rate_out, values, (to, origin))
+    for given, pair in ((asked.rate, (origin, to)), (asked.rate_out, (to, origin))):
+        if given is not None and pair in values:
+            notes += (f"the rate given from {pair[0]} to {pair[1]} stands in place of {len(values[pair][0])} measured",)
     prices, more = _prices(asked, origin, to)
     devices = _devices(asked.disks, origin, to)
     move = Move(
-        size, _refresh(asked.refresh) if asked.refresh else 0.0, asked.months,
+        size, _refresh(asked.refresh) if asked.refresh else 0.0, months,
         _bytes("--object", asked.object_size) if asked.object_size else None,
     )  # fmt: skip
     return predicted(move, inward, outward, prices, devices, origin, to), (*notes, *more)

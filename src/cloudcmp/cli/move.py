@@ -24,11 +24,11 @@ def move(
         str | None, option("--from", "Where they are: a region, or a vantage point of a source.", "PLACE")
     ] = None,
     refresh: Annotated[str | None, option("--refresh", "What is renewed regularly.", "'100 GB/day'")] = None,
-    months: Annotated[float, typer.Option("--months", metavar="N", help="For so long.")] = 12.0,
+    months: Annotated[float | None, option("--months", "Refresh for so long; 12 if not given.", "N")] = None,
     rate: Annotated[
-        str | None, option("--rate", "Throughput into the region, if none is measured.", "'1 Gbit/s'")
+        str | None, option("--rate", "Throughput into the region, in place of a measured one.", "'1 Gbit/s'")
     ] = None,
-    rate_out: Annotated[str | None, option("--rate-out", "Throughput out of the region.", "'1 Gbit/s'")] = None,
+    rate_out: Annotated[str | None, option("--rate-out", "The same out of the region.", "'1 Gbit/s'")] = None,
     egress: Annotated[str | None, option("--egress", "The price of a GB that leaves a region.", "CSV|prices")] = None,
     ingress: Annotated[
         str | None, option("--ingress", "The price of a GB that enters the region.", "none|'0.02 USD/GB'")

@@ -66,10 +66,16 @@ def _disk_lines(found: MoveAnswer) -> Iterator[tuple[str, str]]:
             continue
         best = min(shipments, key=lambda one: one.seconds)
         way = "in" if part.step is Step.BRING else "out"
-        quicker = "quicker than the link" if best.seconds < part.seconds else "slower than the link"
-        text = f"{way}: {_many(best)} {format_seconds(best.seconds)}, {quicker}"
+        text = f"{way}: {_many(best)} {format_seconds(best.seconds)}, {_against_link(best.seconds, part)}"
         yield "DISKS" if not at else "", f"{text}; as quick as a link of {format_quantity(best.even_rate * 8, 'bit/s')}"
         at += 1
+
+
+def _against_link(seconds: float, part: MovePart) -> str:
+    if part.bounds is not None and part.bounds.low <= seconds <= part.bounds.high:
+        return "within the interval of the link: cannot tell which is quicker"
+    quicker = "quicker than the link" if seconds < part.seconds else "slower than the link"
+    return f"{quicker}, whose rate was measured once" if part.rate.n == 1 else quicker
 
 
 def _many(one: Shipment) -> str:

@@ -17,6 +17,8 @@ _SOURCES, _TARGETS = ("src", "from", "region"), ("dst", "dest", "to")
 _PRICES = ("usd_per_gb", "per_gb", "cost", "price")
 _EXAMPLE = "provider,region,usd_per_gb"
 _USD = "USD"
+_FREE = "free"
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,10 @@ def read_egress_prices(path: Path) -> EgressPrices:
     `to` (or `dst`, `dest`) is `internet`, which is also meant without that column, or a region. If no row of a region
     goes to the internet, the median price to other providers stands for it, because that traffic goes over the
     internet; the notes say so. `from_gb` begins a tier, in GB a month. `currency` is USD without such a column. A price
-    of zero is unknown.
+    of zero is unknown, and so are all prices of a region with such a tier; `free` says that a tier costs nothing.
 
-    Raises UserMistake for an unreadable file, and for a row without a region or with a price below zero.
+    Raises UserMistake for an unreadable file, for a row without a region or with a price below zero, for two prices of
+    one tier, and for tiers that do not begin at 0.
     """
     where = str(path)
     table = _Table(where)
@@ -68,6 +71,7 @@ class _Table:
         self._where = where
         self._tiers: dict[tuple[str, str], dict[float, float]] = {}
         self._between: dict[tuple[tuple[str, str], tuple[str, str]], float] = {}
+        self._unknown: set[tuple[str, str]] = set()
         self._currencies: set[str] = set()
         self._zeros = 0
 
@@ -89,13 +93,21 @@ class _Table:
                       row.get(heads.get("from_gb", "")) or "0")  # fmt: skip
 
     def _add(self, place: str, origin: tuple[str, str], to: str, price: str, begin: str) -> None:
-        amount = _number(place, price)
-        if not amount:
-            self._zeros += 1
-        elif to.strip().lower() == INTERNET:
-            self._tiers.setdefault(origin, {})[_number(place, begin) or 0.0] = amount
-        else:
-            self._between[origin, _place("", to)] = amount
+        free = price.strip().lower() == _FREE
+        amount = 0.0 if free else _number(place, price)
+        known = free or bool(amount)
+        self._zeros += not known
+        if to.strip().lower() != INTERNET:
+            if amount:
+                self._between[origin, _place("", to)] = amount
+            return
+        if not known or amount is None:
+            self._unknown.add(origin)
+            return
+        tiers, first = self._tiers.setdefault(origin, {}), _number(place, begin) or 0.0
+        if tiers.setdefault(first, amount) != amount:
+            what = f"{origin[1]} has two prices from {first:g} GB on, {tiers[first]:g} and {amount:g}"
+            raise UserMistake.at(place, what, "write one of them")
 
     def prices(self, source: str) -> EgressPrices:
         """What was read; raises UserMistake for several currencies."""
@@ -104,10 +116,25 @@ class _Table:
             what = f"prices in {one_line(' and '.join(currencies), 60)}"
             raise UserMistake.at(self._where, what, "write all in one currency, such as USD")
         notes = [f"{source}: {self._zeros:,} prices of zero are unknown"] if self._zeros else []
-        known = {region: _tiers(tiers) for region, tiers in self._tiers.items()}
+        late = next(
+            (region for region, tiers in self._tiers.items() if min(tiers) and region not in self._unknown), None
+        )
+        if late is not None:
+            raise UserMistake.at(
+                self._where, f"the tiers of {late[1]} begin at {min(self._tiers[late]):g} GB",
+                "add one with from_gb 0; write free if it costs nothing",
+            )  # fmt: skip
+        known = {region: _tiers(tiers) for region, tiers in self._tiers.items() if region not in self._unknown}
+        partly = sorted(region for _, region in self._unknown & self._tiers.keys())
+        if partly:
+            more = ", ..." if len(partly) > _NAMED else ""
+            notes.append(
+                f"{source}: a tier of {', '.join(partly[:_NAMED])}{more} has no price, so what leaves there is "
+                "unknown; write free if it costs nothing"
+            )
         away: dict[tuple[str, str], list[float]] = {}
         for (origin, to), amount in self._between.items():
-            if origin not in known and to[0] and origin[0] != to[0]:
+            if origin not in known and origin not in self._unknown and to[0] and origin[0] != to[0]:
                 away.setdefault(origin, []).append(amount)
         if away:
             notes.append(f"{source}: no prices to the internet; the usual price to other providers stands for it")

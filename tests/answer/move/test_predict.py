@@ -1,6 +1,7 @@
 """What a move takes: time, tiers of price, requests, and the break-even with shipped devices."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,3 +97,12 @@ def test_the_money_of_devices_has_days_beyond_those_included() -> None:
 def test_a_refresh_that_falls_behind_is_said() -> None:
     found = predicted(Move(TB, 10 * TB, 12), LINK, LINK, PRICES, (), "y/r", "x/r")
     assert any("falls behind" in text for text in found.cautions)
+
+
+@pytest.mark.parametrize("size", [2 * TB, 40 * TB, 300 * TB])
+def test_the_size_from_which_devices_are_cheaper_does_not_depend_on_what_is_moved(size: float) -> None:
+    tiers = Price((PriceTier(0.0, 0.09), PriceTier(10_240.0, 0.02)))
+    prices = replace(PRICES, origin_out=None, region_in=Price(free=True), region_out=tiers)
+    found = predicted(Move(size, 0, 12), LINK, LINK, prices, (replace(BOX, out_per_gb=0.01),), "y/r", "x/r")
+    outward = next(one for one in found.shipments if one.step is Step.LEAVE)
+    assert outward.even_money_bytes == pytest.approx(300 / (0.09 - 0.01) * 1e9, rel=1e-4)

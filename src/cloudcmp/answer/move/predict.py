@@ -12,6 +12,7 @@ from cloudcmp.model.result import Bounds
 GB = 1e9
 DAY_S = 86400.0
 MONTH_DAYS = MONTH_HOURS / 24
+_MOST_DEVICES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,10 @@ def predicted(
     parts.append(leave)
     total = None if total is None or leave.money is None else total + leave.money
     shipments = [
-        one for part in (bring, leave) for device in devices if (one := _shipment(part, device, prices)) is not None
+        one
+        for part in (bring, leave)
+        for device in devices
+        if (one := _shipment(part, device, move, prices)) is not None
     ]
     return MoveAnswer(
         origin, to, move.months, tuple(parts), tuple(shipments), total, prices.currency,
@@ -108,7 +112,7 @@ def _charges(step: Step, size: float, months: int, move: Move, prices: MovePrice
         yield Charge("write requests", prices.put.of(requests))
 
 
-def _shipment(part: MovePart, device: ShippedDevice, prices: MovePrices) -> Shipment | None:
+def _shipment(part: MovePart, device: ShippedDevice, move: Move, prices: MovePrices) -> Shipment | None:
     """A part by devices that are filled one after the other; None if a device does not go that way."""
     leaving = part.step is Step.LEAVE
     if leaving and device.out_per_gb is None:
@@ -122,7 +126,7 @@ def _shipment(part: MovePart, device: ShippedDevice, prices: MovePrices) -> Ship
         part.step, device, count, seconds, money,
         even_rate=part.size_bytes / seconds,
         even_bytes=device.handling_days * DAY_S / slower if slower > 0 else None,
-        even_money_bytes=_even_money(part, device, leaving=leaving) if money is not None else None,
+        even_money_bytes=_even_money(part, device, move, prices) if money is not None else None,
     )  # fmt: skip
 
 
@@ -136,18 +140,25 @@ def _device_money(size: float, device: ShippedDevice, *, leaving: bool) -> float
     return total + (size / GB * (device.out_per_gb or 0.0) if leaving else 0.0)
 
 
-def _even_money(part: MovePart, device: ShippedDevice, *, leaving: bool) -> float | None:
-    """The least size, in whole devices or one part of one, above which devices cost less than the link.
+def _even_money(part: MovePart, device: ShippedDevice, move: Move, prices: MovePrices) -> float | None:
+    """The least size from which full devices, or a part of the first one, cost less than the link, each by its tiers.
 
-    Prices a GB of the link are taken as they are on average for this move.
+    A device that has just been begun may cost more again. None if the price of the link is unknown, and if a hundred
+    full devices still cost more.
     """
-    if part.money is None:
+
+    def gain(size: float) -> float:
+        link = _part(part.step, size, size, part.rate, move, prices).money
+        return math.nan if link is None else link - _device_money(size, device, leaving=part.step is Step.LEAVE)
+
+    high = next((one for n in range(1, _MOST_DEVICES + 1) if gain(one := n * device.usable_bytes) > 0), None)
+    if high is None:
         return None
-    link = part.money / part.size_bytes
-    by_device = (device.out_per_gb or 0.0) / GB if leaving else 0.0
-    if link - by_device <= device.fee / device.usable_bytes:
-        return None
-    return device.fee / (link - by_device)
+    low = 0.0 if high <= device.usable_bytes else high - device.usable_bytes
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if gain(middle) > 0 else (middle, high)
+    return high
 
 
 def _cautions(

@@ -61,10 +61,7 @@ def serving(rows: "Floats", sites: Sites) -> "NDArray[np.intp]":
 
 
 def tiered(tiers: Tiers, volume: float) -> float:
-    """The price of a volume by tiers, each for what lies in it; what is below the first one counts at its price.
-
-    A first tier that is free has a price of zero, which is unknown: then what it would save is not counted.
-    """
+    """The price of a volume by tiers, each for what lies in it; what is below the first one counts at its price."""
     total = 0.0
     for at, one in enumerate(tiers):
         begin = one.from_gb if at else 0.0
