@@ -293,15 +293,18 @@ def _figure(scenario: Scenario, option: SetOption) -> str:
 def _sets(scenario: Scenario, result: Found) -> Grid:
     assert scenario.search is not None
     share = scenario.search.share is not None
-    rows = tuple(
-        (" and ".join(one.centres), one.worst,
-         mean_words(one.figure, 100, 2) if share else _growing_mean(one.figure) if one.overloaded
-         else mean_words(one.figure),
-         _growing_mean(one.overall) if one.overloaded else mean_words(one.overall), money_words(one.cost), "overloaded" if one.overloaded else _REACH[one.reach])
-        for one in result.options[:_SETS]
-    )  # fmt: skip
+    rows = tuple(_set_row(one, share=share) for one in result.options[:_SETS])
     more = len(result.options) - len(rows)
     currency = next((one.cost.currency for one in result.options if one.cost), "cost")
     heads = ("data centres", "furthest", Head("% within" if share else "its mean"), Head("all"), Head(currency), "")
     note = "cannot tell: the target is within the interval" + (f"; {more} more sets in --json" if more > 0 else "")
     return Grid(f"Sets of data centres: {' '.join(aim_words(scenario))} [{ORIGIN}]", heads, rows, note)
+
+
+def _set_row(one: SetOption, *, share: bool) -> tuple[str | None, ...]:
+    figure = mean_words(one.figure, 100, 2) if share else mean_words(one.figure)
+    overall, reach = mean_words(one.overall), _REACH[one.reach]
+    if one.overloaded:
+        figure = figure if share else _growing_mean(one.figure)
+        overall, reach = _growing_mean(one.overall), "overloaded"
+    return " and ".join(one.centres), one.worst, figure, overall, money_words(one.cost), reach

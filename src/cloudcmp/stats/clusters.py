@@ -26,8 +26,8 @@ def effective_clusters(weights: npt.ArrayLike, clusters: npt.ArrayLike) -> float
     return _effective(np.bincount(code, weights=weight))
 
 
-def _effective(whole: Floats) -> float:
-    part = whole / whole.max()
+def _effective(whole: npt.ArrayLike) -> float:
+    part = np.asarray(whole, dtype=np.float64) / np.max(whole)
     return round(float(part.sum() ** 2 / (part**2).sum()), 9)
 
 

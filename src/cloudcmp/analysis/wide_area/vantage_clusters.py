@@ -36,7 +36,10 @@ def _key(one: VantagePoint, first: str) -> tuple[str, str, str]:
 
 
 def without_network(area: WideArea) -> tuple[int, int, int]:
-    """How many vantage points of unknown network have a place or country, how many clusters these are, and how many have none."""
+    """How many vantage points of unknown network have a place, how many clusters these are, and how many have none.
+
+    A country is a place too.
+    """
     unknown = np.array([not one.network for one in area.vantages], dtype=np.bool_)
     placed = unknown & np.array([one.at is not None or bool(one.country) for one in area.vantages], dtype=np.bool_)
     return int(placed.sum()), len(set(cluster_codes(area)[placed].tolist())), int((unknown & ~placed).sum())
