@@ -90,12 +90,23 @@ def test_atlas_results_with_probes_and_targets_are_an_answer(tmp_path: Path) -> 
     assert [(one["name"], one["network"]) for one in data["vantages"]] == [("1", "AS1"), ("2", "AS2")]
     assert data["vantages"][0]["best"] == [{"provider": "one", "time_s": 0.0125, "region": "x"},
                                            {"provider": "two", "time_s": 0.0405, "region": "y"}]  # fmt: skip
-    assert data["pairs"][0]["reason"] == "2 of at least 6 networks and countries"
+    assert data["pairs"][0]["reason"] == "2 of at least 6 networks or places"
+
+
+def test_a_city_of_another_country_has_no_known_place_and_one_point_is_spoken_of_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("vantage,country,provider,region,ms\nLondon,CA,aws,ca-central-1,14\nLondon,CA,gcp,us-east4,20\n")
+    data = document(str(path))
+    (one,) = data["vantages"]
+    assert (one["at"], one["country"], data["impossible"]) == (None, "CA", [])
+    said = cloudcmp("wan", str(path)).out
+    assert said.splitlines()[0] == "Cannot tell yet which provider reaches this vantage point best"
+    assert "the London that is known is in GB, not in CA" in said
 
 
 def test_a_tidy_table_with_vantages_is_a_source(tmp_path: Path) -> None:
-    rows = [f"ep,p{at % 2},r,wan_rtt_s,vantage={city};percentile=50,s,0.0{at + 1},lower"
-            for city in CITIES for at in range(2)]  # fmt: skip
+    rows = [f"ep,p{at % 2},r,wan_rtt_s,vantage={city};percentile=50,s,0.0{at + 1}{number},lower"
+            for number, city in enumerate(CITIES) for at in range(2)]  # fmt: skip
     rows += [f"ep,p0,r,wan_page_s,vantage={city};size_bytes=102400;resource=bytes,s,0.2,lower" for city in CITIES]
     path = tmp_path / "tidy.csv"
     path.write_text(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cloudcmp.catalog.cities import country_of, nearest_country
+from cloudcmp.catalog.cities import country_of, nearest_country, position_of
 from cloudcmp.catalog.countries import continent_of
 
 DATA = os.environ.get("CLOUDCMP_DATA")
@@ -22,6 +22,13 @@ def test_the_continent_of_a_position_is_that_of_the_nearest_city() -> None:
         for one in rows
     )
     assert right / len(rows) > 0.95
+
+
+def test_a_city_of_the_same_name_in_another_country_is_another_one() -> None:
+    assert position_of("London", "GB") == position_of("London")
+    assert position_of("London", "ca") is None
+    assert position_of("Paris", "US") is None
+    assert position_of("48.9,2.4", "US") == (48.9, 2.4)
 
 
 def test_the_country_of_a_city_is_known() -> None:

@@ -44,6 +44,19 @@ def test_the_answer_comes_first_and_every_table_says_that_it_is_simulated(folder
     assert "run 2 of 2" in said.err
 
 
+def test_a_growing_queue_has_no_mean_that_holds_and_meets_nothing(folder: Path) -> None:
+    text = WORLD.replace("service: 20 ms", "service: 900 ms").replace("target: 200 ms", "target: 60 s")
+    (folder / "slow.yaml").write_text(text, encoding="utf-8")
+    said = cloudcmp("simulate", "slow.yaml", cwd=folder)
+    assert said.code == 0, said.err
+    assert "ANSWER       no set of at most 2 is with a mean of at most 60" in said.out
+    assert "MEAN         none holds: the queue of US grows without end in all" in said.out
+    assert "*: a queue grows, so that the mean is that of this span alone" in " ".join(said.out.split())
+    assert "overloaded" in said.out
+    assert "1e+02" not in said.out
+    assert max(map(len, said.out.splitlines())) <= 80
+
+
 def test_equal_seeds_print_equal_documents(folder: Path) -> None:
     first, again = (cloudcmp("simulate", "world.yaml", "--json", cwd=folder).out for _ in range(2))
     other = cloudcmp("simulate", "world.yaml", "--json", "--seed", "2", cwd=folder)

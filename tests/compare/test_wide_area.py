@@ -36,7 +36,8 @@ def test_providers_within_a_percent_are_practically_the_same() -> None:
 def test_few_clusters_tell_nothing_however_many_vantage_points() -> None:
     (one,) = pairs_of(planted({"a": 1.0, "b": 3.0}, 50, 3, networks=4))
     assert (one.verdict, one.n, one.clusters) == (Verdict.CANNOT_TELL, 50, 4)
-    assert one.reason == "4 of at least 6 networks and countries"
+    assert one.reason == "4 of at least 6 networks or places"
+    assert (one.ratio_bounds, one.difference_bounds, one.p_value, one.needed) == (None, None, None, None)
     assert best_providers(("a", "b"), (one,)) == (("a", "b"), False)
 
 
@@ -64,6 +65,32 @@ def test_weights_decide_whose_times_count() -> None:
     even, weighted = pairs_of(area_of(times))[0], pairs_of(area_of(times, heavy))[0]
     assert even.ratio == pytest.approx(1.0)
     assert weighted.ratio == pytest.approx(0.5, rel=1e-3)
+
+
+def test_one_vantage_point_with_all_the_weight_decides_nothing() -> None:
+    times = {(f"v{at}", "a", "x"): 0.027 if at == 0 else 0.01 * (1 + at) for at in range(8)} | {
+        (f"v{at}", "b", "x"): 0.03 for at in range(8)
+    }
+    who = {f"v{at}": VantagePoint(f"v{at}", weight=5e7 if at == 0 else 1e5) for at in range(8)}
+    (one,) = pairs_of(area_of(times, who))
+    assert (one.verdict, one.clusters, round(one.effective)) == (Verdict.CANNOT_TELL, 8, 1)
+    assert one.reason == "v0 has 98.6 % of the weight, so that 8 networks or places count as 1.0 of at least 6"
+    assert one.ratio_bounds is None
+
+
+def test_many_names_at_one_place_are_not_many_networks() -> None:
+    times = {(f"v{at}", provider, "x"): (0.02 if provider == "a" else 0.024) * (1 + at / 100)
+             for at in range(12) for provider in "ab"}  # fmt: skip
+    (one,) = pairs_of(area_of(times, {f"v{at}": VantagePoint(f"v{at}", (52.5, 13.4)) for at in range(12)}))
+    assert (one.n, one.clusters, one.verdict) == (12, 1, Verdict.CANNOT_TELL)
+
+
+def test_the_same_ratio_everywhere_is_no_measure_of_its_spread() -> None:
+    times = {(f"v{at}", provider, "x"): (0.010 if provider == "a" else 0.011) * (1 + at)
+             for at in range(9) for provider in "ab"}  # fmt: skip
+    (one,) = pairs_of(area_of(times))
+    assert (one.verdict, one.ratio_bounds) == (Verdict.CANNOT_TELL, None)
+    assert one.reason == "the ratio is the same everywhere, which tells nothing of its spread"
 
 
 def test_equal_providers_rarely_get_a_verdict() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as witness
 
-from cloudcmp.stats.clusters import cluster_mean, quantile_interval, share_bounds, weighted_quantile
+from cloudcmp.stats.clusters import cluster_mean, effective_clusters, quantile_interval, share_bounds, weighted_quantile
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=30)
 _SLIGHT = 1e-6
@@ -78,17 +78,46 @@ def test_a_weighted_quantile_is_numpys_inverted_cdf(pairs: list[tuple[float, flo
         assert ours == theirs
 
 
-@given(st.lists(st.floats(1.0, 100.0), min_size=6, max_size=40), st.integers(0, 3))
-def test_shares_rise_and_lie_in_their_bounds(values: list[float], seed: int) -> None:
+@given(st.lists(st.floats(1.0, 100.0), min_size=6, max_size=40), st.integers(1, 3))
+def test_shares_have_the_exact_interval_of_as_many_tries_as_clusters(values: list[float], copies: int) -> None:
     limits = np.linspace(0.0, 101.0, 7)
-    share, low, high = share_bounds(values, np.ones(len(values)), range(len(values)), limits, seed=seed)
+    clusters = np.repeat(np.arange(len(values)), copies)
+    share, low, high = share_bounds(np.repeat(values, copies), np.ones(len(clusters)), clusters, limits)
     assert (share[0], share[-1]) == (0.0, 1.0)
     assert (np.diff(share) >= 0).all()
-    assert (low <= share + 0.35).all()
-    assert (high >= share - 0.35).all()
-    exact = witness.binomtest(0, len(values)).proportion_ci(0.95, "exact")
-    assert (low[0], high[0]) == pytest.approx((exact.low, exact.high))
-    assert (low[-1], high[-1]) == pytest.approx((1 - exact.high, 1.0))
+    for at, limit in enumerate(limits):
+        exact = witness.binomtest(sum(one <= limit for one in values), len(values)).proportion_ci(0.95, "exact")
+        assert (low[at], high[at]) == pytest.approx((exact.low, exact.high), abs=1e-6)
+
+
+def test_a_share_near_one_is_not_surer_than_its_tries() -> None:
+    """39 of 40: draws of whole clusters would find all 40 often, and at least 37 nearly always."""
+    _, low, high = share_bounds([1.0] * 39 + [9.0], np.ones(40), range(40), [5.0])
+    assert (float(low[0]), float(high[0])) == pytest.approx((0.868, 0.999), abs=1e-3)
+
+
+def test_a_cluster_with_all_the_weight_is_one_cluster() -> None:
+    weight = np.array([5e7, *[1e5] * 7])
+    assert effective_clusters(weight, range(8)) == pytest.approx(1.03, abs=0.01)
+    assert effective_clusters(np.ones(8), range(8)) == 8.0
+    assert effective_clusters([1.0, 1.0, 2.0], [0, 0, 1]) == 2.0
+    found = cluster_mean([-0.1, *np.linspace(-1.0, 1.2, 7)], weight, range(8))
+    assert found is not None
+    assert found.p_value() > 0.05
+    assert quantile_interval(range(8), weight, range(8), 0.5, seed=1) is None
+    assert np.isnan(share_bounds(range(8), weight, range(8), [3.0])[1]).all()
+
+
+def test_the_mean_of_uneven_weights_has_an_interval_that_holds() -> None:
+    random = np.random.default_rng(7)
+    held = 0
+    for _ in range(600):
+        weight = random.lognormal(0.0, 1.0, 25)
+        found = cluster_mean(random.normal(size=25), weight, range(25))
+        assert found is not None
+        interval = found.interval()
+        held += interval.low <= 0.0 <= interval.high
+    assert held / 600 > 0.93
 
 
 def test_the_interval_of_a_median_is_about_that_of_order_statistics() -> None:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,10 +68,8 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     )
     _check_providers(asked.providers, area)
     progress(f"reading {asked.people}")
-    people = _people(asked, frozenset(one.name for one in area.vantages))
+    people = _people(asked, area)
     delivery = _delivery(asked)
-    from dataclasses import replace
-
     from cloudcmp.answer.placement.answer import best_regions
     from cloudcmp.answer.placement.sentences import with_sentences
     from cloudcmp.answer.placement.times import times_of
@@ -149,14 +147,23 @@ def _check_providers(providers: Sequence[str], area: WideArea) -> None:
     known = sorted({one.provider for one in area.sites})
     for one in providers:
         if one not in known:
-            raise UserMistake.at("--provider", f"no region of {one!r} was measured", hint(one, known, "see the source"))
+            raise UserMistake.at(
+                "--provider",
+                f"no region of {one!r} was measured",
+                hint(one, known) or f"write one of {', '.join(known)}",
+            )
 
 
-def _people(asked: RegionsRequest, vantages: frozenset[str]) -> Population:
+def _people(asked: RegionsRequest, area: WideArea) -> Population:
+    """The people; those who have the name of a vantage point are placed where it is, which a map needs."""
     if asked.most is not None and asked.most < 1:
         raise UserMistake.at("--largest", f"{asked.most} places", "ask for one or more")
     cities = None if asked.cities is None else read_people(asked.cities)
-    return read_people(asked.people, vantages=vantages, cities=cities, most=asked.most)
+    vantages = {one.name: one.country for one in area.vantages}
+    found = read_people(asked.people, vantages=vantages, cities=cities, most=asked.most)
+    places = {one.name.casefold(): one.at for one in area.vantages}
+    groups = (one if one.at else replace(one, at=places.get(one.name.casefold())) for one in found.groups)
+    return replace(found, groups=tuple(groups))
 
 
 def _delivery(asked: RegionsRequest) -> Delivery | None:

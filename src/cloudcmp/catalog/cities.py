@@ -15,15 +15,17 @@ _ISO_6709 = re.compile(r"([+-])(\d{2})(\d{2})(\d{2})?([+-])(\d{3})(\d{2})(\d{2})
 _POSITION = re.compile(r"\s*([+-]?\d{1,2}(?:\.\d+)?)\s*,\s*([+-]?\d{1,3}(?:\.\d+)?)\s*")
 
 
-def position_of(place: str) -> tuple[float, float] | None:
+def position_of(place: str, country: str = "") -> tuple[float, float] | None:
     """The latitude and longitude (degrees) of a city, of a region's place, or of `59.3,18.1`; None if unknown.
 
-    Case, accents and the characters between words do not count.
+    Case, accents and the characters between words do not count. With a `country` (ISO 3166), only places in it are
+    known: London in Canada is not that in the United Kingdom.
     """
     if found := _POSITION.fullmatch(place):
         lat, lon = float(found[1]), float(found[2])
         return (lat, lon) if abs(lat) <= 90 and abs(lon) <= 180 else None
-    return _positions().get(_key(place))
+    key = _key(place)
+    return _positions_by_country().get((key, country.upper())) if country else _positions().get(key)
 
 
 def country_of(place: str) -> str:
@@ -47,6 +49,14 @@ def _positions() -> dict[str, tuple[float, float]]:
     known = {_key(place.name): place.at for place in PLACES.values()}
     for _, name, coordinates in _cities():
         known.setdefault(name, _parsed(coordinates))
+    return known
+
+
+@cache
+def _positions_by_country() -> dict[tuple[str, str], tuple[float, float]]:
+    known = {(_key(place.name), place.country): place.at for place in PLACES.values()}
+    for country, name, coordinates in _cities():
+        known.setdefault((name, country), _parsed(coordinates))
     return known
 
 

@@ -223,6 +223,14 @@ class Certainty:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseSet:
+    """A set whose value of the goal is within 3 % of the best one's."""
+
+    sites: tuple[Site, ...]
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
 class RegionsAnswer:
     """The best set of regions for a population, and what else could be chosen.
 
@@ -231,8 +239,9 @@ class RegionsAnswer:
     region, and `delivered` those behind a content delivery network. No set of `front` is both cheaper and better than
     another one; `tried` sets were looked at for it, all there are if `whole`. `left_out` are regions that cannot be
     chosen, with the reason; those of providers that were not asked for are not among them. `served` has the largest
-    places, for a map. `certainty` is None if no time was modelled, or its error is unknown. `notes` and `cautions` are
-    in words.
+    places, for a map. `certainty` is None if no time was modelled, or its error is unknown. `close` are sets within 3 %
+    of the best one by the given times, those of other providers and those that differ from it in one region.
+    `notes` and `cautions` are in words.
     """
 
     goal: Goal
@@ -255,6 +264,7 @@ class RegionsAnswer:
     served: tuple[ServedPlace, ...]
     source: str
     kind: str
+    close: tuple[CloseSet, ...] = ()
     notes: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
 

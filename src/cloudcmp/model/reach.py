@@ -26,7 +26,10 @@ class ImpossibleTime:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """A weighted quantile (`p` from 0 to 1) in seconds, with its interval; None for fewer than six clusters."""
+    """A weighted quantile (`p` from 0 to 1) in seconds, with its interval; None for fewer than six effective clusters.
+
+    Clusters of very unequal weight count as fewer effective ones, which are of equal weight.
+    """
 
     p: float
     value_s: float
@@ -35,7 +38,7 @@ class Quantile:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share from 0 to 1 with its interval; None for fewer than six clusters."""
+    """A share from 0 to 1 with its interval; None for fewer than six effective clusters."""
 
     value: float
     bounds: Bounds | None
@@ -81,15 +84,18 @@ class ReachPair:
     """Two providers, paired by the vantage points that both were measured from and that stand in neither.
 
     `ratio` is the geometric mean of a/b of their lowest times, `difference_s` the mean of a - b; None for fewer than
-    two clusters. `unreached` of the common vantage points got a reply from one of the two only. `a_lower` counts those
-    where a is lower. `detectable` is the smallest true ratio that as many clusters find with 80 % power, `needed` the
-    clusters that find the measured one, both as one of all pairs.
+    two clusters. `effective` clusters of equal weight tell as much as the `clusters` do; with fewer than six of them
+    there are no intervals, p values, `detectable` or `needed`. `unreached` of the common vantage points got a reply
+    from one of the two only. `a_lower` counts those where a is lower. `detectable` is the smallest true ratio that as
+    many effective clusters find with 80 % power, `needed` the effective clusters that find the measured one, both as
+    one of all pairs.
     """
 
     a: str
     b: str
     n: int
     clusters: int
+    effective: float
     unreached: int
     a_lower: int
     ratio: float | None
@@ -110,7 +116,8 @@ class MissingRegion:
     """A continent in which a provider has vantage points above the limit, and the site of another one that would help.
 
     `over` of `n` vantage points are above the limit; `countries` are theirs. `helps` of them get a reply from `instead`
-    within the limit; `instead` is empty if no measured site of another provider helps any.
+    within the limit; `instead` is empty if no measured site of another provider helps any. `own` is the provider's own
+    region in the place of `instead`, empty if none is known: if `own_measured`, it is slow or unreachable from there.
     """
 
     provider: str
@@ -122,6 +129,8 @@ class MissingRegion:
     instead: str
     place: str
     helps: int
+    own: str = ""
+    own_measured: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,11 @@ class DeploymentTimes:
     cost: Money | None
     within: RunMean | None = None
 
+    @property
+    def overloaded(self) -> tuple[str, ...]:
+        """The centres of which more is asked than their machines can do: their queues grow, and no mean holds."""
+        return tuple(one.centre for one in self.centres if one.busy >= 1)
+
 
 @dataclass(frozen=True, slots=True)
 class PrintedMean:
@@ -108,7 +113,8 @@ class Reach(StrEnum):
 class SetOption:
     """A set of data centres in a search: the base that is furthest from the target, and whether it is met.
 
-    `figure` is the mean response time in seconds, or the share of requests within the target.
+    `figure` is the mean response time in seconds, or the share of requests within the target. An `overloaded` set is
+    asked for more than its machines can do: its figures are those of the simulated span alone, and it misses any need.
     """
 
     centres: tuple[str, ...]
@@ -117,6 +123,7 @@ class SetOption:
     overall: RunMean
     cost: Money | None
     reach: Reach
+    overloaded: bool = False
 
 
 class SearchLack(StrEnum):

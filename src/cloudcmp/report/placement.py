@@ -46,7 +46,10 @@ def headline(found: RegionsAnswer) -> str:
 
 def counted(found: RegionsAnswer) -> str:
     """How many people, places and regions: one line."""
-    return f"{_people(found.people)} people in {found.groups:,} places | {found.sites} regions can be chosen"
+    places, regions = (
+        f"{many:,} {word}{'s' * (many != 1)}" for many, word in ((found.groups, "place"), (found.sites, "region"))
+    )
+    return f"{_people(found.people)} people in {places} | {regions} can be chosen"
 
 
 def lines(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
@@ -65,8 +68,7 @@ def answer(found: RegionsAnswer) -> Iterator[tuple[str, str, str]]:
     if best.money is not None:
         yield "", f"{money_words(best.money)} {found.currency} a month for {_people(found.users)} users", ""
     yield "PROOF", proof_words(found.goal, best), ""
-    if found.certainty is not None:
-        yield "HOW SURE", certainty_words(found.certainty, found.goal), ""
+    yield "HOW SURE", certainty_words(found), ""
 
 
 def _figures(found: RegionsAnswer, one: RegionSet) -> str:

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from cloudcmp.model.scenario import Arrivals, Mode, Scenario, ServiceTimes
 from cloudcmp.model.simulation import (
+    CentreUse,
     DeploymentTimes,
     Found,
     Outcome,
@@ -23,6 +24,9 @@ ORIGIN = "SIMULATED"
 _ACROSS = 4
 """More deployments than these stand below each other."""
 _SETS = 12
+_GROWS = "*"
+_WHOLE_PERCENT = 0.095
+"""From here on a percentage is shown without decimals."""
 NEAR = 0.03
 """A simulated mean this near to a printed one counts as the same."""
 
@@ -63,7 +67,7 @@ def lines(found: Simulation) -> Iterator[tuple[str, str, str]]:
     """Yield the lines of the answer: label, text and style."""
     if found.found is not None:
         yield "ANSWER", _search_words(found, found.found), "bold"
-    ordered = sorted(found.outcome.deployments, key=lambda one: one.overall.value)
+    ordered = sorted(found.outcome.deployments, key=lambda one: (bool(one.overloaded), one.overall.value))
     yield "FASTEST" if len(ordered) > 1 else "MEAN", _fastest(ordered), "" if found.found is not None else "bold"
     scenario = found.scenario
     for outcome in (found.outcome, *found.variants):
@@ -88,8 +92,18 @@ def lines(found: Simulation) -> Iterator[tuple[str, str, str]]:
 
 def _fastest(ordered: Sequence[DeploymentTimes]) -> str:
     first = ordered[0]
+    if first.overloaded:
+        return f"none holds: {_growing(first)}{' and every other one has such a queue' if len(ordered) > 1 else ''}"
     words = f"{first.name} answers in {mean_words(first.overall)} ms over all requests"
-    return f"{words}; {ordered[1].name} in {mean_words(ordered[1].overall)} ms" if len(ordered) > 1 else words
+    if len(ordered) < 2:
+        return words
+    second = ordered[1]
+    return f"{words}; {_growing(second) if second.overloaded else f'{second.name} in {mean_words(second.overall)} ms'}"
+
+
+def _growing(one: DeploymentTimes) -> str:
+    """That a deployment has no mean, because a queue in it grows."""
+    return f"the queue of {' and '.join(one.overloaded)} grows without end in {one.name}"
 
 
 def _printed_words(scenario: Scenario, outcome: Outcome) -> str:
@@ -140,14 +154,16 @@ def grids(found: Simulation) -> Iterator[Grid]:
 
 def _times(outcome: Outcome, runs: int) -> Grid:
     bases = [one.base for one in outcome.deployments[0].bases]
-    rows = [("all", *(mean_words(one.overall) for one in outcome.deployments))]
+    rows = [("all", *(_mean_cell(one, one.overall) for one in outcome.deployments))]
     for at, base in enumerate(bases):
-        rows.append((base, *(mean_words(one.bases[at].mean) for one in outcome.deployments)))
+        rows.append((base, *(_mean_cell(one, one.bases[at].mean) for one in outcome.deployments)))
     rows.append(("fastest", *(f"{one.lowest * 1e3:.1f}" for one in outcome.deployments)))
     rows.append(("slowest", *(f"{one.highest * 1e3:.1f}" for one in outcome.deployments)))
     note = "all: weighted by requests; fastest and slowest: single ones"
     if runs > 1:
         note = f"±: 95 % interval of the simulation itself, {runs} runs; {note}"
+    if any(one.overloaded for one in outcome.deployments):
+        note += f"; {_GROWS}: a queue grows, so that the mean is that of this span alone"
     title = f"Mean response times in ms [{ORIGIN}]"
     if len(outcome.deployments) <= _ACROSS:
         return Grid(title, ("users", *(Head(one.name) for one in outcome.deployments)), tuple(rows), note)
@@ -155,6 +171,15 @@ def _times(outcome: Outcome, runs: int) -> Grid:
     names = [one.name for one in outcome.deployments]
     heads: tuple[str | Head, ...] = ("deployment", *(Head(row[0]) for row in rows))
     return Grid(title, heads, tuple((name, *row) for name, row in zip(names, turned, strict=True)), note)
+
+
+def _mean_cell(deployment: DeploymentTimes, mean: RunMean) -> str:
+    """A mean; one that grows with the simulated span is given without an interval, and marked."""
+    return _growing_mean(mean) if deployment.overloaded else mean_words(mean)
+
+
+def _growing_mean(mean: RunMean) -> str:
+    return f"{mean.value * 1e3:,.0f}{_GROWS}"
 
 
 def _printed(scenario: Scenario, outcome: Outcome) -> Grid:
@@ -197,7 +222,7 @@ def _centres(scenario: Scenario, outcome: Outcome) -> Grid:
         for each in one.centres:
             rows.append((
                 *([one.name] if many else []), each.centre, str(each.machines), f"{each.requests / 1e6:,.2f}",
-                mean_words(each.processing), f"{each.busy * 100:.2g}", money_words(each.machine_cost),
+                _processing(each), _busy(each.busy), money_words(each.machine_cost),
                 money_words(each.transfer_cost),
             ))  # fmt: skip
     currency = next((one.cost.currency for one in outcome.deployments if one.cost), "")
@@ -211,6 +236,16 @@ def _centres(scenario: Scenario, outcome: Outcome) -> Grid:
     return Grid(f"Data centres [{ORIGIN}]", heads, tuple(rows), note)
 
 
+def _processing(one: CentreUse) -> str:
+    mean = one.processing
+    return _growing_mean(mean) if mean is not None and one.busy >= 1 else mean_words(mean)
+
+
+def _busy(share: float) -> str:
+    """A share of processor time in percent, with two digits or all that are whole."""
+    return f"{share * 100:.2g}" if share < _WHOLE_PERCENT else f"{share * 100:,.0f}"
+
+
 _REACH = {Reach.MEETS: "meets it", Reach.MISSES: "misses it", Reach.CANNOT_TELL: "cannot tell"}
 
 
@@ -220,7 +255,10 @@ def _search_words(found: Simulation, result: Found) -> str:
         return f"{' and '.join(result.choice.centres)}: {aim} {need}; {_figure(found.scenario, result.choice)}"
     if result.lack is SearchLack.UNDECIDED:
         return f"cannot tell yet which set has {aim} {need}: intervals of the simulation are too wide; more --runs help"
-    best = min(result.options, key=lambda one: one.overall.value)
+    holding = [one for one in result.options if not one.overloaded]
+    if not holding:
+        return f"no set of at most {_most(found.scenario)} is {need}: each is asked for more than it can do"
+    best = min(holding, key=lambda one: one.overall.value)
     return f"no set of at most {_most(found.scenario)} is {need}; the fastest over all is {' and '.join(best.centres)}"
 
 
@@ -255,13 +293,18 @@ def _figure(scenario: Scenario, option: SetOption) -> str:
 def _sets(scenario: Scenario, result: Found) -> Grid:
     assert scenario.search is not None
     share = scenario.search.share is not None
-    rows = tuple(
-        (" and ".join(one.centres), one.worst, mean_words(one.figure, 100, 2) if share else mean_words(one.figure),
-         mean_words(one.overall), money_words(one.cost), _REACH[one.reach])
-        for one in result.options[:_SETS]
-    )  # fmt: skip
+    rows = tuple(_set_row(one, share=share) for one in result.options[:_SETS])
     more = len(result.options) - len(rows)
     currency = next((one.cost.currency for one in result.options if one.cost), "cost")
     heads = ("data centres", "furthest", Head("% within" if share else "its mean"), Head("all"), Head(currency), "")
     note = "cannot tell: the target is within the interval" + (f"; {more} more sets in --json" if more > 0 else "")
     return Grid(f"Sets of data centres: {' '.join(aim_words(scenario))} [{ORIGIN}]", heads, rows, note)
+
+
+def _set_row(one: SetOption, *, share: bool) -> tuple[str | None, ...]:
+    figure = mean_words(one.figure, 100, 2) if share else mean_words(one.figure)
+    overall, reach = mean_words(one.overall), _REACH[one.reach]
+    if one.overloaded:
+        figure = figure if share else _growing_mean(one.figure)
+        overall, reach = _growing_mean(one.overall), "overloaded"
+    return " and ".join(one.centres), one.worst, figure, overall, money_words(one.cost), reach

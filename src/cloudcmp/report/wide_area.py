@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from cloudcmp.answer.reach.sentences import change, headline, limit_words, lines, ms, part_words
-from cloudcmp.model.reach import Look, PageFigure, Quantile, Reached, Share, WideAreaAnswer
+from cloudcmp.model.reach import Look, MissingRegion, PageFigure, Quantile, Reached, Share, WideAreaAnswer
 from cloudcmp.model.result import Bounds, Verdict
 from cloudcmp.model.wide_area import Phase
 from cloudcmp.report.grids import Grid
@@ -41,7 +41,7 @@ def counts(found: WideAreaAnswer) -> str:
         return f"{area.source} | {area.kind} | {found.looks[0].started} pages of each, one after another"
     regions = sum(1 for _ in area.sites)
     paths = sum(one.phase is Phase.RTT and one.median_s is not None for one in area.paths)
-    return f"{area.source} | {area.kind} | {regions} regions | {paths:,} round trips"
+    return f"{area.source} | {area.kind} | {regions} region{'s' * (regions != 1)} | {paths:,} round trips"
 
 
 def grids(found: WideAreaAnswer, most: int | None = None) -> Iterator[Grid]:
@@ -53,6 +53,7 @@ def grids(found: WideAreaAnswer, most: int | None = None) -> Iterator[Grid]:
         yield _pairs(found)
     if found.reached:
         yield _reached(found)
+    if any(one.continent is not None for one in found.reached):
         yield _parts(found)
     if found.missing:
         yield _missing(found, most)
@@ -91,7 +92,7 @@ def _pairs(found: WideAreaAnswer) -> Grid:
     return Grid(
         "Lowest round trips of two providers, paired by vantage point",
         ("pair", Head("n"), Head("clusters"), Head("ratio"), Head("95 % interval"), Head("mean"), "verdict"), rows,
-        "ratio: of the first to the second; clusters: networks in a country, which the interval counts",
+        "ratio: of the first to the second; clusters: networks in a country, or places",
     )  # fmt: skip
 
 
@@ -125,14 +126,24 @@ def _halves(one: Reached) -> tuple[str | None, str | None]:
 def _missing(found: WideAreaAnswer, most: int | None) -> Grid:
     rows = tuple(
         (one.provider, part_words(one.continent), f"{one.over} of {one.n}", ", ".join(one.countries) or None,
-         f"{one.instead} ({one.place})" if one.place else one.instead or None, str(one.helps) if one.instead else None)
+         f"{one.instead} ({one.place})" if one.place else one.instead or None, str(one.helps) if one.instead else None,
+         _own(one))
         for one in found.missing[:most]
     )  # fmt: skip
+    unmeasured = "; *: not measured" if any(one.own and not one.own_measured for one in found.missing[:most]) else ""
     return Grid(
-        f"Vantage points above {limit_words(found)}, and the region that a provider lacks there",
-        ("provider", "where", Head("above"), "countries", "a region as", Head("helps")), rows,
-        "above: or without a reply; helps: points that reach that region of another provider in time",
+        f"Vantage points above {limit_words(found)}, and a region of another provider that would help",
+        ("provider", "where", Head("above"), "countries", "a region as", Head("helps"), "its own"), rows,
+        "above: or without a reply; helps: points that reach that region of another provider in time; its own: the "
+        f"provider's region in the same place, which is too slow or gives no reply{unmeasured}",
     )  # fmt: skip
+
+
+def _own(one: MissingRegion) -> str | None:
+    """The name of the provider's own region in the place of the one that would help; unknown if none would."""
+    if not one.instead:
+        return None
+    return f"{one.own.partition('/')[2]}{'' if one.own_measured else '*'}" if one.own else "none"
 
 
 def _names(found: WideAreaAnswer) -> Grid:

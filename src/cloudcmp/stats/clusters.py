@@ -8,20 +8,45 @@ import numpy.typing as npt
 from scipy import special
 
 from cloudcmp.stats.check import Floats, finite
-from cloudcmp.stats.describe import Interval, share_interval
+from cloudcmp.stats.describe import Interval
 
 FEWEST = 6
-"""With fewer clusters there is no bootstrap interval: it would be far too narrow."""
+"""With fewer effective clusters there is no interval of a quantile or a share: it would tell too little."""
+
+
+def effective_clusters(weights: npt.ArrayLike, clusters: npt.ArrayLike) -> float:
+    """The number of clusters of equal weight that tell as much as these: 1 if one has all the weight.
+
+    `weights` > 0 and the numbers of `clusters` have shape (n,), n >= 1. It is the squared sum of the weights of whole
+    clusters over the sum of their squares.
+    Source: Kish, "Survey Sampling", 1965, section 11.7.
+    """
+    weight = finite(weights, "effective_clusters weights")
+    _, code = np.unique(np.asarray(clusters), return_inverse=True)
+    return _effective(np.bincount(code, weights=weight))
+
+
+def _effective(whole: npt.ArrayLike) -> float:
+    part = np.asarray(whole, dtype=np.float64) / np.max(whole)
+    return round(float(part.sum() ** 2 / (part**2).sum()), 9)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterMean:
-    """A weighted mean of values in clusters, its standard error, and the degrees of freedom: clusters - 1."""
+    """A weighted mean of values in `n` clusters, and its standard error.
+
+    The degrees of freedom are `effective` - 1: so many clusters of equal weight tell as much.
+    """
 
     mean: float
     error: float
-    df: int
+    effective: float
     n: int
+
+    @property
+    def df(self) -> float:
+        """The degrees of freedom of Student's t."""
+        return self.effective - 1.0
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The interval of Student's t."""
@@ -47,9 +72,11 @@ def cluster_mean(values: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.Ar
 
     `weights` > 0 and the numbers of `clusters` have the same shape. None for fewer than two clusters. With equal
     weights and a cluster for each value it is the mean, standard error and degrees of freedom of the one-sample t test.
-    It is too sure of itself with few clusters of very different weight.
-    Source: Liang and Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 73, 1986, with the
-    factor clusters / (clusters - 1).
+    The residual of a cluster is divided by the square root of one less its share of the weight: a cluster with nearly
+    all of it draws the mean to itself and would hide its own error.
+    Source: Liang and Zeger, "Longitudinal data analysis using generalized linear models", Biometrika 73, 1986; Bell and
+    McCaffrey, "Bias reduction in standard errors for linear regression with multi-stage samples", Survey Methodology
+    28(2), 2002, the correction for leverage.
     """
     numbers, weight = finite(values, "cluster_mean values"), finite(weights, "cluster_mean weights")
     _, code = np.unique(np.asarray(clusters), return_inverse=True)
@@ -58,11 +85,12 @@ def cluster_mean(values: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.Ar
         return None
     total = float(weight.sum())
     mean = float((weight * numbers).sum()) / total
+    whole = np.bincount(code, weights=weight, minlength=count)
     if numbers.min() == numbers.max():
-        return ClusterMean(float(numbers[0]), 0.0, count - 1, count)
+        return ClusterMean(float(numbers[0]), 0.0, _effective(whole), count)
     sums = np.bincount(code, weights=weight * (numbers - mean), minlength=count)
-    variance = count / (count - 1) * float((sums**2).sum()) / total**2
-    return ClusterMean(mean, float(np.sqrt(variance)), count - 1, count)
+    rest = np.maximum(1.0 - whole / total, np.finfo(np.float64).eps)
+    return ClusterMean(mean, float(np.sqrt((sums**2 / rest).sum())) / total, _effective(whole), count)
 
 
 def weighted_quantile(values: npt.ArrayLike, weights: npt.ArrayLike, p: float) -> float:
@@ -75,7 +103,10 @@ def quantile_interval(
     values: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, p: float, *, seed: int,
     confidence: float = 0.95,
 ) -> Interval | None:  # fmt: skip
-    """The percentile bootstrap interval of `weighted_quantile`; whole clusters are drawn. None for fewer than six."""
+    """The percentile bootstrap interval of `weighted_quantile`; whole clusters are drawn.
+
+    None for fewer than six effective clusters.
+    """
     drawn = _drawn_weights(weights, clusters, seed)
     if drawn is None:
         return None
@@ -83,13 +114,16 @@ def quantile_interval(
 
 
 def share_bounds(
-    values: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, limits: npt.ArrayLike, *, seed: int,
+    values: npt.ArrayLike, weights: npt.ArrayLike, clusters: npt.ArrayLike, limits: npt.ArrayLike, *,
     confidence: float = 0.95,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """The share of the weight with a value at or below each limit, and the bounds of its interval.
 
-    The interval is the percentile bootstrap's; whole clusters are drawn. A share of 0 or 1, of which every draw
-    is equal, has the exact interval of as many tries as there are clusters. NaN bounds for fewer than six clusters.
+    The interval is the exact one of a probability with as many tries as there are effective clusters, as if values of
+    one cluster were all alike: it holds for shares near 0 and 1, and is on the safe side where they are not alike. NaN
+    bounds for fewer than six effective clusters.
+    Source: Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts
+    estimated from survey data", Survey Methodology 24(2), 1998.
     """
     numbers, weight, at = (
         finite(values, "share_bounds values"),
@@ -97,17 +131,18 @@ def share_bounds(
         finite(limits, "limits"),
     )
     under = (numbers[:, None] <= at[None, :]).astype(np.float64)
-    share = np.asarray(weight @ under / weight.sum(), dtype=np.float64)
-    drawn = _drawn_weights(weights, clusters, seed)
-    if drawn is None:
+    share = np.clip(weight @ under / weight.sum(), 0.0, 1.0)
+    tries = effective_clusters(weight, clusters)
+    if tries < FEWEST:
         return share, np.full(share.shape, np.nan), np.full(share.shape, np.nan)
-    shares = drawn @ under / drawn.sum(axis=1, keepdims=True)
-    low, high = np.quantile(shares, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0], axis=0)
-    count = len(np.unique(np.asarray(clusters)))
-    none, all_ = share_interval(0, count, confidence), share_interval(count, count, confidence)
-    return share, np.where(share >= 1.0, all_.low, low), np.where(share <= 0.0, none.high, high)
+    tail, count = (1.0 - confidence) / 2.0, share * tries
+    some, rest = np.maximum(count, _ROUNDING), np.maximum(tries - count, _ROUNDING)
+    low = np.where(count > _ROUNDING, special.betaincinv(some, rest + 1.0, tail), 0.0)
+    high = np.where(tries - count > _ROUNDING, special.betaincinv(some + 1.0, rest, 1.0 - tail), 1.0)
+    return share, low, high
 
 
+_ROUNDING = 1e-9
 _DRAWS = 2000
 
 
@@ -116,7 +151,7 @@ def _drawn_weights(weights: npt.ArrayLike, clusters: npt.ArrayLike, seed: int) -
     weight = finite(weights, "weights")
     _, code = np.unique(np.asarray(clusters), return_inverse=True)
     count = int(code.max()) + 1
-    if count < FEWEST:
+    if effective_clusters(weight, code) < FEWEST:
         return None
     return np.asarray(_times_drawn(count, seed)[:, code] * weight[None, :], dtype=np.float64)
 

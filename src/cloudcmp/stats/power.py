@@ -14,13 +14,14 @@ _NORMAL_END = 9.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)
 
 
-def detectable_log_difference(sd: float, n: int, alpha: float = 0.05, power: float = 0.8) -> float | None:
+def detectable_log_difference(sd: float, n: float, alpha: float = 0.05, power: float = 0.8) -> float | None:
     """The smallest true mean log difference that a paired t test of `n` pairs finds with probability `power`.
 
-    `sd` is that of the log differences between rounds; `alpha` is two-sided and, for a family, already divided. exp()
-    of the result is a ratio. Solved exactly on the noncentral t distribution (the normal approximation is too
-    optimistic for few pairs). None for n < 2, and for sd = 0: an observed spread of zero does not prove that there is
-    none. It trusts `sd`: one estimated from six rounds is itself uncertain by a third.
+    `n` may be a number of effective pairs. `sd` is that of the log differences between rounds; `alpha` is two-sided
+    and, for a family, already divided. exp() of the result is a ratio. Solved exactly on the noncentral t distribution
+    (the normal approximation is too optimistic for few pairs). None for n < 2, and for sd = 0: an observed spread of
+    zero does not prove that there is none. It trusts `sd`: one estimated from six rounds is itself uncertain by a
+    third.
     Source: Lehmann and Romano, "Testing Statistical Hypotheses", section 5.2 (power of the t test).
     """
     _check_design(sd, alpha, power)
@@ -59,7 +60,7 @@ def needed_n(sd: float, log_difference: float, alpha: float = 0.05, power: float
     return high
 
 
-def _power_of_t(noncentrality: float, n: int, alpha: float) -> float:
+def _power_of_t(noncentrality: float, n: float, alpha: float) -> float:
     """The probability that |t| of n pairs exceeds its critical value if t is noncentral by `noncentrality` >= 0."""
     df = n - 1
     if df > _NORMAL_DF:
@@ -69,7 +70,7 @@ def _power_of_t(noncentrality: float, n: int, alpha: float) -> float:
     return _passes(noncentrality, df, critical) + _passes(-noncentrality, df, critical)
 
 
-def _passes(noncentrality: float, df: int, critical: float) -> float:
+def _passes(noncentrality: float, df: float, critical: float) -> float:
     """P((Z + noncentrality) / S > critical) for standard normal Z and S^2 ~ chi^2(df) / df, by quadrature over Z.
 
     scipy's `nctdtr` gives NaN for many of these arguments (1.17: df = 1 and noncentrality 50, df = 10^5 and 10).

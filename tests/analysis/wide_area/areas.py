@@ -37,8 +37,7 @@ def planted(
         for at in range(count):
             times[f"v{at}", provider, "one"] = float(base[at] * factor * np.exp(random.normal(0, spread)))
     vantages = {
-        f"v{at}": VantagePoint(f"v{at}", country="DE", network=f"AS{at % networks}" if networks else "")
-        for at in range(count)
+        f"v{at}": VantagePoint(f"v{at}", country="DE", network=f"AS{at % (networks or count)}") for at in range(count)
     }
     return area_of(times, vantages)
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.analysis.wide_area.areas import area_of, planted
 
-from cloudcmp.analysis.wide_area.best import best_times, cluster_codes, curves, missing, reached
+from cloudcmp.analysis.wide_area.best import best_times, curves, missing, reached
+from cloudcmp.analysis.wide_area.vantage_clusters import cluster_codes, without_network
 from cloudcmp.model.wide_area import Continent, Site, VantagePoint
 
 _Times = dict[tuple[str, str, str], float | None]
@@ -63,6 +64,30 @@ def test_vantage_points_of_one_network_in_one_country_are_a_cluster() -> None:
     codes = cluster_codes(area).tolist()
     assert codes[0] == codes[1]
     assert len(set(codes)) == 3
+
+
+def test_vantage_points_of_one_place_are_a_cluster_if_their_network_is_unknown() -> None:
+    places = {"p": (52.5, 13.4), "q": (52.4, 13.1), "r": (48.1, 11.6), "s": None, "t": None, "u": (52.5, 13.4)}
+    known = {name: VantagePoint(name, at, network="AS1" if name == "u" else "") for name, at in places.items()}
+    area = area_of({(name, "a", "x"): 0.1 for name in known}, known)
+    assert cluster_codes(area).tolist() == [0, 0, 1, 2, 3, 4]
+    assert without_network(area) == (3, 2, 2)
+    names = {name: VantagePoint(name, country=country) for name, country in {"v": "DE", "w": "DE", "x": "FR"}.items()}
+    area = area_of({(name, "a", "x"): 0.1 for name in names}, names)
+    assert cluster_codes(area).tolist() == [0, 0, 1]
+
+
+def test_a_provider_does_not_lack_a_region_that_it_has_in_that_city() -> None:
+    who = {"lagos": VantagePoint("lagos", (6.5, 3.4), "NG", Continent.AFRICA)}
+    frankfurt, london = (50.1, 8.7), (51.5, -0.1)
+    sites = {"f1": Site("a", "f1", frankfurt), "f2": Site("b", "f2", (50.2, 8.5)), "l": Site("b", "l", london)}
+    times: _Times = {("lagos", "a", "f1"): 0.09, ("lagos", "b", "f2"): 0.12, ("lagos", "b", "l"): None}
+    (one,) = missing(area_of(times, who, sites), best_times(area_of(times, who, sites)), 0.1)
+    assert (one.provider, one.instead, one.own, one.own_measured) == ("b", "a/f1", "b/f2", True)
+    times = {("lagos", "aws", "eu-west-2"): 0.09, ("lagos", "gcp", "europe-west9"): 0.12}
+    sites = {"eu-west-2": Site("aws", "eu-west-2", london), "europe-west9": Site("gcp", "europe-west9", (48.9, 2.4))}
+    (one,) = missing(area_of(times, who, sites), best_times(area_of(times, who, sites)), 0.1)
+    assert (one.own, one.own_measured) == ("gcp/europe-west2", False)
 
 
 def test_a_missing_region_is_where_another_provider_is_near() -> None:

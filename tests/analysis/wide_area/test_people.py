@@ -24,7 +24,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_positions_names_and_vantage_points_place_people(tmp_path: Path) -> None:
     path = written(tmp_path, "base,country,lat,lon,users\nHQ,DE,52.5,13.4,10\nTokyo,JP,,,30\nv1,,,,20\nEmpty,,1,1,0\n")
-    found = read_people(path, vantages=frozenset({"v1"}))
+    found = read_people(path, vantages={"v1": ""})
     assert found.groups == (
         People("Tokyo", 30.0, (35.7, 139.7), "JP", Continent.ASIA),
         People("v1", 20.0),
@@ -39,6 +39,28 @@ def test_people_of_a_country_are_spread_over_its_cities(tmp_path: Path) -> None:
     cities = read_people(tmp_path / "cities.csv")
     found = read_people(written(tmp_path, "iso2,people\nFR,1000\nDE,50\n"), cities=cities)
     assert [(one.name, one.count) for one in found.groups] == [("X", 750.0), ("Y", 250.0), ("Z", 50.0)]
+
+
+def test_a_city_in_another_country_is_not_the_known_one(tmp_path: Path) -> None:
+    text = "name,country,people\nLondon,CA,5\n"
+    with pytest.raises(
+        UserMistake, match="'London' has no position, and the known one is in GB; write its lat and lon"
+    ):
+        read_people(written(tmp_path, text), vantages={"London": "GB"})
+    (tmp_path / "cities.csv").write_text("name,country,lat,lon,population\nLondon,CA,43,-81.2,300\nX,CA,45,-75,900\n")
+    cities = read_people(tmp_path / "cities.csv")
+    (one,) = read_people(written(tmp_path, text), cities=cities).groups
+    assert (one.at, one.count) == ((43.0, -81.2), 5.0)
+    (there,) = read_people(written(tmp_path, text), vantages={"London": "CA"}).groups
+    assert there.at is None
+
+
+def test_rows_of_one_place_and_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
+    text = "name,lat,lon,people,users\na,0,0,60,1\na,0,0,30,2\nb,1,1,5,3\n"
+    assert read_people(written(tmp_path, text)).notes == (
+        "people.csv: people are counted by 'people', and 'users' is not used",
+        "people.csv: several rows have the place a: their people are added",
+    )
 
 
 def test_only_the_largest_places_can_be_asked_for(tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ from tests.answer.placement.worlds import SITES, crowd, world
 
 from cloudcmp.answer.placement.answer import RegionsQuestion, Rule, behind, best_regions
 from cloudcmp.answer.placement.choose import percentiles
+from cloudcmp.answer.placement.front import undominated
 from cloudcmp.answer.placement.money import Traffic, tiered
+from cloudcmp.answer.placement.sentences import certainty_words, with_sentences
 from cloudcmp.answer.placement.times import PeopleTimes, times_of
 from cloudcmp.errors import UserMistake
-from cloudcmp.model.placement import Delivery, Goal, GoalKind, Lack, PriceTier
+from cloudcmp.model.placement import Delivery, Goal, GoalKind, Lack, People, PriceTier
+from cloudcmp.model.wide_area import PathTime, Phase, Site, VantagePoint, WideArea
 
 PEOPLE = crowd(60)
 TIMES = times_of(world(0.3, seed=3), PEOPLE)
@@ -83,8 +86,11 @@ def test_people_of_a_country_are_served_where_the_rule_says() -> None:
         return float(SHARES @ times[:, list(sites)].min(axis=1))
 
     assert found.value == pytest.approx(min(kept(sites) for sites in combinations(range(6), 2)))
-    with pytest.raises(UserMistake, match="no set of 2 regions serves everyone with DE=EU"):
+    with pytest.raises(UserMistake, match="no region that can be chosen is where 'DE=EU' asks for one; name another"):
         best_regions(PEOPLE, TIMES, replace(question, within=frozenset({"US", "JP", "AU"})))
+    rules = (*question.rules, Rule(frozenset({"US"}), frozenset({"US"}), "US=US"))
+    with pytest.raises(UserMistake, match="no set of 1 region serves everyone with DE=EU, US=US; ask for more regions"):
+        best_regions(PEOPLE, TIMES, replace(question, k=1, rules=rules))
 
 
 def test_regions_outside_an_area_are_left_out_by_name_and_those_of_other_providers_silently() -> None:
@@ -179,3 +185,28 @@ def test_people_at_vantage_points_have_nothing_uncertain() -> None:
     answer = best_regions(measured, times_of(world(0.3), measured), RegionsQuestion(GOALS[0], 2, mix=True))
     assert answer.certainty is None
     assert answer.model.measured == 10
+
+
+def test_sets_that_are_about_as_good_are_named_though_every_time_is_measured() -> None:
+    sites = tuple(Site("a", f"r{at}", (10.0 * at, 0.0)) for at in range(4))
+    who = tuple(VantagePoint(f"v{at}", (10.0 * at, 5.0)) for at in range(2))
+    rows = ((0.0260, 0.0262, 0.0260, 0.09), (0.0260, 0.0261, 0.0260, 0.09))
+    paths = tuple(PathTime(v, s, Phase.RTT, time, 1, 1) for v, row in enumerate(rows) for s, time in enumerate(row))
+    people = tuple(People(one.name, 1.0) for one in who)
+    times = times_of(WideArea(who, sites, paths, "planted"), people)
+    found = best_regions(people, times, RegionsQuestion(GOALS[0], 1))
+    assert (str(found.best), found.certainty) == ("a/r0", None)
+    assert [([str(site) for site in one.sites], round(one.value, 5)) for one in found.close] == [
+        (["a/r2"], 0.026), (["a/r1"], 0.02615)
+    ]  # fmt: skip
+    assert certainty_words(found) == (
+        "times are taken as exact, as they were measured: how much they vary is not in it; cannot tell it from 2 sets "
+        "within 3 %"
+    )
+    (said,) = [one for one in with_sentences(found).cautions if "practically the same" in one]
+    assert said.endswith("within 3 %: a/r2 26.0 ms (as good); a/r1 26.1 ms (+0.6 %)")
+
+
+def test_rounding_of_money_keeps_no_set_that_another_one_beats() -> None:
+    rated = [((0,), 0.0418, 121_202.00000000001 - 1e-10), ((1,), 0.0216, 121_202.00000000003), ((2,), 0.1, 5.0)]
+    assert [sites for sites, _, _ in undominated(rated)] == [(2,), (1,)]

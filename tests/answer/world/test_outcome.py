@@ -138,6 +138,8 @@ def test_an_overload_is_named() -> None:
 
     scenario = queue(1.2, 2, mode=Mode.REQUESTS, duration_s=600.0, runs=2)
     found = outcome(scenario, {}, progress=print)
+    (own,) = found.deployments
+    assert own.overloaded == ("one",)
     assert any("asked for 1" in one and "grows" in one for one in cautions(scenario, found))
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cloudcmp.catalog.places import place_of
+from cloudcmp.analysis.wide_area.vantage_clusters import cluster_codes
+from cloudcmp.catalog.places import PLACES, distance_km, place_of
 from cloudcmp.model.reach import BestTimes, MissingRegion, Quantile, ReachCurve, Reached, Share
 from cloudcmp.model.result import Bounds
-from cloudcmp.model.wide_area import Continent, Phase, WideArea
+from cloudcmp.model.wide_area import Continent, Phase, Position, WideArea
 from cloudcmp.stats import clusters
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 SHOWN = (0.5, 0.9)
 """The quantiles that are told."""
 SEED = 1
+SAME_CITY_KM = 100.0
+"""Regions within this distance are in one place: each is stated by its city or the middle of its area."""
 _POINTS = 200
 """The most points of a curve."""
 
@@ -54,13 +57,6 @@ def asked(area: WideArea, times: BestTimes) -> "NDArray[np.bool_]":
     return found & ~times.own
 
 
-def cluster_codes(area: WideArea) -> "NDArray[np.int64]":
-    """The number of each vantage point's cluster: those of a network in a country, or it alone if that is unknown."""
-    keys = [(one.network, one.country) if one.network else (one.name, None) for one in area.vantages]
-    number = {key: at for at, key in enumerate(dict.fromkeys(keys))}
-    return np.array([number[key] for key in keys], dtype=np.int64)
-
-
 def weights_of(area: WideArea) -> "NDArray[np.float64]":
     """The weight of each vantage point."""
     return np.array([one.weight for one in area.vantages], dtype=np.float64)
@@ -90,7 +86,7 @@ def _reached(
     known = ~np.isnan(time_s)
     values = np.where(known, time_s, np.inf)
     over = (values > limit_s).astype(np.float64)
-    share, low, high = clusters.share_bounds(over, weight, code, [0.0], seed=SEED)
+    share, low, high = clusters.share_bounds(over, weight, code, [0.0])
     within = Share(float(share[0]), _bounds(low[0], high[0]))
     some = quantiles(time_s[known], weight[known], code[known]) if known.any() else ()
     return Reached(provider, part, int(known.sum()), len(values), len(set(code[known].tolist())), some, within)
@@ -125,7 +121,7 @@ def curve(
     x = np.unique(values)
     if x.size > _POINTS:
         x = x[np.linspace(0, x.size - 1, _POINTS).round().astype(np.int64)]
-    share, low, high = clusters.share_bounds(values, weight, code, x, seed=SEED)
+    share, low, high = clusters.share_bounds(values, weight, code, x)
     has_band = not np.isnan(low).any()
     return ReachCurve(
         provider, kind, tuple(x.tolist()), tuple(share.tolist()), tuple(low.tolist()) if has_band else None,
@@ -146,6 +142,8 @@ def curves(area: WideArea, times: BestTimes) -> tuple[ReachCurve, ...]:
 def missing(area: WideArea, times: BestTimes, limit_s: float) -> tuple[MissingRegion, ...]:
     """Return where each provider is above the limit by continent, and the site of another provider that helps most.
 
+    With it comes the provider's own region in that place, if it is known to have one: then it does not lack a region.
+
     A site helps a vantage point that gets a reply from it within the limit; one inside the site's network does not
     count. Those with most vantage points above the limit come first.
     """
@@ -165,10 +163,24 @@ def _missing(
     some = np.flatnonzero(over)
     site, helps = _helpful(area, provider, some, limit_s)
     countries = sorted({area.vantages[at].country for at in some} - {""})
+    own, is_measured = _own_site(area, provider, area.sites[site].at) if helps else ("", False)
     return MissingRegion(
         provider, part, len(some), n, tuple(countries), tuple(area.vantages[at].name for at in some),
-        str(area.sites[site]) if helps else "", _place_words(area, site) if helps else "", helps,
+        str(area.sites[site]) if helps else "", _place_words(area, site) if helps else "", helps, own, is_measured,
     )  # fmt: skip
+
+
+def _own_site(area: WideArea, provider: str, at: Position | None) -> tuple[str, bool]:
+    """A region of a provider in a place, and whether the area has it; empty if none is known to be there."""
+    if at is None:
+        return "", False
+    measured = {str(one): one.at for one in area.sites if one.provider == provider and one.at is not None}
+    listed = {f"{who}/{region}": one.at for (who, region), one in PLACES.items() if who == provider}
+    for places in (measured, listed):
+        near = min(places, key=lambda name: distance_km(places[name], at), default="")
+        if near and distance_km(places[near], at) <= SAME_CITY_KM:
+            return near, places is measured
+    return "", False
 
 
 def _helpful(area: WideArea, provider: str, some: "NDArray[np.int64]", limit_s: float) -> tuple[int, int]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cloudcmp.analysis.wide_area.best import SEED, cluster_codes, curve, quantiles, weights_of
+from cloudcmp.analysis.wide_area.best import curve, quantiles, weights_of
 from cloudcmp.analysis.wide_area.light import least_places
+from cloudcmp.analysis.wide_area.vantage_clusters import cluster_codes
 from cloudcmp.model.reach import NameMapping, ReachCurve, Share
 from cloudcmp.model.result import Bounds
 from cloudcmp.model.wide_area import NameAnswers, WideArea
@@ -71,7 +72,7 @@ def _mapping(
     share = None
     if known.any():
         late = (excess > np.maximum(NEAR_SHARE * best[known], NEAR_S)).astype(np.float64)
-        value, low, high = share_bounds(late, weights_of(area)[known], cluster_codes(area)[known], [0.0], seed=SEED)
+        value, low, high = share_bounds(late, weights_of(area)[known], cluster_codes(area)[known], [0.0])
         share = Share(float(value[0]), None if np.isnan(low[0]) else Bounds(float(low[0]), float(high[0])))
     places = [_places(area, times[:, address]) for address in range(len(name.addresses))]
     return NameMapping(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cloudcmp.analysis.wide_area.best import cluster_codes, curve, quantiles, weights_of
+from cloudcmp.analysis.wide_area.best import curve, quantiles, weights_of
+from cloudcmp.analysis.wide_area.vantage_clusters import cluster_codes
 from cloudcmp.model.reach import PAGE_BYTES, BestTimes, PageFigure, ReachCurve
 from cloudcmp.model.wide_area import Phase, WideArea
 from cloudcmp.stats.check import Floats

@@ -2,11 +2,12 @@
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from cloudcmp.catalog.cities import position_of
+from cloudcmp.catalog.cities import country_of, position_of
 from cloudcmp.catalog.countries import continent_of
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import People, Population
@@ -21,19 +22,20 @@ _SHOWN = 3
 
 
 def read_people(
-    path: Path, *, vantages: frozenset[str] = frozenset(), cities: Population | None = None, most: int | None = None
+    path: Path, *, vantages: Mapping[str, str] | None = None, cities: Population | None = None, most: int | None = None
 ) -> Population:
     """Read a population: columns `name`, `people`, and `lat` and `lon`, or `country`, or a known name.
 
     `users`, `population` and `weight` are other names of `people`; `iso2` of `country`; `base`, `city` and `vantage` of
-    `name`. A row without position that has the name of one of the `vantages` is that place; else it is at the city of
-    its name, else its people are spread over the `cities` of its country as those cities' people are. `most` keeps the
-    places with the most people. Rows without people are left out, and named.
+    `name`. A row without position that has the name of one of the `vantages`, given with their countries, is that
+    place; else it is at the city of its name, else its people are spread over the `cities` of its country as those
+    cities' people are. A place of that name in another country is not it. `most` keeps the places with the most people.
+    Rows without people are left out, and named; so are rows of one place, and columns that could be people too.
 
     Raises UserMistake for an unreadable file, for people below zero, and for a row whose place is unknown.
     """
     where = str(path)
-    reader = _Reader(where, vantages, cities)
+    reader = _Reader(where, vantages or {}, cities)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             groups = [one for row in reader.rows(csv.DictReader(file)) for one in row]
@@ -43,7 +45,7 @@ def read_people(
         raise UserMistake.at(where, "is no CSV text in UTF-8", f"begin with {_EXAMPLE!r}") from None
     if not groups:
         raise UserMistake.at(where, "nobody is in it", f"write {_EXAMPLE!r} and one row for each place")
-    notes = [f"{path.name}: no people in {_listed(reader.empty)}: left out"] if reader.empty else []
+    notes = [f"{path.name}: {note}" for note in reader.notes()]
     groups.sort(key=lambda one: -one.count)
     if most is not None and most < len(groups):
         whole = sum(one.count for one in groups)
@@ -56,9 +58,11 @@ def read_people(
 class _Reader:
     """Turns the rows of a table into groups of people."""
 
-    def __init__(self, where: str, vantages: frozenset[str], cities: Population | None) -> None:
-        self.empty: list[str] = []
-        self._where, self._vantages = where, vantages
+    def __init__(self, where: str, vantages: Mapping[str, str], cities: Population | None) -> None:
+        self._empty: list[str] = []
+        self._counted, self._unused = "", list[str]()
+        self._rows = Counter[tuple[str, ...]]()
+        self._where, self._vantages = where, {name.casefold(): country for name, country in vantages.items()}
         self._cities: dict[str, list[People]] = {}
         for one in cities.groups if cities else ():
             self._cities.setdefault(one.country, []).append(one)
@@ -66,34 +70,58 @@ class _Reader:
     def rows(self, rows: "csv.DictReader[str]") -> Iterator[list[People]]:
         """The groups of each row that has people."""
         heads = {one.strip().lower(): one for one in rows.fieldnames or () if one}
-        count = next((heads[one] for one in _COUNTS if one in heads), None)
+        counts = [heads[one] for one in _COUNTS if one in heads]
+        count = next(iter(counts), None)
         name = next((heads[one] for one in (*_NAMES, *_COUNTRIES) if one in heads), None)
         if count is None or name is None:
             missing = "people" if count is None else "name"
             raise UserMistake.at(f"{self._where}:1", f"no column {missing!r}", f"begin with {_EXAMPLE!r}")
+        self._counted, *self._unused = counts
         for row in rows:
             place = f"{self._where}:{rows.line_num}"
             called = one_line((row[name] or "").strip(), 60)
             many = _count(place, row[count])
             if many == 0:
-                self.empty.append(called)
+                self._empty.append(called)
             else:
+                self._count_row(called, _reader(heads, row))
                 yield self._groups(place, called, many, _reader(heads, row))
+
+    def _count_row(self, called: str, of: Callable[[str], str]) -> None:
+        country = next(filter(None, map(of, _COUNTRIES)), "").upper()
+        self._rows[called, country, of("lat"), of("lon")] += 1
+
+    def notes(self) -> Iterator[str]:
+        """What a reader must know of the rows and columns of the table."""
+        if self._unused:
+            yield f"people are counted by {self._counted!r}, and {' and '.join(map(repr, self._unused))} is not used"
+        twice = [key[0] for key, many in self._rows.items() if many > 1]
+        if twice:
+            yield f"several rows have the place {_listed(twice)}: their people are added"
+        if self._empty:
+            yield f"no people in {_listed(self._empty)}: left out"
 
     def _groups(self, place: str, called: str, many: float, of: Callable[[str], str]) -> list[People]:
         country = _country(place, of)
         continent = _continent(place, country, of)
         if of("lat") or of("lon"):
             return [People(called, many, _degrees(place, of("lat"), of("lon")), country, continent)]
-        if called in self._vantages:
+        if self._vantages.get(called.casefold(), "none") in {"", country} or (
+            not country and called.casefold() in self._vantages
+        ):
             return [People(called, many, None, country, continent)]
-        if (at := position_of(called)) is not None:
+        if (at := position_of(called, country)) is not None:
             return [People(called, many, at, country, continent)]
         cities = self._cities.get(country, [])
+        named = [one for one in cities if one.name.casefold() == called.casefold()]
+        if named:
+            return [replace(max(named, key=lambda one: one.count), count=many)]
         whole = sum(one.count for one in cities)
         if cities:
             return [replace(one, count=many * one.count / whole) for one in cities]
-        what = f"{called!r} has no position, and is no vantage point and no known city"
+        elsewhere = country_of(called) if country else ""
+        known = f"the known one is in {elsewhere}" if elsewhere else "is no vantage point and no known city"
+        what = f"{called!r} has no position, and {known}"
         of_country = f", or give --cities with cities of {country}" if country else ""
         raise UserMistake.at(place, what, f"write its lat and lon{of_country}")
 

@@ -13,13 +13,17 @@ def located(area: WideArea) -> WideArea:
     """Return an area with the positions, countries and continents that are known and that it does not state.
 
     A site has the place of its provider's region. A vantage point that stands in a provider's region, such as
-    `aws/eu-west-1` in the network `aws`, has that of the region, and one named after a city that of the city. The
-    continent of a position without a country is that of the nearest known city.
+    `aws/eu-west-1` in the network `aws`, has that of the region, and one named after a city that of the city, unless it
+    states another country: then a note says so. The continent of a position without a country is that of the nearest
+    known city.
     """
+    vantages = tuple(_vantage(one) for one in area.vantages)
+    elsewhere = [
+        f"the {one.name} that is known is in {known}, not in {one.country}: its place is unknown until it is given"
+        for one in vantages if one.at is None and one.country and (known := country_of(one.name))
+    ]  # fmt: skip
     return replace(
-        area,
-        vantages=tuple(_vantage(one) for one in area.vantages),
-        sites=tuple(_site(one) for one in area.sites),
+        area, vantages=vantages, sites=tuple(_site(one) for one in area.sites), notes=(*area.notes, *elsewhere)
     )
 
 
@@ -28,7 +32,7 @@ def _vantage(one: VantagePoint) -> VantagePoint:
     region = one.name.removeprefix(f"{one.network}/")
     if one.network and region != one.name and (place := place_of(one.network, region)):
         at, country = at or place.at, country or place.country
-    elif at is None and (found := position_of(one.name)) is not None:
+    elif at is None and (found := position_of(one.name, one.country)) is not None:
         at, country = found, country or country_of(one.name)
     return replace(one, at=at, country=country, continent=one.continent or _continent(country, at))
 

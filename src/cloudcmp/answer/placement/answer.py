@@ -8,13 +8,15 @@ import numpy as np
 
 from cloudcmp.answer.placement.certainty import Doubt, certainty
 from cloudcmp.answer.placement.choose import Accept, Chosen, best_set, only, percentiles, rows_of
+from cloudcmp.answer.placement.close import close_sets
 from cloudcmp.answer.placement.errors_of_model import ModelledTimes
-from cloudcmp.answer.placement.front import front
+from cloudcmp.answer.placement.front import front, undominated
 from cloudcmp.answer.placement.money import Traffic, serving
 from cloudcmp.answer.placement.times import PeopleTimes
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import (
     Certainty,
+    CloseSet,
     Delivery,
     Goal,
     Lack,
@@ -94,6 +96,7 @@ def best_regions(
         front=undominated, tried=tried, whole=whole, model=times.model,
         certainty=choice.certainty(best[1].sites, domain, [(name, one.sites) for name, one in sets if name != domain]),
         currency=traffic.currency if traffic else "",
+        close=choice.close(best[1], domain, [one for name, one in sets if name != domain]),
         left_out=tuple(choice.left_out), served=tuple(choice.served(best[1].sites)), source=source, kind=kind,
     )  # fmt: skip
 
@@ -153,8 +156,17 @@ class _Choice:
         ):
             what = "no set of regions costs so little, with the prices that are known"
             return "--budget", what, "give more, or ask for fewer regions with --sites"
+        countries = {self.service.sites[at].country for domain in self.domains.values() for at in domain}
+        for rule in self.asked.rules:
+            if not countries & rule.served_from:
+                what = f"no region that can be chosen is where {rule.words!r} asks for one"
+                return "--keep", what, "name another area, or times to a region there"
         words = ", ".join(rule.words for rule in self.asked.rules)
-        return "--keep", f"no set of {self.asked.k} regions serves everyone with {words}", "ask for more regions"
+        return (
+            "--keep",
+            f"no set of {self.asked.k} region{'s' * (self.asked.k > 1)} serves everyone with {words}",
+            "ask for more regions",
+        )
 
     def _best(self, domain: Sites, k: int, service: Service, asked: RegionsQuestion | None = None) -> Chosen | None:
         asked = asked or self.asked
@@ -173,6 +185,18 @@ class _Choice:
             return money is not None and money <= budget
 
         return accept
+
+    def close(self, best: Chosen, domain: str, others: list[Chosen]) -> tuple[CloseSet, ...]:
+        """The sets that are too close to the best one."""
+        rows, traffic, budget = rows_of(self.service), self._traffic, self.asked.budget
+
+        def accept(sites: Sites) -> bool:
+            if budget is None or traffic is None:
+                return True
+            money, _ = traffic.of(rows, sites)
+            return money is not None and money <= budget
+
+        return close_sets(self.service, self.asked.goal, best, self.domains[domain], others, accept)
 
     def described(self, chosen: Chosen, delivery: Delivery | None = None) -> RegionSet:
         """A set with its regions, times and money."""
@@ -236,11 +260,8 @@ class _Choice:
             found, many, all_tried = front(only(self.service, domain), self.asked.goal, traffic, self.asked.k)
             rated += [(tuple(domain[at] for at in sites), value, money) for sites, value, money in found]
             tried, whole = tried + many, whole and all_tried
-        kept = list[RegionSet]()
-        for sites, value, _ in sorted(rated, key=lambda one: (one[2], one[1])):
-            if not kept or value < kept[-1].value:
-                kept.append(self.described(Chosen(sites, value, value, proven=False)))
-        return tried, whole, tuple(kept)
+        kept = (Chosen(sites, value, value, proven=False) for sites, value, _ in undominated(rated))
+        return tried, whole, tuple(map(self.described, kept))
 
     def certainty(self, sites: Sites, domain: str, others: list[tuple[str, Sites]]) -> Certainty | None:
         """How sure a set is; None if no time is modelled or the error is unknown."""

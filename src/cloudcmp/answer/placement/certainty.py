@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cloudcmp.answer.placement.choose import better_than, seen_times, value_of
+from cloudcmp.answer.placement.close import NEAR
 from cloudcmp.answer.placement.errors_of_model import Errors, ModelledTimes
 from cloudcmp.model.placement import Certainty, Exchange, Goal, Service
 from cloudcmp.model.result import Bounds
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 DRAWS = 200
 _TELLING_DRAWS = 50
-NEAR = 1.03
 _ROUNDING = 1 - 1e-12
 RIVALS = 3
 _PLACES = 3

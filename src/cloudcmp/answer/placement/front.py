@@ -14,6 +14,7 @@ from cloudcmp.stats.p_median import Sites, p_median
 MOST = 6000
 """So many sets are tried one by one; of more, only those that weights of money and time select."""
 _WEIGHTS = 12
+_ROUNDING = 1e-9
 
 
 def front(
@@ -40,7 +41,7 @@ def front(
         money, _ = traffic.of(rows, sites)
         if money is not None:
             rated.append((sites, float(value_of(goal, least[:, None], shares)[0]), money))
-    return _undominated(rated), len(tried), whole
+    return undominated(rated), len(tried), whole
 
 
 def _all(priced: list[int], most: int) -> Iterator[Sites]:
@@ -72,9 +73,16 @@ def _weights(money: float, time: float) -> list[float]:
     return [0.0, *(time / money * 10 ** (-2 + 4 * at / (_WEIGHTS - 1)) for at in range(_WEIGHTS))]
 
 
-def _undominated(rated: list[tuple[Sites, float, float]]) -> list[tuple[Sites, float, float]]:
+def undominated(rated: list[tuple[Sites, float, float]]) -> list[tuple[Sites, float, float]]:
+    """Those of sets with their values and money of which none is both cheaper and better, by rising money.
+
+    Sums of one amount in another order differ by rounding: money and values that differ by less than that are equal.
+    """
     kept = list[tuple[Sites, float, float]]()
     for one in sorted(rated, key=lambda one: (one[2], one[1], len(one[0]))):
-        if not kept or one[1] < kept[-1][1] * (1 - 1e-12):
-            kept.append(one)
+        if kept and one[1] >= kept[-1][1] * (1 - _ROUNDING):
+            continue
+        if kept and one[2] <= kept[-1][2] * (1 + _ROUNDING):
+            kept.pop()
+        kept.append(one)
     return kept

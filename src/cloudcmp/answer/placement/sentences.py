@@ -3,13 +3,24 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from cloudcmp.model.placement import Certainty, Delivery, Exchange, Goal, GoalKind, RegionsAnswer, RegionSet, TimeModel
+from cloudcmp.model.placement import (
+    Certainty,
+    CloseSet,
+    Delivery,
+    Exchange,
+    Goal,
+    GoalKind,
+    RegionsAnswer,
+    RegionSet,
+    TimeModel,
+)
 from cloudcmp.units import format_quantity
 
 SURE = 0.95
 """An answer that no exchange improves by more than 3 % in this share of draws is told apart."""
 _OPEN = 0.05
 _NAMED = 3
+_TIE = 0.05
 
 
 def with_sentences(found: RegionsAnswer, delivery: Delivery | None = None) -> RegionsAnswer:
@@ -52,8 +63,20 @@ def proof_words(goal: Goal, one: RegionSet) -> str:
     return least if gap is None else f"{least}, {gap:.1f} % less"
 
 
-def certainty_words(one: Certainty, goal: Goal) -> str:
-    """How often the answer holds over the draws."""
+def certainty_words(found: RegionsAnswer) -> str:
+    """How sure the best set is: how often it holds over draws of modelled times, or what comes close to it."""
+    if found.certainty is not None:
+        return _draws_words(found.certainty, found.goal)
+    if found.model.measured < found.model.groups:
+        start = "not known: the error of modelled times is unknown"
+    else:
+        start = "times are taken as exact, as they were measured: how much they vary is not in it"
+    if found.close:
+        return f"{start}; cannot tell it from {_count(len(found.close), 'set')} within 3 %"
+    return f"{start}; no set with one other region comes within 3 %"
+
+
+def _draws_words(one: Certainty, goal: Goal) -> str:
     low, high = (value_words(goal, end) for end in (one.value.low, one.value.high))
     return (
         f"in {one.near * 100:.0f} % of {one.draws} draws of the modelled times no exchange of one region gains more "
@@ -63,6 +86,7 @@ def certainty_words(one: Certainty, goal: Goal) -> str:
 
 def _cautions(found: RegionsAnswer, delivery: Delivery | None) -> Iterator[str]:
     yield from _undecided(found)
+    yield from _close(found)
     yield from _modelled(found.model)
     if found.kind == "simulated":
         yield "SIMULATED: the times between places are planted, not measured"
@@ -70,7 +94,7 @@ def _cautions(found: RegionsAnswer, delivery: Delivery | None) -> Iterator[str]:
         dated = f" of {delivery.as_of}" if delivery.as_of else ""
         yield f"the numbers of {delivery.name} are an example{dated}: hits, distance and prices are your own to measure"
     if found.best.money is None and found.currency:
-        yield "the money of this set is unknown, because a price is"
+        yield "what this set costs is unknown: the price of one of its regions is missing"
     short = [one.providers for one in found.by_provider if len(one.regions) < len(found.best.regions)]
     if short:
         yield f"fewer regions than asked for are measured of {', '.join(short)}"
@@ -88,6 +112,27 @@ def _undecided(found: RegionsAnswer) -> Iterator[str]:
     ahead = [f"{name} ({share * 100:.0f} %)" for name, share in one.ahead if share > _OPEN]
     if ahead:
         yield f"cannot tell yet which provider is best: ahead in some draws are {', '.join(ahead)}"
+
+
+def _close(found: RegionsAnswer) -> Iterator[str]:
+    """The sets that are about as good, unless the doubt about modelled times has named some already."""
+    if not found.close or (found.certainty is not None and found.certainty.near < SURE):
+        return
+    named = "; ".join(close_words(found, one) for one in found.close[:_NAMED])
+    more = f"; and {len(found.close) - _NAMED} more" if len(found.close) > _NAMED else ""
+    yield f"practically the same by these times, within 3 %: {named}{more}"
+
+
+def close_words(found: RegionsAnswer, one: CloseSet) -> str:
+    """A set that is about as good: `aws/eu-west-1, aws/us-east-1 26.1 ms (as good)`."""
+    best = found.best.value
+    gap = (one.value / best - 1) * 100 if best > 0 else 0.0
+    how = "as good" if abs(gap) < _TIE else f"{gap:+.1f} %"
+    return f"{', '.join(map(str, one.sites))} {value_words(found.goal, one.value)} ({how})"
+
+
+def _count(many: int, word: str) -> str:
+    return f"{many} {word}{'s' * (many != 1)}"
 
 
 def exchange_words(one: Exchange) -> str:

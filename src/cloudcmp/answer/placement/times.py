@@ -56,16 +56,20 @@ def times_of(area: WideArea, people: Sequence[People], last_mile_s: float = 0.0)
     measured = area.matrix(Phase.RTT)
     if not np.isfinite(measured).any():
         raise UserMistake.at(area.source, "no round-trip time is in it", "measure some, or name another table")
-    names = {one.name: at for at, one in enumerate(area.vantages)}
-    known = np.array([one.name in names and _same_place(one, area.vantages[names[one.name]]) for one in people])
+    names = {one.name.casefold(): at for at, one in enumerate(area.vantages)}
+    names |= {one.name: at for at, one in enumerate(area.vantages)}
+    own = [names.get(one.name, names.get(one.name.casefold())) for one in people]
+    known = np.array(
+        [at is not None and _same_place(one, area.vantages[at]) for at, one in zip(own, people, strict=True)]
+    )
     kept, left = _kept(area, measured, must_model=not known.all())
     sites, measured = tuple(area.sites[at] for at in kept), measured[:, kept]
     grid = _Grid.of(area, sites, measured)
     times = np.full((len(people), len(sites)), np.nan)
     near = np.full(len(people), -1)
-    for at, one in enumerate(people):
-        if known[at]:
-            near[at] = names[one.name]
+    for at, vantage in enumerate(own):
+        if known[at] and vantage is not None:
+            near[at] = vantage
             times[at] = measured[near[at]]
     distance = np.zeros(len(people))
     line: tuple[float, float] | None = None

@@ -3,11 +3,12 @@
 import math
 from collections.abc import Iterator
 
+from cloudcmp.analysis.wide_area.vantage_clusters import SAME_PLACE_KM, without_network
 from cloudcmp.answer.reach.look_sentences import look_cautions, look_headline, look_lines
 from cloudcmp.catalog.countries import CONTINENT_NAMES
 from cloudcmp.model.reach import MissingRegion, ReachPair, WideAreaAnswer
 from cloudcmp.model.result import Bounds, Verdict
-from cloudcmp.model.wide_area import Continent, Phase
+from cloudcmp.model.wide_area import Continent, Phase, WideArea
 from cloudcmp.units import format_quantity
 
 _SHOWN = 3
@@ -20,19 +21,20 @@ def headline(found: WideAreaAnswer) -> str:
 
 def _headline(found: WideAreaAnswer) -> str:
     n = len(found.area.vantages)
-    points = f"{n:,} vantage {'point' if n == 1 else 'points'}"
+    points = "1 vantage point" if n == 1 else f"{n:,} vantage points"
+    these = "this vantage point" if n == 1 else f"these {points}"
     providers = found.best_times.providers
     if not providers:
         return f"How {found.area.names[0].provider} maps {points} to its addresses"
     if len(providers) < 2:
         return f"How {providers[0]} reaches {points}: there is nothing to compare"
     if found.decided:
-        return f"{found.best[0]} reaches these {points} best"
+        return f"{found.best[0]} reaches {these} best"
     if len(found.best) < len(providers):
-        return f"{' and '.join(found.best)} reach these {points} best; which of them, cannot be told yet"
+        return f"{' and '.join(found.best)} reach {these} best; which of them, cannot be told yet"
     if all(one.verdict is Verdict.SAME for one in found.pairs):
-        return f"{' and '.join(providers)} reach these {points} practically the same"
-    return f"Cannot tell yet which provider reaches these {points} best"
+        return f"{' and '.join(providers)} reach {these} practically the same"
+    return f"Cannot tell yet which provider reaches {these} best"
 
 
 def pair_words(one: ReachPair, *, turned: bool = False) -> str:
@@ -90,21 +92,21 @@ def lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
     if found.missing:
         yield from _missing_lines(found)
     elif whole:
-        yield "LACKS", f"nobody is above {limit_words(found)} for any vantage point that answered"
+        yield "FAR", f"nobody is above {limit_words(found)} for any vantage point that answered"
     for name in found.names:
         yield "MAPPING", _mapping_words(found, name.name)
 
 
 def _missing_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
-    """What the leader lacks, and the first of the others."""
+    """Where the leader is above the limit, and the first of the others."""
     leader = _leader(found)
     by_provider: dict[str, list[MissingRegion]] = {}
     for one in sorted(found.missing, key=lambda one: one.provider != leader):
         by_provider.setdefault(one.provider, []).append(one)
     for at, (provider, some) in enumerate(list(by_provider.items())[:_SHOWN]):
-        yield "" if at else "LACKS", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
+        yield "" if at else "FAR", f"{provider}: {'; '.join(map(missing_words, some[:_SHOWN]))}"
     if len(by_provider) > _SHOWN:
-        yield "", f"{len(by_provider) - _SHOWN} other providers lack some too: see the table"
+        yield "", f"{len(by_provider) - _SHOWN} other providers are above it somewhere too: see the table"
 
 
 def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
@@ -117,14 +119,25 @@ def _pair_lines(found: WideAreaAnswer) -> Iterator[tuple[str, str]]:
             sure = "practically the same"
         elif one.verdict is Verdict.CANNOT_TELL:
             sure = f"cannot tell: {one.reason}"
-            if one.needed is not None and one.clusters >= 2 and one.needed <= 10 * one.clusters:
-                sure += f"; about {one.needed} networks would tell, {one.clusters} are here"
+            if one.needed is not None and one.needed <= 10 * one.effective:
+                sure += f"; about {one.needed} networks of equal weight would tell, {_here(one)}"
         else:
-            sure = f"sure (p {one.p_adjusted:.2g})"
+            sure = f"told apart: alike ones differ as much in {_chance(one.p_adjusted or 0.0)} of cases"
         yield label, f"{pair_words(one, turned=turned)}; {sure}"
         label = ""
     if len(own) > _SHOWN:
         yield "", f"{len(own) - _SHOWN} others are further behind: see the pairs"
+
+
+def _here(one: ReachPair) -> str:
+    """How many clusters there are, and as how many they count if their weights differ."""
+    effective = round(one.effective)
+    return f"{one.clusters} are here" + (f" and count as {effective}" if effective < one.clusters else "")
+
+
+def _chance(p: float) -> str:
+    """A small chance in percent."""
+    return "less than 0.01 %" if p < 1e-4 else f"{p * 100:.2g} %"
 
 
 def _closeness(one: ReachPair) -> float:
@@ -144,11 +157,16 @@ def _leader(found: WideAreaAnswer) -> str:
 
 
 def missing_words(one: MissingRegion) -> str:
-    """What a provider lacks in a part of the world, and the site that would help."""
+    """Where a provider is above the limit, and whether it lacks a region or its own one is slow there."""
     text = f"{part_words(one.continent)}, {one.over} of {one.n} above the limit"
     if one.instead:
-        place = f"in {one.place}, " if one.place else ""
-        text += f" (one {place}as {one.instead}, would help {one.helps})"
+        place = f"in {one.place}, " if one.place and not one.own else f"in {one.place} " if one.place else ""
+        if not one.own:
+            text += f" (lacks one {place}as {one.instead}, which would help {one.helps})"
+        elif one.own_measured:
+            text += f" ({one.instead} {place}is in time for {one.helps}, its own {one.own} is slow or gives no reply)"
+        else:
+            text += f" ({one.instead} {place}is in time for {one.helps}, its own {one.own} was not measured)"
     return text
 
 
@@ -163,6 +181,21 @@ def _mapping_words(found: WideAreaAnswer, name: str) -> str:
     if one.anycast:
         text += f"; {', '.join(one.anycast[:_SHOWN])} is in {one.places} places or more: anycast"
     return text
+
+
+def _clusters(area: WideArea) -> Iterator[str]:
+    """What is not known of the networks of vantage points, and so of how far they are independent."""
+    placed, places, placeless = without_network(area)
+    if placed > places:
+        yield (
+            f"the network of {placed:,} vantage points is unknown: those within {SAME_PLACE_KM:.0f} km, or of "
+            f"a country if nothing else is known, may share their way and count as one: {places:,} in all"
+        )
+    if placeless > 1:
+        yield (
+            f"network and place of {placeless:,} vantage points are unknown: each counts as one alone, which is too "
+            "sure if they share their way"
+        )
 
 
 def cautions(found: WideAreaAnswer) -> Iterator[str]:
@@ -183,6 +216,7 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
             f"{own:,} vantage points stand in a provider's own network: they count for the other providers only, so "
             "that providers rest on different points, and pairs on the same ones; none has the last mile of a user"
         )
+    yield from _clusters(area)
     lost = sum(one.median_s is None for one in area.paths if one.phase is Phase.RTT)
     if lost:
         yield f"{lost:,} {'path' if lost == 1 else 'paths'} gave no reply"

@@ -98,7 +98,9 @@ def _option(times: DeploymentTimes, wanted: Search) -> SetOption:
     else:
         assert wanted.budget is not None
         reach = Reach.MEETS if _cost(times.cost) <= wanted.budget.amount else Reach.MISSES
-    return SetOption(names, worst, figure, times.overall, times.cost, reach)
+    if times.overloaded:  # its figure is that of this span alone
+        reach = Reach.MISSES
+    return SetOption(names, worst, figure, times.overall, times.cost, reach, overloaded=bool(times.overloaded))
 
 
 def _reach(figure: RunMean, limit: float, *, higher: bool) -> Reach:

@@ -33,7 +33,8 @@ def _map(found: RegionsAnswer) -> Figure:
         layers.append(MapLayer(title, SHAPES[at % len(SHAPES)], COLOURS[at % len(COLOURS)], marks, spread=False))
     sites = tuple(MapMark(one.site.at, str(one.site), 2.0, filled=False) for one in found.best.regions if one.site.at)
     layers.append(MapLayer("the regions", "star", INK, sites))
-    caption = f"The {len(shown):,} largest places, by the region that serves them; larger marks are more people."
+    many = f"{len(shown):,} largest places" if len(shown) > 1 else "largest place"
+    caption = f"The {many}, by the region that serves them; larger marks are more people."
     rows = tuple(
         (
             one.people.name,

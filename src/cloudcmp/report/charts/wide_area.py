@@ -94,7 +94,7 @@ def _round_trips(found: WideAreaAnswer) -> Figure | None:
     own = "Each provider rests on points outside of its network. " if found.best_times.own.any() else ""
     caption = (
         "As figure 12 of CloudCmp: the share of vantage points, by weight, whose lowest round trip to any region of a "
-        "provider is at most this; marks at 25, 50, 75 and 95 %, and a 95 % band (bootstrap of networks in a country). "
+        "provider is at most this; marks at 25, 50, 75 and 95 %, and a 95 % band (of networks or places). "
         f"{own}n: {_counts(curves)}."
     )
     return Figure("wan-round-trips", title, caption, draw(title, [_panel(curves, "", "vantage points")], 1),
