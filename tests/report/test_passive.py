@@ -7,7 +7,7 @@ from rich.console import Console
 from cloudcmp.analysis.felt import felt_times
 from cloudcmp.analysis.watch import summarise
 from cloudcmp.model.passive import ConnectionInfo, Counters, ServerWatch
-from cloudcmp.model.watch import Watched, WatchSample
+from cloudcmp.model.watch import LineSpan, Watched, WatchSample
 from cloudcmp.model.watch_summary import WatchedFolder
 from cloudcmp.report.passive import show_felt
 from cloudcmp.report.watch import percent, show_watched
@@ -50,13 +50,20 @@ def test_a_watch_shows_outages_between_samples_and_what_is_not_signed() -> None:
     samples = tuple(WatchSample(1.76e9 + 60 * at, ok, 0.1 if ok else None, "" if ok else "refused")
                     for at, ok in enumerate(goods))  # fmt: skip
     summary = summarise(Watched("https://example.com/", 60.0, samples))
-    show_watched(console, [WatchedFolder("w", summary, 420, 400, 7, "SHA256:" + "x" * 43, "a" * 64, 2, 1, 1, "")])
+    folder = WatchedFolder(
+        "w", summary, 420, 400, (LineSpan(401, 420),), 18, 7, "SHA256:" + "x" * 43, "a" * 64, 2, 1, 1, ""
+    )
+    show_watched(console, [folder])
     text = stream.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     flat = " ".join(text.split())
     assert "good in 410 of 413 samples, 99.27 %" in flat
     assert "2 min 00 s to 4 min 00 s" in flat
-    for part in ("20 later ones are not signed yet", "1 restarts", "its watcher still runs, or was killed"):
+    for part in (
+        "lines 401 to 420 are after the last head; 18 samples are left out",
+        "1 restarts",
+        "its watcher still runs, or was killed",
+    ):
         assert part in flat
 
 
