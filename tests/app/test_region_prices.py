@@ -41,6 +41,15 @@ def test_tiers_of_the_book_are_converted_to_gb() -> None:
     assert found.currency == "USD"
 
 
+def test_a_tier_that_is_listed_at_zero_counts_at_the_next_price_and_is_named() -> None:
+    rows = (tier("eu-west-1", "0", "0", "100"), tier("eu-west-1", "0.09", "100", None))
+    with PriceBook() as book:
+        book.put(PriceList("aws", "a list", How.GIVEN, time.time(), "USD", hashlib.sha256(b"x").hexdigest(), rows))
+    found = egress_prices(BOOK, SITES)
+    assert [one.per_gb for one in found.of("aws", "eu-west-1")] == [pytest.approx(0.09 * 1e9 / 2**30)]
+    assert "counted at the price of the next tier" in found.notes[1]
+
+
 def test_an_empty_book_is_a_mistake_with_what_to_do() -> None:
     with pytest.raises(UserMistake, match="prices: no price of egress; 'cloudcmp fetch"):
         egress_prices(BOOK, SITES)

@@ -30,8 +30,12 @@ def egress_prices(source: str, sites: Sequence[Site]) -> EgressPrices:
         what = f"the price book has egress in {' and '.join(currencies)}" if currencies else "no price of egress"
         raise UserMistake.at("prices", what, "'cloudcmp fetch aws' gets a list; or name a CSV file")
     days = sorted({str(rate.dated) for rate in rates.values() if rate.rows and rate.dated})
-    notes = (f"prices of egress are of {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}",) if days else ()
-    return EgressPrices(found, {}, currencies[0], "the price book", notes)
+    notes = [f"prices of egress are of {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}"] if days else []
+    if any(not row.amount for rate in rates.values() for row in rate.rows):
+        notes.append(
+            "tiers that the price book lists at zero are counted at the price of the next tier: at most so much"
+        )
+    return EgressPrices(found, {}, currencies[0], "the price book", tuple(notes))
 
 
 def _tiers(rate: Rate) -> Iterator[PriceTier]:
