@@ -226,9 +226,9 @@ def test_every_key_of_regions_and_moves_is_named(typist: Typist) -> None:
 
 def test_every_key_of_a_watch_is_named(typist: Typist) -> None:
     with scripted() as service:
-        found = typist.types("watch", service.url("/503"), "--every", "50ms", "--for", "300ms", "--out", "watched")
+        found = typist.types("watch", service.url("/503"), "--every", "50ms", "--for", "1s", "--out", "watched")
         assert found["data"]["watched"][0]["summary"]["outages"]
-        found = typist.types("watch", service.url(), "--every", "50ms", "--for", "300ms", "--out", "well")
+        found = typist.types("watch", service.url(), "--every", "50ms", "--for", "1s", "--out", "well")
     assert found["data"]["watched"][0]["summary"]["percentiles"]
     assert _unnamed(found) == set()
     assert {field.name for kind in (Outage, FeltTimes, Figure) for field in fields(kind)} <= NAMED
