@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cloudcmp.analysis.wide_area.best import best_times, curves, missing, reached
+from cloudcmp.analysis.wide_area.given_addresses import mappings
 from cloudcmp.analysis.wide_area.light import without_impossible
-from cloudcmp.analysis.wide_area.mapping import mappings
 from cloudcmp.analysis.wide_area.page_time import PageModel, page_figures
 from cloudcmp.answer.reach.sentences import cautions
 from cloudcmp.compare.wide_area import best_providers, reach_pairs

@@ -3,7 +3,7 @@
 import pytest
 from tests.analysis.wide_area.areas import area_of
 
-from cloudcmp.analysis.wide_area.mapping import mappings
+from cloudcmp.analysis.wide_area.given_addresses import mappings
 from cloudcmp.model.wide_area import AddressTime, NameAnswers, VantagePoint, WideArea
 
 PLACES = {"Oslo": (59.9, 10.8), "Rome": (41.9, 12.5), "Tokyo": (35.7, 139.7), "Lima": (-12.0, -77.0)}
