@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -48,11 +49,14 @@ pub async fn run(at: SocketAddr, server: Arc<Server>) -> Result<(), Fault> {
     }
 }
 
+/// Moves the bytes of a connection; None once the connection has ended.
+type Driver = Option<Pin<Box<dyn Future<Output = hyper::Result<()>>>>>;
+
 /// The kept connection to the interface.
 struct Link {
     at: SocketAddr,
     sender: SendRequest<Body>,
-    driver: Pin<Box<dyn Future<Output = hyper::Result<()>>>>,
+    driver: Driver,
 }
 
 impl Link {
@@ -62,7 +66,7 @@ impl Link {
         tcp.set_nodelay(true).or_fault(failed(), NEXT)?;
         let stream = Stream { wire: Wire::Plain(tcp), meter: Arc::default() };
         let (sender, driver) = http1::handshake(stream).await.or_fault(failed(), NEXT)?;
-        Ok(Link { at, sender, driver: Box::pin(driver) })
+        Ok(Link { at, sender, driver: Some(Box::pin(driver)) })
     }
 
     /// Sends a request; returns the status, the event's number if there is one, and the body.
@@ -72,6 +76,7 @@ impl Link {
         path: &str,
         body: Body,
     ) -> Result<(StatusCode, Option<String>, Vec<u8>), Fault> {
+        poll_fn(|cx| Poll::Ready(advance(&mut self.driver, cx))).await;
         if self.sender.is_closed() {
             *self = Link::open(self.at).await?;
         }
@@ -84,12 +89,18 @@ impl Link {
             Ok((response.status(), id, read(response.into_body()).await?))
         };
         let (mut exchange, driver) = (pin!(exchange), &mut self.driver);
-        let mut ended = false;
         poll_fn(|cx| {
-            ended = ended || driver.as_mut().poll(cx).is_ready();
+            advance(driver, cx);
             exchange.as_mut().poll(cx)
         })
         .await
+    }
+}
+
+/// Moves bytes on. A connection that has ended is dropped: only that ends a request which still waits for it.
+fn advance(driver: &mut Driver, cx: &mut Context<'_>) {
+    if driver.as_mut().is_some_and(|one| one.as_mut().poll(cx).is_ready()) {
+        *driver = None;
     }
 }
 

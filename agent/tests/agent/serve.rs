@@ -223,7 +223,6 @@ fn play(listener: &TcpListener, events: &[Value]) -> Vec<(String, Value)> {
 }
 
 #[test]
-#[ignore = "hangs beside other tests, cause unknown: run it alone, `cargo test a_function_answers -- --ignored`"]
 fn a_function_answers_each_event_of_the_runtime() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap().to_string();
