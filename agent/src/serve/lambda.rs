@@ -76,7 +76,11 @@ impl Link {
         path: &str,
         body: Body,
     ) -> Result<(StatusCode, Option<String>, Vec<u8>), Fault> {
-        poll_fn(|cx| Poll::Ready(advance(&mut self.driver, cx))).await;
+        poll_fn(|cx| {
+            advance(&mut self.driver, cx);
+            Poll::Ready(())
+        })
+        .await;
         if self.sender.is_closed() {
             *self = Link::open(self.at).await?;
         }
