@@ -169,7 +169,7 @@ def test_the_page_has_a_map_and_figures_runs_nothing_and_replaces_only_a_page(tm
     [
         (["nowhere.csv"], "no such file"),
         (["times.csv", "--over", "fast"], "--over"),
-        (["times.csv", "--over", "0 ms"], "'0 ms' is not above 0"),
+        (["times.csv", "--over", "0 ms"], "'0 ms' is not more than zero"),
         (["times.csv", "--initial-window", "0 B"], "--initial-window"),
         (["times.csv", "--vantages", "times.csv"], "vantage Paris is there twice"),
         (["times.csv", "--targets", "times.csv"], "no column target"),

@@ -92,7 +92,7 @@ def test_the_page_has_a_map_and_runs_nothing(folder: Path) -> None:
         ((*MONEY, "--budget", "5 USD/month"), "--budget: no set of regions costs so little"),
         ((*MONEY[:-1], "0 USD/month"), "--site-cost: '0 USD' is not more than zero"),
         (("--egress", "prices.csv", "--gb", "-2"), "--gb: -2 is not more than zero"),
-        (("--last-mile", "-5 ms"), "--last-mile: '-5 ms' is not more than nothing"),
+        (("--last-mile", "-5 ms"), "--last-mile: '-5 ms' is not more than zero"),
         (("--largest", "0"), "--largest: 0 places; ask for one or more"),
     ],
 )

@@ -137,7 +137,7 @@ def test_a_service_that_is_down_from_the_start_is_a_result(tmp_path: Path) -> No
         ([], "nothing to watch; name a URL"),
         (["http://a.test/", "--every", "0.5s"], "--every: '0.5s' is too often for a service of others"),
         (["http://a.test/", "--every", "often"], "--every: 'often' is not a number"),
-        (["http://a.test/", "--for", "0 s"], "--for: '0 s' is not more than nothing"),
+        (["http://a.test/", "--for", "0 s"], "--for: '0 s' is not more than zero"),
         (["http://a.test/", "--every", "5s", "--timeout", "6s"], "--timeout: an answer may not take longer"),
         (["http://a.test/", "--expect", "200", "--expect", "201"], "--expect: it says nothing clear"),
         (["http://a.test/", "--listen", "9464"], "--listen: '9464' is no address with a port"),

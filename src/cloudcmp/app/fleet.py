@@ -11,6 +11,7 @@ from cloudcmp.answer.choice.recommend import CONFIDENCE
 from cloudcmp.answer.fleet.answer import fleet_answer
 from cloudcmp.answer.fleet.sentences import with_cautions
 from cloudcmp.answer.fleet.space import FleetQuestion
+from cloudcmp.app.option_values import parsed
 from cloudcmp.app.recommend import NEAR_KM, sold, spread_of
 from cloudcmp.cost.inventory import read_inventory
 from cloudcmp.errors import UserMistake
@@ -100,10 +101,7 @@ def _needs(asked: FleetRequest) -> list[Need]:
 
 
 def _headroom(text: str) -> float:
-    try:
-        share = parse_ratio(text)
-    except ValueError as error:
-        raise UserMistake.at("--headroom", *str(error).split("; ", 1)) from None
+    share = parsed("--headroom", text, parse_ratio)
     if not 0 <= share <= 10:
         raise UserMistake.at("--headroom", f"{text!r} is not between 0 and 1000 %", "write e.g. '30 %'")
     return share

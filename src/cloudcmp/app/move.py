@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cloudcmp.app.option_values import above_zero
 from cloudcmp.app.rates_of_study import rates_of_study
 from cloudcmp.app.region_prices import BOOK, egress_prices
 from cloudcmp.catalog.shipped_devices import SHIPPED_DEVICES
@@ -113,12 +114,7 @@ def _rate(
     option: str, given: str | None, values: Mapping[Pair, tuple[tuple[float, ...], str]], pair: Pair
 ) -> Throughput:
     if given is not None:
-        try:
-            rate = parse_rate(given)
-        except ValueError as error:
-            raise UserMistake.at(option, *str(error).split("; ", 1)) from None
-        if rate <= 0:
-            raise UserMistake.at(option, f"{given!r} is not more than zero", "write e.g. '1 Gbit/s'")
+        rate = above_zero(option, given, parse_rate, "1 Gbit/s")
         return Throughput(rate, None, 0, rate, rate, "given")
     if pair not in values:
         raise UserMistake.at(option, f"no throughput from {pair[0]} to {pair[1]} is known", _advice(values, pair))
@@ -216,13 +212,7 @@ def _money(option: str, text: str, unit: str, currency: str, example: str) -> fl
 
 
 def _bytes(option: str, text: str) -> float:
-    try:
-        size = parse_bytes(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
-    if not size:
-        raise UserMistake.at(option, "nothing is moved", "write e.g. '50 TB'")
-    return float(size)
+    return float(above_zero(option, text, parse_bytes, "50 TB"))
 
 
 def _refresh(text: str) -> float:

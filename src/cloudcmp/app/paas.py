@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from cloudcmp.analysis import platforms as analysis
+from cloudcmp.app.option_values import above_zero
 from cloudcmp.app.paas_costs import completed, costs_of
 from cloudcmp.cost.platform_bills import RULES, PlatformBill, parse_bill
 from cloudcmp.errors import OutsideFault, UserMistake
@@ -31,7 +31,6 @@ from cloudcmp.units import format_seconds, parse_bytes, parse_seconds
 
 MOST_PLATFORMS, MOST_ROUNDS, MOST_LOAD, MOST_IDLE = 32, 1000, 500, 100
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,19 +235,9 @@ def write_report(found: PlatformFigures, path: Path) -> Path:
 
 def seconds(option: str, text: str) -> float:
     """The seconds of an option's text; raises UserMistake."""
-    return _parsed(option, text, parse_seconds)
+    return above_zero(option, text, parse_seconds, "60 s")
 
 
 def size(option: str, text: str) -> int:
     """The bytes of an option's text; raises UserMistake."""
-    return _parsed(option, text, parse_bytes)
-
-
-def _parsed(option: str, text: str, parse: Callable[[str], _Number]) -> _Number:
-    try:
-        value = parse(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
-    if value <= 0:
-        raise UserMistake.at(option, f"{text!r} is not more than zero", "write e.g. '60 s' or '64 MB'")
-    return value
+    return above_zero(option, text, parse_bytes, "64 MB")

@@ -18,6 +18,7 @@ from cloudcmp.answer.choice.recommend import recommend as choose
 from cloudcmp.answer.choice.sentences import with_sentences
 from cloudcmp.answer.choice.several import check_totals, several_of
 from cloudcmp.answer.choice.small_and_large import with_several_machines
+from cloudcmp.app.option_values import parsed
 from cloudcmp.catalog import METRICS
 from cloudcmp.catalog.cities import known_cities, position_of
 from cloudcmp.catalog.parameters import hint
@@ -233,10 +234,7 @@ def spread_of(text: str | None) -> float | None:
     """The coefficient of variation in a text such as `5 %`; raises UserMistake for any other one."""
     if text is None:
         return None
-    try:
-        spread = parse_ratio(text)
-    except ValueError as error:
-        raise UserMistake.at("--spread", *str(error).split("; ", 1)) from None
+    spread = parsed("--spread", text, parse_ratio)
     if not 0 < spread < 1:
         raise UserMistake.at("--spread", f"{text!r} is not between 0 and 100 %", "write e.g. '5 %'")
     return spread

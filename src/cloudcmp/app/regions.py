@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cloudcmp.analysis.wide_area.light import without_impossible
 from cloudcmp.analysis.wide_area.people import read_people
+from cloudcmp.app.option_values import above_zero, money_per_month
 from cloudcmp.app.region_prices import egress_prices
 from cloudcmp.app.wide_area import wide_area
 from cloudcmp.catalog import hint
@@ -16,7 +17,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import Delivery, Goal, GoalKind, Population, RegionsAnswer
 from cloudcmp.model.wide_area import WideArea
 from cloudcmp.store.egress_prices import EgressPrices
-from cloudcmp.units import Money, parse_money, parse_seconds
+from cloudcmp.units import parse_seconds
 
 if TYPE_CHECKING:
     from cloudcmp.answer.placement.answer import RegionsQuestion, Rule
@@ -74,7 +75,11 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     from cloudcmp.answer.placement.sentences import with_sentences
     from cloudcmp.answer.placement.times import times_of
 
-    times = times_of(area, people.groups, _seconds("--last-mile", asked.last_mile) if asked.last_mile else 0.0)
+    times = times_of(
+        area,
+        people.groups,
+        above_zero("--last-mile", asked.last_mile, parse_seconds, "100 ms") if asked.last_mile else 0.0,
+    )
     traffic, notes = _traffic(asked, people, times.sites, delivery)
     question = replace(question, budget=_budget(asked, traffic))
     progress(f"choosing {question.k} of {len(times.sites)} regions for {len(people.groups):,} places")
@@ -95,7 +100,7 @@ def _question(asked: RegionsRequest) -> "RegionsQuestion":
         goal=_goal(asked.goal), k=asked.sites, providers=asked.providers,
         within=frozenset[str]().union(*(codes for _, codes in within)) if within else None,
         rules=tuple(map(_rule, asked.keep)), mix=asked.mix,
-        limit_s=_seconds("--limit", asked.limit), users=asked.users, seed=asked.seed,
+        limit_s=above_zero("--limit", asked.limit, parse_seconds, "100 ms"), users=asked.users, seed=asked.seed,
     )  # fmt: skip
 
 
@@ -106,7 +111,7 @@ def _goal(text: str) -> Goal:
     if words == "worst":
         return Goal(GoalKind.PERCENTILE, 1.0)
     if words.startswith("within "):
-        return Goal(GoalKind.BEYOND, _seconds("--goal", words.removeprefix("within ")))
+        return Goal(GoalKind.BEYOND, above_zero("--goal", words.removeprefix("within "), parse_seconds, "100 ms"))
     try:
         share = float(words.removeprefix("p")) / 100 if words.startswith("p") else math.nan
     except ValueError:
@@ -114,16 +119,6 @@ def _goal(text: str) -> Goal:
     if not 0 < share <= 1:
         raise UserMistake.at("--goal", f"{text!r} is no goal", "write mean, p95, worst or 'within 100 ms'")
     return Goal(GoalKind.PERCENTILE, share)
-
-
-def _seconds(option: str, text: str) -> float:
-    try:
-        seconds = parse_seconds(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
-    if seconds <= 0:
-        raise UserMistake.at(option, f"{text!r} is not more than nothing", "write e.g. '100 ms'")
-    return seconds
 
 
 def _area(option: str, text: str) -> tuple[str, frozenset[str]]:
@@ -189,7 +184,7 @@ def _traffic(
     from cloudcmp.answer.placement.money import Traffic
 
     prices = egress_prices(asked.egress, sites)
-    site_cost = None if asked.site_cost is None else _per_month("--site-cost", asked.site_cost)
+    site_cost = None if asked.site_cost is None else money_per_month("--site-cost", asked.site_cost, "200 USD/month")
     for option, currency in (
         ("--site-cost", site_cost.currency if site_cost else ""),
         ("--cdn", delivery.currency if delivery else ""),
@@ -228,21 +223,11 @@ def _unpriced(sites: "Sequence[Site]", prices: EgressPrices) -> tuple[str, ...]:
 def _budget(asked: RegionsRequest, traffic: "Traffic | None") -> float | None:
     if asked.budget is None or traffic is None:
         return None
-    money = _per_month("--budget", asked.budget)
+    money = money_per_month("--budget", asked.budget, "200 USD/month")
     if money.currency != traffic.currency:
         what = f"it is in {money.currency} and the prices are in {traffic.currency}"
         raise UserMistake.at("--budget", what, f"write it in {traffic.currency}")
     return float(money.amount)
-
-
-def _per_month(option: str, text: str) -> Money:
-    money, slash, period = text.rpartition("/")
-    if not slash or period.strip() != "month":
-        raise UserMistake.at(option, f"{text!r} needs its period", "write e.g. '200 USD/month'")
-    try:
-        return parse_money(money)
-    except ValueError as error:
-        raise UserMistake.at(option, str(error).split("; ", 1)[0], "write e.g. '200 USD/month'") from None
 
 
 def write_regions(found: RegionsAnswer, path: Path) -> Path:

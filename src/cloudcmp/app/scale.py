@@ -9,6 +9,7 @@ from cloudcmp.answer.choice.from_study import key_of
 from cloudcmp.answer.replay.answer import scaled
 from cloudcmp.answer.replay.sentences import with_sentences
 from cloudcmp.answer.replay.servers import parsed_rule, servers_of
+from cloudcmp.app.option_values import money_per_month, parsed, share
 from cloudcmp.app.plan import billing_of
 from cloudcmp.app.recommend import sold
 from cloudcmp.errors import UserMistake
@@ -17,7 +18,7 @@ from cloudcmp.model.price import Purchase
 from cloudcmp.model.replay import Rules, ScaleAnswer
 from cloudcmp.model.trial import Outcome
 from cloudcmp.store.load_trace import read_load
-from cloudcmp.units import Money, parse_money, parse_ratio, parse_seconds
+from cloudcmp.units import parse_seconds
 
 PROBE = "scaling"
 
@@ -52,7 +53,7 @@ def scale(
     capacity that no source has.
     """
     rules, rule, capacity = _rules(asked), parsed_rule(asked.launch_time), _capacity(asked.capacity)
-    owned = None if asked.owned_cost is None else _per_month(asked.owned_cost)
+    owned = None if asked.owned_cost is None else money_per_month("--owned-cost", asked.owned_cost, "120 USD/month")
     progress(f"reading {load}")
     trace = read_load(load)
     market = sold(sources, purchase=purchase, progress=progress)
@@ -94,28 +95,15 @@ def _failures(sources: Sequence[str]) -> dict[OfferKey, list[float]]:
 
 def _rules(asked: ScaleQuestion) -> Rules:
     return Rules(
-        utilisation=_share("--utilisation", asked.utilisation, most=1.0),
+        utilisation=share("--utilisation", asked.utilisation, most=1.0, example="5 %"),
         watch_s=_seconds("--watch", asked.watch),
         cool_down_s=_seconds("--cool-down", asked.cool_down),
-        over=_share("--over", asked.over, most=0.5),
+        over=share("--over", asked.over, most=0.5, example="5 %"),
     )
 
 
-def _share(option: str, text: str, most: float) -> float:
-    try:
-        share = parse_ratio(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
-    if not 0 < share <= most:
-        raise UserMistake.at(option, f"{text!r} is not above 0 and at most {most * 100:g} %", "write e.g. '5 %'")
-    return share
-
-
 def _seconds(option: str, text: str) -> float:
-    try:
-        seconds = parse_seconds(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
+    seconds = parsed(option, text, parse_seconds)
     if seconds < 0:
         raise UserMistake.at(option, f"{text!r} is less than nothing", "write e.g. '60 s'")
     return seconds
@@ -129,13 +117,3 @@ def _capacity(text: str) -> float | str:
     if not (math.isfinite(rate) and rate > 0):
         raise UserMistake.at("--capacity", f"{text!r} is not more than zero", "write requests per second, such as 250")
     return rate
-
-
-def _per_month(text: str) -> Money:
-    money, slash, period = text.rpartition("/")
-    if not slash or period.strip() != "month":
-        raise UserMistake.at("--owned-cost", f"{text!r} needs its period", "write e.g. '120 USD/month'")
-    try:
-        return parse_money(money)
-    except ValueError as error:
-        raise UserMistake.at("--owned-cost", str(error).split("; ", 1)[0], "write e.g. '120 USD/month'") from None

@@ -14,6 +14,7 @@ from cloudcmp.answer.sla.sentences import with_sentences
 from cloudcmp.answer.sla.timeline import Timeline, timeline
 from cloudcmp.answer.sla.utility import most_useful
 from cloudcmp.app.evidence import evidence_for_claims, is_evidence
+from cloudcmp.app.option_values import parsed
 from cloudcmp.app.recommend import sold
 from cloudcmp.cost.credits.engine import credit_of
 from cloudcmp.cost.credits.tables import credit_table
@@ -194,12 +195,12 @@ def _read(question: SlaQuestion) -> _Asked:
         raise UserMistake.at("--confidence", f"{question.confidence} is not between 0.5 and 1", "write e.g. 0.95")
     every = None
     if question.every is not None:
-        every = _parsed("--every", question.every, parse_seconds)
+        every = parsed("--every", question.every, parse_seconds)
         if every <= 0:
             raise UserMistake.at("--every", f"{question.every!r} is not above zero", "write e.g. '60 s'")
     availability = None
     if question.availability is not None:
-        availability = _parsed("--availability", question.availability, parse_ratio)
+        availability = parsed("--availability", question.availability, parse_ratio)
         if not 0 < availability <= 1:
             raise UserMistake.at("--availability", f"{question.availability!r} is not above 0 and at most 100 %",
                                  "write e.g. '99.5 %'")  # fmt: skip
@@ -251,13 +252,6 @@ def _utility(path: Path) -> UtilityQuestion:
     except OSError as error:
         raise OutsideFault.at(str(path), error.strerror or str(error), "make the file readable") from error
     return read_utility(content, path)
-
-
-def _parsed(option: str, text: str, parse: Callable[[str], float]) -> float:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
 
 
 def _money(option: str, text: str) -> Money:

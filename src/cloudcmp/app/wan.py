@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cloudcmp.analysis.wide_area.page_time import PageModel
 from cloudcmp.answer.reach.answer import reach
+from cloudcmp.app.option_values import above_zero
 from cloudcmp.app.wide_area import wide_area
 from cloudcmp.errors import UserMistake
 from cloudcmp.model.reach import WideAreaAnswer
@@ -35,8 +36,8 @@ def wan(asked: WanRequest, *, progress: Callable[[str], None] = lambda _: None) 
 
     Raises UserMistake for a source that cannot be read, each fault in it, and a limit that is none.
     """
-    limit = _positive("--over", asked.over, parse_seconds)
-    window = _positive("--initial-window", asked.initial_window, parse_bytes)
+    limit = above_zero("--over", asked.over, parse_seconds, "100 ms")
+    window = above_zero("--initial-window", asked.initial_window, parse_bytes, "14600 B")
     area = wide_area(asked.sources, vantages=asked.vantages, targets=asked.targets, progress=progress)
     if asked.anonymise:
         area = anonymous_area(area)
@@ -60,13 +61,3 @@ def write_wan(found: WideAreaAnswer, path: Path) -> Path:
     from cloudcmp.report.wide_area_page import render
 
     return write_page(path, lambda: render(found))
-
-
-def _positive(option: str, text: str, parse: Callable[[str], float]) -> float:
-    try:
-        value = parse(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
-    if value <= 0:
-        raise UserMistake.at(option, f"{text!r} is not above 0", "write e.g. '100 ms'")
-    return value

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from cloudcmp.analysis.watch import summarise
 from cloudcmp.app.evidence import Forged, evidence_in, is_evidence, signer_of
+from cloudcmp.app.option_values import above_zero
 from cloudcmp.errors import CheckFailed, CloudcmpError, Fault, UserMistake
 from cloudcmp.model.untrusted_text import steering_character
 from cloudcmp.model.watch import WatchListener, WatchSample, WatchTerms
@@ -77,7 +78,7 @@ def watch(asked: WatchRequest, listener: WatchListener, show: Callable[[list[Wat
     A signal ends the watch after a signed head; `show` is told so, and the signal is delivered once it returns. Raises
     UserMistake for what is asked, StudyBusy if another process watches into a folder, and StorageFault.
     """
-    for_s = None if asked.for_ is None else _seconds("--for", asked.for_)
+    for_s = None if asked.for_ is None else above_zero("--for", asked.for_, parse_seconds, "60 s")
     folders = _folders(asked)
     address = None if asked.listen is None else _address(asked.listen)
     stop = threading.Event()
@@ -258,11 +259,15 @@ def _targets(where: str) -> dict[str, str]:
 def _terms(target: str, asked: WatchRequest) -> WatchTerms:
     """The terms of a watch of a URL; raises UserMistake for each option that makes none."""
     host = _checked_host(target)
-    every = _seconds("--every", asked.every)
+    every = above_zero("--every", asked.every, parse_seconds, "60 s")
     if every < LEAST_S and not _LOOPBACK.fullmatch(host):
         what = f"{asked.every!r} is too often for a service of others"
         raise UserMistake.at("--every", what, "ask at most once in a second")
-    timeout = min(every, MOST_TIMEOUT_S) if asked.timeout is None else _seconds("--timeout", asked.timeout)
+    timeout = (
+        min(every, MOST_TIMEOUT_S)
+        if asked.timeout is None
+        else above_zero("--timeout", asked.timeout, parse_seconds, "60 s")
+    )
     if timeout > every:
         raise UserMistake.at("--timeout", "an answer may not take longer than --every", "give a shorter one")
     statuses = [one for one in asked.expect if re.fullmatch(r"\d{3}", one)]
@@ -289,16 +294,6 @@ def _checked_host(target: str) -> str:
         what = "may hold only ASCII without spaces, no #, and at most 2,000 characters"
         raise UserMistake.at(target[:200], what, "encode it, such as %20 for a space")
     return url.hostname
-
-
-def _seconds(option: str, text: str) -> float:
-    try:
-        seconds = parse_seconds(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None
-    if seconds <= 0:
-        raise UserMistake.at(option, f"{text!r} is not more than nothing", "write e.g. '60 s'")
-    return seconds
 
 
 def _address(text: str) -> tuple[str, int]:

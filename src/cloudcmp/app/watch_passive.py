@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 
 from cloudcmp.analysis.felt import felt_times
+from cloudcmp.app.option_values import parsed
 from cloudcmp.errors import UserMistake
 from cloudcmp.execute.passive.server_watch import watch_server
 from cloudcmp.execute.watch.clock import SystemClock
@@ -32,7 +33,7 @@ def watch_passive(
         )
     if sys.platform != "linux":
         raise UserMistake.at("--passive", "reads what Linux accounts for, and this is another system", "run it there")
-    every_s, for_s = _seconds("--every", every), _seconds("--for", for_)
+    every_s, for_s = parsed("--every", every, parse_seconds), parsed("--for", for_, parse_seconds)
     if not LEAST_S <= every_s <= for_s <= MOST_S:
         raise UserMistake.at(
             "--for", "a passive watch looks from every 10 ms on, for at most a day", "write e.g. 10 min"
@@ -41,10 +42,3 @@ def watch_passive(
     with held_signals(stop.set) as received:
         seen = watch_server(port, every_s, for_s, SystemClock(stop), stop.is_set, progress)
         show(felt_times(seen), bool(received))
-
-
-def _seconds(option: str, text: str) -> float:
-    try:
-        return parse_seconds(text)
-    except ValueError as error:
-        raise UserMistake.at(option, *str(error).split("; ", 1)) from None

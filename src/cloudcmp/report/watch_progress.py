@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Callable
+from typing import Self
 
 from rich.console import Console
 from rich.live import Live
@@ -13,20 +14,15 @@ from cloudcmp.report.watch import moment
 from cloudcmp.units import format_quantity, format_seconds
 
 
-class WatchProgress:
-    """The progress of watchers in several threads; `witness` receives a line for each signed head.
+class _LiveLine:
+    """A line that is drawn anew in a terminal, and nothing elsewhere or if `quiet`."""
 
-    A change of the service is printed at once, and notes always.
-    """
+    def __init__(self, console: Console, *, quiet: bool) -> None:
+        self._console = console
+        drawn = console.is_terminal and not quiet
+        self._live = Live(console=console, auto_refresh=False, transient=True) if drawn else None
 
-    def __init__(self, console: Console, *, quiet: bool = False, witness: Callable[[str], None] | None = None) -> None:
-        self._console, self._quiet, self._witness = console, quiet, witness
-        self._lock = threading.Lock()
-        self._was_ok: dict[str, bool] = {}
-        self._good: Counter[bool] = Counter()
-        self._live = Live(console=console, auto_refresh=False, transient=True) if self._has_live_line() else None
-
-    def __enter__(self) -> "WatchProgress":
+    def __enter__(self) -> Self:
         if self._live is not None:
             self._live.start()
         return self
@@ -35,6 +31,24 @@ class WatchProgress:
         if self._live is not None:
             self._live.stop()
 
+    def _draw(self, text: str) -> None:
+        if self._live is not None:
+            self._live.update(safe(self._console, text), refresh=True)
+
+
+class WatchProgress(_LiveLine):
+    """The progress of watchers in several threads; `witness` receives a line for each signed head.
+
+    A change of the service is printed at once, and notes always.
+    """
+
+    def __init__(self, console: Console, *, quiet: bool = False, witness: Callable[[str], None] | None = None) -> None:
+        super().__init__(console, quiet=quiet)
+        self._quiet, self._witness = quiet, witness
+        self._lock = threading.Lock()
+        self._was_ok: dict[str, bool] = {}
+        self._good: Counter[bool] = Counter()
+
     def sampled(self, target: str, sample: WatchSample, lines: int) -> None:  # noqa: ARG002
         """Show a stored sample."""
         with self._lock:
@@ -42,11 +56,9 @@ class WatchProgress:
             if not self._quiet and sample.ok is not self._was_ok.get(target, True):
                 self._say(f"{moment(sample.at)} {target}: " + ("good again" if sample.ok else sample.reason))
             self._was_ok[target] = sample.ok
-            if self._live is not None:
-                time = "" if sample.response_s is None else f" in {format_quantity(sample.response_s, 's')}"
-                text = f"{self._good.total()} samples, {self._good[False]} failed; {moment(sample.at)} "
-                text += ("good" if sample.ok else sample.reason) + time
-                self._live.update(safe(self._console, text), refresh=True)
+            time = "" if sample.response_s is None else f" in {format_quantity(sample.response_s, 's')}"
+            last = f"{moment(sample.at)} {'good' if sample.ok else sample.reason}{time}"
+            self._draw(f"{self._good.total()} samples, {self._good[False]} failed; {last}")
 
     def signed(self, target: str, lines: int, sha256: str) -> None:
         """Give a signed head to the witness."""
@@ -65,33 +77,16 @@ class WatchProgress:
             with self._lock:
                 self._say(f"metrics at {url}")
 
-    def _has_live_line(self) -> bool:
-        return self._console.is_terminal and not self._quiet
-
     def _say(self, text: str, style: str = "") -> None:
         say(self._console, text, style)
 
 
-class CountDown:
+class CountDown(_LiveLine):
     """The connections that a passive watch has seen and the time that is left, as a live line in a terminal."""
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
-        self._console = console
-        self._live = (
-            None if quiet or not console.is_terminal else Live(console=console, auto_refresh=False, transient=True)
-        )
-
-    def __enter__(self) -> "CountDown":
-        if self._live is not None:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
+        super().__init__(console, quiet=quiet)
 
     def show(self, connections: int, left_s: float) -> None:
         """Show how many connections were seen, and how long it still takes."""
-        if self._live is not None:
-            text = f"{connections} connections, {format_seconds(max(0.0, left_s))} left"
-            self._live.update(safe(self._console, text), refresh=True)
+        self._draw(f"{connections} connections, {format_seconds(max(0.0, left_s))} left")
