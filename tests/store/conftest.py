@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from tests.evidence import written
 
 from cloudcmp.model.offering import Offering, Price
 from cloudcmp.model.plan import Candidate, Launch, Plan, PlannedTrial, Quote
@@ -128,3 +129,16 @@ def full(store: StudyStore) -> StudyStore:
     for trial in store.plan.trials:
         run_trial(store, trial, Outcome.TIMEOUT if trial.index == 4 else Outcome.OK)
     return store
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of whole evidence of a watch."""
+    return written(tmp_path_factory.mktemp("evidence") / "watch")
+
+
+@pytest.fixture
+def copy(evidence: Path, tmp_path: Path) -> Path:
+    """Such a folder for a test to change."""
+    shutil.copytree(evidence, tmp_path / "watch")
+    return tmp_path / "watch"

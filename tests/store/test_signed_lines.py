@@ -1,30 +1,16 @@
 """Which lines of evidence were signed by the watcher that wrote them."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.evidence import START, appended, by_program, judge, opened, signer, written
+from tests.evidence import START, appended, by_program, judge, opened, signer
 
 from cloudcmp.errors import CorruptStore
 from cloudcmp.model.watch import LineSpan
 from cloudcmp.store.watch import verify_evidence
 from cloudcmp.store.watch.read import read_evidence, unsigned_spans
-
-
-@pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of whole evidence."""
-    return written(tmp_path_factory.mktemp("evidence") / "watch")
-
-
-@pytest.fixture
-def copy(good: Path, tmp_path: Path) -> Path:
-    """A folder of its own for a test to change."""
-    shutil.copytree(good, tmp_path / "watch")
-    return tmp_path / "watch"
 
 
 def test_lines_after_the_last_head_are_chained_only_and_no_samples_of_claims(copy: Path) -> None:

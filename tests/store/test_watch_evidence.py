@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.evidence import START, TERMS, by_program, faults, judge, opened, signer, written
+from tests.evidence import START, TERMS, by_program, faults, judge, opened, signer
 
 from cloudcmp.errors import CorruptStore, StorageFault, StudyBusy, UserMistake
 from cloudcmp.model.watch import WatchTerms
@@ -23,19 +23,6 @@ VALUES = st.one_of(st.booleans(), st.integers(-(2**40), 2**40), st.floats(-1e9, 
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8).filter(
     lambda key: key not in {"n", "prev", "kind", "at", "sum"}
 )
-
-
-@pytest.fixture(scope="module")
-def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of whole evidence."""
-    return written(tmp_path_factory.mktemp("evidence") / "watch")
-
-
-@pytest.fixture
-def copy(good: Path, tmp_path: Path) -> Path:
-    """A folder of its own for a test to change."""
-    shutil.copytree(good, tmp_path / "watch")
-    return tmp_path / "watch"
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=5), st.integers(1, 10**6), st.floats(0, 4e9))
@@ -52,25 +39,25 @@ def test_other_bytes_are_no_line(raw: bytes) -> None:
         lines.decode(raw, 1, lines.NO_LINE)
 
 
-def test_whole_evidence_is_read_by_both(good: Path) -> None:
-    found = read_evidence(good, judge)
+def test_whole_evidence_is_read_by_both(evidence: Path) -> None:
+    found = read_evidence(evidence, judge)
     assert (found.lines, found.signed_lines, found.heads, found.starts, found.ended) == (15, 15, 2, 1, "finished")
     assert found.terms == TERMS
     assert [one.at for one in found.watched.samples] == [START + 60.0 * number for number in range(12)]
     assert (found.unsigned, found.signed) == ((), found.watched)
-    assert read_for_claims(good, judge) == found
-    done = by_program(good)
+    assert read_for_claims(evidence, judge) == found
+    done = by_program(evidence)
     assert (done.returncode, done.stdout.rpartition(":")[0]) == (
         0,
         "15 chained lines, 2 heads; signed up to line 15 by SHA256",
     )
 
 
-def test_the_documented_commands_verify_a_head(good: Path) -> None:
-    head = good / "heads/000000015"
+def test_the_documented_commands_verify_a_head(evidence: Path) -> None:
+    head = evidence / "heads/000000015"
     verify = ["ssh-keygen", "-Y", "verify", "-f", "allowed_signers", "-I", "watcher", "-n", "cloudcmp-watch", "-s"]
-    subprocess.run([*verify, f"{head}.sig"], input=head.read_bytes(), cwd=good, check=True, capture_output=True)
-    shown = subprocess.run("head -n 15 evidence.jsonl | sha256sum", shell=True, cwd=good, check=True,
+    subprocess.run([*verify, f"{head}.sig"], input=head.read_bytes(), cwd=evidence, check=True, capture_output=True)
+    shown = subprocess.run("head -n 15 evidence.jsonl | sha256sum", shell=True, cwd=evidence, check=True,
                            capture_output=True, text=True)  # fmt: skip
     assert f"sha256 {shown.stdout.split()[0]}\n" in head.read_text(encoding="ascii")
 
@@ -189,12 +176,12 @@ def cut(folder: Path, keep: int) -> None:
     os.truncate(folder / FILE, keep)
 
 
-def test_a_torn_last_line_is_cut_off_kept_and_the_watch_goes_on(good: Path, tmp_path: Path) -> None:
-    raw = (good / FILE).read_bytes().splitlines(keepends=True)
+def test_a_torn_last_line_is_cut_off_kept_and_the_watch_goes_on(evidence: Path, tmp_path: Path) -> None:
+    raw = (evidence / FILE).read_bytes().splitlines(keepends=True)
     start = sum(map(len, raw[:9]))
     for kept in range(1, len(raw[9]), 20):
         folder = tmp_path / str(kept)
-        shutil.copytree(good, folder)
+        shutil.copytree(evidence, folder)
         cut(folder, start + kept)
         log = opened(folder, START + 900)
         assert log.lines == 10
@@ -250,13 +237,13 @@ def test_two_watchers_do_not_share_a_folder(tmp_path: Path) -> None:
         (WatchTerms(TERMS.target, 60.0, 10.0, None, "ready"), "another --expect"),
     ],
 )
-def test_a_folder_is_for_one_watch(terms: WatchTerms, what: str, good: Path) -> None:
+def test_a_folder_is_for_one_watch(terms: WatchTerms, what: str, evidence: Path) -> None:
     with pytest.raises(UserMistake, match=what):
-        opened(good, terms=terms)
+        opened(evidence, terms=terms)
     with pytest.raises(UserMistake, match="another key of its user"):
-        EvidenceLog.open(good, TERMS, signer(b"y" * 32), START)
-    opened(good).close()
-    assert terms_of(good) == TERMS
+        EvidenceLog.open(evidence, TERMS, signer(b"y" * 32), START)
+    opened(evidence).close()
+    assert terms_of(evidence) == TERMS
 
 
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
