@@ -28,14 +28,16 @@ def stored(samples: tuple[WatchSample, ...] | list[WatchSample]) -> list[tuple[f
     return [(round(one.at, 6), one.ok) for one in samples]
 
 
-def test_a_sample_is_taken_at_every_interval_and_a_head_signed_at_start_each_hour_and_end(tmp_path: Path) -> None:
+def test_a_sample_is_taken_at_every_interval_and_a_head_signed_at_start_every_five_minutes_and_end(
+    tmp_path: Path,
+) -> None:
     clock = VirtualClock()
     told = watch(tmp_path / "w", clock, Service(clock, down=((600.0, 900.0),)), for_s=2.5 * HOUR)
     found = evidence_in(tmp_path / "w")
     assert stored(found.watched.samples) == stored(told.samples)
     assert [one.at - START for one in told.samples] == pytest.approx([60.0 * at for at in range(150)])
     assert Counter(one.ok for one in told.samples) == {True: 145, False: 5}
-    assert [lines for lines, _ in told.heads] == [3, 3 + HEAD_S / 60, 3 + 2 * HEAD_S / 60, found.lines]
+    assert [lines for lines, _ in told.heads] == [*range(3, 153, int(HEAD_S / 60)), found.lines]
     assert (found.gaps, found.steps, found.ended, found.signed_lines) == ((), (), "finished", found.lines)
 
 
@@ -151,14 +153,14 @@ def test_a_watch_that_goes_on_says_how_long_and_what_nobody_signed(
     assert watch_once(tmp_path / "w", clock, Service(clock), later, HOUR, TERMS) == "finished"
     assert later.notes == [
         "goes on for the 30 min 00 s that are left of 1 h 00 min",
-        "lines 4 to 22 were not signed when this watch went on; anyone with the folder could have written them, and "
+        "lines 19 to 22 were not signed when this watch went on; anyone with the folder could have written them, and "
         "claims leave them out",
     ]
     found = evidence_in(tmp_path / "w")
-    assert (found.unsigned, found.signed_lines) == ((LineSpan(4, 22),), found.lines)
-    assert len(found.watched.samples) - len(found.signed.samples) == 19
+    assert (found.unsigned, found.signed_lines) == ((LineSpan(19, 22),), found.lines)
+    assert len(found.watched.samples) - len(found.signed.samples) == 4
     start = [line for line in (tmp_path / "w/evidence.jsonl").read_text().splitlines() if '"start"' in line][1]
-    assert '"found":22,"signed":3' in start
+    assert '"found":22,"signed":18' in start
 
 
 def test_a_watch_that_is_stopped_ends_with_a_signed_head(tmp_path: Path) -> None:

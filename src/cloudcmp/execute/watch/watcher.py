@@ -11,7 +11,7 @@ from cloudcmp.store.watch.lines import Line
 from cloudcmp.store.watch.log import EvidenceLog
 from cloudcmp.units import format_seconds
 
-HEAD_S = 3600.0
+HEAD_S = 300.0
 """The time after which the lines so far are signed again."""
 STEP_S = 0.1
 """The smallest change of the wall clock against the steady one that is a step, beyond `DRIFT`."""
