@@ -129,7 +129,7 @@ class Matrix:
         return self.values[self.rows.index(row)][self.columns.index(column)]
 
     def changed(self, changes: "tuple[LatencyChange, ...]") -> "Matrix":
-        """The same matrix with other latencies between some places, in both directions; its notes say so."""
+        """The same matrix with other latencies between some places, in both directions; its source and notes say so."""
         if not changes:
             return self
         by_pair = {pair: one.one_way_s for one in changes for pair in (one.places, one.places[::-1])}
@@ -138,7 +138,8 @@ class Matrix:
             for row, of_row in zip(self.rows, self.values, strict=True)
         )
         words = ", ".join(f"{' to '.join(one.places)} {one.one_way_s * 1e3:g} ms" for one in changes)
-        return replace(self, values=values, notes=(*self.notes, f"latencies are {self.source}, changed: {words}"))
+        source = f"{self.source}, changed: {words}"
+        return replace(self, values=values, source=source, notes=(*self.notes, f"latencies are {source}"))
 
 
 @dataclass(frozen=True, slots=True)
