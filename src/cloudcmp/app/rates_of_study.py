@@ -37,10 +37,12 @@ def rates_of_study(source: str) -> Throughputs:
         pair = _pair(cell, plan.candidates[one.candidate])
         if pair is None or not one.values:
             continue
+        if plan.candidates[one.candidate].simulated:
+            notes[f"{name}: SIMULATED, planted values and not measured ones"] = None
         rates = tuple(one.values)
         if cell.metric == _PAGES:
             rates = tuple(_page_bytes(cell) / seconds for seconds in one.values)
-            notes[f"{name}: the rate of pages counts their slow start; a long copy may be quicker"] = None
+            notes[f"{name}: a rate of pages counts their slow start: a long copy may be quicker"] = None
         if pair not in best or median(rates) > median(best[pair]):
             best[pair] = rates
     if not best:

@@ -155,10 +155,10 @@ def _charged(part: OperationsShape) -> Iterator[Charged]:
 
 
 def _transfer(file: FileShape, percentile: int) -> Iterator[Demand]:
-    """Yield the demands of a file that a user fetches: round trips until its first bytes come, and the transfer of more.
+    """Yield the demands of a file that a user fetches: round trips until its first bytes come, and the rest of it.
 
-    The transfer is that of pages of its size, where they were measured. Else it takes the further round trips of TCP's
-    slow start, and no rate limits it: of a large file that is too little.
+    The rest takes as long as that of pages of its size, where they were measured. Else it takes the further round trips
+    of TCP's slow start, and no rate limits it: of a large file that is too little.
     """
     at = (("percentile", str(percentile)),)
     there = (("vantage", file.vantage),) if file.vantage else ()
