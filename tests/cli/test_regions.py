@@ -204,6 +204,17 @@ def test_other_pages_are_no_rate(pages: Callable[[str, float], Path], cell: str)
     )
 
 
+def test_a_simulated_rate_says_so(folder: Path) -> None:
+    study = ("schema: 1\nquestion: how fast?\ncandidates: [{provider: simulated, region: nimbus, offering: small}]\n"
+             "wan: {vantages: [office], sizes: [64 MiB], pages: 1}\nlaunches: 2\nruns: 1\n")  # fmt: skip
+    (folder / "far.yaml").write_text(study, encoding="utf-8")
+    assert cloudcmp("run", "far.yaml", "--out", "rates", "--quiet", cwd=folder).code == 0
+    said = cloudcmp(*FAR[:-3], "simulated/nimbus", "--rate", "50 MB/s", "--json", cwd=folder)
+    assert said.code == 0, said.err
+    assert said.json["data"]["parts"][1]["rate"]["n"] == 2
+    assert "rates: SIMULATED, planted values and not measured ones" in said.json["warnings"]
+
+
 def test_an_application_is_still_predicted_by_its_file(folder: Path) -> None:
     said = cloudcmp("predict", "moved.yaml", "runs.csv", cwd=folder)
     assert said.err.startswith("moved.yaml: there is no such file")
