@@ -59,6 +59,7 @@ def test_the_measured_rest_of_a_file_counts_in_place_of_slow_start() -> None:
                URL: [9.0, 9.0]}  # fmt: skip
     found = told(site("p: {size: 100 KB}"), **columns)
     assert [one.time_s for one in found.candidates] == pytest.approx([0.105, 0.22])
+    assert all(one.overlapped_s == one.serial_s == one.time_s for one in found.candidates)
     assert {one.cell for one in found.counted} == {*columns} - {URL}
 
 
