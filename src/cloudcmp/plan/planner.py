@@ -168,7 +168,7 @@ def _tasks(
             tasks = loopback_tasks(tasks)
             notes.append("network probes go over loopback on this machine: they say nothing of a network")
         if any(map(vantage_in, tasks)):
-            notes.append("pages go over loopback on this machine: they say nothing of any vantage point")
+            notes.append("pages are served by this machine: they say nothing of how far the candidates are")
     elif local:
         _refuse_paths(tasks)
     if any(candidate.runner != candidate.offering.provider for candidate in candidates):
