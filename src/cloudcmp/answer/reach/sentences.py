@@ -234,9 +234,10 @@ def cautions(found: WideAreaAnswer) -> Iterator[str]:
 
 def _impossible_words(found: WideAreaAnswer) -> Iterator[str]:
     if found.impossible:
-        worst = found.impossible[0]
+        worst, n = found.impossible[0], len(found.impossible)
+        one, these = ("1 round trip is", "is") if n == 1 else (f"{n} round trips are", "are")
         yield (
-            f"{len(found.impossible)} round trips are shorter than light in fibre needs between the stated places, and "
-            f"are left out: {worst.vantage} to {worst.site} in {format_quantity(worst.measured_s, 's')}, where light "
-            f"needs {format_quantity(worst.light_s, 's')}, is the worst"
+            f"{one} shorter than light in fibre needs between the stated places, and {these} left out: {worst.vantage} "
+            f"to {worst.site} in {format_quantity(worst.measured_s, 's')}, where light needs "
+            f"{format_quantity(worst.light_s, 's')}, is the worst"
         )
