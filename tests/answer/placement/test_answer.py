@@ -152,6 +152,9 @@ def test_behind_a_delivery_network_misses_go_on_to_the_regions() -> None:
     assert edge.money == pytest.approx(10_000 * 0.02 + 2_000 * 0.005)
     assert sum(one.gb or 0 for one in edge.regions) == pytest.approx(2_000)
     assert behind(cdn, np.array([0.1])) == pytest.approx([0.03])
+    limited = RegionsQuestion(GOALS[0], 2, budget=300.0)
+    with pytest.raises(UserMistake, match="--budget: only behind cdn does a set of regions cost so little: "):
+        best_regions(PEOPLE, TIMES, limited, traffic=traffic(), delivery=cdn)
 
 
 @pytest.mark.parametrize("per_gb", [0.001, 0.02, 0.05, 5.0])

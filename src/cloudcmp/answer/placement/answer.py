@@ -81,7 +81,7 @@ def best_regions(
     choice = _Choice(people, times, asked, traffic)
     sets = choice.by_domain(asked.k)
     if not sets:
-        raise UserMistake.at(*choice.why_none())
+        raise UserMistake.at(*choice.why_none(delivery))
     best = min(sets, key=lambda one: (one[1].value, one[1].sites))
     domain = best[0]
     tried, whole, undominated = choice.fronts(delivery)
@@ -148,13 +148,16 @@ class _Choice:
                 found.append((name, best))
         return [(name, one) for name, one in found if len(one.sites) == k or len(self.domains[name]) < k]
 
-    def why_none(self) -> tuple[str, str, str]:
-        """The fault of a question without an answer."""
+    def why_none(self, delivery: Delivery | None) -> tuple[str, str, str]:
+        """The fault of a question without an answer; it names a set that is within the budget behind a network."""
         free = replace(self.asked, budget=None)
         if self.asked.budget is not None and any(
             self._best(domain, min(free.k, len(domain)), self.service, free) for domain in self.domains.values()
         ):
             what = "no set of regions costs so little, with the prices that are known"
+            if delivery and (behind := self._within_budget(delivery)):
+                what = f"only behind {delivery.name} does a set of regions cost so little: {behind}"
+                return "--budget", what, "leave --budget out to see it, or give more"
             return "--budget", what, "give more, or ask for fewer regions with --sites"
         countries = {self.service.sites[at].country for domain in self.domains.values() for at in domain}
         for rule in self.asked.rules:
@@ -167,6 +170,14 @@ class _Choice:
             f"no set of {self.asked.k} region{'s' * (self.asked.k > 1)} serves everyone with {words}",
             "ask for more regions",
         )
+
+    def _within_budget(self, delivery: Delivery) -> str:
+        """The regions of a set behind a network that is within the budget; empty if there is none."""
+        budget = self.asked.budget or 0.0
+        every = (one for name in self.domains for one in self.delivered(name, self.asked.k, delivery))
+        fits = (one for one in every if one.money is not None and one.money <= budget)
+        best = min(fits, key=lambda one: one.value, default=None)
+        return ", ".join(str(one.site) for one in best.regions) if best else ""
 
     def _best(self, domain: Sites, k: int, service: Service, asked: RegionsQuestion | None = None) -> Chosen | None:
         asked = asked or self.asked
