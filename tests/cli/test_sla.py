@@ -172,13 +172,17 @@ def test_samples_of_evidence_that_nobody_signed_are_left_out_unless_asked_for(tm
     words = ["sla", "evidence", "--claim", "availability >= 50 %", "--credits", "aws-ec2-region"]
     said = cloudcmp(*words, cwd=tmp_path)
     assert (
-        "evidence: 8 of 20 samples are left out; --unsigned counts them: no watcher signed them that wrote them"
+        "evidence: 8 of 20 samples, of which 8 failed, are left out; with them, as --unsigned counts, 60.0 % of samples "
+        "are good; no watcher signed them that wrote them"
         in " ".join(said.out.split())
     )
     data = cloudcmp(*words, "--json", cwd=tmp_path).json["data"]
     assert [(one["n"], one["misses"]) for one in data["claims"]] == [(12, 0)]
     assert data["credits"][0]["periods"][0]["likely"]["down_s"] == 0
-    assert data["evidence"] == [{"source": "evidence", "samples": 20, "unsigned": 8, "counted": False}]
+    assert data["credits"][0]["periods"][0]["most"]["down_s"] == 480
+    assert data["evidence"] == [
+        {"source": "evidence", "samples": 20, "failed": 8, "unsigned": 8, "unsigned_failed": 8, "counted": False}
+    ]
     data = cloudcmp(*words, "--json", "--unsigned", cwd=tmp_path).json["data"]
     assert [(one["n"], one["misses"]) for one in data["claims"]] == [(20, 8)]
     assert data["credits"][0]["periods"][0]["likely"]["down_s"] == 480

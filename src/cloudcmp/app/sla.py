@@ -128,11 +128,12 @@ def _watch(
     if not path.is_dir():
         return timeline(read_watch(path, every_s)), None
     found = evidence_for_claims(path)
-    every, signed = len(found.watched.samples), len(found.signed.samples)
-    if every and not signed and not unsigned:
+    every = len(found.watched.samples)
+    if every and not found.signed.samples and not unsigned:
         what = f"none of its {every} samples was signed by the watcher that wrote it"
         raise UserMistake.at(source, what, "count them all the same with --unsigned, or let the watch go on")
-    use = EvidenceUse(source, every, every - signed, unsigned)
+    failed = sum(not one.ok for one in found.watched.samples)
+    use = EvidenceUse(source, every, failed, found.unsigned_samples, found.unsigned_failed, unsigned)
     return timeline(found.watched if unsigned else found.signed), use
 
 

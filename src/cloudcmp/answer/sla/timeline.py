@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloudcmp.errors import UserMistake
+from cloudcmp.model.credits import Spans
 from cloudcmp.model.service_level import Calendar, Clusters, Quantity, SampleGroup, Window
 from cloudcmp.model.watch import Watched
 
@@ -25,7 +26,8 @@ _MONDAY = 4 * 86400.0
 class Timeline:
     """Samples in columns of shape (n,): when, until when each stands for the service, whether it answered, how fast.
 
-    Times are Unix seconds; `seconds` is NaN without an answer.
+    Times are Unix seconds; `seconds` is NaN without an answer. The spans `left_out` are those of the watch: nobody proves
+    what was seen in them.
     """
 
     target: str
@@ -34,6 +36,7 @@ class Timeline:
     until: Floats
     ok: NDArray[np.bool_]
     seconds: Floats
+    left_out: Spans = ()
 
     @property
     def start(self) -> float:
@@ -96,7 +99,10 @@ def timeline(watched: Watched) -> Timeline:
     until = at + watched.every_s
     near = steps <= _TOLERANCE * watched.every_s
     until[:-1] = np.where(near, at[1:], np.minimum(until[:-1], at[1:]))
-    return Timeline(where, watched.every_s, at, until, ok, np.where(ok, seconds, np.nan))
+    for start, _ in watched.left_out:
+        if before := int(np.searchsorted(at, start)):
+            until[before - 1] = min(until[before - 1], start)
+    return Timeline(where, watched.every_s, at, until, ok, np.where(ok, seconds, np.nan), watched.left_out)
 
 
 def values_of(line: Timeline, quantity: Quantity) -> Floats:
