@@ -60,7 +60,7 @@ def test_an_outage_is_signed_as_it_begins_and_ends_and_a_flapping_service_seldom
 def test_an_outage_that_a_dead_watcher_saw_is_signed_and_what_is_left_out_is_a_gap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Down in samples 10 to 14; the watcher dies after sample 16, of which 11 to 13 and 16 are under no head of its."""
+    """The service is down from sample 10 on, which is signed; the watcher dies after two more, which are not."""
     clock, told = VirtualClock(), Acknowledged()
     service = Service(clock, down=((600.0, 900.0),))
     die_at(monkeypatch, lambda name: name == "evidence.before_write" and len(told.samples) == 13)
@@ -70,7 +70,7 @@ def test_an_outage_that_a_dead_watcher_saw_is_signed_and_what_is_left_out_is_a_g
     assert watch_once(tmp_path / "w", clock, service, Acknowledged(), HOUR, TERMS) == "finished"
     found = evidence_in(tmp_path / "w")
     assert (found.unsigned_samples, found.unsigned_failed) == (2, 2)
-    assert [one.at - START for one in found.signed.samples if not one.ok][0] == pytest.approx(600.0)
+    assert next(one.at - START for one in found.signed.samples if not one.ok) == pytest.approx(600.0)
     (gap,) = found.signed_gaps
     following = next(one.at for one in found.signed.samples if one.at > gap.start)
     assert (gap.start - START, gap.end, gap.why) == (pytest.approx(660.0), following, "not signed")

@@ -1,6 +1,7 @@
 """What a passive watch and a watch print: the answer first, in 80 columns."""
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -26,7 +27,7 @@ def drawn() -> tuple[Console, io.StringIO]:
 
 def test_the_estimate_comes_first_and_what_it_cannot_see_last() -> None:
     console, stream = drawn()
-    seen = ServerWatch(443, 60.0, (ONE,) * 200, Counters(230, 20, 20, 3), ((3, 128),), False, True)
+    seen = ServerWatch(443, 60.0, (ONE,) * 200, Counters(230, 20, 20, 3), ((3, 128),), False, True, 0.004)
     show_felt(console, felt_times(seen))
     lines = stream.getvalue().splitlines()
     assert lines[0].startswith("ANSWER       port 443: clients felt ")
@@ -37,9 +38,25 @@ def test_the_estimate_comes_first_and_what_it_cannot_see_last() -> None:
     assert text.rpartition("CANNOT SEE")[2].count("handshakes") == 2
 
 
+def test_no_time_is_told_closer_than_a_tick_of_the_kernel() -> None:
+    console, stream = drawn()
+    quick = replace(ONE, rtt_s=6e-6, min_rtt_s=6e-6, last_received_s=0.1, last_sent_s=0.1, last_acked_s=0.1, busy_s=0.0)
+    show_felt(console, felt_times(ServerWatch(80, 8.0, (quick,) * 100, Counters(100, 0, 0, 0), (), True, False, 0.004)))
+    lines = stream.getvalue().splitlines()
+    for name in ("request to whole answer", "median without these waits", "95 % without these waits"):
+        (line,) = (one for one in lines if one.startswith(name))
+        assert "under 4.00 ms" in line, line
+        assert " to 4.0" in line, line
+    (line,) = (one for one in lines if one.startswith("connect, a round trip"))
+    assert "6.00 µs" in line  # round trips have a clock of microseconds
+    text = " ".join(stream.getvalue().split())
+    assert "clients felt under 4.00 ms (0 s to " in text
+    assert "times under 4.00 ms: the kernel counts those of answers in such ticks" in text
+
+
 def test_a_port_without_requests_is_said_so() -> None:
     console, stream = drawn()
-    show_felt(console, felt_times(ServerWatch(443, 60.0, (), Counters(None, None, None, None), (), True, False)))
+    show_felt(console, felt_times(ServerWatch(443, 60.0, (), Counters(None, None, None, None), (), True, False, 0.004)))
     assert stream.getvalue().startswith("ANSWER       port 443: no answered request in 1 min 00 s")
     assert "estimate " not in stream.getvalue()
 

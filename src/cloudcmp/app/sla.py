@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cloudcmp.answer.sla.claims import bound_claim, parse_claim
+from cloudcmp.answer.sla.claims import bound_claim, is_of_watch, of_watch, parse_claim
 from cloudcmp.answer.sla.downtime import downtime_of
 from cloudcmp.answer.sla.levels import best_level
 from cloudcmp.answer.sla.nines import correlation_of, money_against_nines
@@ -87,8 +87,8 @@ def sla(
     lines = [line for line, _ in watches]
     _check(question, asked, sources, lines)
     studies = [source for source in sources if not _is_watch(source)]
-    measured = [one for one in asked.claims if one.quantity is Quantity.MEASURED]
-    watchable = [one for one in asked.claims if one.quantity is not Quantity.MEASURED]
+    measured = [one for one in asked.claims if not is_of_watch(one)]
+    watchable = [of_watch(one) for one in asked.claims if is_of_watch(one)] if lines else []
     claims = [prove_watch(one, line, question.confidence) for line in lines for one in watchable]
     of_studies = measured if lines else list(asked.claims)
     for source in studies if of_studies else ():
@@ -223,9 +223,9 @@ def _check(question: SlaQuestion, asked: _Asked, sources: Sequence[str], lines: 
     """Refuse what is asked without what it is asked of."""
     if not (asked.claims or question.credits or asked.utility or asked.loss):
         raise UserMistake.at("cloudcmp sla", "nothing is asked", "give --claim, --credits, --utility or --loss")
-    unknown = [one for one in asked.claims if one.quantity is Quantity.MEASURED]
+    unknown = [one for one in asked.claims if not is_of_watch(one)]
     if unknown and sources and len(lines) == len(sources):
-        what = f"a watch has no {unknown[0].name!r}: it knows availability and response times"
+        what = f"a watch has no {unknown[0].name!r}: it knows availability, response times and throughput"
         raise UserMistake.at("--claim", what, "name a study that measured it")
     if question.credits and not lines:
         raise UserMistake.at("--credits", "no source has downtime", f"name {_WATCHED}")

@@ -10,12 +10,14 @@ class WatchSample:
 
     `at` is its start in seconds since 1970 (UTC). `ok` is false if it failed or came too late; `response_s` is None if
     no whole answer came. `reason` is a word for the failure, such as `refused`, `timed out` or `status 503`.
+    `size_bytes` is that of the answer's body, None if it is unknown.
     """
 
     at: float
     ok: bool
     response_s: float | None = None
     reason: str = ""
+    size_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +86,9 @@ class Evidence:
     `signed_lines` of `lines` are covered by the last of `heads` signed heads, with the digest `head_sha256`; `key` is
     the signer's public key. `unsigned` are the lines that no head covers, or only one of a later watcher, which found
     them: they are chained, and anyone with the folder could have written them. `signed` and `signed_gaps` are what the
-    other lines hold, with gaps in place of what the unsigned ones do; `watched` and `gaps` are what all hold. `starts` counts how often a watcher began, `mends` the damaged
-    last lines that were cut off and kept. `ended` is why the watcher stopped; empty while it runs, and if it was
-    killed.
+    other lines hold, with gaps in place of what the unsigned ones do; `watched` and `gaps` are what all hold. `starts`
+    counts how often a watcher began, `mends` the damaged last lines that were cut off and kept. `ended` is why the
+    watcher stopped; empty while it runs, and if it was killed.
     """
 
     terms: WatchTerms

@@ -70,8 +70,8 @@ class WatchedFolder:
     """A folder of evidence that was read whole: what its signed lines show, and which those are.
 
     `unsigned` are lines that no watcher signed which wrote them, as in `Evidence`; the summary leaves out their
-    `unsigned_samples`, of which `unsigned_failed` failed. `signer` is the fingerprint of its key. `ended` is why the watcher stopped, empty while it runs
-    or if it was killed.
+    `unsigned_samples`, of which `unsigned_failed` failed. `signer` is the fingerprint of its key. `ended` is why the
+    watcher stopped, empty while it runs or if it was killed.
     """
 
     folder: str

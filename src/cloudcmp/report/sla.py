@@ -6,7 +6,7 @@ from rich.console import Console
 
 from cloudcmp.answer.sla.words import share_words, target_words
 from cloudcmp.model.credits import CreditFinding
-from cloudcmp.model.service_level import Standing
+from cloudcmp.model.service_level import Quantity, Standing
 from cloudcmp.model.sla import EvidenceUse, SlaAnswer
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.sla_claims import budget_grid, claim_grids, needs_grid, planned_grid, windows_grid
@@ -15,6 +15,10 @@ from cloudcmp.report.table import labelled, say, table
 
 _MOST_SENTENCES = 4
 """Of more claims the tables tell."""
+_THROUGHPUT = (
+    "throughput is the body of an answer over the whole time of its request, connection and wait included: of small "
+    "answers it tells the latency, and never how many requests a second the service can answer"
+)
 _STYLES = {Standing.MET: "green", Standing.BROKEN: "red", Standing.CANNOT_TELL: "yellow"}
 
 
@@ -75,6 +79,8 @@ def _cautions(found: SlaAnswer) -> Iterator[str]:
         yield from unwatched(credit)
     if found.claims:
         yield "no bound covers what none of the watched days or launches had"
+    if any(one.claim.quantity is Quantity.THROUGHPUT for one in found.claims):
+        yield _THROUGHPUT
     if any(one.windows for one in found.claims):
         yield "samples see no outage between two of them; requests count alike at every hour"
 

@@ -15,7 +15,7 @@ from cloudcmp.units import format_seconds
 HEAD_S = 300.0
 """The time after which the lines so far are signed again."""
 CHANGE_S, CHANGES = 10.0, 2
-"""Of the samples with which outages begin or end, so many are signed at once in this time; others as soon as it is over."""
+"""So many samples with which outages begin or end are signed at once in this time; others as soon as it is over."""
 STEP_S = 0.1
 """The smallest change of the wall clock against the steady one that is a step, beyond `DRIFT`."""
 DRIFT = 1e-3

@@ -206,11 +206,13 @@ def _steady(line: Line) -> None:
 
 
 def _sample(found: Contents, line: Line) -> None:
-    ok, response = line.fields.get("ok"), line.number_of("response_s")
+    ok, response, size = line.fields.get("ok"), line.number_of("response_s"), line.number_of("bytes")
     if not isinstance(ok, bool) or (response is not None and response < 0) or (ok and response is None):
         raise LineFault("is no sample: ok is true or false, with the seconds of a whole answer")
+    if size is not None and size < 0:
+        raise LineFault("is no sample: its bytes are below zero")
     _steady(line)
-    found.samples.append((line.number, WatchSample(line.at, ok, response, line.text_of("reason"))))
+    found.samples.append((line.number, WatchSample(line.at, ok, response, line.text_of("reason"), size)))
 
 
 def _gap(found: Contents, line: Line) -> None:
