@@ -7,7 +7,8 @@ from cloudcmp.answer.placement.sentences import goal_words, value_words
 from cloudcmp.model.placement import GoalKind, RegionsAnswer, ServedPlace
 from cloudcmp.report.charts.base import COLOURS, FAINT, INK, Figure, Spec, draw, layer, number
 from cloudcmp.report.charts.base import SHAPES as POINTS
-from cloudcmp.report.charts.world_map import SHAPES, MapLayer, MapMark, world_map
+from cloudcmp.report.charts.map_marks import SHAPES, MapLayer, MapMark
+from cloudcmp.report.charts.world_map import world_map
 from cloudcmp.units import format_quantity
 
 _SMALLEST, _LARGEST = 0.35, 1.6
@@ -30,7 +31,7 @@ def _map(found: RegionsAnswer) -> Figure:
         served = [one for one in shown if one.site == region.site]
         marks = tuple(_place(one, most) for one in served)
         title = f"{region.site}: {region.share * 100:.0f} %"
-        layers.append(MapLayer(title, SHAPES[at % len(SHAPES)], COLOURS[at % len(COLOURS)], marks, spread=False))
+        layers.append(MapLayer(title, SHAPES[at % len(SHAPES)], COLOURS[at % len(COLOURS)], marks))
     sites = tuple(MapMark(one.site.at, str(one.site), 2.0, filled=False) for one in found.best.regions if one.site.at)
     layers.append(MapLayer("the regions", "star", INK, sites))
     many = f"{len(shown):,} largest places" if len(shown) > 1 else "largest place"

@@ -2,8 +2,9 @@
 
 from cloudcmp.model.simulation import DeploymentTimes, Simulation
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.charts.base import COLOURS, DASHES, MOST_PANELS, SHAPES, Figure, Spec, draw, layer, number
-from cloudcmp.report.charts.world_map import MapLayer, MapMark, world_map
+from cloudcmp.report.charts.base import COLOURS, DASHES, INK, MOST_PANELS, SHAPES, Figure, Spec, draw, layer, number
+from cloudcmp.report.charts.map_marks import MapLayer, MapMark
+from cloudcmp.report.charts.world_map import world_map
 
 NAME, MAP = "response-times", "response-map"
 _FAST_S, _SLOW_S = 0.1, 0.3
@@ -47,17 +48,17 @@ def map_of(found: Simulation) -> Figure | None:
         MapLayer(title, shape, colour, tuple(
             MapMark(where[regions[one.base]], f"{one.base}: {one.mean.value * 1e3:.1f} ms", 1.3)
             for one in bases if low < one.mean.value <= high
-        ))
+        ), counted=True)
         for title, shape, colour, low, high in classes
     ]  # fmt: skip
     marks = tuple(
-        MapMark(where[regions_of_centres[one.centre]], f"{one.centre}: {one.machines} machines") for one in centres
+        MapMark(where[regions_of_centres[one.centre]], f"{one.centre}: {one.machines} machines", 1.5) for one in centres
     )
-    layers.append(MapLayer("data centre", "square", COLOURS[6], marks))
+    layers.append(MapLayer("data centre", "plus", INK, marks))
     caption = "Users by their mean response time, in the middle of their region; hover for the value."
     rows = tuple((best.name, one.base, one.mean.value, one.requests) for one in bases)
     title = f"{one_line(best.name, 40)}: response times by place [SIMULATED]"
-    return world_map(MAP, title, caption, layers, ("deployment", "base", "mean_s", "requests"), rows)
+    return world_map(MAP, title, caption, layers, ("deployment", "base", "mean_s", "requests"), rows, "user bases")
 
 
 def _panel(one: DeploymentTimes, names: list[str], top: float) -> Spec:

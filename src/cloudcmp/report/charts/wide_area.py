@@ -8,8 +8,9 @@ from cloudcmp.catalog.places import place_of
 from cloudcmp.model.reach import ReachCurve, WideAreaAnswer
 from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts.base import COLOURS, DASHES, INK, SHAPES, Figure, Spec, draw, layer, number
-from cloudcmp.report.charts.world_map import SHAPES as MAP_SHAPES
-from cloudcmp.report.charts.world_map import MapLayer, MapMark, world_map
+from cloudcmp.report.charts.map_marks import SHAPES as MAP_SHAPES
+from cloudcmp.report.charts.map_marks import MapLayer, MapMark
+from cloudcmp.report.charts.world_map import world_map
 from cloudcmp.report.numbers import Scale
 from cloudcmp.report.wide_area import size_words
 from cloudcmp.units import format_quantity
@@ -48,19 +49,21 @@ def _map(found: WideAreaAnswer) -> Figure | None:
         shape, colour = MAP_SHAPES[at % _MOST_SHAPES], COLOURS[at % len(COLOURS)]
         name = one_line(provider, 16)
         for title, is_near in ((f"{name} is lowest", True), (f"{name}, above {limit_words(found)}", False)):
-            layers.append(MapLayer(title, shape, colour, tuple(one for one in marks if one.filled is is_near)))
+            own = tuple(one for one in marks if one.filled is is_near)
+            layers.append(MapLayer(title, shape, colour, own, counted=True))
     if not rows:
         return None
-    layers.append(MapLayer("regions", "plus", INK, tuple(_sites(found)), spread=False))
+    layers.append(MapLayer("regions", "plus", INK, tuple(_sites(found))))
     unplaced = sum(one.at is None for one in area.vantages)
     lost = f"{unplaced} vantage points have no known place. " if unplaced else ""
     caption = (
         f"Each vantage point by the provider with the lowest round trip ({len(rows)} of {len(area.vantages)}); hollow "
-        f"if even that is above {limit_words(found)}. A provider's own network does not count for it. {lost}Vantage "
-        "points of one place are drawn beside each other. Equal Earth projection; land: Natural Earth."
+        f"if even that is above {limit_words(found)}. A provider's own network does not count for it. {lost}Where "
+        "marks would cover each other, one stands for all of them, at the place of one. Equal Earth projection; land: "
+        "Natural Earth."
     )
     title = _titled(found, "Who is nearest to each vantage point")
-    return world_map("world-map", title, caption, layers, _MAP_COLUMNS, tuple(rows))
+    return world_map("world-map", title, caption, layers, _MAP_COLUMNS, tuple(rows), "vantage points")
 
 
 def _sites(found: WideAreaAnswer) -> Iterator[MapMark]:
