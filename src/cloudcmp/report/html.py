@@ -52,16 +52,21 @@ _FOLDER = resources.files("cloudcmp.report") / "templates"
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """A figure as an element of the page, of drawing elements alone."""
+    """A figure as an element of the page, of drawing elements alone: one, or one for each panel if it `fits`."""
 
     name: str
     title: str
     caption: str
-    drawing: Markup
+    drawings: tuple[Markup, ...]
+    fits: bool
 
     @classmethod
     def of(cls, figure: Figure) -> "_Picture":
-        return cls(figure.name, figure.title, figure.caption, Markup(inlined(figure.svg, figure.name)))  # noqa: S704 - cleaned
+        drawings = tuple(
+            Markup(inlined(svg, f"{figure.name}{f'-{at}' if at else ''}"))  # noqa: S704 - cleaned
+            for at, svg in enumerate((figure.svg, *figure.more))
+        )
+        return cls(figure.name, figure.title, figure.caption, drawings, figure.fits)
 
 
 def is_report(head: bytes) -> bool:

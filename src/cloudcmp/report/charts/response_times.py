@@ -2,7 +2,19 @@
 
 from cloudcmp.model.simulation import DeploymentTimes, Simulation
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.charts.base import COLOURS, DASHES, INK, MOST_PANELS, SHAPES, Figure, Spec, draw, layer, number
+from cloudcmp.report.charts.base import (
+    COLOURS,
+    DASHES,
+    FITTING,
+    INK,
+    MOST_PANELS,
+    SHAPES,
+    Figure,
+    Spec,
+    fitting,
+    layer,
+    number,
+)
 from cloudcmp.report.charts.map_marks import MapLayer, MapMark
 from cloudcmp.report.charts.world_map import world_map
 
@@ -26,7 +38,7 @@ def figure(found: Simulation) -> Figure:
         for one in found.outcome.deployments for base in one.bases for hour, mean in enumerate(base.hours) if mean
     )  # fmt: skip
     title = "Response time by user base and hour [SIMULATED]"
-    return Figure(NAME, title, caption, draw(title, panels), _COLUMNS, rows)
+    return fitting(NAME, title, caption, panels, _COLUMNS, rows)
 
 
 def map_of(found: Simulation) -> Figure | None:
@@ -79,7 +91,7 @@ def _panel(one: DeploymentTimes, names: list[str], top: float) -> Spec:
         layer("point", {"x": x, "y": y, "color": colour, "shape": shape}, filled=True, size=30),
         layer("rule", {"x": x, "y": number("low", "mean response time, ms"), "y2": {"field": "high"}, "color": colour}),
     ]
-    return {"title": one_line(one.name, 60), "width": 380, "height": 200, "data": {"values": values}, "layer": layers}
+    return {"title": one_line(one.name, 60), **FITTING, "data": {"values": values}, "layer": layers}
 
 
 def _scaled(names: list[str], values: list[object]) -> Spec:

@@ -7,7 +7,7 @@ from cloudcmp.answer.reach.sentences import limit_words
 from cloudcmp.catalog.places import place_of
 from cloudcmp.model.reach import ReachCurve, WideAreaAnswer
 from cloudcmp.model.untrusted_text import one_line
-from cloudcmp.report.charts.base import COLOURS, DASHES, INK, SHAPES, Figure, Spec, draw, layer, number
+from cloudcmp.report.charts.base import COLOURS, DASHES, FITTING, INK, SHAPES, Figure, Spec, fitting, layer, number
 from cloudcmp.report.charts.map_marks import SHAPES as MAP_SHAPES
 from cloudcmp.report.charts.map_marks import MapLayer, MapMark
 from cloudcmp.report.charts.world_map import world_map
@@ -100,8 +100,8 @@ def _round_trips(found: WideAreaAnswer) -> Figure | None:
         "provider is at most this; marks at 25, 50, 75 and 95 %, and a 95 % band (of networks or places). "
         f"{own}n: {_counts(curves)}."
     )
-    return Figure("wan-round-trips", title, caption, draw(title, [_panel(curves, "", "vantage points")], 1),
-                  _CURVE_COLUMNS, _rows(curves))  # fmt: skip
+    panels = [_panel(curves, "", "vantage points")]
+    return fitting("wan-round-trips", title, caption, panels, _CURVE_COLUMNS, _rows(curves))
 
 
 def _mapping(found: WideAreaAnswer) -> Figure | None:
@@ -117,7 +117,7 @@ def _mapping(found: WideAreaAnswer) -> Figure | None:
         "As figure 12 of CloudCmp: the share of vantage points whose round trip to the address that they were given, "
         f"or to the best address of the name, is at most this. n: {_counts(given)}."
     )
-    return Figure("wan-mapping", title, caption, draw(title, panels), _CURVE_COLUMNS, _rows(best))
+    return fitting("wan-mapping", title, caption, panels, _CURVE_COLUMNS, _rows(best))
 
 
 def _pages(found: WideAreaAnswer) -> Figure | None:
@@ -140,7 +140,7 @@ def _pages(found: WideAreaAnswer) -> Figure | None:
         f"{'connect, TLS' if found.pages[0].has_tls else 'connect'} and first byte take a round trip each, then TCP "
         f"slow start without loss. n: {_counts(first)}."
     )
-    return Figure("wan-pages", title, caption, draw(title, panels), _CURVE_COLUMNS, _rows(found.page_curves))
+    return fitting("wan-pages", title, caption, panels, _CURVE_COLUMNS, _rows(found.page_curves))
 
 
 def _counts(curves: Sequence[ReachCurve]) -> str:
@@ -186,8 +186,7 @@ def _panel(
     layers = [line | {"data": {"values": lines}}, point | {"data": {"values": marks}}]
     if bands:
         layers.insert(0, band | {"data": {"values": bands}})
-    wide = {} if title else {"width": 680, "height": 300}
-    return {"title": title, "width": 330, "height": 190, **wide, "layer": layers}
+    return {**({"title": title} if title else {}), **FITTING, "layer": layers}
 
 
 def _scale(names: Sequence[str], values: Sequence[object]) -> Spec:

@@ -26,7 +26,7 @@ from cloudcmp.report.charts.map_marks import (
 
 WIDTH = 760.0
 _NORTH, _SOUTH = 84.0, -57.0
-_MARGIN, _LEGEND_ROW, _TITLE = 10.0, 28.0, 30.0
+_MARGIN, _LEGEND_ROW = 10.0, 28.0
 _LAND, _COAST = "#e6e6e6", "#cccccc"
 _FONTS = "Liberation Sans, Arial, Helvetica, sans-serif"
 _FONT_SIZE = 20
@@ -66,21 +66,18 @@ def world_map(
     legend = [one for one in layers if one.title and one.marks]
     groups = grouped([(one, mark, _placed(mark.at)) for one in layers if one.counted for mark in one.marks])
     keys = _legend(legend, groups, of)
-    height = _TITLE + HEIGHT + _LEGEND_ROW * -(-len(keys) // 2) + 8
+    height = HEIGHT + _LEGEND_ROW * -(-len(keys) // 2) + 8
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {height:.0f}" width="{WIDTH:g}" '
         f'height="{height:.0f}" font-family="{_FONTS}">',
         f'<rect width="{WIDTH:g}" height="{height:.0f}" fill="#ffffff"></rect>',
-        _text(_MARGIN, 20, one_line(title, 90), bold=True),
-        f'<g transform="translate(0,{_TITLE:g})"><path d="{_land()}" fill="{_LAND}" stroke="{_COAST}" '
-        'stroke-width="0.6"></path>',
+        f'<path d="{_land()}" fill="{_LAND}" stroke="{_COAST}" stroke-width="0.6"></path>',
         *drawn_groups(groups, layers, of),
         *_marks([one for one in layers if not one.counted]),
-        "</g>",
         *(line for key in keys for line in key),
         "</svg>",
     ]
-    return Figure(name, title, caption, "".join(parts), columns, rows)
+    return Figure(name, title, caption, "".join(parts), columns, rows, fits=True)
 
 
 @cache
@@ -126,7 +123,7 @@ def _legend(layers: Sequence[MapLayer], groups: Sequence[MapGroup], of: str) -> 
 
 
 def _legend_at(at: int) -> tuple[float, float]:
-    return _MARGIN + 8 + (at % 2) * WIDTH / 2, _TITLE + HEIGHT + _LEGEND_ROW * (at // 2) + 12
+    return _MARGIN + 8 + (at % 2) * WIDTH / 2, HEIGHT + _LEGEND_ROW * (at // 2) + 12
 
 
 def _layer_key(at: int, one: MapLayer) -> Iterator[str]:
@@ -151,6 +148,5 @@ def _slice_key(at: int, layers: Sequence[MapLayer]) -> Iterator[str]:
     yield _text(x + 16, y + 7, "slices: several of these near a place")
 
 
-def _text(x: float, y: float, text: str, *, bold: bool = False) -> str:
-    weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{_FONT_SIZE}" fill="{INK}"{weight}>{escape(text)}</text>'
+def _text(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{_FONT_SIZE}" fill="{INK}">{escape(text)}</text>'
