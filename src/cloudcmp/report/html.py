@@ -145,6 +145,7 @@ def render(view: View, drawn: tuple[Figure, ...] | None = None) -> str:
         network_title=network.TITLE,
         network_pictures=[one for one in pictures if one.name in network_charts.NAMES],
         reach=list(wide_area_sheets.sheets(view.reach)) if view.reach else [],
+        reach_shown=wide_area_sheets.SHOWN,
         reach_title=wide_area_sheets.TITLE,
         reach_lines=wide_area_sheets.sentences(view.reach) if view.reach else [],
         reach_pictures=[_Picture.of(one) for one in wide_area_charts.figures(view.reach)] if view.reach else [],

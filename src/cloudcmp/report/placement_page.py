@@ -8,12 +8,13 @@ from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import picture_of, styled, template
 from cloudcmp.report.placement import answer, counted, grids, headline
 
-_MOST = 200
+_MOST, _SHOWN = 200, 12
 _ORIGINS = {"simulated": "SIMULATED"}
 
 
 def render(found: RegionsAnswer) -> str:
-    """Return the page of an answer; it runs no script and loads nothing. Each table has at most 200 rows."""
+    """Return the page of an answer; it runs no script and loads nothing. Each table has at most 200 rows, of which
+    12 are not folded."""
     style, digest = styled()
     return template("regions.html.j2").render(
         style=style,
@@ -27,5 +28,6 @@ def render(found: RegionsAnswer) -> str:
         pictures=[picture_of(figure) for figure in charts.figures(found)],
         sheets=[sheet_of(grid) for grid in grids(found, _MOST)],
         left=[(str(site), why) for site, why in found.left_out],
+        shown=_SHOWN,
         most=_MOST,
     )

@@ -116,7 +116,7 @@ def _legend(layers: Sequence[MapLayer], groups: Sequence[MapGroup], of: str) -> 
     entries = [_layer_key(at, one) for at, one in enumerate(layers)]
     most = max((len(one.members) for one in groups), default=1)
     if most > 1:
-        entries.append(_size_key(len(entries), f"1 to {most:,} {of} near a place", most))
+        entries.append(_size_key(len(entries), f"1 to {most:,} {of} in one mark", most))
     if any(len(one.layers()) > 1 for one in groups):
         entries.append(_slice_key(len(entries), layers))
     return entries
@@ -145,7 +145,7 @@ def _slice_key(at: int, layers: Sequence[MapLayer]) -> Iterator[str]:
     shown = [one for one in layers if one.counted][:2]
     group = MapGroup(x, y, tuple((one, one.marks[0]) for one in shown))
     yield from slices(group, group.layers(), 7.0)
-    yield _text(x + 16, y + 7, "slices: several of these near a place")
+    yield _text(x + 16, y + 7, "slices: several of these in one mark")
 
 
 def _text(x: float, y: float, text: str) -> str:
