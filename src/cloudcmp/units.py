@@ -186,6 +186,16 @@ def format_quantity(value: float, unit: str) -> str:
     return format_in(value, *scale_of(value, unit))
 
 
+def counted(n: int, what: str) -> str:
+    """A number of things: `1 month`, `3 months`."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
+def are(n: int) -> str:
+    """The verb after a number of things: `is` after one."""
+    return "is" if n == 1 else "are"
+
+
 def format_seconds(seconds: float) -> str:
     """A duration for people: `0.8 s`, `2 min 05 s`, `3 h 20 min`, `2 d 4 h`."""
     if seconds < 60:

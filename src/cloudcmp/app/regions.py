@@ -17,7 +17,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import Delivery, Goal, GoalKind, Population, RegionsAnswer
 from cloudcmp.model.wide_area import WideArea
 from cloudcmp.store.egress_prices import EgressPrices
-from cloudcmp.units import parse_seconds
+from cloudcmp.units import are, counted, parse_seconds
 
 if TYPE_CHECKING:
     from cloudcmp.answer.placement.answer import RegionsQuestion, Rule
@@ -85,7 +85,10 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     progress(f"choosing {question.k} of {len(times.sites)} regions for {len(people.groups):,} places")
     found = best_regions(people.groups, times, question, traffic=traffic, delivery=delivery, source=area.source,
                          kind=area.kind)  # fmt: skip
-    dropped = f"{len(impossible)} round trips are left out: light in fibre could not do them; 'cloudcmp wan' lists them"
+    dropped = (
+        f"{counted(len(impossible), 'round trip')} {are(len(impossible))} left out: light in fibre could not do "
+        f"{'it' if len(impossible) == 1 else 'them'}; 'cloudcmp wan' lists them"
+    )
     found = replace(found, notes=(*area.notes, *([dropped] if impossible else ()), *people.notes, *notes))
     return with_sentences(found, delivery)
 

@@ -6,7 +6,7 @@ from cloudcmp.model.untrusted_text import one_line
 from cloudcmp.report.charts import placement as charts
 from cloudcmp.report.grids import sheet_of
 from cloudcmp.report.html import picture_of, styled, template
-from cloudcmp.report.placement import answer, counted, grids, headline
+from cloudcmp.report.placement import answer, basis, grids, headline
 
 _MOST, _SHOWN = 200, 12
 _ORIGINS = {"simulated": "SIMULATED"}
@@ -22,7 +22,7 @@ def render(found: RegionsAnswer) -> str:
         version=__version__,
         origin=_ORIGINS.get(found.kind, ""),
         headline=headline(found),
-        counts=one_line(counted(found), 400),
+        counts=one_line(basis(found), 400),
         lines=[(label.capitalize(), one_line(text, 2000)) for label, text, _ in answer(found)],
         cautions=[one_line(text, 2000) for text in (*found.cautions, *found.notes)],
         pictures=[picture_of(figure) for figure in charts.figures(found)],

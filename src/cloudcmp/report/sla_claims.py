@@ -25,7 +25,7 @@ from cloudcmp.model.service_level import (
 from cloudcmp.model.sla import PlannedClaim
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head
-from cloudcmp.units import format_quantity
+from cloudcmp.units import are, counted, format_quantity
 
 _MOST_WINDOWS = 12
 
@@ -94,7 +94,7 @@ def windows_grid(found: ClaimFinding) -> Grid:
     rows = [_window(found, one) for one in ranked[:_MOST_WINDOWS]]
     more = len(ranked) - len(rows)
     notes = ["at least, at most: bounds of the whole window, what nobody saw counted as bad, and as good"]
-    notes += [f"{more} more windows are in --json"] if more else []
+    notes += [f"{counted(more, 'more window')} {are(more)} in --json"] if more else []
     heads = ("window", "standing", Head("n"), Head("bad"), Head("seen"), Head("at least"), Head("at most"),
              Head("unseen"))  # fmt: skip
     return Grid(f"{found.claim.text}, {found.subject}: windows in UTC", heads, tuple(rows), "; ".join(notes))

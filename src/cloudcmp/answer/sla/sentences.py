@@ -9,7 +9,6 @@ from cloudcmp.answer.sla.requirements import CORRELATED
 from cloudcmp.answer.sla.timeline import moment
 from cloudcmp.answer.sla.words import (
     bounds_words,
-    counted,
     figure_name,
     good_words,
     money_words,
@@ -24,7 +23,7 @@ from cloudcmp.model.nines import ArrangementFinding, NinesFinding
 from cloudcmp.model.service_level import ClaimFinding, Clusters, Doubt, Quantity, Standing, Window, WindowFinding
 from cloudcmp.model.sla import PlannedClaim, SlaAnswer
 from cloudcmp.model.utility import LevelAnswer, UtilityAnswer
-from cloudcmp.units import Money, format_quantity
+from cloudcmp.units import Money, counted, format_quantity
 
 
 def with_sentences(found: SlaAnswer) -> SlaAnswer:
@@ -102,7 +101,7 @@ def _deciding_window(found: ClaimFinding) -> str:
     needed = "" if claim.share is None else f", {target_words(claim.share)} needed"
     seen = f"{value_words(claim, unit, worst.value)} seen{needed}; n = {worst.n:,}"
     if found.standing is Standing.BROKEN:
-        many = f"; {len(some)} of {len(found.windows)} windows broke it" if len(found.windows) > 1 else ""
+        many = f"; {len(some)} of {counted(len(found.windows), 'window')} broke it" if len(found.windows) > 1 else ""
         return f"{words} in {where} ({seen}){many}"
     every = f" and {'more' if least else 'less'} in {counted(len(some) - 1, 'other window')}" if len(some) > 1 else ""
     return f"{words} in {where} ({seen}){every}"

@@ -96,8 +96,3 @@ def span_words(seconds: float) -> str:
 def money_words(money: Money) -> str:
     """Money rounded for people."""
     return format_money(Money(Decimal(money.amount), money.currency))
-
-
-def counted(n: int, what: str) -> str:
-    """`1 month`, `3 months`."""
-    return f"{n:,} {what}{'s' * (n != 1)}"

@@ -19,8 +19,8 @@ def watch_server(
     """Look at a port every so many seconds until the time is over, it is stopped, or `MOST` connections were seen.
 
     With the right to hear of connections as they end, each is seen once: as it ended, or as it was when the watch did;
-    without it, each that is open at a look is seen, with its accounts at the last look. `progress` receives the connections so far and
-    the seconds left. Raises OutsideFault where the kernel does not tell of its sockets.
+    without it, each that is open at a look is seen, with its accounts at the last look. `progress` receives the
+    connections so far and the seconds left. Raises OutsideFault where the kernel does not tell of its sockets.
     """
     ended = _ended()
     try:

@@ -68,7 +68,7 @@ def _load(found: PlatformFigures, names: tuple[str, ...]) -> Figure:
     dashes: Spec = {"domain": drawn, "range": [DASHES[at % len(DASHES)] for at in range(len(drawn))]}
     colour: Spec = {"field": "who", "type": "nominal", "scale": scale, "title": None}
     dash: Spec = {"field": "who", "type": "nominal", "scale": dashes, "title": None}
-    most = max(one["instances"] for one in steps)
+    most = max(len(one.points) for one in outs)
     y = number("instances", "instances", axis={"values": list(range(0, most + 1, -(-most // 5))), "format": "d"})
     encoding: Spec = {"x": number("time", "time since the step of load, s"), "y": y, "color": colour,
                       "strokeDash": dash}  # fmt: skip

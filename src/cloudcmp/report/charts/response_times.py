@@ -17,6 +17,7 @@ from cloudcmp.report.charts.base import (
 )
 from cloudcmp.report.charts.map_marks import MapLayer, MapMark
 from cloudcmp.report.charts.world_map import world_map
+from cloudcmp.units import are, counted
 
 NAME, MAP = "response-times", "response-map"
 _FAST_S, _SLOW_S = 0.1, 0.3
@@ -31,7 +32,7 @@ def figure(found: Simulation) -> Figure:
     shown = found.outcome.deployments[:MOST_PANELS]
     panels = [_panel(one, names, top) for one in shown]
     left = len(found.outcome.deployments) - len(shown)
-    rest = f" {left} more deployments are in the data." if left else ""
+    rest = f" {counted(left, 'more deployment')} {are(left)} in the data." if left else ""
     caption = f"Means of each hour of the day in UTC; bars: 95 % interval of the simulation itself.{rest}"
     rows = tuple(
         (one.name, base.base, hour, mean.value, mean.low, mean.high, mean.n)
@@ -64,7 +65,8 @@ def map_of(found: Simulation) -> Figure | None:
         for title, shape, colour, low, high in classes
     ]  # fmt: skip
     marks = tuple(
-        MapMark(where[regions_of_centres[one.centre]], f"{one.centre}: {one.machines} machines", 1.5) for one in centres
+        MapMark(where[regions_of_centres[one.centre]], f"{one.centre}: {counted(one.machines, 'machine')}", 1.5)
+        for one in centres
     )
     layers.append(MapLayer("data centre", "plus", INK, marks))
     caption = "Users by their mean response time, in the middle of their region; hover for the value."
