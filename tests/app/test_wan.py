@@ -216,6 +216,10 @@ def test_the_report_of_a_study_shows_its_vantage_points_without_names_if_asked(t
         for one in sorted(area.paths, key=lambda one: -(one.median_s or 0)) if one.phase is Phase.RTT
     }  # fmt: skip
     assert nearest == {"west": "aws/us-east-1", "east": "gcp/europe-west1"}
+    assert not any(one.phase is Phase.TLS for one in area.paths)
+    both = [one for one in reach(area).pages if one.off is not None]
+    assert both
+    assert all(not one.has_tls and one.off is not None and 0.8 < one.off < 1.3 for one in both)
 
 
 def test_the_page_folds_the_rest_of_long_tables(tmp_path: Path) -> None:

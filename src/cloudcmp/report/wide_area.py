@@ -1,6 +1,6 @@
 """Prints how providers reach vantage points: the answer first, then the tables."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -169,7 +169,7 @@ def _pages(found: WideAreaAnswer) -> Grid:
     dns = "with the measured lookup of the name" if all(one.has_dns for one in found.pages) else "without the lookup"
     return Grid(
         f"Time of a page from the nearest region, median in ms{'' if measured else f' [{_MODELLED}]'}", heads, rows,
-        f"modelled: {'connect, TLS' if found.pages[0].has_tls else 'connect'} and first byte take a round trip each, "
+        f"modelled: {handshakes(found.pages)} and first byte take a round trip each, "
         f"then slow start without loss; {dns}",
     )  # fmt: skip
 
@@ -197,6 +197,13 @@ def _impossible(found: WideAreaAnswer, most: int | None) -> Grid:
         ("from", "to", Head("measured"), Head("light needs")), rows,
         "light in fibre along the great circle, with 100 km of doubt about each place",
     )  # fmt: skip
+
+
+def handshakes(pages: Sequence[PageFigure]) -> str:
+    """What comes before the first byte of the pages, each a round trip."""
+    if not any(one.has_tls for one in pages):
+        return "connect"
+    return "connect, TLS" if all(one.has_tls for one in pages) else "connect, TLS where there is one"
 
 
 def size_words(size_bytes: int) -> str:

@@ -12,7 +12,7 @@ from cloudcmp.report.charts.map_marks import SHAPES as MAP_SHAPES
 from cloudcmp.report.charts.map_marks import MapLayer, MapMark
 from cloudcmp.report.charts.world_map import world_map
 from cloudcmp.report.numbers import Scale
-from cloudcmp.report.wide_area import size_words
+from cloudcmp.report.wide_area import handshakes, size_words
 from cloudcmp.units import format_quantity
 
 _CURVE_COLUMNS = ("provider", "kind", "size_bytes", "time_s", "share", "low", "high", "n")
@@ -137,7 +137,7 @@ def _pages(found: WideAreaAnswer) -> Figure | None:
     first = [one for one in drawn if one.size_bytes == drawn[0].size_bytes and one.kind == "modelled"]
     caption = (
         "As figure 15 of CloudCmp: the share of vantage points for which a page takes at most this. Modelled: "
-        f"{'connect, TLS' if found.pages[0].has_tls else 'connect'} and first byte take a round trip each, then TCP "
+        f"{handshakes(found.pages)} and first byte take a round trip each, then TCP "
         f"slow start without loss. n: {_counts(first)}."
     )
     return fitting("wan-pages", title, caption, panels, _CURVE_COLUMNS, _rows(found.page_curves))
