@@ -50,7 +50,7 @@ def test_the_answer_is_the_first_sentence_and_all_fits_the_terminal(folder: Path
     lines = said.out.splitlines()
     told = " ".join(" ".join(lines[:3]).split())
     assert told.startswith(
-        "'availability >= 99.9 % a month' is broken by watch.csv: at most 99.787 % of the time up in"
+        "'availability >= 99.9 % a month' is broken by watch.csv: at most 99.788 % of the time up in"
     )
     whole = " ".join(said.out.split())
     assert "pays 10 % of the bill, 120.00 USD for 2026-05" in whole

@@ -61,7 +61,7 @@ def test_a_watch_shows_outages_between_samples_and_what_is_not_signed() -> None:
     assert "2 min 00 s to 4 min 00 s" in flat
     for part in (
         "lines 401 to 420 are after the last head; 18 samples are left out",
-        "1 restarts",
+        "1 restart,",
         "its watcher still runs, or was killed",
     ):
         assert part in flat

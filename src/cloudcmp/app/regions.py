@@ -227,11 +227,3 @@ def _budget(asked: RegionsRequest, traffic: "Traffic | None") -> float | None:
         what = f"it is in {money.currency} and the prices are in {traffic.currency}"
         raise UserMistake.at("--budget", what, f"write it in {traffic.currency}")
     return float(money.amount)
-
-
-def write_regions(found: RegionsAnswer, path: Path) -> Path:
-    """Write an answer as one HTML file, as `report` writes a report; raises UserMistake if another file is there."""
-    from cloudcmp.app.report import write_page
-    from cloudcmp.report.placement_page import render
-
-    return write_page(path, lambda: render(found))

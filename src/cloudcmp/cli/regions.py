@@ -86,7 +86,9 @@ def regions(
     )  # fmt: skip
     found = use_case.regions(sources, asked, progress=ignore if json else warn)
     if page is not None:
-        use_case.write_regions(found, page)
+        from cloudcmp.app.report import write_page
+
+        write_page(found, page)
     if json:
         from cloudcmp.report.placement_documents import regions as document
 

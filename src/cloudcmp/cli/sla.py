@@ -72,9 +72,9 @@ def sla(
     )  # fmt: skip
     found = use_case.sla(sources or (), question, progress=ignore if json else warn)
     if page is not None:
-        from cloudcmp.app.report import write_sla
+        from cloudcmp.app.report import write_page
 
-        write_sla(found, page)
+        write_page(found, page)
     if json:
         from cloudcmp.report.sla_documents import sla as document
 

@@ -18,7 +18,7 @@ from cloudcmp.model.simulation import (
 )
 from cloudcmp.report.grids import Grid
 from cloudcmp.report.table import Head, labelled, say, table
-from cloudcmp.units import Money, format_quantity, format_seconds
+from cloudcmp.units import Money, counted, format_quantity, format_seconds
 
 ORIGIN = "SIMULATED"
 _ACROSS = 4
@@ -50,7 +50,7 @@ def basis(scenario: Scenario) -> str:
     one = "messages" if scenario.mode is Mode.MESSAGES else "requests one by one"
     if scenario.mode is Mode.MESSAGES and scenario.grouping[0] > 1:
         one = f"messages of {scenario.grouping[0]:,} requests"
-    runs = f"{scenario.runs} runs" if scenario.runs > 1 else "1 run"
+    runs = counted(scenario.runs, "run")
     return f"seed {scenario.seed} | {runs} of {_span(scenario)} | {one}, sent {_SENT[scenario.arrivals]}"
 
 

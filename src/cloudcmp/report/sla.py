@@ -12,6 +12,7 @@ from cloudcmp.report.grids import Grid
 from cloudcmp.report.sla_claims import budget_grid, claim_grids, needs_grid, planned_grid, windows_grid
 from cloudcmp.report.sla_money import credit_grid, expected_words, levels_grid, nines_grid, unwatched, utility_grids
 from cloudcmp.report.table import labelled, say, table
+from cloudcmp.units import are, counted
 
 _MOST_SENTENCES = 4
 """Of more claims the tables tell."""
@@ -61,11 +62,12 @@ def _cautions(found: SlaAnswer) -> Iterator[str]:
     for used in found.evidence:
         if used.unsigned:
             how = "count, as asked" if used.counted else "are left out; --unsigned counts them"
-            yield (f"{used.source}: {used.unsigned:,} of {used.samples:,} samples {how}: no watcher signed them that "
-                   "wrote them, and anyone with the folder could have")  # fmt: skip
+            yield (f"{used.source}: {used.unsigned:,} of {counted(used.samples, 'sample')} {how}: no watcher signed "
+                   "them that wrote them, and anyone with the folder could have")  # fmt: skip
     for one in found.claims:
         if one.failed and one.claim.share is None:
-            yield f"'{one.claim.text}': {one.failed:,} of {one.n:,} samples failed and are in no mean"
+            many = f"{one.failed:,} of {counted(one.n, 'sample')} failed and {are(one.failed)}"
+            yield f"'{one.claim.text}': {many} in no mean"
     for credit in found.credits:
         known = credit.table
         yield f"{known.name}: text of {known.text_of}, known from {known.verified.value}"
