@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloudcmp.analysis.wide_area.light import without_impossible
+from cloudcmp.analysis.wide_area.light import impossible_words, without_impossible
 from cloudcmp.analysis.wide_area.people import read_people
 from cloudcmp.app.option_values import above_zero, money_per_month
 from cloudcmp.app.region_prices import BOOK, egress_prices
@@ -17,7 +17,7 @@ from cloudcmp.errors import UserMistake
 from cloudcmp.model.placement import Delivery, Goal, GoalKind, Population, RegionsAnswer
 from cloudcmp.model.wide_area import WideArea
 from cloudcmp.store.egress_prices import EgressPrices
-from cloudcmp.units import are, counted, parse_seconds
+from cloudcmp.units import parse_seconds
 
 if TYPE_CHECKING:
     from cloudcmp.answer.placement.answer import RegionsQuestion, Rule
@@ -87,22 +87,16 @@ def regions(sources: Sequence[str], asked: RegionsRequest, *, progress: Say = la
     progress(f"choosing {question.k} of {len(times.sites)} regions for {len(people.groups):,} places")
     found = best_regions(people.groups, times, question, traffic=traffic, delivery=delivery, source=area.source,
                          kind=area.kind)  # fmt: skip
-    dropped = (
-        f"{counted(len(impossible), 'round trip')} {are(len(impossible))} left out: light in fibre could not do "
-        f"{'it' if len(impossible) == 1 else 'them'}; 'cloudcmp wan' lists them"
-    )
-    found = replace(found, notes=(*area.notes, *([dropped] if impossible else ()), *people.notes, *notes))
+    found = replace(found, notes=(*area.notes, *impossible_words(impossible), *people.notes, *notes))
     if asked.anonymise:
         from cloudcmp.report.wide_area_names import anonymous_regions
 
-        files = (
-            asked.people,
-            asked.cities,
-            asked.vantages,
-            asked.targets,
-            asked.egress if asked.egress != BOOK else None,
-        )
-        read = [*sources, *(str(one) for one in files if one)]
+        files = (asked.people, asked.cities, asked.vantages, asked.targets)
+        read = [
+            *sources,
+            *(str(one) for one in files if one),
+            *([] if asked.egress in {None, BOOK} else [asked.egress]),
+        ]
         found, delivery = anonymous_regions(found, area.sites, people.groups, delivery, read)
     return with_sentences(found, delivery)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from cloudcmp.catalog.places import distance_km
 from cloudcmp.model.reach import ImpossibleTime
 from cloudcmp.model.wide_area import PathTime, Phase, Position, WideArea
+from cloudcmp.units import are, counted
 
 FIBRE_KM_PER_S = 299_792.458 * 2 / 3
 """The speed of light in glass of refractive index 1.5."""
@@ -37,6 +38,16 @@ def without_impossible(area: WideArea) -> tuple[WideArea, tuple[ImpossibleTime, 
             kept.append(path)
     found.sort(key=lambda one: one.measured_s / one.light_s)
     return replace(area, paths=tuple(kept)), tuple(found)
+
+
+def impossible_words(impossible: Sequence[ImpossibleTime]) -> tuple[str, ...]:
+    """A note on round trips that were left out; none if all can be."""
+    n = len(impossible)
+    if not n:
+        return ()
+    them = "it" if n == 1 else "them"
+    return (f"{counted(n, 'round trip')} {are(n)} left out: light in fibre could not do {them}; 'cloudcmp wan' lists "
+            f"{them}",)  # fmt: skip
 
 
 def least_s(area: WideArea, path: PathTime) -> float:
